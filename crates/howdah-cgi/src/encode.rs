@@ -40,7 +40,7 @@ pub struct Input<'a> {
     pub path_info: &'a str,
     /// `SCRIPT_FILENAME`; `None`: `root` and `script_name` together.
     pub script_filename: Option<&'a str>,
-    /// Bytes of the body as it was received, 0 if there is none.
+    /// Bytes of the received body; 0 without one.
     pub body_size: u64,
     /// `SSL_PROTOCOL` of `https`, such as `TLSv1.3`; empty if it is not known.
     pub tls_protocol: &'a str,

@@ -93,8 +93,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "grace_period",
                 syntax: "grace_period DURATION|0",
                 default: "`30s`",
-                about: "How long requests may go on after the order to stop; `0` for no limit. A second \
-                        order ends them at once.",
+                about: "How long requests may continue after a stop was requested; `0` for no limit. A second \
+                    request to stop aborts them immediately.",
                 differs: "Without it Caddy waits without a limit.",
                 example: "grace_period 10s",
             },
@@ -109,11 +109,11 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "shutdown_delay",
                 syntax: "shutdown_delay DURATION|0",
                 default: "`7s` if readiness is polled, else `0`",
-                about: "How long the server goes on as before after the order to stop, while `/readyz` of the \
-                        admin API answers 503 and `{http.shutting_down}` is `true`, so that load balancers \
-                        send their requests elsewhere. `grace_period` begins afterwards. A second order ends \
-                        the server at once. Readiness is polled if somebody has asked for one of the two at \
-                        least twice, the last time within the last minute.",
+                about: "How long the server keeps serving after a stop was requested, while `/readyz` of the admin \
+                    API responds with 503 and `{http.shutting_down}` is `true`, so that load balancers send \
+                    requests elsewhere. `grace_period` begins afterwards. A second request to stop exits \
+                    immediately. Readiness counts as polled if one of the two was requested at least twice, the \
+                    last time within the last minute.",
                 differs: "Caddy has no delay by default. It also delays a reload that takes an address away; \
                           here the delay is for stopping alone.",
                 example: "shutdown_delay 15s",
@@ -143,11 +143,10 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "servers",
                 syntax: "servers [ADDRESS] { … }",
                 default: "",
-                about: "Limits of connections and requests. With an ADDRESS those of one listener, as sites \
-                        name it by port and `bind`: `:443`, `127.0.0.1:8080`, `unix//run/howdah.sock`. \
-                        Without one, those of all listeners that have no block of their own; what such a \
-                        block leaves out has its default, not the value of the other. An ADDRESS that no \
-                        site listens on is a warning.",
+                about: "Limits of connections and requests. With an ADDRESS, those of one listener, as sites \
+                    specify it by port and `bind`: `:443`, `127.0.0.1:8080`, `unix//run/howdah.sock`. Without one, \
+                    those of all listeners without a separate block; options that such a block omits have their \
+                    default, not the value of the general block. An ADDRESS that no site listens on is a warning.",
                 differs: "An ADDRESS is that listener alone; in Caddy it is also the others that have the \
                           same sites. `servers :80` is for the redirects to HTTPS too. Caddy is silent \
                           about an ADDRESS without a site.",
@@ -161,7 +160,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "frankenphp",
                 syntax: "frankenphp { … }",
                 default: "",
-                about: "PHP processes and their limits. The block may be empty or left out.",
+                about: "PHP processes and their limits. The block may be empty or omitted.",
                 differs: "",
                 example: "frankenphp {\n\tnum_threads 8\n}",
             },
@@ -188,10 +187,10 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 syntax: "admin off|ADDRESS",
                 default: "`localhost:2019`, or `unix//run/howdah/admin.sock` if the server stays root and PHP has \
                           a `user`; with `howdah php-server` it is `off`",
-                about: "Where the server takes orders such as `howdah reload`, and tells about itself: \
-                        `HOST:PORT`, `HOST`, `:PORT`, or `unix//PATH` for a Unix socket. Whoever reaches it has \
-                        the server's rights. Over TCP no file but the server's own is read, and if PHP has \
-                        another user than the server, no configuration is taken or shown.",
+                about: "Address of the admin API, which accepts commands such as `howdah reload` and reports \
+                    status: `HOST:PORT`, `HOST`, `:PORT`, or `unix//PATH` for a Unix socket. Everyone who can \
+                    connect has the server's rights. Over TCP, only the server's own files are read, and if PHP \
+                    runs as a different user, no configuration is accepted or shown.",
                 differs: "No block with `origins`; the configuration cannot be changed through it.",
                 example: "admin localhost:2020",
             },
@@ -210,9 +209,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "auto_https",
                 syntax: "auto_https off|disable_redirects|disable_certs",
                 default: "on",
-                about: "`disable_redirects` does not redirect HTTP to HTTPS, `disable_certs` gets no \
-                        certificates, `off` does neither: a name on a port of its own is then served \
-                        without encryption.",
+                about: "`disable_redirects` does not redirect HTTP to HTTPS, `disable_certs` obtains no \
+                    certificates, `off` does neither: a name on another port is then served without encryption.",
                 differs: "With `off`, a site on the HTTPS port without `tls` is an error; Caddy serves \
                           it without encryption. No `ignore_loaded_certs`.",
                 example: "auto_https disable_redirects",
@@ -249,8 +247,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "acme_ca",
                 syntax: "acme_ca DIRECTORY",
                 default: "Let's Encrypt",
-                about: "The URL of the ACME directory that certificates are asked from.",
-                differs: "Caddy asks ZeroSSL when Let's Encrypt fails.",
+                about: "URL of the ACME directory that issues certificates.",
+                differs: "Caddy falls back to ZeroSSL if Let's Encrypt fails.",
                 example: "acme_ca https://acme-staging-v02.api.letsencrypt.org/directory",
             },
             |_, call, draft| {
@@ -320,7 +318,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "default_sni",
                 syntax: "default_sni NAME",
                 default: "the address that the client connected to",
-                about: "The host whose certificate clients get that do not say which one they want.",
+                about: "Host whose certificate is sent to clients without SNI.",
                 differs: "",
                 example: "default_sni example.com",
             },
@@ -334,7 +332,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "fallback_sni",
                 syntax: "fallback_sni NAME",
                 default: "none: the connection is refused",
-                about: "The host whose certificate clients get that ask for a name which no site has.",
+                about: "Host whose certificate is sent to clients that request an unknown name.",
                 differs: "",
                 example: "fallback_sni example.com",
             },
@@ -365,8 +363,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                           `/var/lib/howdah`",
                 about: "Where certificates and keys are: in a directory, also written `storage file_system { \
                         root PATH }`, or in Redis. Several machines may share it.",
-                differs: "Certificates by ACME and accounts lie as Caddy has them, the internal authority does \
-                          not. `redis` is a module in Caddy, whose names of options these are.",
+                differs: "Certificates by ACME and accounts are stored in Caddy's layout, the internal authority is \
+                    not. `redis` is a module in Caddy, whose names of options these are.",
                 example: "storage file_system /var/lib/howdah",
             },
             |cx, call, draft| storage::storage(cx, call, &mut draft.global.https),

@@ -129,7 +129,7 @@ pub fn parse(
     if sites.is_empty() {
         cx.warnings.push(Warning {
             position: start(name),
-            message: "there is no site, so nothing is served".into(),
+            message: "the file has no site, so nothing is served".into(),
         });
     }
     let mut config = Config {

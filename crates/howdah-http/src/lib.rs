@@ -21,7 +21,7 @@
 //!
 //! - [`Server::bind`] listens, [`Server::run_thread`] serves on the calling thread until [`Shutdown`]
 //!   orders it to stop; [`Stats`] tells other threads what goes on.
-//! - What exists on disk is asked at most once a second and path (`answer/files/stat.rs`): a new file is seen at
+//! - The disk is checked at most once a second per path (`answer/files/stat.rs`): a new file is seen at
 //!   once, a removed one within a second.
 //! - Nothing here crosses threads while it serves: `Rc` and `Cell`, no locks.
 #![forbid(unsafe_code)]

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 /// Of the time between the announcement and the end, the last part in which connections of HTTP/1 end with
 /// their next response.
 const WIND_DOWN: u32 = 4;
-/// Who asks for readiness again within this time polls it.
+/// Requests for readiness within this time of each other are polls.
 const POLLED_WITHIN: Duration = Duration::from_secs(60);
 /// A script that waits for the start asks until it has been told once that the server is ready.
 const POLLED_FROM: u64 = 2;
@@ -26,10 +26,10 @@ struct Inner {
     schedule: OnceLock<Schedule>,
     /// What the times below are counted from.
     made: Instant,
-    /// How often somebody asked whether the server is ready, and it was.
-    asked: AtomicU64,
-    /// Milliseconds since `made` at which that was last so.
-    asked_at: AtomicU64,
+    /// Requests for readiness that were served while the server was ready.
+    polls: AtomicU64,
+    /// Milliseconds from `made` to the last one.
+    polled_at: AtomicU64,
 }
 
 /// When the server stops accepting connections.
@@ -53,8 +53,8 @@ impl Shutdown {
             order: watch::Sender::new(None),
             schedule: OnceLock::new(),
             made: Instant::now(),
-            asked: AtomicU64::new(0),
-            asked_at: AtomicU64::new(0),
+            polls: AtomicU64::new(0),
+            polled_at: AtomicU64::new(0),
         }))
     }
 
@@ -94,17 +94,17 @@ impl Shutdown {
         Some(schedule.closes.saturating_duration_since(Instant::now()))
     }
 
-    /// Somebody asked whether the server is ready, and was told that it is.
-    pub fn asked(&self) {
+    /// Counts a request for readiness while the server is ready.
+    pub fn count_poll(&self) {
         let now = u64::try_from(self.0.made.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.0.asked_at.store(now, Relaxed);
-        self.0.asked.fetch_add(1, Relaxed);
+        self.0.polled_at.store(now, Relaxed);
+        self.0.polls.fetch_add(1, Relaxed);
     }
 
-    /// Whether somebody asks again and again whether the server is ready, as load balancers do.
+    /// Readiness is requested repeatedly, as load balancers do.
     pub fn is_polled(&self) -> bool {
-        let at = Duration::from_millis(self.0.asked_at.load(Relaxed));
-        self.0.asked.load(Relaxed) >= POLLED_FROM
+        let at = Duration::from_millis(self.0.polled_at.load(Relaxed));
+        self.0.polls.load(Relaxed) >= POLLED_FROM
             && self.0.made.elapsed().saturating_sub(at) < POLLED_WITHIN
     }
 
@@ -155,9 +155,9 @@ mod tests {
     fn who_asks_once_does_not_poll() {
         let shutdown = Shutdown::new();
         assert!(!shutdown.is_polled());
-        shutdown.asked();
+        shutdown.count_poll();
         assert!(!shutdown.is_polled());
-        shutdown.asked();
+        shutdown.count_poll();
         assert!(shutdown.is_polled());
     }
 }

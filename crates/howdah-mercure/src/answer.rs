@@ -152,12 +152,12 @@ pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
         .map(|(_, value)| value.into_owned())
 }
 
-/// Why a token is refused is told in the log alone.
+/// Only the log has the reason why a token is refused.
 pub(crate) fn unauthorized(
     request: &Request<'_>,
     refused: Option<&TokenError>,
 ) -> Box<Response<Body>> {
-    let why = refused.map_or_else(|| "there is no token".to_owned(), ToString::to_string);
+    let why = refused.map_or_else(|| "the token is missing".to_owned(), ToString::to_string);
     tracing::debug!(target: "howdah::mercure", method = %request.method, "refused: {why}");
     let mut response = text(StatusCode::UNAUTHORIZED, "Unauthorized");
     let scheme = HeaderValue::from_static("Bearer");

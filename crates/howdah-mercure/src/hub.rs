@@ -14,7 +14,7 @@ use crate::update::{Draft, Problem, Update, urn};
 
 /// Bytes of updates that are kept.
 const HISTORY_BYTES: usize = 16 << 20;
-/// Bytes of updates that may wait for one subscriber. They are shared with others for whom they wait.
+/// Bytes of updates that may be queued for one subscriber. Subscribers share the memory of an update.
 const WAITING_BYTES: usize = 16 << 20;
 /// The id before the first update.
 pub(crate) const EARLIEST: &str = "earliest";

@@ -1,4 +1,4 @@
-//! What a hub is asked to be.
+//! Options of a hub.
 
 use std::time::Duration;
 

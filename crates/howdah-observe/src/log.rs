@@ -78,7 +78,7 @@ impl Settings {
 
 /// Past the log: it is being written meanwhile, and would wait for itself.
 fn tell(file: &str, error: &io::Error) {
-    let line = format!("howdah: old logs of {file} are not tidied up: {error}\n");
+    let line = format!("howdah: old logs of {file} cannot be removed: {error}\n");
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 

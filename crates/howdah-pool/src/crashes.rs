@@ -15,7 +15,7 @@ use howdah_config::model::PoolLimits;
 
 use crate::status::RouteCrashes;
 
-/// Routes that are told apart.
+/// Maximum number of separate routes.
 const ROUTES_MAX: usize = 100;
 /// Crashes of all further routes.
 const OTHER: &str = "(other)";

@@ -16,7 +16,7 @@ pub struct Handle {
     pub(crate) resets: Arc<Notify>,
 }
 
-/// The supervisor is gone: the server is at its end.
+/// The supervisor has exited: the server is stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server is stopping")]
 pub struct ShutdownError;
@@ -55,7 +55,7 @@ impl Handle {
         status.await.map_err(|_| ShutdownError)
     }
 
-    /// Has OPcache looked at, and what is asked done to it, by a process that is made for it.
+    /// Inspects or changes OPcache in a separate process.
     pub async fn opcache(&self, order: OpcacheOrder) -> Result<OpcacheAnswer, OpcacheError> {
         let (reply, answer) = oneshot::channel();
         self.events

@@ -199,7 +199,7 @@ impl Load {
         self.spooled.load(Ordering::Relaxed)
     }
 
-    /// Whether the supervisor is to be told that requests wait: true once until [`Load::relieved`].
+    /// Whether to notify the supervisor of waiting requests: true once until [`Load::relieved`].
     pub(crate) fn press(&self, before: usize) -> bool {
         before >= self.supervisor.room.load(Ordering::Relaxed)
             && !self.supervisor.pressure.load(Ordering::Relaxed)

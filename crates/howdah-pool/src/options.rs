@@ -15,21 +15,21 @@ use crate::record::Record;
 /// How the PHP side is started; the same for all pools.
 #[derive(Debug, Clone)]
 pub struct RootOptions {
-    /// Environment variables that PHP is not to have.
+    /// Environment variables that PHP does not inherit.
     pub withheld: Vec<String>,
-    /// It has those alone that a process needs.
+    /// PHP inherits only the environment variables that a process needs.
     pub clear_env: bool,
     /// The PHP executable, `howdah-php`.
     pub executable: PathBuf,
     /// Settings on top of php.ini, in order.
     pub ini: Vec<(String, String)>,
-    /// Some pool runs several requests at a time in a process: PHP guards the clients that they may share.
+    /// Some pool is concurrent: PHP guards the handles that its requests may share.
     pub concurrent: bool,
-    /// Some pool keeps code between requests: OPcache's memory is never used again for other code.
+    /// Some pool keeps code between requests: OPcache never reuses its memory for other code.
     pub booted: bool,
     /// Front threads of the server, 1 to 16.
     pub fronts: usize,
-    /// Files that PHP is started with; `None`: it is not asked to preload any.
+    /// Files to preload; `None`: none.
     pub preload: Option<Preload>,
     /// How long PHP's module start-up may take (preloading included). Default 2 min.
     pub start_timeout: Duration,
@@ -38,53 +38,53 @@ pub struct RootOptions {
 /// One pool.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {
-    /// Names it in logs, process titles and metrics; 1 to 64 bytes.
+    /// Its name in logs, process titles and metrics; 1 to 64 bytes.
     pub name: String,
-    /// What its workers are.
+    /// How its workers run requests.
     pub mode: Mode,
     /// Worker processes that are always there, 1 to 512.
     pub workers: usize,
-    /// Worker processes that there may be while requests wait and processors are idle; not more than
-    /// `workers` (0, the default, is not): the number is fixed.
+    /// Most worker processes while requests wait and processors are idle. If it is not more than `workers` (as 0, the
+    /// default), the number is fixed.
     pub workers_max: usize,
     /// Its limits, as the configuration has them.
     pub limits: PoolLimits,
-    /// How long a request of a concurrent pool may take to end once its time is over; then its worker is
-    /// killed, and all its other requests with it. Default 5 s.
+    /// How long a request of a concurrent pool may take to end after `request_timeout`; then its worker is killed, with
+    /// all its other requests. Default 5 s.
     pub end_grace: Duration,
-    /// Bytes for the variables of a request and a small body, a multiple of 4,096. Untouched pages cost
-    /// nothing, so there is room for the largest header that the front lets through. Default 256 KiB.
+    /// Bytes for the variables of a request and a small body, a multiple of 4,096. Untouched pages cost nothing, so the
+    /// largest header that the front accepts fits. Default 256 KiB.
     pub request_size: usize,
     /// Bytes of a slot's response ring, a power of two. Default 256 KiB.
     pub response_size: usize,
-    /// Whose its processes are; they change to it before any code of the application runs, which takes the
-    /// right to do so. `None` (the default): the front's.
+    /// User of its processes, which switch to it before any code of the application runs, and need the right to do so.
+    /// `None` (the default): the front's user.
     pub user: Option<User>,
     /// PHP settings of this pool. It does not start with a final one that PHP does not know.
     pub ini: Ini,
-    /// Where its processes record the files that they run; `None` (the default): nowhere.
+    /// Record of the files that its processes run; `None` (the default): they record nothing.
     pub record: Option<Record>,
 }
 
-/// A user of this machine, looked up.
+/// A resolved user of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     /// Number of the user.
     pub uid: u32,
     /// Number of its group.
     pub gid: u32,
-    /// Numbers of all groups that its processes are in.
+    /// Numbers of all groups of its processes.
     pub groups: Vec<u32>,
-    /// `USER` and `LOGNAME` in the environment; empty: they stay as they are.
+    /// `USER` and `LOGNAME` in the environment; empty: unchanged.
     pub name: String,
-    /// `HOME` in the environment; empty: it stays as it is.
+    /// `HOME` in the environment; empty: unchanged.
     pub home: PathBuf,
 }
 
 impl User {
-    /// Has its processes open a pipe that they write to as `/dev/stderr`, too. They cannot read what is in it, nor
-    /// make it theirs: it has the keys of records. Where the front has not got the right to, they can only write to
-    /// what they were given.
+    /// Lets its processes open a pipe for writing, as `/dev/stderr`. They can neither read it nor own it, because it
+    /// contains the keys of records. Without the right to change the pipe's group, they can only write to the
+    /// descriptors that they inherit.
     pub(crate) fn let_write(&self, pipe: BorrowedFd<'_>) {
         let group = Some(Gid::from_raw(self.gid));
         if rustix::fs::fchown(pipe, None, group).is_ok() {
@@ -172,8 +172,8 @@ impl PoolOptions {
             .is_some_and(|options| options.isolation == Isolation::Request)
     }
 
-    /// A worker that is done with a request looks for the next one, so requests may be left to those that are
-    /// awake. A fork that has one request does not, and coroutines have their own way.
+    /// A worker that finishes a request claims the next one, so requests may be left to workers that are awake. A fork
+    /// for one request does not, and concurrent workers have a separate mechanism.
     pub(crate) fn may_leave(&self) -> bool {
         !self.one_request() && !self.is_concurrent()
     }
@@ -199,7 +199,7 @@ impl PoolOptions {
         }
     }
 
-    /// Forks that stand by for the next requests, beyond those that serve one.
+    /// Idle forks for the next requests, in addition to those that serve one.
     pub(crate) fn spares(&self) -> usize {
         if self.one_request() {
             (self.workers / 2).max(2)
@@ -208,10 +208,10 @@ impl PoolOptions {
         }
     }
 
-    /// Most workers that ever serve at a time.
+    /// Most workers that serve at the same time.
     pub(crate) fn serving_max(&self) -> usize {
         let most = self.workers.max(self.workers_max) + self.spares();
-        // Two generations of a concurrent pool always fit side by side: their workers may need long to leave.
+        // Two generations of a concurrent pool always fit: their workers may take long to exit.
         let fitting = if self.is_concurrent() {
             (CONCURRENT_PLACES_MAX - PLACES_FREE) / 2
         } else {
@@ -220,12 +220,12 @@ impl PoolOptions {
         most.clamp(1, fitting)
     }
 
-    /// Workers that serve when nobody waits.
+    /// Workers that serve while no request waits.
     pub(crate) fn serving_min(&self) -> usize {
         (self.workers + self.spares()).clamp(1, self.serving_max())
     }
 
-    /// Places for processes: two generations side by side, and room for successors.
+    /// Places for processes: two generations, and some for successors.
     pub(crate) fn places(&self) -> usize {
         let free = if self.is_concurrent() {
             CONCURRENT_PLACES_FREE
@@ -252,13 +252,13 @@ impl PoolOptions {
             + self.limits.queue_length
     }
 
-    /// Requests that all workers can have at a time.
+    /// Requests that all workers can run at the same time.
     fn running_max(&self) -> usize {
         self.serving_max() * self.requests_per_worker()
     }
 
-    /// Slots of each front thread: enough that a worker never waits for a request that waits for a slot,
-    /// twice over; more only cost memory, since waiting is as well done in the front's own queue.
+    /// Slots of each front thread: twice as many as workers can run, so that a worker never waits for a request that
+    /// waits for a slot. More would only cost memory, because requests can wait in the front's queue as well.
     pub(crate) fn slots(&self) -> usize {
         (2 * self.running_max())
             .next_power_of_two()
@@ -270,17 +270,16 @@ impl PoolOptions {
 const PLACES_MAX: usize = 512;
 /// The same of a concurrent one.
 const CONCURRENT_PLACES_MAX: usize = layout::CONCURRENT_PLACES_MAX as usize;
-/// Places that are never filled for good, so that a successor can be made ready before its predecessor
-/// leaves.
+/// Places that stay free, so that a successor can start before its predecessor exits.
 const PLACES_FREE: usize = 2;
-/// The same of a concurrent pool, as far as the contract allows. A fatal error in one request has the worker
-/// leave when all its others have ended, which may take long, and they may even wait for an answer of their own
-/// pool: workers that leave must not take all places.
+/// The same of a concurrent pool, as far as the contract allows. After a fatal error in one request the worker exits
+/// when its other requests have ended. This may take long, and they may even wait for a response of the same pool:
+/// exiting workers must not fill all places.
 const CONCURRENT_PLACES_FREE: usize = 14;
 
-/// Workers of a classic pool when nobody said a number: two for each core, at least four. A request of
-/// an ordinary application spends part of its time waiting for its database; a second process for each
-/// core fills that time, and more would mostly take memory and cache from the others.
+/// Default number of workers of a classic pool: two for each core, at least four. A request of an ordinary application
+/// spends part of its time waiting for its database; a second process per core fills that time, and more would mostly
+/// take memory and cache from the others.
 pub fn default_workers(cores: usize) -> usize {
     (2 * cores).clamp(4, 512)
 }

@@ -173,7 +173,7 @@ pub struct WorkerStatus {
     pub requests: u64,
     /// Bytes of PHP's allocator after its last request.
     pub memory: u64,
-    /// Milliseconds since it was asked for.
+    /// Milliseconds since it was requested.
     pub age_ms: u64,
     /// Requests in hand.
     pub in_flight: usize,

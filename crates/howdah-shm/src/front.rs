@@ -224,7 +224,7 @@ impl Front {
         slot.worker.served_ns.store(0, Ordering::Relaxed);
     }
 
-    /// Tells the worker that the client is gone, also the one that will have the request. It goes on to its end
+    /// Notifies the worker that the client disconnected, also the one that will get the request. It goes on to its end
     /// or is ended by PHP; `Event::Done` comes either way.
     pub fn abort(&mut self, slot: SlotId) -> Result<(), SlotError> {
         if self.record(slot)?.phase == Phase::Filled {

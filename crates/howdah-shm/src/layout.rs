@@ -40,7 +40,7 @@ pub const BODY_INLINE: u32 = 1;
 /// The body is a file in the spool directory, named by the request id as 16 hex digits.
 pub const BODY_FILE: u32 = 2;
 
-/// `aborted` of a slot: the client is gone.
+/// `aborted` of a slot: the client disconnected.
 pub const ABORTED_CLIENT: u32 = 1;
 /// `aborted` of a slot in a concurrent pool: the request's time is over, it is to be ended now.
 pub const ABORTED_TIME: u32 = 2;

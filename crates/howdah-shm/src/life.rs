@@ -18,7 +18,7 @@ pub struct LifeWatch {
     segment: Arc<Segment>,
     /// Which 64 places.
     word: usize,
-    /// Of these, as bits, those with a process that has not been told of.
+    /// Of these, as bits, those whose process has not been announced.
     watched: AtomicU64,
     /// Futex: +1 for each change of what is watched.
     changed: AtomicU32,

@@ -190,10 +190,10 @@ impl Drop for ResponseReader<'_> {
         let record = &mut self.front.records[usize::from(self.index)];
         let progress = &mut record.progress;
         // A finished or torn request has no worker that could use the space.
-        if record.phase != Phase::Queued || progress.told == progress.consumed {
+        if record.phase != Phase::Queued || progress.acknowledged == progress.consumed {
             return;
         }
-        progress.told = progress.consumed;
+        progress.acknowledged = progress.consumed;
         let slot = self.front.segment.memory.slot(self.front.index, self.index);
         // An exchange and not a store: the load of `waiting` must come after it. The worker's half is
         // the exchange of `waiting` and the load of `consumed` behind it.

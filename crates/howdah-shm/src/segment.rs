@@ -165,7 +165,7 @@ impl Segment {
     pub fn enlist(&self, worker: WorkerId) -> Result<WriteIndices, EnlistError> {
         let indices = self.places.enlist(worker, self.geometry().fronts())?;
         let words = self.memory.worker(worker.0);
-        // The predecessor is gone, so its words are the front's for this moment.
+        // The predecessor exited, so the front owns its words for this moment.
         words.front.stop.store(0, Ordering::Relaxed);
         words.own.request_id.store(0, Ordering::Relaxed);
         words.own.requests.store(0, Ordering::Relaxed);

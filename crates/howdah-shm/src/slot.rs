@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A slot in use: index and generation, so that an id that was kept too long is told apart.
+/// A slot in use: index and generation, so that a stale id is recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotId {
     pub(crate) generation: u32,

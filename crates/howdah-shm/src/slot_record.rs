@@ -94,7 +94,7 @@ pub(crate) struct Progress {
     /// Bytes taken since the claim.
     pub(crate) consumed: u64,
     /// Of these, what the worker has been told.
-    pub(crate) told: u64,
+    pub(crate) acknowledged: u64,
     pub(crate) stage: Stage,
 }
 
@@ -116,7 +116,7 @@ impl Progress {
     pub(crate) const fn new() -> Self {
         Self {
             consumed: 0,
-            told: 0,
+            acknowledged: 0,
             stage: Stage::Start,
         }
     }

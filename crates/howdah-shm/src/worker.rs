@@ -331,7 +331,7 @@ impl Worker {
             .load()
     }
 
-    /// Whether the client is gone.
+    /// Whether the client disconnected.
     pub fn is_aborted(&self, claim: &Claim) -> bool {
         self.aborted(claim) != 0
     }
@@ -364,7 +364,7 @@ impl Worker {
         self.complete(claim, DONE);
     }
 
-    /// Sleeps until `room` bytes behind `committed` are free. False: the client is gone.
+    /// Sleeps until `room` bytes behind `committed` are free. False: the client disconnected.
     pub(crate) fn wait_space(&self, claim: &Claim, committed: u64, room: u64) -> bool {
         let slot = self.segment.memory.slot(claim.front, claim.slot);
         let ring = u64::from(self.segment.geometry().response_size());

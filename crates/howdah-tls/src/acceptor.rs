@@ -18,7 +18,7 @@ use crate::slot::Slot;
 pub(crate) struct Entry {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) supply: Supply,
-    /// Clients are asked for certificates.
+    /// Clients have to send certificates, or may.
     pub(crate) client_auth: bool,
 }
 
@@ -157,7 +157,7 @@ impl Acceptor {
         answer.unwrap_or_else(|| Arc::clone(&self.refusal))
     }
 
-    /// Whether clients that ask for this name, at this address, are asked for certificates.
+    /// Whether certificates are requested from clients of this name at this address.
     pub fn asks_clients(&self, name: Option<&str>, local: IpAddr) -> bool {
         self.strict
             && self

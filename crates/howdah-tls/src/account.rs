@@ -129,7 +129,8 @@ impl<'a> KeptAccount<'a> {
         };
         let Some(credentials) = old_credentials(&text) else {
             let file = self.storage.path(&old);
-            tracing::warn!(target: "howdah::tls", file = %file.display(), "a kept account cannot be used; another is made");
+            tracing::warn!(target: "howdah::tls", file = %file.display(), "a stored account is unusable; creating a \
+                new one");
             return Ok(None);
         };
         if let Some(url) = &credentials.url {
@@ -143,7 +144,7 @@ impl<'a> KeptAccount<'a> {
 fn unusable_key(file: &std::path::Path) -> io::Error {
     let file = file.display();
     io::Error::other(format!(
-        "{file}: there is no private key on P-256 in it; remove it to have another account made"
+        "{file}: the file contains no P-256 private key; remove it, and a new account is created"
     ))
 }
 

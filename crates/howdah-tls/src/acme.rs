@@ -25,7 +25,7 @@ use crate::storage::Storage;
 use crate::stored_certificate::{IssuedCertificate, StoredCertificate};
 use crate::{TlsError, authority_client, layout, lock, schedule};
 
-/// The directory of the authority that is asked when no other is named.
+/// ACME directory of the default authority.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 /// All of an order; an authority that says nothing for so long is not there.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(300);
@@ -44,7 +44,8 @@ pub(crate) enum AcmeError {
     #[error("the authority could not check the name: {0}")]
     Refused(String),
     #[error(
-        "the authority offers none of the challenges that can be answered here: http-01 needs a site on the HTTP port, tls-alpn-01 one on the HTTPS port"
+        "the authority offers no supported challenge: http-01 needs a site on the HTTP port, tls-alpn-01 one on the \
+        HTTPS port"
     )]
     NoChallenge,
     #[error("the authority did not finish within {} s", ORDER_TIMEOUT.as_secs())]
@@ -80,7 +81,7 @@ impl AcmeError {
         }
     }
 
-    /// Whether it was the storage that did not answer, so that nobody was asked.
+    /// The storage did not respond, so that no request was sent.
     pub(crate) fn is_storage_away(&self) -> bool {
         matches!(self, Self::Storage(error) if is_away(error))
     }

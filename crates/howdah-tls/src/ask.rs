@@ -77,15 +77,12 @@ impl Asker {
     pub(crate) async fn ask(&self, host: &str) -> Permission {
         let answer = match tokio::time::timeout(TIMEOUT, self.exchange(host)).await {
             Ok(answer) => answer,
-            Err(_) => Err(format!(
-                "it has not answered within {} s",
-                TIMEOUT.as_secs()
-            )),
+            Err(_) => Err(format!("it did not respond within {} s", TIMEOUT.as_secs())),
         };
         match answer {
             Ok(status) => {
                 if self.silent.swap(false, Relaxed) {
-                    tracing::info!(target: "howdah::tls", url = self.url, "what is asked about names answers again");
+                    tracing::info!(target: "howdah::tls", url = self.url, "the `ask` endpoint responds again");
                 }
                 if status.is_success() {
                     return Permission::Given;
@@ -101,7 +98,8 @@ impl Asker {
                         url = self.url,
                         host,
                         error,
-                        "`on_demand_tls`: what is asked about names does not answer, so no further name gets a certificate until it does",
+                        "`on_demand_tls`: the `ask` endpoint does not respond; no new name gets a certificate until \
+                        it does",
                     );
                 }
                 Permission::Unknown

@@ -1,4 +1,4 @@
-//! The internal authority: a root that clients are told to trust, an intermediate that it signs, and
+//! The internal authority: a root that clients trust, an intermediate that it signs, and
 //! certificates of names that this one signs.
 
 use std::io;
@@ -44,7 +44,7 @@ pub enum AuthorityError {
         source: io::Error,
     },
     /// A file of it is broken.
-    #[error("{}: {reason}; remove the file to have a new authority made, which clients have to be told to trust again", file.display())]
+    #[error("{}: {reason}; remove the file, and a new authority is created, which clients must trust again", file.display())]
     Broken {
         /// Which one.
         file: PathBuf,
@@ -90,7 +90,7 @@ impl Authority {
         Self { storage, provider }
     }
 
-    /// The root's certificate in PEM; makes the authority if there is none.
+    /// The root's certificate in PEM; creates the authority if it is missing.
     pub(crate) fn root_pem(&self) -> Result<(PathBuf, String), AuthorityError> {
         let root = self.root()?;
         Ok((self.storage.path(ROOT_CERTIFICATE), root.pem))
@@ -213,7 +213,7 @@ impl Authority {
 
     fn broken(&self, file: &str, reason: String) -> AuthorityError {
         let file = self.storage.path(file);
-        // What is wrong with a certificate may be told with its file.
+        // Errors of a certificate include its file.
         let twice = format!("{}: ", file.display());
         let reason = match reason.strip_prefix(&twice) {
             Some(rest) => rest.to_owned(),
@@ -260,7 +260,7 @@ fn dates(now: SystemTime, until: SystemTime) -> (OffsetDateTime, OffsetDateTime)
     )
 }
 
-/// An intermediate that was left by a root that is gone is of no use.
+/// An intermediate of a removed root is useless.
 fn is_issued_by(signer: &Signer, root: &Signer) -> bool {
     let parsed = (
         x509_parser::parse_x509_certificate(&signer.certificate),

@@ -1,4 +1,4 @@
-//! How authorities are asked by ACME: over HTTPS, with errors that say at which URL what was wrong.
+//! The HTTPS client for ACME authorities, with errors that contain the URL.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -29,12 +29,12 @@ const MAX_ANSWER: usize = 1024 * 1024;
 pub(crate) enum ClientError {
     #[error("{url}: {reason}{}", hint(.reason))]
     Connection { url: String, reason: String },
-    #[error("{url} answered with status {status}, and not in the words of ACME")]
+    #[error("{url} responded with status {status}, without an ACME problem document")]
     Status { url: String, status: StatusCode },
     #[error("{url} is not an ACME directory: {reason}; set its URL with `acme_ca` or `dir`")]
     Directory { url: String, reason: String },
     /// It said when to come again.
-    #[error("{problem}, and wants to be asked again in {} s", after.as_secs())]
+    #[error("{problem}; retry after {} s", after.as_secs())]
     Later {
         problem: AuthorityReply,
         after: Duration,
@@ -46,7 +46,7 @@ pub(crate) enum ClientError {
 pub(crate) enum AuthorityReply {
     #[error(transparent)]
     Problem(Problem),
-    #[error("{url} answered with status {status}")]
+    #[error("{url} responded with status {status}")]
     Status { url: String, status: StatusCode },
 }
 
@@ -157,7 +157,7 @@ fn check(
     if is_directory {
         let wrong = |reason: String| ClientError::Directory { url: url(), reason };
         if !status.is_success() {
-            return Err(wrong(format!("it answered with status {status}")));
+            return Err(wrong(format!("it responded with status {status}")));
         }
         let whole: serde_json::Value = serde_json::from_slice(body)
             .map_err(|_| wrong("its response is not JSON".to_owned()))?;
@@ -209,13 +209,13 @@ mod tests {
                 503,
                 None,
                 "<html>",
-                "https://ca.test/dir answered with status 503 Service Unavailable",
+                "https://ca.test/dir responded with status 503 Service Unavailable",
             ),
             (
                 404,
                 None,
                 "",
-                "https://ca.test/dir answered with status 404 Not Found",
+                "https://ca.test/dir responded with status 404 Not Found",
             ),
             (
                 200,
@@ -224,24 +224,24 @@ mod tests {
                 "https://ca.test/dir is not an ACME directory: its response is not JSON",
             ),
             (200, None, r#"{"newNonce": "a"}"#, "it has no `newAccount`"),
-            (301, None, "", "it answered with status 301"),
+            (301, None, "", "it responded with status 301"),
             (
                 503,
                 Some("120"),
                 "busy",
-                "https://ca.test/dir answered with status 503 Service Unavailable, and wants to be asked again in 120 s",
+                "https://ca.test/dir responded with status 503 Service Unavailable; retry after 120 s",
             ),
             (
                 429,
                 Some("7200"),
                 r#"{"detail": "too many"}"#,
-                "too many, and wants to be asked again in 7200 s",
+                "too many; retry after 7200 s",
             ),
             (
                 429,
                 Some("Fri, 31 Dec 1999 23:59:59 GMT"),
                 "{}",
-                "asked again in 0 s",
+                "retry after 0 s",
             ),
         ] {
             let error = said(status, retry, body).expect_err(body);

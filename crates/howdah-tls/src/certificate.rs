@@ -25,13 +25,13 @@ pub enum CertificateError {
         source: std::io::Error,
     },
     /// It is no PEM, or of something else.
-    #[error("{}: there is no certificate in it; expected PEM with `-----BEGIN CERTIFICATE-----`", file.display())]
+    #[error("{}: the file contains no certificate; expected PEM with `-----BEGIN CERTIFICATE-----`", file.display())]
     NoCertificate {
         /// Which one.
         file: PathBuf,
     },
     /// It has no key, or one with a password.
-    #[error("{}: there is no private key in it; expected PEM with `-----BEGIN PRIVATE KEY-----`, without a password", file.display())]
+    #[error("{}: the file contains no private key; expected PEM with `-----BEGIN PRIVATE KEY-----`, without a password", file.display())]
     NoKey {
         /// Which one.
         file: PathBuf,

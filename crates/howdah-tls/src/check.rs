@@ -99,16 +99,16 @@ mod tests {
         });
         config.sites = vec![site, other];
         config.global.https.default_sni = Some("nosuch.test".into());
-        let told: Vec<String> = check(&config).iter().map(ToString::to_string).collect();
+        let found: Vec<String> = check(&config).iter().map(ToString::to_string).collect();
         let expected = [
             "`default_sni nosuch.test`",
             "/nope/root.pem: ",
             "cannot read /nope/c.pem",
             "/nope/clients.pem: ",
         ];
-        assert_eq!(told.len(), expected.len(), "{told:?}");
-        for (told, expected) in told.iter().zip(expected) {
-            assert!(told.starts_with(expected), "{told}");
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}");
         }
         for site in &mut config.sites {
             for address in &mut site.addresses {

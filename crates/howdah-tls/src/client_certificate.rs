@@ -39,7 +39,7 @@ pub struct ClientCertificate {
 }
 
 impl ClientCertificate {
-    /// The first of a chain; `None` if there is none, or one that cannot be read, which no verifier takes.
+    /// The first of a chain; `None` if it is missing or unreadable, which no verifier accepts.
     pub fn of(chain: &[CertificateDer<'_>]) -> Option<Self> {
         let der = chain.first()?;
         let (_, parsed) = x509_parser::parse_x509_certificate(der).ok()?;

@@ -107,7 +107,7 @@ impl Demand {
             name: name.to_owned(),
             _waiting: sender,
         };
-        // What cannot be sent is dropped, which says that there is none.
+        // A dropped sender means that there is no certificate.
         let _ = self.keeper.send(wanted);
         Some(receiver)
     }

@@ -56,7 +56,7 @@ pub enum TlsError {
     ClientVerifier(#[from] rustls::server::VerifierBuilderError),
     /// Neither `HOME` nor `XDG_DATA_HOME` is known.
     #[error(
-        "there is no directory for certificates: set `storage file_system PATH` in the global options"
+        "the directory for certificates is not set: write `storage file_system PATH` in the global options"
     )]
     NoStorage,
     /// `storage redis`.

@@ -18,9 +18,9 @@ const EAGER: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failures {
     pub(crate) count: u32,
-    /// When it is asked again.
+    /// Time of the next request.
     pub(crate) until: SystemTime,
-    /// When it was asked last.
+    /// Time of the last request.
     pub(crate) at: SystemTime,
     /// It was the authority that said when to ask again.
     pub(crate) limited: bool,

@@ -117,7 +117,7 @@ impl Lock {
                         Err(error) => tracing::warn!(
                             file = %storage.path(&file).display(),
                             error = %crate::directory::reason(&error),
-                            "a lock cannot be kept up",
+                            "a lock cannot be renewed",
                         ),
                     }
                 }

@@ -24,7 +24,7 @@ struct Inner {
     https: Https,
 }
 
-/// For whom a certificate is, and who issues it.
+/// Subject and issuer of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Origin {
     host: String,
@@ -76,7 +76,7 @@ impl InUse {
         }))
     }
 
-    /// Whom was asked about names.
+    /// The `ask` endpoint.
     pub(crate) fn ask(&self) -> Option<&str> {
         self.0.https.ask.as_deref()
     }
@@ -104,7 +104,8 @@ impl InUse {
                         target: "howdah::tls",
                         host = subject.host,
                         until = crate::certificate::date(used.not_after),
-                        "the storage gives no certificate of this host; the one in use stays until it is due for renewal or the server is restarted",
+                        "the storage has no certificate for this host; the current one stays in use until it is due \
+                        for renewal or the server restarts",
                     );
                 }
                 Some(used)

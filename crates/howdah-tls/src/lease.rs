@@ -90,7 +90,7 @@ async fn keep(
             // That it is away was said; when it is back, it knows whose the lock is.
             Ok(Err(error)) if is_away(&error) => {}
             Ok(Err(error)) => {
-                tracing::warn!(target: "howdah::tls", lock = remote.url(&key), %error, "a lock cannot be kept up");
+                tracing::warn!(target: "howdah::tls", lock = remote.url(&key), %error, "a lock cannot be renewed");
             }
             // The runtime ends.
             Err(_) => return,

@@ -1,5 +1,5 @@
 //! Certificates: from files, from an authority of the server's own, and by ACME; and which of them a
-//! client gets; and whom this server takes for an upstream. Knows no connections.
+//! client gets; and verification of upstreams. Knows no connections.
 //!
 //! ```text
 //! configuration ──> Tls ──acceptor──> Acceptor (one for each listener) <── ClientHello

@@ -21,17 +21,17 @@ use crate::schedule;
 use crate::storage::spread;
 use crate::tls::{Kind, ManagedCertificate, OnDemandIssuer, Tls, load_files};
 
-/// For how many names an authority is asked at a time.
+/// Names that are requested from an authority at the same time.
 const ORDERS: usize = 8;
 /// How long at most until the clock is looked at again: this machine may have slept.
 const LOOK: Duration = Duration::from_secs(60);
 /// How often files are looked at: somebody may have put a new certificate in their place.
 const LOOK_AT_FILES: Duration = Duration::from_secs(5);
-/// How often an authority that gave no time is asked when to renew.
+/// Interval between requests for renewal information, if the authority sends none.
 const ADVICE: Duration = Duration::from_secs(6 * 3600);
 /// How long at most an authority may have itself not asked.
 const ADVICE_LATEST: Duration = Duration::from_secs(86_400);
-/// Within this time after the start it is asked first.
+/// Latest first request after the start.
 const FIRST_ADVICE: Duration = Duration::from_secs(3600);
 
 /// A certificate with the time of its next turn.
@@ -41,7 +41,7 @@ struct Job {
     /// Of files: what those that are served were like, and those that were refused since.
     stamp: Stamp,
     refused: Option<Stamp>,
-    /// By ACME: what the authority said, and when it is asked again.
+    /// By ACME: the authority's last response, and the time of the next request.
     advised: Option<SystemTime>,
     advice_at: SystemTime,
     /// How often in a row the storage did not answer.
@@ -49,7 +49,7 @@ struct Job {
     /// The authority has revoked it, so another is due.
     revoked: bool,
     /// It was said that it waits.
-    told: bool,
+    is_reported: bool,
 }
 
 /// When files were changed, and their sizes.
@@ -179,7 +179,8 @@ impl Renewer {
             // They may become good as they are: their time comes, or this user may read them.
             Err(error) => {
                 if job.refused.replace(stamp) != Some(stamp) {
-                    tracing::warn!(target: "howdah::tls", %error, "the changed certificate is not used; the one before it stays, and the files are looked at again");
+                    tracing::warn!(target: "howdah::tls", %error, "the changed certificate is invalid; the previous \
+                        one stays in use, and the files are checked again");
                 }
             }
         }
@@ -240,7 +241,7 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
             let now = SystemTime::now();
             let renewal = renewal(Some(&certificate));
             job.away = 0;
-            job.told = false;
+            job.is_reported = false;
             job.advised = None;
             job.advice_at = now + ADVICE;
             job.next = renewal.min(job.advice_at);
@@ -295,7 +296,7 @@ fn put_off(
     let count = failures.saturating_add(1);
     let at = SystemTime::now();
     job.next = at + schedule::retry_after(count, least, spread());
-    job.told = true;
+    job.is_reported = true;
     subject.set_failures(Some(&Failures {
         count,
         until: job.next,
@@ -352,7 +353,7 @@ impl Job {
             advice_at,
             away: 0,
             revoked: false,
-            told: false,
+            is_reported: false,
         }
     }
 
@@ -388,14 +389,14 @@ impl Job {
                 target: "howdah::tls",
                 host = subject.host,
                 until = date(current.not_after),
-                "the kept certificate has expired, and is served until there is another",
+                "the stored certificate has expired, and is served until it is renewed",
             );
         }
     }
 
     /// Once: the log may be of another start than what failed.
     fn tell_waiting(&mut self, subject: &Subject, failures: &Failures, next: SystemTime) {
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.is_reported, true) {
             tracing::warn!(
                 target: "howdah::tls",
                 host = subject.host,
@@ -404,7 +405,8 @@ impl Job {
                 error = failures.reason,
                 next = date(next),
                 file = %subject.failures_path().display(),
-                "the authority is not asked for a certificate before `next`, as it failed before; to have it asked at once, remove `file` and reload",
+                "the next certificate request is at `next`, because the last one failed; to request one now, remove \
+                `file` and reload",
             );
         }
     }

@@ -33,7 +33,7 @@ const RELEASE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call(
 
 /// The server does not answer; it may do so later.
 #[derive(Debug, thiserror::Error)]
-#[error("{server} does not answer: {reason}")]
+#[error("{server} does not respond: {reason}")]
 struct UnreachableError {
     server: String,
     reason: String,
@@ -194,7 +194,8 @@ impl Remote {
                 Ok(answer) => {
                     state.connection = Some(connection);
                     if state.away.take().is_some() {
-                        tracing::info!(target: "howdah::tls", storage = self.name, "the storage of certificates answers again");
+                        tracing::info!(target: "howdah::tls", storage = self.name, "the certificate storage \
+                            responds again");
                     }
                     return Ok(answer);
                 }
@@ -220,7 +221,7 @@ impl Remote {
     fn silent(&self, state: &mut State, error: &RedisError) -> io::Error {
         let reason = if error.is_timeout() {
             // The system calls it "temporarily unavailable".
-            format!("no answer within {} s", self.timeout.as_secs_f32())
+            format!("no response within {} s", self.timeout.as_secs_f32())
         } else {
             error.to_string()
         };
@@ -233,7 +234,7 @@ impl Remote {
                 target: "howdah::tls",
                 storage = self.name,
                 error = reason,
-                "the storage of certificates does not answer; those in use stay in use, and it is asked again",
+                "the certificate storage does not respond; current certificates stay in use, and the server retries",
             );
         }
         self.away(reason)
@@ -292,7 +293,7 @@ mod tests {
         let error = remote.get("x").expect_err("silent");
         assert!(is_away(&error));
         let told = error.to_string();
-        assert!(told.contains("no answer within 0.1 s"), "{told}");
+        assert!(told.contains("no response within 0.1 s"), "{told}");
     }
 
     #[test]

@@ -19,11 +19,11 @@ const RETRIES: [u64; 9] = [
 ];
 /// After the first OCSP question that had no answer; it doubles up to an hour.
 const OCSP_RETRY: u64 = 5;
-/// How long at least until an OCSP answer that is old already is asked for again.
+/// Shortest time until an old OCSP response is requested again.
 const OCSP_SOON: Duration = Duration::from_secs(10);
 /// How long at most an OCSP answer goes unchecked, however long it is valid.
 const OCSP_LATEST: Duration = Duration::from_secs(7 * 24 * HOUR);
-/// What an authority that says it was asked too often is given at least, and at most, whatever it says.
+/// Shortest and longest pause after a rate limit of an authority, whatever it requests.
 pub(crate) const RATE_LIMITED: (Duration, Duration) =
     (Duration::from_secs(HOUR), Duration::from_secs(24 * HOUR));
 

@@ -112,10 +112,10 @@ pub(crate) fn authorities(
 }
 
 /// The suites of TLS 1.3, and of TLS 1.2 those that were asked for.
-fn suites(asked: &[Suite], known: &[SupportedCipherSuite]) -> Vec<SupportedCipherSuite> {
+fn suites(configured: &[Suite], known: &[SupportedCipherSuite]) -> Vec<SupportedCipherSuite> {
     let tls13 = known.iter().filter(|suite| suite.tls13().is_some());
-    let asked = asked.iter().filter_map(|asked| {
-        let wanted = match asked {
+    let configured = configured.iter().filter_map(|configured| {
+        let wanted = match configured {
             Suite::EcdheEcdsaAes256 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
             Suite::EcdheEcdsaAes128 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
             Suite::EcdheEcdsaChacha20 => CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
@@ -125,7 +125,7 @@ fn suites(asked: &[Suite], known: &[SupportedCipherSuite]) -> Vec<SupportedCiphe
         };
         known.iter().find(|suite| suite.suite() == wanted)
     });
-    tls13.chain(asked).copied().collect()
+    tls13.chain(configured).copied().collect()
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     remote: Arc<Remote>,
     copies: Option<Directory>,
     /// It was said that copies cannot be written.
-    told: AtomicBool,
+    warned: AtomicBool,
     lookups: Semaphore,
 }
 
@@ -36,7 +36,7 @@ impl Shared {
         Self {
             remote: Arc::new(remote),
             copies: copies.map(Directory::new),
-            told: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
             lookups: Semaphore::new(LOOKUPS),
         }
     }
@@ -97,7 +97,7 @@ impl Shared {
         tokio::task::spawn_blocking(look).await.ok().flatten()
     }
 
-    /// Certificates, authorities and accounts; not proofs, nor when nobody is to be asked.
+    /// Certificates, authorities and accounts; not proofs, nor times of next requests.
     fn copies_of(&self, relative: &Path) -> Option<&Directory> {
         let kept = ["acme", "authority", "certificates"];
         let kept = kept.iter().any(|folder| relative.starts_with(folder));
@@ -123,14 +123,14 @@ impl Shared {
             Readers::Owner
         };
         if let Err(error) = copies.write(relative, bytes, readers)
-            && !self.told.swap(true, Relaxed)
+            && !self.warned.swap(true, Relaxed)
         {
             tracing::warn!(
                 target: "howdah::tls",
                 file = %copies.path(relative).display(),
                 error = %crate::directory::reason(&error),
-                "no copy of certificates can be kept here, so a start while Redis is away has none; name a \
-                 directory with `root` in `storage redis`",
+                "certificates cannot be copied to this machine, so a start while Redis is unavailable has none: set \
+                a directory with `root` in `storage redis`",
             );
         }
     }

@@ -16,7 +16,7 @@ use crate::certificate::Certificate;
 /// See the module.
 pub(crate) struct Slot {
     current: ArcSwapOption<CertifiedKey>,
-    /// Seconds since 1970; 0: there is none.
+    /// Seconds since 1970; 0: not set.
     until: AtomicU64,
     /// For the one that staples.
     changed: Notify,

@@ -90,7 +90,7 @@ impl<'a> StoredCertificate<'a> {
             Err(fault) => Some(fault),
         };
         if fault.as_ref().is_some_and(Fault::is_away) {
-            // It is asked for again later. This machine may have a copy from before an upgrade.
+            // It is requested again later. This machine may have a copy from before an upgrade.
             return self.take_old().ok().flatten();
         }
         let fault = match self.take_old() {
@@ -103,7 +103,7 @@ impl<'a> StoredCertificate<'a> {
             target: "howdah::tls",
             host = self.host,
             error = %fault,
-            "a kept certificate cannot be used; another is asked for",
+            "a stored certificate is unusable; requesting a new one",
         );
         None
     }
@@ -189,7 +189,7 @@ impl<'a> StoredCertificate<'a> {
                     host = self.host,
                     from = %path.display(),
                     to = %self.storage.path(&self.place.certificate).display(),
-                    "a kept certificate was moved to where Caddy has them too",
+                    "a stored certificate was moved to Caddy's layout",
                 );
                 self.forget_old();
             }
@@ -206,7 +206,7 @@ impl<'a> StoredCertificate<'a> {
                 host = self.host,
                 file = %path.display(),
                 %error,
-                "a kept certificate cannot be moved; it is used where it is",
+                "a stored certificate cannot be moved; it is used in its old place",
             ),
         }
         Ok(Some(certificate))

@@ -74,7 +74,7 @@ pub(crate) struct OnDemandIssuer {
     pub(crate) authorities: Vec<String>,
     /// Names that clients came for before this configuration was loaded.
     pub(crate) taken: Vec<InheritedName>,
-    /// The program that decides is the one that was asked before.
+    /// The `ask` endpoint is unchanged.
     pub(crate) same_asker: bool,
 }
 
@@ -200,7 +200,7 @@ impl Tls {
     }
 }
 
-/// The root of the internal authority, and its file; it is made if there is none.
+/// The root of the internal authority, and its file; created if missing.
 pub fn authority_root(https: &Https) -> Result<(PathBuf, String), TlsError> {
     let authority = Authority::new(open(https)?, server_config::provider());
     Ok(authority.root_pem()?)

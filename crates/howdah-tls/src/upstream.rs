@@ -142,7 +142,7 @@ mod tests {
             (
                 client(&empty),
                 &empty,
-                "there is no certificate in it; expected PEM",
+                "the file contains no certificate; expected PEM",
             ),
             (client(&gone), &gone, "cannot read"),
         ] {

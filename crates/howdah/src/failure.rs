@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The configuration, the command line or the installation is wrong: exit code 2.

@@ -108,7 +108,7 @@ bool howdah_classic_run(struct howdah_queue *queue, const struct howdah_claim *c
 	if (!usable) {
 		request->fatal = true;
 		request->exit_status = 255;
-		howdah_log_format('e', "PHP could not start a request; this worker leaves");
+		howdah_log_format('e', "PHP could not start a request; this worker exits");
 	}
 	howdah_request_end(request);
 	howdah_request_forget();

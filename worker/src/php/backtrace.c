@@ -180,6 +180,6 @@ void howdah_backtrace_init(const struct howdah_queue *queue)
 	struct sigaction action = {.sa_handler = log_trace, .sa_flags = SA_ONSTACK | SA_RESTART};
 	sigfillset(&action.sa_mask);
 	if (sigaction(SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE, &action, NULL) != 0) {
-		howdah_log_format('w', "cannot handle the signal that asks for backtraces: %s", strerror(errno));
+		howdah_log_format('w', "cannot handle the signal that requests backtraces: %s", strerror(errno));
 	}
 }

@@ -29,7 +29,7 @@ static void ini_defaults(HashTable *configuration)
 	const zend_module_entry *core = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("core"));
 	if (!core || strcmp(core->build_id, ZEND_MODULE_BUILD_ID) != 0) {
 		fprintf(stderr,
-			"howdah-php: built for PHP %s (%s) and loaded into another (%s); build it again with `make build`\n",
+			"howdah-php: built for PHP %s (%s) and loaded into another (%s); rebuild it with `make build`\n",
 			PHP_VERSION, ZEND_MODULE_BUILD_ID, core ? core->build_id : "unknown");
 		_exit(2);
 	}

@@ -205,7 +205,7 @@ void howdah_opcache_startup(bool any_booted, const char **problem)
 		*problem = "where OPcache keeps the time of a request was not found: files that requests in worker mode "
 				   "include are not looked at again until a reload";
 	} else if (!variable.force_restart_timeout || !variable.max_wasted_percentage) {
-		*problem = "OPcache's settings were not found: when it is full, it may end workers";
+		*problem = "OPcache's settings were not found: when it is full, it may kill workers";
 	}
 }
 

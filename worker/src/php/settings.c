@@ -150,7 +150,7 @@ static void set(zend_string *name, zend_string *value, void *argument)
 		}
 		if (!put(entry, value)) {
 			howdah_log_format(
-				'e', "%s %s: PHP does not take the value \"%s\"", target->option, ZSTR_VAL(name), ZSTR_VAL(value));
+				'e', "%s %s: PHP rejects the value \"%s\"", target->option, ZSTR_VAL(name), ZSTR_VAL(value));
 			return;
 		}
 	}

@@ -83,15 +83,15 @@ static void set(zend_string *name, zend_string *value, void *argument)
 		return;
 	}
 	if (!is_final && howdah_settings_is_final(entry)) {
-		howdah_log_format('w', "%s: '%s' stays as it is: php_admin_ini sets it", variable, ZSTR_VAL(name));
+		howdah_log_format('w', "%s: '%s' is unchanged: php_admin_ini sets it", variable, ZSTR_VAL(name));
 		return;
 	}
 	/* Of the request's memory, as all values are that PHP puts back. */
 	zend_string *copy = value ? zend_string_init(ZSTR_VAL(value), ZSTR_LEN(value), false) : ZSTR_EMPTY_ALLOC();
 	int by = is_final ? PHP_INI_SYSTEM : PHP_INI_USER;
 	if (!note(entry) || zend_alter_ini_entry_ex(entry->name, copy, by, PHP_INI_STAGE_ACTIVATE, true) != SUCCESS) {
-		howdah_log_format('e', "%s: unable to set '%s': PHP does not take the value \"%s\"", variable, ZSTR_VAL(name),
-			ZSTR_VAL(copy));
+		howdah_log_format(
+			'e', "%s: unable to set '%s': PHP rejects the value \"%s\"", variable, ZSTR_VAL(name), ZSTR_VAL(copy));
 	}
 	zend_string_release(copy);
 }
@@ -104,7 +104,7 @@ static void take(const char *text, const char *variable)
 	memcpy(lines + size, "\n", 2);
 	if (!howdah_settings_parse(lines, set, (void *)variable)) {
 		howdah_log_format(
-			'e', "%s is not lines of NAME=VALUE as php.ini has them; what follows the mistake is not set", variable);
+			'e', "%s is not lines of NAME=VALUE as php.ini has them; what follows the error is not set", variable);
 	}
 	efree(lines);
 }

@@ -54,7 +54,7 @@ static int enter(int argc, char **argv, char **environment)
 {
 	restore_preload();
 	if (argc < 2 || strcmp(argv[1], HOWDAH_GUARD) != 0) {
-		fprintf(stderr, "howdah-php.so is not to be preloaded by hand: start howdah-php\n");
+		fprintf(stderr, "howdah-php.so must not be preloaded manually: start howdah-php\n");
 		return 2;
 	}
 	/* The kernel took the name of PHP's file. */

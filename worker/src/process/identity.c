@@ -37,14 +37,14 @@ const char *howdah_user_parse(struct howdah_user *user, const unsigned char *dat
 	size -= sizeof(*is);
 	/* Sums of three numbers of 32 bits do not overflow. */
 	if ((uint64_t)is->groups * sizeof(uint32_t) + is->name_size + is->home_size != size) {
-		return "its user is of another size than it says";
+		return "the size of its user is wrong";
 	}
 	size_t groups_size = is->groups * sizeof(uint32_t);
 	user->groups = malloc(groups_size + 1);
 	user->name = copy_of(data + groups_size, is->name_size);
 	user->home = copy_of(data + groups_size + is->name_size, is->home_size);
 	if (!user->groups || !user->name || !user->home) {
-		return "there is no memory for its user";
+		return "no memory for its user";
 	}
 	memcpy(user->groups, data, groups_size);
 	return NULL;

@@ -26,19 +26,19 @@ static bool find_object(char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size);
 	if (length <= 0 || (size_t)length >= size) {
-		fprintf(stderr, "howdah-php: cannot find out where it is installed: %s; is /proc mounted?\n",
+		fprintf(stderr, "howdah-php: cannot determine its installation path: %s; is /proc mounted?\n",
 			length < 0 ? strerror(errno) : "its path is too long");
 		return false;
 	}
 	path[length] = '\0';
 	char *name = strrchr(path, '/') + 1;
 	if ((size_t)(name - path) + sizeof(OBJECT) > size) {
-		fprintf(stderr, "howdah-php: cannot find out where it is installed: its path is too long\n");
+		fprintf(stderr, "howdah-php: cannot determine its installation path: its path is too long\n");
 		return false;
 	}
 	memcpy(name, OBJECT, sizeof(OBJECT));
 	if (access(path, R_OK) != 0) {
-		fprintf(stderr, "howdah-php: cannot read %s: %s; it belongs beside howdah-php, install both again\n", path,
+		fprintf(stderr, "howdah-php: cannot read %s: %s; it belongs next to howdah-php: reinstall both\n", path,
 			strerror(errno));
 		return false;
 	}

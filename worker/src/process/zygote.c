@@ -76,7 +76,7 @@ static void reap(struct howdah_zygote *zygote, bool report)
 		/* Closed, with or without something unread: the front has left, which the loop reads next. */
 		if (report && howdah_control_send(zygote->control, head, NULL, 0, -1) != 0 && errno != EPIPE &&
 			errno != ECONNRESET) {
-			fprintf(stderr, "howdah-php: cannot report the end of process %d: %s\n", (int)pid, strerror(errno));
+			fprintf(stderr, "howdah-php: cannot report the exit of process %d: %s\n", (int)pid, strerror(errno));
 		}
 	}
 }

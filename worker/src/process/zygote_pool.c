@@ -96,7 +96,7 @@ static void command(struct howdah_zygote *self, struct howdah_message *message)
 		spawn(message);
 	} else {
 		howdah_control_fail(
-			self->control, message->head.worker, EINVAL, "a pool does not know message %u", message->head.kind);
+			self->control, message->head.worker, EINVAL, "message %u is not valid for a pool", message->head.kind);
 	}
 }
 

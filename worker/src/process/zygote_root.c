@@ -52,10 +52,10 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 	}
 	memcpy(options, message->data, sizeof(*options));
 	if (options->mode != HOWDAH_POOL_CLASSIC && options->mode != HOWDAH_POOL_WORKER) {
-		return "its mode is not known to this howdah-php";
+		return "its mode is unknown to this howdah-php";
 	}
 	if (options->flags & ~HOWDAH_POOL_FLAG_ALL) {
-		return "it asks for what this howdah-php does not know; are howdah and howdah-php from one build?";
+		return "it has flags unknown to this howdah-php; are howdah and howdah-php from one build?";
 	}
 	if (message->fd_count <= POOL_EVENTS) {
 		return "descriptors are missing";
@@ -87,7 +87,7 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 	if (options->flags & HOWDAH_POOL_FLAG_USER) {
 		return howdah_user_parse(&pool->user, at, (size_t)(end - at));
 	}
-	return at == end ? NULL : "there is more data than it says";
+	return at == end ? NULL : "there is more data than its sizes add up to";
 }
 
 static void free_pool(struct howdah_pool *pool)
@@ -170,7 +170,7 @@ static void command(struct howdah_zygote *zygote, struct howdah_message *message
 		inspect_opcache(zygote, message);
 	} else {
 		howdah_control_fail(
-			zygote->control, message->head.worker, EINVAL, "the root does not know message %u", message->head.kind);
+			zygote->control, message->head.worker, EINVAL, "message %u is not valid for the root", message->head.kind);
 	}
 }
 
@@ -284,7 +284,7 @@ int howdah_zygote_root(int argc, char **argv)
 	int sent = info ? howdah_control_send(control, ready, info, strlen(info), -1) : -1;
 	free(info);
 	if (sent != 0) {
-		fprintf(stderr, "howdah-php: cannot tell the front that PHP is ready: %s\n", strerror(errno));
+		fprintf(stderr, "howdah-php: cannot notify the front that PHP is ready: %s\n", strerror(errno));
 		return 1;
 	}
 	zygote.exited_kind = HOWDAH_CONTROL_POOL_EXITED;

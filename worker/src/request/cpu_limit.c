@@ -43,7 +43,7 @@ void howdah_cpu_limit_init(uint32_t milliseconds)
 	sigfillset(&action.sa_mask);
 	snprintf(message, sizeof(message), "The request took more than its %u ms of processor time", milliseconds);
 	if (sigaction(SIGXCPU, &action, NULL) != 0 || timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) {
-		howdah_log_format('e', "No limit of processor time: %s", strerror(errno));
+		howdah_log_format('e', "Cannot limit processor time: %s", strerror(errno));
 		return;
 	}
 	limit_ms = milliseconds;

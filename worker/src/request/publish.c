@@ -123,7 +123,7 @@ static bool check_topics(const struct update *update)
 		ZVAL_DEREF(topic);
 		if (Z_TYPE_P(topic) != IS_STRING) {
 			zend_argument_type_error(
-				1, "must be of type string or an array of strings, %s in it is none", zend_zval_type_name(topic));
+				1, "must be of type string or an array of strings, %s found in it", zend_zval_type_name(topic));
 			return false;
 		}
 		if (!check_topic(Z_STR_P(topic))) {
@@ -297,7 +297,7 @@ ZEND_FUNCTION(mercure_publish)
 		zend_string_release(update.id);
 		/* An exception that ends the request may be on its way already. */
 		if (!EG(exception)) {
-			zend_throw_exception(spl_ce_RuntimeException, "Publish failed: the request's time is over", 0);
+			zend_throw_exception(spl_ce_RuntimeException, "Publish failed: the request timed out", 0);
 		}
 		RETURN_THROWS();
 	}

@@ -39,7 +39,7 @@ void howdah_restore_locale(void)
 		return;
 	}
 	if (!setlocale(LC_ALL, locale)) {
-		howdah_log_format('w', "The locale %s could not be set again after the request", locale);
+		howdah_log_format('w', "The locale %s could not be restored after the request", locale);
 	}
 	zend_update_current_locale();
 	if (BG(ctype_string)) {
@@ -103,8 +103,7 @@ void howdah_restore_cwd_snapshot(void)
 void howdah_restore_cwd(void)
 {
 	if (!howdah_cwd_return(howdah_restore_cwd_moved)) {
-		howdah_log_format(
-			'w', "The working directory could not be entered again after the request: %s", strerror(errno));
+		howdah_log_format('w', "The working directory could not be restored after the request: %s", strerror(errno));
 	}
 }
 

@@ -109,7 +109,7 @@ static void snapshot(void)
 	}
 	void *made = make(&index);
 	if (!made) {
-		howdah_log_format('w', "mbstring is not as known: requests use its regular expressions in turn");
+		howdah_log_format('w', "unknown layout of mbstring: requests use its regular expressions one at a time");
 		return;
 	}
 	zval encodings;

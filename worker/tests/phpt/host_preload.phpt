@@ -11,5 +11,5 @@ rm 'a b:c/howdah-php.so' && ./link version 2>&1; echo $?
 cli howdah-php false
 libm.so.6:libdl.so.2 libm.so.6:libdl.so.2
 false 0
-howdah-php: cannot read %sa b:c/howdah-php.so: No such file or directory; it belongs beside howdah-php, install both again
+howdah-php: cannot read %sa b:c/howdah-php.so: No such file or directory; it belongs next to howdah-php: reinstall both
 2

@@ -39,7 +39,7 @@ arg_separator.output: &amp; refused 4
 enable_post_data_reading:  refused 6
 0 closed
 
-[log w 1] PHP_VALUE: 'arg_separator.output' stays as it is: php_admin_ini sets it
+[log w 1] PHP_VALUE: 'arg_separator.output' is unchanged: php_admin_ini sets it
 memory_limit: 128M set 7
 precision: 8 set 7
 user_agent: user set 7
@@ -63,7 +63,7 @@ enable_post_data_reading: 1 refused 6
 [log e 3] PHP_VALUE: extension cannot be set for one request; set it for a pool, by php_admin_ini
 [log e 3] PHP_VALUE: disable_functions cannot be set for one request; set it for a pool, by php_admin_ini
 [log e 3] PHP_VALUE: unable to set 'no.such': PHP has no such setting
-[log e 3] PHP_VALUE: unable to set 'session.name': PHP does not take the value "99"
+[log e 3] PHP_VALUE: unable to set 'session.name': PHP rejects the value "99"
 memory_limit: 128M set 7
 precision: 8 set 7
 user_agent: user set 7
@@ -74,4 +74,4 @@ arg_separator.output: &amp; refused 4
 enable_post_data_reading: 1 refused 6
 2 closed
 
-[log e 4] PHP_VALUE is not lines of NAME=VALUE as php.ini has them; what follows the mistake is not set
+[log e 4] PHP_VALUE is not lines of NAME=VALUE as php.ini has them; what follows the error is not set

@@ -42,7 +42,7 @@ Content-type: text/html; charset=UTF-8
 
 [end exit=1 status=255]
 [log e 2] PHP Fatal error:  Allowed memory size of 2097152 bytes exhausted %s
-[log e 2] PHP could not start a request; this worker leaves
+[log e 2] PHP could not start a request; this worker exits
 [worker exited with status 70]
 --
 Status: 200

@@ -131,7 +131,7 @@ var QUERY_STRING do=closure
 run
 run
 run
-wait-log {closure}
+wait-log {closure
 run
 var REQUEST_URI /service
 var QUERY_STRING do=service
@@ -177,7 +177,7 @@ run
 wait-log "uri":"/login"
 run
 stop
---EXPECT--
+--EXPECTF--
 static
 
 static
@@ -211,7 +211,7 @@ closure
 
 closure
 
-[log l 15] {"kind":"variable of a closure","why":"changes","path":"$GLOBALS['counter']::$calls","member":"App\\{closure}()::$calls","value":"3","file":"{ROOT}/test.php","line":72,"method":"GET","uri":"/closure"}
+[log l 15] {"kind":"variable of a closure","why":"changes","path":"$GLOBALS['counter']::$calls","member":"App\\{closure%S}()::$calls","value":"3","file":"{ROOT}/test.php","line":72,"method":"GET","uri":"/closure"}
 closure
 
 service

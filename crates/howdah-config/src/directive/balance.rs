@@ -61,9 +61,8 @@ pub(super) const RETRIES: Entry = Entry {
     name: "lb_retries",
     syntax: "lb_retries NUMBER",
     default: "`0`",
-    about: "How many more attempts there are when an upstream cannot be reached, or does not answer a \
-            request that changes nothing (GET). They go to upstreams that were not tried yet, as long as there \
-            are any.",
+    about: "Number of retries when an upstream is unreachable, or does not respond to a request with a safe method \
+        (GET). Retries prefer upstreams that were not tried yet.",
     differs: "",
     example: "lb_retries 2",
 };
@@ -71,8 +70,8 @@ pub(super) const RETRIES: Entry = Entry {
 pub(super) const TRY_DURATION: Entry = Entry {
     name: "lb_try_duration",
     syntax: "lb_try_duration DURATION",
-    default: "`0`: as many attempts as `lb_retries` says",
-    about: "For so long an upstream that can be reached is looked for; `lb_retries` beside it ends that earlier.",
+    default: "`0`: `lb_retries` alone limits retries",
+    about: "How long to retry until an upstream can be reached; `lb_retries` may end this earlier.",
     differs: "",
     example: "lb_try_duration 5s",
 };
@@ -99,7 +98,7 @@ pub(super) const MAX_FAILS: Entry = Entry {
     name: "max_fails",
     syntax: "max_fails NUMBER",
     default: "`1`",
-    about: "An upstream with so many failures within `fail_duration` is not used.",
+    about: "An upstream with this many failures within `fail_duration` is unhealthy.",
     differs: "",
     example: "max_fails 3",
 };
@@ -117,7 +116,7 @@ pub(super) const UNHEALTHY_LATENCY: Entry = Entry {
     name: "unhealthy_latency",
     syntax: "unhealthy_latency DURATION",
     default: "however long it takes",
-    about: "An answer whose header takes so long is a failure.",
+    about: "A response whose header takes longer than this is a failure.",
     differs: "The time in which the client sends its body does not count.",
     example: "unhealthy_latency 5s",
 };
@@ -126,7 +125,7 @@ pub(super) const UNHEALTHY_REQUEST_COUNT: Entry = Entry {
     name: "unhealthy_request_count",
     syntax: "unhealthy_request_count NUMBER",
     default: "no limit",
-    about: "An upstream with so many requests under way, on each front thread, is not used.",
+    about: "An upstream with this many requests in flight, per front thread, gets no further ones.",
     differs: "",
     example: "unhealthy_request_count 100",
 };

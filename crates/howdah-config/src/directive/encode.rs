@@ -70,7 +70,7 @@ pub(crate) const ENCODE: Table<Draft> = Table {
                 name: "minimum_length",
                 syntax: "minimum_length BYTES",
                 default: "`512`",
-                about: "A response of fewer bytes is sent as it is.",
+                about: "Smaller responses are not compressed.",
                 differs: "",
                 example: "minimum_length 1024",
             },

@@ -48,9 +48,9 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 name: "hide",
                 syntax: "hide FILE…",
                 default: "the configuration's own files",
-                about: "Files that are answered 404: without a slash a name or a pattern of names in \
-                        any folder, with one a path. May be given several times.",
-                differs: "What starts with a dot is hidden anyway, apart from `.well-known`.",
+                about: "Files that get a 404. A word without a slash is a name, or a pattern of names, in any \
+                    folder; one with a slash is a path. May be given several times.",
+                differs: "Names that start with a dot are always hidden, except `.well-known`.",
                 example: "hide *.bak",
             },
             |_, call, files| {
@@ -107,8 +107,8 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
             Entry {
                 name: "pass_thru",
                 syntax: "pass_thru",
-                default: "what is not found is answered 404",
-                about: "What is not found, or hidden, goes on to the next directive.",
+                default: "a file that does not exist is a 404",
+                about: "Passes requests for missing and hidden files to the next directive.",
                 differs: "",
                 example: "pass_thru",
             },
@@ -138,7 +138,7 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 name: "status",
                 syntax: "status CODE",
                 default: "`200`; in `handle_errors` that of the error",
-                about: "The status code of the answer with a file, for pages of errors and maintenance.",
+                about: "Status code of the response with a file, for error and maintenance pages.",
                 differs: "",
                 example: "status 503",
             },
@@ -160,9 +160,9 @@ pub(crate) const TRY_FILES: Table<TryPolicy> = Table {
             name: "policy",
             syntax: "policy first_exist|first_exist_fallback|smallest_size|largest_size|most_recently_modified",
             default: "`first_exist`",
-            about: "Which of the files is meant: the first that exists, the same with the last being taken \
-                    without a look, or of those that exist the smallest, the largest or the one that was \
-                    changed last. The last three ask the disk for each file with every request.",
+            about: "Which file is chosen: the first that exists; the same, but the last one without a check; or, of \
+                those that exist, the smallest, the largest or the most recently changed. The last three read all \
+                files' attributes in every request.",
             differs: "An empty file has a size too. The last three take no file with a query.",
             example: "policy first_exist_fallback",
         },
@@ -178,10 +178,9 @@ pub(super) const SYMLINKS: Entry = Entry {
     name: "symlinks",
     syntax: "symlinks on|if_owner_match|off",
     default: "`on`",
-    about: "Which symbolic links below the root are followed: all, those whose owner also owns what they lead \
-            to, or none. Others are answered 403. For folders that PHP writes to, such as uploads: a link in \
-            them may lead to any file that the server's user can read. Links on the way to the root itself are \
-            always followed.",
+    about: "Which symbolic links below the root are followed: all, those whose owner also owns the target, or none. \
+        The others get a 403. For folders that PHP writes to, such as uploads: a link in them may point to any file \
+        that the server's user can read. Links in the path of the root itself are always followed.",
     differs: "Caddy and FrankenPHP follow all.",
     example: "symlinks if_owner_match",
 };
@@ -195,7 +194,7 @@ pub(super) fn symlinks(word: &Word) -> Result<Symlinks, Error> {
         other => {
             return Err(bad_value(
                 &word.position,
-                format!("`{other}` says nothing about symbolic links"),
+                format!("`{other}` is not a policy for symbolic links"),
                 "write `on`, `if_owner_match` or `off`",
             ));
         }
@@ -243,7 +242,7 @@ pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) ->
             return Err(bad_value(
                 &word.position,
                 "only the first file that exists can have a query".into(),
-                "leave the query out, or take another policy",
+                "remove the query, or use another policy",
             ));
         }
         flush(&mut run, &mut routes, TryPolicy::FirstExist)?;

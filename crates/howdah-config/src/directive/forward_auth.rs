@@ -25,7 +25,7 @@ pub(crate) const FORWARD_AUTH: Table<Draft> = Table {
                 name: "uri",
                 syntax: "uri URI",
                 default: "it has to be given",
-                about: "Path and query that the server is asked for.",
+                about: "Path and query of the request to the authentication server.",
                 differs: "",
                 example: "uri /api/authz/forward-auth",
             },
@@ -36,9 +36,8 @@ pub(crate) const FORWARD_AUTH: Table<Draft> = Table {
                 name: "copy_headers",
                 syntax: "copy_headers FIELD[>NAME]…  or  copy_headers { FIELD[>NAME] … }",
                 default: "",
-                about: "Fields of the server's answer that the request is given, under their own name or \
-                        another one. What the client itself sent in them is taken out. May be given several \
-                        times.",
+                about: "Header fields that are copied from the response to the request, under the same or another \
+                    name. Values that the client sent in them are removed. May be given several times.",
                 differs: "",
                 example: "copy_headers Remote-User Remote-Email>X-Email",
             },
@@ -96,26 +95,26 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         }
         return Err(call.error(
             ErrorKind::Arguments,
-            "`forward_auth` does not say what to ask for".into(),
+            "`forward_auth` has no `uri`".into(),
             "write for example `uri /api/authz/forward-auth` in its block",
         ));
     };
     if !proxy.intercept.rules.is_empty() {
         return Err(call.error(
             ErrorKind::Conflict,
-            "`forward_auth` passes what it does not let in to the client as it is".into(),
+            "`forward_auth` sends refusals to the client unchanged".into(),
             "take `handle_response` and `replace_status` out",
         ));
     }
-    let told = |name: &str, placeholder| {
+    let forwarded = |name: &str, placeholder| {
         let parts = vec![Part::Placeholder(placeholder)];
         HeaderChange::Set(name.to_owned(), Template { parts })
     };
-    let told = [
-        told("X-Forwarded-Method", Placeholder::Method),
-        told("X-Forwarded-Uri", Placeholder::Uri),
+    let forwarded = [
+        forwarded("X-Forwarded-Method", Placeholder::Method),
+        forwarded("X-Forwarded-Uri", Placeholder::Uri),
     ];
-    proxy.header_up.splice(0..0, told);
+    proxy.header_up.splice(0..0, forwarded);
     proxy.method = Some(Template::text("GET"));
     proxy.rewrite = Some(uri);
     let auth = ForwardAuth {

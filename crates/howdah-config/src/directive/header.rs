@@ -38,7 +38,7 @@ pub(crate) const HEADER: Table<Changes> = Table {
                 name: "defer",
                 syntax: "defer",
                 default: "",
-                about: "Makes the changes of the block after those of other `header`, as `-` and `>` do.",
+                about: "Applies the changes of the block after those of other `header` directives, as `-` and `>` do.",
                 differs: "",
                 example: "defer",
             },
@@ -139,8 +139,8 @@ pub(super) fn change(field: &Word, values: &[Word]) -> Result<HeaderChange, Erro
         if name == "*" || name.trim_matches('*').contains('*') {
             return Err(bad_value(
                 &field.position,
-                format!("`{text}` does not say which fields to remove"),
-                "`*` stands at the start or the end of a name",
+                format!("`{text}` names no fields to remove"),
+                "put `*` at the start or the end of a name",
             ));
         }
         return Ok(HeaderChange::Remove(header_name(field, name)?));

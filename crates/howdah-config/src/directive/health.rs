@@ -42,9 +42,10 @@ impl Draft {
 pub(super) const URI: Entry = Entry {
     name: "health_uri",
     syntax: "health_uri PATH",
-    default: "upstreams are not asked",
-    about: "Asks each upstream for this path, from the first request on, and uses those that answer well.",
-    differs: "Caddy asks from its start on, and once; here each front thread asks for itself.",
+    default: "no active health checks",
+    about: "Active health check: requests this path from each upstream, from the first request on, and uses the \
+        healthy ones.",
+    differs: "Caddy starts checking at its start, and checks once; here each front thread runs its own checks.",
     example: "health_uri /health",
 };
 
@@ -61,7 +62,7 @@ pub(super) const TIMEOUT: Entry = Entry {
     name: "health_timeout",
     syntax: "health_timeout DURATION",
     default: "`5s`",
-    about: "An upstream that takes longer to answer is not well.",
+    about: "An upstream that takes longer to respond is unhealthy.",
     differs: "",
     example: "health_timeout 2s",
 };
@@ -70,7 +71,7 @@ pub(super) const STATUS: Entry = Entry {
     name: "health_status",
     syntax: "health_status CODE|4xx",
     default: "`2xx`",
-    about: "The status of an upstream that is well.",
+    about: "Status of a healthy upstream.",
     differs: "",
     example: "health_status 204",
 };

@@ -1,4 +1,4 @@
-//! `hot_reload` in `php_server` and `php`: browsers are told when files change.
+//! `hot_reload` in `php_server` and `php`: notifies browsers of changed files.
 
 use std::fmt::Write as _;
 
@@ -44,7 +44,7 @@ pub(crate) const HOT_RELOAD: Table<Draft> = Table {
             Entry {
                 name: "topic",
                 syntax: "topic TEXT",
-                default: "one of its own for each `hot_reload`",
+                default: "a separate one for each `hot_reload`",
                 about: "The topic of the updates.",
                 differs: "",
                 example: "topic hot-reload",

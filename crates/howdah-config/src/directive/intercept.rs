@@ -29,7 +29,7 @@ pub(super) const HANDLE_RESPONSE: Entry = Entry {
             names; its body does not, unless `copy_response` sends it after all. A matcher of responses is defined beside it: \
             `@NAME status CODE…`, `@NAME header NAME VALUE`, or both in a block. May be given several \
             times; the first that matches counts.",
-    differs: "What the block leaves unanswered does not go on to the directives after it.",
+    differs: "If the block sends no response, later directives do not run.",
     example: "handle_response {\n\trespond \"sorry\" 503\n}",
 };
 
@@ -37,7 +37,7 @@ pub(super) const REPLACE_STATUS: Entry = Entry {
     name: "replace_status",
     syntax: "replace_status [@NAME] CODE",
     default: "",
-    about: "Gives such responses another status code. May be given several times.",
+    about: "Changes the status code of such responses. May be given several times.",
     differs: "No placeholder for CODE.",
     example: "replace_status 404",
 };

@@ -56,9 +56,9 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 name: "publisher_jwt",
                 syntax: "publisher_jwt KEY [ALGORITHM]",
                 default: "none: PHP publishes by `mercure_publish()` alone; ALGORITHM is `HS256`",
-                about: "What the tokens of publishers are checked with: a secret for `HS256`, `HS384` and \
-                        `HS512`, a public key in PEM for `RS…`, `PS…`, `ES…` and `EdDSA`. Without it \
-                        publishing by HTTP is always answered 401.",
+                about: "Key that verifies the tokens of publishers: a secret for `HS256`, `HS384` and `HS512`, a \
+                    public key in PEM for `RS…`, `PS…`, `ES…` and `EdDSA`. Without it, publishing by HTTP always \
+                    gets a 401.",
                 differs: "Of placeholders only `{env.NAME}` and `{file.PATH}`.",
                 example: "publisher_jwt {env.MERCURE_PUBLISHER_JWT_KEY}",
             },
@@ -100,8 +100,8 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 name: "subscriptions",
                 syntax: "subscriptions",
                 default: "off",
-                about: "The subscriptions API below `/.well-known/mercure/subscriptions`, and a private \
-                        update when somebody subscribes or leaves.",
+                about: "Enables the subscriptions API below `/.well-known/mercure/subscriptions`, and a private \
+                    update at each subscribe and unsubscribe.",
                 differs: "",
                 example: "subscriptions",
             },
@@ -115,8 +115,8 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 name: "cors_origins",
                 syntax: "cors_origins ORIGIN…",
                 default: "none",
-                about: "Origins of web pages that may subscribe, with the visitor's cookie; `*` for all, \
-                        without it: with a cookie only those that are named.",
+                about: "Origins of web pages that may subscribe with the visitor's cookie; `*` allows all, but \
+                    without the cookie.",
                 differs: "",
                 example: "cors_origins https://example.com",
             },
@@ -167,7 +167,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 name: "write_timeout",
                 syntax: "write_timeout DURATION|0",
                 default: "`10m`",
-                about: "The longest connection of a subscriber, who then connects again; `0` for no limit.",
+                about: "Maximum duration of a subscriber's connection; the subscriber then reconnects. `0`: no limit.",
                 differs: "",
                 example: "write_timeout 1h",
             },
@@ -181,9 +181,9 @@ pub(crate) const MERCURE: Table<Draft> = Table {
             Entry {
                 name: "transport",
                 syntax: "transport local|bolt [{ size NUMBER … }]",
-                default: "the last 1000 updates, up to 16 MiB, are kept in memory",
-                about: "Which updates are kept for subscribers who come back: `local` keeps none, `size` of \
-                        `bolt` is their number.",
+                default: "the last 1000 updates, up to 16 MiB, are stored in memory",
+                about: "Which updates are stored for subscribers that reconnect: `local` stores none, `size` of \
+                    `bolt` is their number.",
                 differs: "`bolt` keeps them in memory and not in a file, which is a warning: a restart \
                           forgets them.",
                 example: "transport local",
@@ -229,7 +229,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 default: "`8`",
                 about: "With `7`, `Last-Event-ID` counts in the query too.",
                 differs: "The hub speaks version 8 of the protocol, whose subscribers send `topic`; the `match` \
-                          parameters of later drafts are answered 400.",
+                    parameters of later drafts get a 400.",
                 example: "protocol_version_compatibility 7",
             },
             |_, call, hub| {
@@ -350,7 +350,7 @@ pub(crate) const BOLT: Table<Draft> = Table {
                 name: "size",
                 syntax: "size NUMBER",
                 default: "`1000`",
-                about: "Updates that are kept.",
+                about: "Number of stored updates.",
                 differs: "",
                 example: "size 100",
             },
@@ -458,6 +458,6 @@ fn once(call: &Call<'_>, hub: &Draft) -> Result<(), Error> {
 fn in_memory(cx: &mut Context, word: &Word) {
     cx.warn(
         &word.position,
-        "updates are kept in memory and not in a file in this version: a restart forgets them",
+        "in this version updates are stored in memory, not in a file: a restart discards them",
     );
 }

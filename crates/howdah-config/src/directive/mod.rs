@@ -23,6 +23,7 @@ pub(crate) mod scope;
 pub(crate) mod tls;
 mod transport;
 mod upstream;
+mod upstream_options;
 mod uri_query;
 
 pub(crate) use copy_response::{COPY_RESPONSE, COPY_RESPONSE_HEADERS};
@@ -115,10 +116,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "tracing",
                 syntax: "tracing [MATCHER] [{ … }]",
                 default: "no traces",
-                about: "Goes on with the trace of the `traceparent` header, or begins one; scripts see it as \
-                        `$_SERVER['HTTP_TRACEPARENT']`. The request, its wait for PHP, the time in PHP and \
-                        that of sending are spans, exported by OTLP as the `OTEL_*` environment variables \
-                        say, by default to `http://localhost:4318`.",
+                about: "Continues the trace of the `traceparent` header, or starts one; scripts see it as \
+                    `$_SERVER['HTTP_TRACEPARENT']`. The request, its wait for PHP, the time in PHP and that of \
+                    sending are spans, exported by OTLP as the `OTEL_*` environment variables configure, by default \
+                    to `http://localhost:4318`.",
                 differs: "OTLP is spoken as `http/json`, not as gRPC; no HTTPS.",
                 example: "tracing {\n\tspan shop\n}",
             },
@@ -129,11 +130,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "map",
                 syntax: "map [MATCHER] SOURCE {NAME}… { … }",
                 default: "",
-                about: "Sets placeholders by what SOURCE is. A line of the block is `INPUT OUTPUT…`, with an \
-                        output for each `{NAME}`, `-` for none; `~REGEXP` in place of INPUT is a regular \
-                        expression, whose groups are `$1` or `${name}` in the outputs; `default OUTPUT…` is \
-                        for what no line fits. The first line that fits counts. `{vars.NAME}` is the same \
-                        as `{NAME}`.",
+                about: "Sets placeholders depending on SOURCE. A line of the block is `INPUT OUTPUT…`, with an \
+                    output for each `{NAME}`, `-` for none; `~REGEXP` in place of INPUT is a regular expression, \
+                    whose groups are `$1` or `${name}` in the outputs; `default OUTPUT…` applies if no line \
+                    matches. The first matching line counts. `{vars.NAME}` is the same as `{NAME}`.",
                 differs: "SOURCE is evaluated where the directive stands. A `{NAME}` is one for the whole file.",
                 example: "map {host} {tenant} {theme} {\n\tshop.example.com shop dark\n\t~^(.*)[.]example[.]com$ $1 -\n\tdefault none light\n}",
             },
@@ -152,7 +152,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
         ),
         Item::Unsupported(
             "fs",
-            "files are those of the disk: take the line out, or use `root`",
+            "files are read from the disk: remove the line, or use `root`",
         ),
         Item::Supported(
             Entry {
@@ -213,25 +213,24 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
         ),
         Item::Unsupported(
             "log_name",
-            "every `log` of a site has all its requests; leave some out with `log_skip`",
+            "every `log` of a site has all its requests; exclude some with `log_skip`",
         ),
         Item::Supported(
             Entry {
                 name: "header",
                 syntax: "header [MATCHER] [+|?|-|>]NAME [VALUE|FIND REPLACE]  or  header [MATCHER] { … }",
                 default: "",
-                about: "Changes the header of the response: `NAME VALUE` sets a field, `+NAME VALUE` \
-                        adds one, `?NAME VALUE` sets it if the response has none, `-NAME` removes it, \
-                        and `NAME FIND REPLACE` replaces what a regular expression finds in it. A \
-                        block has one change on each line. Those with `-`, `?` or `>` in front (`>NAME \
-                        VALUE` sets a field too) are made after the others, and of several `header` with \
-                        them the last first, so that one for a longer path has the last word. What \
-                        PHP or an upstream sends stands beside what is set or added without a `>`: \
-                        `Cache-Control: no-store` of a session and cookies are never lost by that.",
-                differs: "No `match`. A field that a response has once (`Content-Type`, `Location`, \
-                          `Expires` and their like) takes the place of PHP's or the upstream's instead \
-                          of standing beside it. A field for which replacements make more than 65,534 bytes is left \
-                          out.",
+                about: "Changes the header of the response: `NAME VALUE` sets a field, `+NAME VALUE` adds one, \
+                    `?NAME VALUE` sets it if the response has none, `-NAME` removes it, and `NAME FIND REPLACE` \
+                    replaces what a regular expression finds in it. A block has one change on each line. Those with \
+                    `-`, `?` or `>` in front (`>NAME VALUE` sets a field too) are applied after the others, and of \
+                    several `header` directives with them the last one first, so that one for a longer path \
+                    overrides the rest. Fields that PHP or an upstream sends are kept next to those that are set or \
+                    added without a `>`: `Cache-Control: no-store` of a session and cookies are never dropped by \
+                    that.",
+                differs: "No `match`. A field that a response has once (`Content-Type`, `Location`, `Expires` and \
+                    their like) replaces PHP's or the upstream's instead of being sent next to it. A field that \
+                    replacements make longer than 65,534 bytes is dropped.",
                 example: "header X-Frame-Options DENY",
             },
             header::read,
@@ -287,10 +286,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "rewrite",
                 syntax: "rewrite [MATCHER] TO",
                 default: "",
-                about: "Gives the request another path. A `?` in TO replaces the query as well; \
-                        what placeholders stand for there is escaped as a value, except that of `{query}` \
-                        where a parameter begins. Of \
-                        several in one block only the first that matches is taken.",
+                about: "Changes the path of the request. A `?` in TO replaces the query as well; values of \
+                    placeholders there are escaped, except that of `{query}` where a parameter begins. Of several \
+                    in one block only the first that matches applies.",
                 differs: "",
                 example: "rewrite /old/* /new.php?from={path}",
             },
@@ -309,8 +307,12 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "uri",
                 syntax: "uri [MATCHER] strip_prefix|strip_suffix TEXT  or  uri [MATCHER] replace FIND REPLACE [LIMIT]  or  uri [MATCHER] path_regexp FIND REPLACE  or  uri [MATCHER] query CHANGE|{ CHANGE … }",
                 default: "",
-                about: "Changes the path: takes TEXT off its start or end (case does not matter), replaces a text in path and query, or what a regular expression finds in the path (`$1` is its first group). A CHANGE of the query is `NAME VALUE` (set), `+NAME VALUE` (add), `-NAME` (delete), `OLD>NEW` (rename) or `NAME REGEXP REPLACEMENT` (in the value; `*` for all names).",
-                differs: "With `query`, parameters that are not changed stay as they were sent, in their order. A URI that gets longer than 65,534 bytes is answered 414, by `rewrite` too.",
+                about: "Changes the path: removes TEXT from its start or end (ignoring case), replaces a text in \
+                    path and query, or matches of a regular expression in the path (`$1` is its first group). A \
+                    CHANGE of the query is `NAME VALUE` (set), `+NAME VALUE` (add), `-NAME` (delete), `OLD>NEW` \
+                    (rename) or `NAME REGEXP REPLACEMENT` (in the value; `*` for all names).",
+                differs: "With `query`, other parameters stay as they were sent, in their order. A URI that becomes \
+                    longer than 65,534 bytes gets a 414, also with `rewrite`.",
                 example: "uri strip_prefix /api",
             },
             request::uri,
@@ -320,9 +322,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "try_files",
                 syntax: "try_files FILE… [=CODE]",
                 default: "",
-                about: "Gives the request the path of the first FILE that exists below the root; one \
-                        that ends in `/` must be a directory. If none exists nothing is changed, or \
-                        CODE is answered. A `?` in a FILE replaces the query. Takes no matcher.",
+                about: "Changes the path of the request to the first FILE that exists below the root; one that ends \
+                    in `/` must be a directory. If none exists, nothing changes, or the response is CODE. A `?` in \
+                    a FILE replaces the query. Takes no matcher.",
                 differs: "",
                 example: "try_files {path} {path}/ /index.php?{query}",
             },
@@ -344,7 +346,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "basic_auth",
                 syntax: "basic_auth [MATCHER] [bcrypt [REALM]] { USER HASH … }",
                 default: "REALM is `restricted`",
-                about: "Answers 401 to who does not send the name and password of one of the users. HASH is one of bcrypt, as PHP's `password_hash` and `htpasswd -B` make it. A password that was right is known again for some minutes without the work of bcrypt.",
+                about: "Responds with 401 unless the request has the name and password of one of the users. HASH is \
+                    one of bcrypt, as PHP's `password_hash` and `htpasswd -B` make it. A correct password is cached \
+                    for some minutes, so that bcrypt runs once.",
                 differs: "Only `bcrypt`.",
                 example: "basic_auth /admin/* {\n\tann $2y$10$abcdefghijklmnopqrstuuGX3d8yLWjYmVvTxO7Zk0hXcUO1nV8ru\n}",
             },
@@ -355,10 +359,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "forward_auth",
                 syntax: "forward_auth [MATCHER] [UPSTREAM…] { … }",
                 default: "",
-                about: "Asks another server, such as Authelia, Authentik or oauth2-proxy, whether a request \
-                        may go on: by GET with the header of the request, `X-Forwarded-Method` and \
-                        `X-Forwarded-Uri`. It goes on if the answer is 2xx; any other answer is the \
-                        response, for example a redirect to a login.",
+                about: "Authorizes requests by another server, such as Authelia, Authentik or oauth2-proxy: sends \
+                    it a GET with the header of the request, `X-Forwarded-Method` and `X-Forwarded-Uri`. If it \
+                    responds with 2xx, the request continues; any other response is sent to the client, for example \
+                    a redirect to a login.",
                 differs: "No `handle_response`.",
                 example: "forward_auth localhost:9091 {\n\turi /api/authz/forward-auth\n\tcopy_headers Remote-User Remote-Groups\n}",
             },
@@ -380,9 +384,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "encode",
                 syntax: "encode [MATCHER] [FORMAT…] [{ … }]",
                 default: "no compression; FORMAT… is `zstd gzip`",
-                about: "Compresses responses for clients that take one of the formats `zstd`, `br` and \
-                        `gzip`: the one that the client likes best, of equal ones the first in the list. \
-                        What does not become smaller is sent as it is.",
+                about: "Compresses responses for clients that accept `zstd`, `br` or `gzip`: with the one that the \
+                    client prefers, and of equal ones the first in the list. Responses that do not become smaller \
+                    are sent uncompressed.",
                 differs: "",
                 example: "encode zstd br gzip",
             },
@@ -393,8 +397,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "mercure",
                 syntax: "mercure [MATCHER] { … }",
                 default: "",
-                about: "A Mercure hub at `/.well-known/mercure`: updates that are published by POST are pushed \
-                        to those who subscribe, as server-sent events.",
+                about: "A Mercure hub at `/.well-known/mercure`: updates that are published by POST are pushed to \
+                    subscribers as server-sent events.",
                 differs: "The hub speaks version 8 of the protocol.",
                 example: "mercure {\n\tpublisher_jwt {env.MERCURE_PUBLISHER_JWT_KEY}\n\tanonymous\n}",
             },
@@ -409,7 +413,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "intercept",
                 syntax: "intercept [MATCHER] { … }",
                 default: "",
-                about: "Replaces certain responses of PHP, which are told by matchers of responses.",
+                about: "Replaces responses of PHP that match.",
                 differs: "",
                 example: "intercept {\n\t@accel header X-Accel-Redirect *\n\thandle_response @accel {\n\t\troot * private\n\t\trewrite * {resp.header.X-Accel-Redirect}\n\t\tfile_server\n\t}\n}",
             },
@@ -481,7 +485,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "abort",
                 syntax: "abort [MATCHER]",
                 default: "",
-                about: "Closes the connection without an answer.",
+                about: "Closes the connection without a response.",
                 differs: "",
                 example: "abort /wp-login.php",
             },
@@ -532,8 +536,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "metrics",
                 syntax: "metrics [MATCHER] [{ … }]",
                 default: "only `/metrics` of the admin API",
-                about: "Answers with the metrics that Prometheus reads, and counts and times requests for \
-                        it. Restrict who may read it with a matcher.",
+                about: "Serves metrics for Prometheus, and counts and times requests for it. Restrict access with a \
+                    matcher.",
                 differs: "",
                 example: "metrics /metrics",
             },
@@ -556,7 +560,13 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "reverse_proxy",
                 syntax: "reverse_proxy [MATCHER] [UPSTREAM…] [{ … }]",
                 default: "",
-                about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, `https://HOST`, or `unix//PATH` for a Unix socket. Bodies are streamed both ways. An upstream with `https://` is asked with its own address as the `Host`, all others with the client's; `header_up Host {hostport}` keeps that here too. `X-Forwarded-For`, `-Proto` and `-Host` are set; what the client sent in them is kept only behind a trusted proxy (`trusted_proxies`). Fields with an underscore in their name are left out, for which CGI and WSGI have the same name as for one with a hyphen. Early hints and trailers of the upstream are passed on.",
+                about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, `https://HOST`, or \
+                    `unix//PATH` for a Unix socket. Bodies are streamed both ways. An upstream with `https://` gets \
+                    its own address as the `Host`, all others the client's; `header_up Host {hostport}` sends the \
+                    client's here too. `X-Forwarded-For`, `-Proto` and `-Host` are set; values that the client sent \
+                    in them are kept only behind a trusted proxy (`trusted_proxies`). Fields with an underscore in \
+                    their name are dropped, because CGI and WSGI cannot distinguish them from those with a hyphen. \
+                    Early hints and trailers of the upstream are forwarded.",
                 differs: "HTTP/1.1 to the upstreams, with and without TLS, of upgrades only WebSocket, from clients with HTTP/1.1, no placeholders in UPSTREAM.",
                 example: "reverse_proxy /api/* localhost:9000",
             },
@@ -567,8 +577,12 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "php_fastcgi",
                 syntax: "php_fastcgi [MATCHER] [UPSTREAM…] [{ … }]",
                 default: "",
-                about: "Has PHP-FPM (or another FastCGI server) run the PHP of an application: `HOST:PORT`, or `unix//PATH` for a Unix socket. Of several upstreams one after the other is taken, unless `lb_policy` says otherwise; one that cannot be reached is passed over. Scripts are found as by `php_server`; static files are left to `file_server`. `X-Forwarded-For`, `-Proto` and `-Host` are set as by `reverse_proxy`.",
-                differs: "Of the options of `reverse_proxy` only those below.",
+                about: "Runs the PHP of an application in PHP-FPM (or another FastCGI server): `HOST:PORT`, or \
+                    `unix//PATH` for a Unix socket. Several upstreams are used in turn, unless `lb_policy` sets \
+                    another policy; unreachable ones are skipped. Scripts are found as by `php_server`; static \
+                    files are left to `file_server`. `X-Forwarded-For`, `-Proto` and `-Host` are set as by \
+                    `reverse_proxy`.",
+                differs: "Supports only the options of `reverse_proxy` below.",
                 example: "php_fastcgi unix//run/php/php-fpm.sock",
             },
             php::read_fastcgi,
@@ -578,7 +592,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "handle_errors",
                 syntax: "handle_errors [CODE…] { … }",
                 default: "a short text",
-                about: "Directives for when the server has to answer with an error, of one of these codes: a file that does not exist, a PHP process that died, `error`. The first that is for the code counts. A response that PHP itself made is none. In a `route` or `handle` it is for the errors of that block, before those of the site.",
+                about: "Directives that run when the server responds with an error with one of these codes: a file \
+                    that does not exist, a PHP process that crashed, `error`. The first one for the code applies. \
+                    Responses that PHP sends are not errors in this sense. In a `route` or `handle` it handles the \
+                    errors of that block, before those of the site.",
                 differs: "In Caddy it stands outside of the order, which comes to the same.",
                 example: "handle_errors 404 {\n\trewrite * /404.html\n\tfile_server\n}",
             },
@@ -613,8 +630,11 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "file_server",
                 syntax: "file_server [MATCHER] [browse] [{ … }]",
                 default: "",
-                about: "Serves static files below the root, with validators and ranges. The configuration's own files are hidden, and so is all whose name starts with a dot, apart from `.well-known`. A folder without an index file, and without `browse`, is 404. Symbolic links are followed.",
-                differs: "Files with a dot in front are never sent. A path that is no UTF-8 names no file.",
+                about: "Serves static files below the root, with validators and ranges. Files of the configuration \
+                    are hidden, and so are names that start with a dot, except `.well-known`. A folder without an \
+                    index file, and without `browse`, is a 404. Symbolic links are followed.",
+                differs: "Files whose name starts with a dot are never sent. A path that is not UTF-8 matches no \
+                    file.",
                 example: "file_server",
             },
             files::file_server,

@@ -9,6 +9,7 @@ use super::hot_reload;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
 use super::upstream::{self, DIAL_TIMEOUT};
+use super::upstream_options::{self, HasUpstreams};
 use crate::draft::{Place, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
@@ -22,7 +23,7 @@ use crate::pool::worker;
 use crate::table::pairs::{check_variable, pairs};
 use crate::table::template::{literal, template};
 use crate::table::value::duration;
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
 
 /// What is in a block, while it is read.
 #[derive(Debug, Default)]
@@ -50,6 +51,16 @@ pub(crate) struct Draft {
     write_timeout: Option<Duration>,
     capture_stderr: bool,
     intercept: intercept::Draft,
+}
+
+impl HasUpstreams for Draft {
+    fn balance(&mut self) -> &mut balance::Draft {
+        &mut self.balance
+    }
+
+    fn health(&mut self) -> &mut health::Draft {
+        &mut self.health
+    }
 }
 
 #[derive(Debug)]
@@ -87,9 +98,9 @@ const ENV: Entry = Entry {
     name: "env",
     syntax: "env NAME VALUE  or  env { NAME VALUE … }",
     default: "",
-    about: "A variable in `$_SERVER`, stronger than all others. May be given several times. `PHP_VALUE` and \
-            `PHP_ADMIN_VALUE` set what PHP's settings are while these requests run, one `NAME=VALUE` a line; the latter \
-            are final, as those of `php_admin_ini`.",
+    about: "A variable in `$_SERVER`, which overrides all others. May be given several times. `PHP_VALUE` and \
+        `PHP_ADMIN_VALUE` set PHP settings for these requests, one `NAME=VALUE` per line; the latter are final, as \
+        those of `php_admin_ini`.",
     differs: "The form with a block is not in FrankenPHP.",
     example: "env APP_ENV production",
 };
@@ -105,7 +116,7 @@ const NAME: Entry = Entry {
     name: "name",
     syntax: "name NAME",
     default: "",
-    about: "Names those workers of this block that have no name of their own.",
+    about: "Name of the workers of this block that have no `name`.",
     differs: "",
     example: "name shop",
 };
@@ -114,10 +125,10 @@ const EARLY_HINTS: Entry = Entry {
     name: "early_hints",
     syntax: "early_hints learn",
     default: "off: the application alone sends them, with `headers_send(103)`",
-    about: "Learns from `Link` headers of a page (`preload`, `modulepreload`, `preconnect`) and sends them as \
-            103 Early Hints to those who navigate to it next, over HTTP/2 and HTTP/3, before PHP answers. \
-            Learned from answers with status 200 to requests without `Cookie` and `Authorization`, if they \
-            set no cookie and are neither `private` nor `no-store`; an answer without links ends it.",
+    about: "Learns from `Link` headers of a page (`preload`, `modulepreload`, `preconnect`) and sends them as 103 \
+        Early Hints to the next clients that navigate to it, over HTTP/2 and HTTP/3, before PHP responds. Learned \
+        from responses with status 200 to requests without `Cookie` and `Authorization`, if they set no cookie and \
+        are neither `private` nor `no-store`; a response without links clears them.",
     differs: "Not in Caddy and FrankenPHP.",
     example: "early_hints learn",
 };
@@ -135,8 +146,8 @@ const TRY_FILES: Entry = Entry {
     name: "try_files",
     syntax: "try_files FILE… [=CODE]",
     default: "`{path} {path}/index.php index.php`, with `index` for `index.php`",
-    about: "What a path stands for: the first of these that exists. A last one that ends in `.php` is \
-            taken without a look at the disk.",
+    about: "Files that a path may refer to: the first one that exists is used. The last one, if it ends in `.php`, \
+        is used without a check.",
     differs: "",
     example: "try_files {path} app.php",
 };
@@ -207,160 +218,133 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
 /// Names of the block of `php_fastcgi`.
 pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
     kind: "subdirective of `php_fastcgi`",
-    items: &[
-        Item::Supported(ROOT, root),
-        Item::Supported(INDEX, index),
-        Item::Supported(TRY_FILES, try_files),
-        Item::Supported(SPLIT, split),
-        Item::Supported(ENV, env),
-        Item::Supported(
-            Entry {
-                name: "resolve_root_symlink",
-                syntax: "resolve_root_symlink [true|false]",
-                default: "`false`",
-                about: "Resolves the document root if it is a symbolic link.",
-                differs: "",
-                example: "resolve_root_symlink",
-            },
-            resolve_root_symlink,
-        ),
-        Item::Supported(
-            Entry {
-                name: "to",
-                syntax: "to UPSTREAM…",
-                default: "",
-                about: "Further upstreams. May be given several times.",
-                differs: "",
-                example: "to 127.0.0.1:9001 127.0.0.1:9002",
-            },
-            |_, call, draft| {
-                for word in call.arguments(1, usize::MAX)? {
-                    draft.upstreams.push(upstream::fastcgi(word)?);
-                }
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                default: "`round_robin`; the NAME of a cookie is `lb`",
-                ..balance::POLICY
-            },
-            |_, call, draft| balance::policy(call, &mut draft.balance),
-        ),
-        Item::Supported(
-            Entry {
-                default: "each of the other upstreams once, without `lb_try_interval`, unless \
-                          `lb_try_duration` is there",
-                ..balance::RETRIES
-            },
-            |_, call, draft| balance::retries(call, &mut draft.balance),
-        ),
-        Item::Supported(balance::TRY_DURATION, |_, call, draft| {
-            balance::try_duration(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::TRY_INTERVAL, |_, call, draft| {
-            balance::try_interval(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::FAIL_DURATION, |_, call, draft| {
-            balance::fail_duration(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::MAX_FAILS, |_, call, draft| {
-            balance::max_fails(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::UNHEALTHY_STATUS, |_, call, draft| {
-            balance::unhealthy_status(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::UNHEALTHY_LATENCY, |_, call, draft| {
-            balance::unhealthy_latency(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::UNHEALTHY_REQUEST_COUNT, |_, call, draft| {
-            balance::unhealthy_request_count(call, &mut draft.balance)
-        }),
-        Item::Supported(
-            Entry {
-                about: "Asks each upstream for this path by a FastCGI request, from the first request on, \
-                        and uses those that answer well. That is PHP-FPM's `ping.path` or \
-                        `pm.status_path`, or a script below the root that the first request has. It gets \
-                        the variables of `env` that have no placeholders.",
-                example: "health_uri /ping",
-                ..health::URI
-            },
-            |_, call, draft| health::uri(call, &mut draft.health),
-        ),
-        Item::Supported(health::INTERVAL, |_, call, draft| {
-            health::interval(call, &mut draft.health)
-        }),
-        Item::Supported(health::TIMEOUT, |_, call, draft| {
-            health::timeout(call, &mut draft.health)
-        }),
-        Item::Supported(health::STATUS, |_, call, draft| {
-            health::status(call, &mut draft.health)
-        }),
-        Item::Supported(DIAL_TIMEOUT, |_, call, draft| {
-            call.set(&mut draft.dial_timeout, duration(call)?)
-        }),
-        Item::Supported(
-            Entry {
-                name: "read_timeout",
-                syntax: "read_timeout DURATION",
-                default: "no limit",
-                about: "How long an upstream may say nothing; then the client is answered 504.",
-                differs: "",
-                example: "read_timeout 1m",
-            },
-            |_, call, draft| call.set(&mut draft.read_timeout, duration(call)?),
-        ),
-        Item::Supported(
-            Entry {
-                name: "write_timeout",
-                syntax: "write_timeout DURATION",
-                default: "no limit",
-                about: "How long an upstream that has not answered yet may take nothing of the request; then the client is answered 504.",
-                differs: "",
-                example: "write_timeout 30s",
-            },
-            |_, call, draft| call.set(&mut draft.write_timeout, duration(call)?),
-        ),
-        Item::Supported(
-            Entry {
-                name: "capture_stderr",
-                syntax: "capture_stderr",
-                default: "it is logged only with responses of status 400 and above",
-                about: "Logs what PHP writes to standard error.",
-                differs: "",
-                example: "capture_stderr",
-            },
-            |_, call, draft| {
-                call.arguments(0, 0)?;
-                draft.capture_stderr = true;
-                Ok(())
-            },
-        ),
-        Item::Supported(HANDLE_RESPONSE, |cx, call, draft| {
-            intercept::handle_response(cx, call, &mut draft.intercept)
-        }),
-        Item::Supported(REPLACE_STATUS, |cx, call, draft| {
-            intercept::replace_status(cx, call, &mut draft.intercept)
-        }),
-        Item::Unsupported("health_port", ""),
-        Item::Unsupported("health_upstream", ""),
-        Item::Unsupported("health_passes", ""),
-        Item::Unsupported("health_fails", ""),
-        Item::Unsupported("health_body", ""),
-        Item::Unsupported("health_method", ""),
-        Item::Unsupported("health_request_body", ""),
-        Item::Unsupported("health_follow_redirects", ""),
-        Item::Unsupported("health_headers", ""),
-        Item::Unsupported(
-            "lb_retry_match",
-            "only requests that change nothing are repeated",
-        ),
-        Item::Unsupported(
-            "trusted_proxies",
-            "PHP gets `X-Forwarded-*` as they come: tell the application whom to trust",
-        ),
-    ],
+    items: &joined::<
+        _,
+        { FASTCGI_SCRIPT.len() + FASTCGI_UPSTREAM_OPTIONS.len() + FASTCGI_OWN.len() },
+    >(&[FASTCGI_SCRIPT, FASTCGI_UPSTREAM_OPTIONS, FASTCGI_OWN]),
 };
+
+const FASTCGI_SCRIPT: &[Item<Draft>] = &[
+    Item::Supported(ROOT, root),
+    Item::Supported(INDEX, index),
+    Item::Supported(TRY_FILES, try_files),
+    Item::Supported(SPLIT, split),
+    Item::Supported(ENV, env),
+    Item::Supported(
+        Entry {
+            name: "resolve_root_symlink",
+            syntax: "resolve_root_symlink [true|false]",
+            default: "`false`",
+            about: "Resolves the document root if it is a symbolic link.",
+            differs: "",
+            example: "resolve_root_symlink",
+        },
+        resolve_root_symlink,
+    ),
+    Item::Supported(
+        Entry {
+            name: "to",
+            syntax: "to UPSTREAM…",
+            default: "",
+            about: "Further upstreams. May be given several times.",
+            differs: "",
+            example: "to 127.0.0.1:9001 127.0.0.1:9002",
+        },
+        |_, call, draft| {
+            for word in call.arguments(1, usize::MAX)? {
+                draft.upstreams.push(upstream::fastcgi(word)?);
+            }
+            Ok(())
+        },
+    ),
+];
+
+const FASTCGI_UPSTREAM_OPTIONS: &[Item<Draft>] = &upstream_options::options(
+    Entry {
+        default: "`round_robin`; the NAME of a cookie is `lb`",
+        ..balance::POLICY
+    },
+    Entry {
+        default: "each of the other upstreams once, without `lb_try_interval`, unless \
+                          `lb_try_duration` is there",
+        ..balance::RETRIES
+    },
+    Entry {
+        about: "Active health check: sends each upstream a FastCGI request for this path, from the first \
+                    request on, and uses the healthy ones. The path is PHP-FPM's `ping.path` or `pm.status_path`, \
+                    or a script below the root of the first request. It gets the variables of `env` that have no \
+                    placeholders.",
+        example: "health_uri /ping",
+        ..health::URI
+    },
+);
+
+const FASTCGI_OWN: &[Item<Draft>] = &[
+    Item::Supported(DIAL_TIMEOUT, |_, call, draft| {
+        call.set(&mut draft.dial_timeout, duration(call)?)
+    }),
+    Item::Supported(
+        Entry {
+            name: "read_timeout",
+            syntax: "read_timeout DURATION",
+            default: "no limit",
+            about: "How long an upstream may send nothing; then the client gets a 504.",
+            differs: "",
+            example: "read_timeout 1m",
+        },
+        |_, call, draft| call.set(&mut draft.read_timeout, duration(call)?),
+    ),
+    Item::Supported(
+        Entry {
+            name: "write_timeout",
+            syntax: "write_timeout DURATION",
+            default: "no limit",
+            about: "How long an upstream that has not responded yet may read nothing of the request; then the \
+                    client gets a 504.",
+            differs: "",
+            example: "write_timeout 30s",
+        },
+        |_, call, draft| call.set(&mut draft.write_timeout, duration(call)?),
+    ),
+    Item::Supported(
+        Entry {
+            name: "capture_stderr",
+            syntax: "capture_stderr",
+            default: "it is logged only with responses of status 400 and above",
+            about: "Logs what PHP writes to standard error.",
+            differs: "",
+            example: "capture_stderr",
+        },
+        |_, call, draft| {
+            call.arguments(0, 0)?;
+            draft.capture_stderr = true;
+            Ok(())
+        },
+    ),
+    Item::Supported(HANDLE_RESPONSE, |cx, call, draft| {
+        intercept::handle_response(cx, call, &mut draft.intercept)
+    }),
+    Item::Supported(REPLACE_STATUS, |cx, call, draft| {
+        intercept::replace_status(cx, call, &mut draft.intercept)
+    }),
+    Item::Unsupported("health_port", ""),
+    Item::Unsupported("health_upstream", ""),
+    Item::Unsupported("health_passes", ""),
+    Item::Unsupported("health_fails", ""),
+    Item::Unsupported("health_body", ""),
+    Item::Unsupported("health_method", ""),
+    Item::Unsupported("health_request_body", ""),
+    Item::Unsupported("health_follow_redirects", ""),
+    Item::Unsupported("health_headers", ""),
+    Item::Unsupported(
+        "lb_retry_match",
+        "only requests that change nothing are repeated",
+    ),
+    Item::Unsupported(
+        "trusted_proxies",
+        "PHP gets `X-Forwarded-*` unchanged: configure trusted proxies in the application",
+    ),
+];
 
 pub(crate) fn read_php(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
@@ -565,7 +549,7 @@ fn script(draft: Draft) -> PhpScript {
     }
 }
 
-/// FrankenPHP's defaults: without a file server a path that is a file is none of its business.
+/// FrankenPHP's defaults: without a file server a path that is a file gets no special treatment.
 fn default_try_files(index: &str, files_off: bool) -> TryFiles {
     let path = || Part::Placeholder(Placeholder::Path);
     let mut candidates = Vec::new();
@@ -697,7 +681,7 @@ fn try_files(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), 
     if let Some(word) = words.iter().find(|word| query_start(&word.text).is_some()) {
         return Err(unsupported(
             word,
-            "leave the query out: a script gets the one of the request",
+            "remove the query: a script gets the query of the request",
         ));
     }
     call.set(&mut draft.try_files, candidates(words)?)

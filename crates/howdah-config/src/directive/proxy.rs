@@ -6,12 +6,13 @@ use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
 use super::transport::TRANSPORT;
 use super::upstream::Upstreams;
+use super::upstream_options::{self, HasUpstreams};
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, ReverseProxy};
 use crate::syntax::tree::Word;
 use crate::table::template::template;
 use crate::table::value::duration;
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
 
 /// What is in a block while it is read.
 #[derive(Debug)]
@@ -23,235 +24,218 @@ pub(crate) struct Draft {
     balance: balance::Draft,
 }
 
+impl HasUpstreams for Draft {
+    fn balance(&mut self) -> &mut balance::Draft {
+        &mut self.balance
+    }
+
+    fn health(&mut self) -> &mut health::Draft {
+        &mut self.health
+    }
+}
+
 /// Names of the block of `reverse_proxy`.
 pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
     kind: "subdirective of `reverse_proxy`",
-    items: &[
-        Item::Supported(
-            Entry {
-                name: "to",
-                syntax: "to UPSTREAM…",
-                default: "",
-                about: "Further upstreams. May be given several times.",
-                differs: "",
-                example: "to 127.0.0.1:9001 127.0.0.1:9002",
-            },
-            |_, call, draft| {
-                for word in call.arguments(1, usize::MAX)? {
-                    draft.upstreams.add(word)?;
-                }
-                Ok(())
-            },
-        ),
-        Item::Supported(balance::POLICY, |_, call, draft| {
-            balance::policy(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::RETRIES, |_, call, draft| {
-            balance::retries(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::TRY_DURATION, |_, call, draft| {
-            balance::try_duration(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::TRY_INTERVAL, |_, call, draft| {
-            balance::try_interval(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::FAIL_DURATION, |_, call, draft| {
-            balance::fail_duration(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::MAX_FAILS, |_, call, draft| {
-            balance::max_fails(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::UNHEALTHY_STATUS, |_, call, draft| {
-            balance::unhealthy_status(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::UNHEALTHY_LATENCY, |_, call, draft| {
-            balance::unhealthy_latency(call, &mut draft.balance)
-        }),
-        Item::Supported(balance::UNHEALTHY_REQUEST_COUNT, |_, call, draft| {
-            balance::unhealthy_request_count(call, &mut draft.balance)
-        }),
-        Item::Supported(health::URI, |_, call, draft| {
-            health::uri(call, &mut draft.health)
-        }),
-        Item::Supported(health::INTERVAL, |_, call, draft| {
-            health::interval(call, &mut draft.health)
-        }),
-        Item::Supported(health::TIMEOUT, |_, call, draft| {
-            health::timeout(call, &mut draft.health)
-        }),
-        Item::Supported(health::STATUS, |_, call, draft| {
-            health::status(call, &mut draft.health)
-        }),
-        Item::Supported(
-            Entry {
-                name: "header_up",
-                syntax: "header_up [+|-|?]NAME [VALUE|FIND REPLACE]",
-                default: "",
-                about: "Changes the header of the request to the upstream, as `header` does that of \
+    items: &joined::<_, { TO.len() + UPSTREAM_OPTIONS.len() + OWN.len() }>(&[
+        TO,
+        UPSTREAM_OPTIONS,
+        OWN,
+    ]),
+};
+
+const UPSTREAM_OPTIONS: &[Item<Draft>] =
+    &upstream_options::options(balance::POLICY, balance::RETRIES, health::URI);
+
+const TO: &[Item<Draft>] = &[Item::Supported(
+    Entry {
+        name: "to",
+        syntax: "to UPSTREAM…",
+        default: "",
+        about: "Further upstreams. May be given several times.",
+        differs: "",
+        example: "to 127.0.0.1:9001 127.0.0.1:9002",
+    },
+    |_, call, draft| {
+        for word in call.arguments(1, usize::MAX)? {
+            draft.upstreams.add(word)?;
+        }
+        Ok(())
+    },
+)];
+
+const OWN: &[Item<Draft>] = &[
+    Item::Supported(
+        Entry {
+            name: "header_up",
+            syntax: "header_up [+|-|?]NAME [VALUE|FIND REPLACE]",
+            default: "",
+            about: "Changes the header of the request to the upstream, as `header` does that of \
                         responses. May be given several times.",
-                differs: "`{upstream_hostport}` only as the whole VALUE.",
-                example: "header_up Host {upstream_hostport}",
-            },
-            |_, call, draft| {
-                let (field, values) = split(call)?;
-                let change = super::header::change(field, values)?;
-                draft.proxy.header_up.push(change);
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "header_down",
-                syntax: "header_down [+|-|?]NAME [VALUE|FIND REPLACE]",
-                default: "",
-                about: "Changes the header of the upstream's response. May be given several times.",
-                differs: "Placeholders are those of the request.",
-                example: "header_down -Server",
-            },
-            |_, call, draft| {
-                let (field, values) = split(call)?;
-                let change = super::header::change(field, values)?;
-                draft.proxy.header_down.push(change);
-                Ok(())
-            },
-        ),
-        Item::Supported(HANDLE_RESPONSE, |cx, call, draft| {
-            intercept::handle_response(cx, call, &mut draft.intercept)
-        }),
-        Item::Supported(REPLACE_STATUS, |cx, call, draft| {
-            intercept::replace_status(cx, call, &mut draft.intercept)
-        }),
-        Item::Supported(
-            Entry {
-                name: "transport",
-                syntax: "transport http { … }",
-                default: "",
-                about: "How upstreams are talked to.",
-                differs: "Only `http`, which is HTTP/1.1, with TLS too; for PHP-FPM there is `php_fastcgi`.",
-                example: "transport http {\n\tdial_timeout 1s\n}",
-            },
-            |cx, call, draft| {
-                let word = &call.count(1, 1)?[0];
-                match word.text.as_str() {
-                    "http" => {}
-                    "fastcgi" => return Err(unsupported(word, "use `php_fastcgi`")),
-                    _ => {
-                        return Err(bad_value(
-                            &word.position,
-                            format!("`{}` is not a transport", word.text),
-                            "write `transport http`",
-                        ));
-                    }
+            differs: "`{upstream_hostport}` only as the whole VALUE.",
+            example: "header_up Host {upstream_hostport}",
+        },
+        |_, call, draft| {
+            let (field, values) = split(call)?;
+            let change = super::header::change(field, values)?;
+            draft.proxy.header_up.push(change);
+            Ok(())
+        },
+    ),
+    Item::Supported(
+        Entry {
+            name: "header_down",
+            syntax: "header_down [+|-|?]NAME [VALUE|FIND REPLACE]",
+            default: "",
+            about: "Changes the header of the upstream's response. May be given several times.",
+            differs: "Placeholders refer to the request.",
+            example: "header_down -Server",
+        },
+        |_, call, draft| {
+            let (field, values) = split(call)?;
+            let change = super::header::change(field, values)?;
+            draft.proxy.header_down.push(change);
+            Ok(())
+        },
+    ),
+    Item::Supported(HANDLE_RESPONSE, |cx, call, draft| {
+        intercept::handle_response(cx, call, &mut draft.intercept)
+    }),
+    Item::Supported(REPLACE_STATUS, |cx, call, draft| {
+        intercept::replace_status(cx, call, &mut draft.intercept)
+    }),
+    Item::Supported(
+        Entry {
+            name: "transport",
+            syntax: "transport http { … }",
+            default: "",
+            about: "How upstreams are talked to.",
+            differs: "Only `http`, which is HTTP/1.1, with TLS too; for PHP-FPM there is `php_fastcgi`.",
+            example: "transport http {\n\tdial_timeout 1s\n}",
+        },
+        |cx, call, draft| {
+            let word = &call.count(1, 1)?[0];
+            match word.text.as_str() {
+                "http" => {}
+                "fastcgi" => return Err(unsupported(word, "use `php_fastcgi`")),
+                _ => {
+                    return Err(bad_value(
+                        &word.position,
+                        format!("`{}` is not a transport", word.text),
+                        "write `transport http`",
+                    ));
                 }
-                cx.read(&TRANSPORT, call.block.unwrap_or_default(), &mut draft.proxy);
-                let tls = draft.proxy.tls.as_ref();
-                if tls.is_some_and(|tls| tls.insecure && !tls.roots.is_empty()) {
-                    cx.warn(
+            }
+            cx.read(&TRANSPORT, call.block.unwrap_or_default(), &mut draft.proxy);
+            let tls = draft.proxy.tls.as_ref();
+            if tls.is_some_and(|tls| tls.insecure && !tls.roots.is_empty()) {
+                cx.warn(
                         &call.name.position,
                         "`tls_insecure_skip_verify` takes any certificate, whatever authorities are named",
                     );
-                }
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "flush_interval",
-                syntax: "flush_interval -1",
-                default: "the request ends with its client",
-                about: "Waits for the upstream's response although the client has disconnected. By default the \
+            }
+            Ok(())
+        },
+    ),
+    Item::Supported(
+        Entry {
+            name: "flush_interval",
+            syntax: "flush_interval -1",
+            default: "the request is cancelled when its client disconnects",
+            about: "Waits for the upstream's response although the client has disconnected. By default the \
                         connection to the upstream is then closed, once a request that arrived whole was sent. \
                         Responses are streamed without a delay in both cases.",
-                differs: "Only `-1`: responses are never buffered.",
-                example: "flush_interval -1",
-            },
-            |_, call, draft| {
-                let word = call.one()?;
-                if word.text == "-1" {
-                    draft.proxy.outlasts_client = true;
-                    return Ok(());
-                }
-                Err(unsupported(
-                    word,
-                    "responses are never buffered: write `-1`",
-                ))
-            },
-        ),
-        Item::Unsupported("dynamic", "name each upstream"),
-        Item::Unsupported("lb_retry_match", ""),
-        Item::Unsupported("health_port", ""),
-        Item::Unsupported("health_upstream", ""),
-        Item::Unsupported("health_passes", ""),
-        Item::Unsupported("health_fails", ""),
-        Item::Unsupported("health_body", ""),
-        Item::Unsupported("health_method", ""),
-        Item::Unsupported("health_request_body", ""),
-        Item::Unsupported("health_follow_redirects", ""),
-        Item::Unsupported("health_headers", ""),
-        Item::Unsupported("request_buffers", "requests are passed on as they come"),
-        Item::Unsupported("response_buffers", "responses are passed on as they come"),
-        Item::Supported(
-            Entry {
-                name: "stream_timeout",
-                syntax: "stream_timeout DURATION",
-                default: "no limit",
-                about: "How long a WebSocket may last.",
-                differs: "",
-                example: "stream_timeout 24h",
-            },
-            |_, call, draft| call.set(&mut draft.proxy.stream_timeout, duration(call)?),
-        ),
-        Item::Unsupported("stream_close_delay", "WebSockets end when the server stops"),
-        Item::Supported(
-            Entry {
-                name: "trusted_proxies",
-                syntax: "trusted_proxies RANGE…",
-                default: "those of the global option `servers`",
-                about: "Proxies in front of this server whose `X-Forwarded-*` are passed on; \
-                        `private_ranges` is all private ones.",
-                differs: "",
-                example: "trusted_proxies private_ranges",
-            },
-            |_, call, draft| {
-                let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
-                call.set(&mut draft.proxy.trusted_proxies, ranges)
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "method",
-                syntax: "method METHOD",
-                default: "",
-                about: "Another method of the request to the upstream. With GET and HEAD its body is left \
-                        out.",
-                differs: "",
-                example: "method GET",
-            },
-            |_, call, draft| {
-                let method = super::request::method_name(call.one()?)?;
-                call.set(&mut draft.proxy.method, method)
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "rewrite",
-                syntax: "rewrite TO",
-                default: "",
-                about: "Another path of the request to the upstream, as by the directive `rewrite`.",
-                differs: "",
-                example: "rewrite /verify?from={uri}",
-            },
-            |_, call, draft| {
-                let to = call.one()?;
-                if to.text.is_empty() {
-                    return Err(bad_value(&to.position, "the target is empty".into(), ""));
-                }
-                call.set(&mut draft.proxy.rewrite, template(to)?)
-            },
-        ),
-        Item::Unsupported("verbose_logs", ""),
-    ],
-};
+            differs: "Only `-1`: responses are never buffered.",
+            example: "flush_interval -1",
+        },
+        |_, call, draft| {
+            let word = call.one()?;
+            if word.text == "-1" {
+                draft.proxy.outlasts_client = true;
+                return Ok(());
+            }
+            Err(unsupported(
+                word,
+                "responses are never buffered: write `-1`",
+            ))
+        },
+    ),
+    Item::Unsupported("dynamic", "name each upstream"),
+    Item::Unsupported("lb_retry_match", ""),
+    Item::Unsupported("health_port", ""),
+    Item::Unsupported("health_upstream", ""),
+    Item::Unsupported("health_passes", ""),
+    Item::Unsupported("health_fails", ""),
+    Item::Unsupported("health_body", ""),
+    Item::Unsupported("health_method", ""),
+    Item::Unsupported("health_request_body", ""),
+    Item::Unsupported("health_follow_redirects", ""),
+    Item::Unsupported("health_headers", ""),
+    Item::Unsupported("request_buffers", "requests are passed on as they come"),
+    Item::Unsupported("response_buffers", "responses are passed on as they come"),
+    Item::Supported(
+        Entry {
+            name: "stream_timeout",
+            syntax: "stream_timeout DURATION",
+            default: "no limit",
+            about: "How long a WebSocket may last.",
+            differs: "",
+            example: "stream_timeout 24h",
+        },
+        |_, call, draft| call.set(&mut draft.proxy.stream_timeout, duration(call)?),
+    ),
+    Item::Unsupported(
+        "stream_close_delay",
+        "WebSockets are closed when the server stops",
+    ),
+    Item::Supported(
+        Entry {
+            name: "trusted_proxies",
+            syntax: "trusted_proxies RANGE…",
+            default: "those of the global option `servers`",
+            about: "Proxies in front of this server whose `X-Forwarded-*` are forwarded; `private_ranges` is \
+                    all private ones.",
+            differs: "",
+            example: "trusted_proxies private_ranges",
+        },
+        |_, call, draft| {
+            let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
+            call.set(&mut draft.proxy.trusted_proxies, ranges)
+        },
+    ),
+    Item::Supported(
+        Entry {
+            name: "method",
+            syntax: "method METHOD",
+            default: "",
+            about: "Method of the request to the upstream. With GET and HEAD the body is dropped.",
+            differs: "",
+            example: "method GET",
+        },
+        |_, call, draft| {
+            let method = super::request::method_name(call.one()?)?;
+            call.set(&mut draft.proxy.method, method)
+        },
+    ),
+    Item::Supported(
+        Entry {
+            name: "rewrite",
+            syntax: "rewrite TO",
+            default: "",
+            about: "Another path of the request to the upstream, as by the directive `rewrite`.",
+            differs: "",
+            example: "rewrite /verify?from={uri}",
+        },
+        |_, call, draft| {
+            let to = call.one()?;
+            if to.text.is_empty() {
+                return Err(bad_value(&to.position, "the target is empty".into(), ""));
+            }
+            call.set(&mut draft.proxy.rewrite, template(to)?)
+        },
+    ),
+    Item::Unsupported("verbose_logs", ""),
+];
 
 pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;

@@ -20,7 +20,7 @@ pub(crate) const REQUEST_BODY: Table<Option<u64>> = Table {
                 name: "max_size",
                 syntax: "max_size SIZE",
                 default: "`max_body_size` of the global option `servers`",
-                about: "Bytes of a request body; more is answered 413.",
+                about: "Maximum size of a request body; larger ones get a 413.",
                 differs: "",
                 example: "max_size 10MB",
             },
@@ -83,7 +83,7 @@ pub(crate) fn method(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Res
     Ok(())
 }
 
-/// A method, or what it is told by.
+/// A method, or a way to specify it.
 pub(super) fn method_name(word: &Word) -> Result<Template, Error> {
     if !word.text.contains('{') && !is_token(&word.text) {
         return Err(bad_value(

@@ -36,7 +36,7 @@ pub(crate) const RESPOND: Table<Draft> = Table {
                 name: "close",
                 syntax: "close",
                 default: "",
-                about: "Ends the connection after the answer.",
+                about: "Closes the connection after the response.",
                 differs: "",
                 example: "close",
             },

@@ -106,9 +106,9 @@ pub(crate) const TLS: Table<Draft> = Table {
             Entry {
                 name: "client_auth",
                 syntax: "client_auth { … }",
-                default: "clients are not asked for certificates",
-                about: "Asks clients for certificates. A request whose `Host` is not the name that its \
-                        connection was opened for is then answered 421.",
+                default: "no client certificates",
+                about: "Requests certificates from clients. A request whose `Host` differs from the server name of \
+                    its connection then gets a 421.",
                 differs: "",
                 example: "client_auth {\n\ttrusted_ca_cert_file clients.pem\n}",
             },
@@ -120,7 +120,7 @@ pub(crate) const TLS: Table<Draft> = Table {
                 if auth.roots.is_empty() && cx.errors.len() == wrong {
                     return Err(call.error(
                         ErrorKind::Arguments,
-                        "`client_auth` does not say which certificates are good".into(),
+                        "`client_auth` has no trusted certificates".into(),
                         "add `trusted_ca_cert_file FILE`",
                     ));
                 }
@@ -195,14 +195,12 @@ pub(crate) const TLS: Table<Draft> = Table {
                 name: "on_demand",
                 syntax: "on_demand",
                 default: "a certificate is there before a client comes",
-                about: "Gets the certificate of a name when the first client comes for it, which waits for \
-                        it. For sites whose names are not known before, `https://` and \
-                        `https://*.example.com`: each name that a client asks for has a certificate of its \
-                        own, if `on_demand_tls` allows it.",
-                differs: "A name that nobody has come for in a day is forgotten until somebody does, and \
-                          whether a name is still allowed is asked again at least every six hours. HTTP/3 \
-                          does not get certificates, and finds those that there are; there is no OCSP for \
-                          them.",
+                about: "Obtains the certificate of a name during the first handshake for it, which waits. For sites \
+                    whose names are not known in advance, `https://` and `https://*.example.com`: each name that \
+                    clients request gets a certificate, if `on_demand_tls` allows it.",
+                differs: "A name without a handshake for a day is forgotten until the next one, and permission is \
+                    checked again at least every six hours. HTTP/3 obtains no certificates, but uses existing ones; \
+                    they have no OCSP.",
                 example: "on_demand",
             },
             |_, call, draft| {
@@ -248,7 +246,7 @@ pub(crate) const CLIENT_AUTH: Table<ClientAuthDraft> = Table {
                 syntax: "mode require_and_verify|verify_if_given",
                 default: "`require_and_verify`",
                 about: "Whether a client may come without a certificate. A wrong one is always refused.",
-                differs: "No `request` and `require`, which let in certificates that nobody checked.",
+                differs: "No `request` and `require`, which accept unverified certificates.",
                 example: "mode verify_if_given",
             },
             |_, call, auth| {
@@ -259,8 +257,8 @@ pub(crate) const CLIENT_AUTH: Table<ClientAuthDraft> = Table {
                     "request" | "require" => {
                         return Err(unsupported(
                             word,
-                            "a certificate that nobody checks says nothing; write \
-                             `verify_if_given` or `require_and_verify`",
+                            "an unverified certificate proves nothing; write `verify_if_given` or \
+                            `require_and_verify`",
                         ));
                     }
                     other => {
@@ -279,7 +277,7 @@ pub(crate) const CLIENT_AUTH: Table<ClientAuthDraft> = Table {
                 name: "trusted_ca_cert_file",
                 syntax: "trusted_ca_cert_file FILE",
                 default: "",
-                about: "A PEM file with authorities whose certificates are good. May be given again.",
+                about: "A PEM file with trusted authorities. May be given several times.",
                 differs: "",
                 example: "trusted_ca_cert_file clients.pem",
             },

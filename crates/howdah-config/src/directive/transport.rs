@@ -20,7 +20,8 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "response_header_timeout",
                 syntax: "response_header_timeout DURATION",
                 default: "no limit",
-                about: "How long an upstream may take to answer when it was given the request; then the client is answered 504. Time in which the client sends the body does not count.",
+                about: "How long an upstream may take to respond after it got the request; then the client gets a \
+                    504. The time in which the client sends the body does not count.",
                 differs: "",
                 example: "response_header_timeout 30s",
             },
@@ -65,7 +66,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "tls_server_name",
                 syntax: "tls_server_name NAME",
                 default: "the host of the upstream's address",
-                about: "The name that upstreams are asked for (SNI) and that their certificates have to be for.",
+                about: "Upstream server name: sent as SNI, and the name that upstreams' certificates must match.",
                 differs: "No placeholders.",
                 example: "tls_server_name app.example.com",
             },
@@ -79,8 +80,8 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "tls_insecure_skip_verify",
                 syntax: "tls_insecure_skip_verify",
                 default: "off",
-                about: "Takes any certificate: whoever is on the way can read and change everything. For \
-                        tests; `tls_trust_pool` is as little work.",
+                about: "Accepts any certificate: anyone on the network path can read and change everything. For \
+                    tests only; `tls_trust_pool` is as easy.",
                 differs: "",
                 example: "tls_insecure_skip_verify",
             },
@@ -95,9 +96,8 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "tls_trust_pool",
                 syntax: "tls_trust_pool file PEM…",
                 default: "the authorities that the system trusts",
-                about: "PEM files with the authorities that issue the upstreams' certificates, or with those \
-                        certificates themselves if they are self-signed (and `CA:FALSE`). Only they are \
-                        trusted.",
+                about: "PEM files with the authorities that issue the upstreams' certificates, or with the \
+                    certificates themselves if they are self-signed (and `CA:FALSE`). Only these are trusted.",
                 differs: "Only files.",
                 example: "tls_trust_pool file upstream-ca.pem",
             },
@@ -179,7 +179,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
         Item::Unsupported("keepalive_idle_conns", ""),
         Item::Unsupported("keepalive_idle_conns_per_host", ""),
         Item::Unsupported("versions", "upstreams are talked to in HTTP/1.1"),
-        Item::Unsupported("compression", "`Accept-Encoding` is passed on as it is"),
+        Item::Unsupported("compression", "`Accept-Encoding` is forwarded unchanged"),
         Item::Unsupported("max_conns_per_host", "use `unhealthy_request_count`"),
         Item::Unsupported("local_address", ""),
     ],

@@ -95,7 +95,7 @@ impl Upstreams {
                 return Err(bad_value(
                     &word.position,
                     format!(
-                        "nothing says for which name the certificate of `{}` has to be",
+                        "the server name for the certificate of `{}` is missing",
                         word.text
                     ),
                     "write `tls_server_name NAME` in `transport http`",

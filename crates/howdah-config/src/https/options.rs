@@ -119,9 +119,9 @@ pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
                 name: "ask",
                 syntax: "ask URL",
                 default: "",
-                about: "Asked with `domain=NAME` in its query before a name gets a certificate. Any status \
-                        from 200 to 299 allows it, every other one refuses it, as does no answer within \
-                        ten seconds. It may be a site of this server, `http://` or `https://`.",
+                about: "Requested with `domain=NAME` in its query before a name gets a certificate. Any status from \
+                    200 to 299 allows it; any other status, or no response within ten seconds, denies it. It may be \
+                    a site of this server, `http://` or `https://`.",
                 differs: "A refusal is remembered for ten seconds.",
                 example: "ask http://localhost:8000/is-a-shop",
             },
@@ -153,7 +153,7 @@ pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
     ],
 };
 
-/// The URL of a program of the user's that is asked something.
+/// The URL of a user's endpoint.
 fn question(word: &Word) -> Result<String, Error> {
     let rest = ["http://", "https://"]
         .iter()

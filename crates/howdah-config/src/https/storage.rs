@@ -190,7 +190,7 @@ pub(crate) const REDIS: Table<Draft> = Table {
                 name: "timeout",
                 syntax: "timeout SECONDS|DURATION",
                 default: "`5s`",
-                about: "How long the server may take to accept a connection, and for each answer.",
+                about: "How long Redis may take to accept a connection, and for each reply.",
                 differs: "",
                 example: "timeout 3",
             },
@@ -245,7 +245,7 @@ pub(crate) const REDIS: Table<Draft> = Table {
             Entry {
                 name: "root",
                 syntax: "root PATH",
-                default: "the directory that certificates are kept in without Redis",
+                default: "the directory that stores certificates without Redis",
                 about: "The directory of local copies, by which a server starts while Redis is away.",
                 differs: "Caddy's module keeps no copies.",
                 example: "root /var/lib/howdah",
@@ -267,7 +267,7 @@ pub(crate) const REDIS: Table<Draft> = Table {
         Item::Unsupported("sentinel_password", "name one server with `address`"),
         Item::Unsupported(
             "tls_insecure",
-            "private keys go to nobody who was not checked: name the authority with `tls_server_certs_path`",
+            "private keys are only sent to verified servers: set the authority with `tls_server_certs_path`",
         ),
         Item::Unsupported(
             "tls_server_certs_pem",
@@ -313,7 +313,7 @@ fn address(word: &Word) -> Result<(String, u16), Error> {
     Ok((host(word, bare.unwrap_or(name))?, port(word, number)?))
 }
 
-/// A text for the server; an empty one is none, so that a variable of the environment may be empty.
+/// A text for the server. An empty one counts as missing, so that a variable of the environment may be empty.
 fn text(call: &Call<'_>) -> Result<Option<String>, Error> {
     let text = literal(call.one()?, &format!("`{}`", call.entry.name))?;
     Ok((!text.is_empty()).then_some(text))

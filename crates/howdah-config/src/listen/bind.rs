@@ -91,7 +91,7 @@ pub(crate) fn check(cx: &mut Context, listed: &[SiteAddress]) {
                     "the address `{}` has HTTPS, which there is none of on a Unix socket",
                     one.text
                 ),
-                format!("write `http://{host}` in a site of its own"),
+                format!("write `http://{host}` in a separate site"),
             ));
         }
         let conflict = listed[..index].iter().find_map(|other| {

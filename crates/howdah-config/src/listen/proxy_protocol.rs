@@ -23,8 +23,8 @@ pub(crate) const WRAPPERS: Table<ListenerWrappers> = Table {
                 name: "proxy_protocol",
                 syntax: "proxy_protocol [{ … }]",
                 default: "off",
-                about: "Load balancers that pass on TCP say by the PROXY protocol, version 1 or 2, who the client \
-                        is: `REMOTE_ADDR`, `{remote_host}`, logs and matchers have that address then.",
+                about: "TCP load balancers send the client's address by the PROXY protocol, version 1 or 2: \
+                    `REMOTE_ADDR`, `{remote_host}`, logs and matchers then have that address.",
                 differs: "`SERVER_ADDR` and `{http.request.local.host}` stay this server's. A connection on which \
                           nothing comes within `timeout` is closed. Not for HTTP/3.",
                 example: "proxy_protocol {\n\tallow 10.0.0.0/8\n}",
@@ -65,7 +65,7 @@ pub(crate) const WRAPPERS: Table<ListenerWrappers> = Table {
         ),
         Item::Unsupported(
             "http_redirect",
-            "plain HTTP on a port for HTTPS is answered 400; `http_port` redirects",
+            "plain HTTP on a port for HTTPS gets a 400; `http_port` redirects",
         ),
     ],
 };

@@ -192,9 +192,8 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "max_header_size",
                 syntax: "max_header_size SIZE",
                 default: "`32KiB`",
-                about: "Bytes of request line and header fields; more is answered 431, or 414 if the \
-                        request line alone is too long. More than 100 fields over HTTP/1.1 are \
-                        answered 431 too.",
+                about: "Maximum size of request line and header fields; larger ones get a 431, or a 414 if the \
+                    request line alone is too long. More than 100 fields over HTTP/1.1 get a 431 too.",
                 differs: "Caddy's default is 1 MiB, and it does not count fields.",
                 example: "max_header_size 16KiB",
             },
@@ -208,8 +207,8 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "max_body_size",
                 syntax: "max_body_size SIZE",
                 default: "`128MiB`",
-                about: "Bytes of a request body; more is answered 413.",
-                differs: "Not in Caddy, whose default is no limit.",
+                about: "Maximum size of a request body; larger ones get a 413.",
+                differs: "Caddy has no limit by default.",
                 example: "max_body_size 1GB",
             },
             |_, call, block| {
@@ -237,8 +236,8 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "max_connections",
                 syntax: "max_connections NUMBER",
                 default: "`50000`",
-                about: "Connections at a time for the whole server; further ones wait to be accepted. Only \
-                        in `servers` without an address.",
+                about: "Maximum number of concurrent connections of the server; further ones wait to be accepted. \
+                    Only in `servers` without an address.",
                 differs: "Not in Caddy.",
                 example: "max_connections 1000",
             },
@@ -292,8 +291,8 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "log_credentials",
                 syntax: "log_credentials",
                 default: "off",
-                about: "`Cookie`, `Set-Cookie`, `Authorization` and `Proxy-Authorization` stand in access \
-                        logs as they are, and not as `REDACTED`.",
+                about: "`Cookie`, `Set-Cookie`, `Authorization` and `Proxy-Authorization` are logged in access \
+                    logs, not replaced by `REDACTED`.",
                 differs: "",
                 example: "log_credentials",
             },
@@ -333,8 +332,8 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 default: "`h1 h2 h2c h3`",
                 about: "Without `h3`, HTTP/3 is not served. Otherwise each HTTPS address is listened on by \
                         UDP too, unless a host there has `client_auth`.",
-                differs: "`h1` and `h2` have to be there, and HTTP/2 without encryption is always on: \
-                          `tls { alpn }` says what a site offers.",
+                differs: "`h1` and `h2` are required, and HTTP/2 without encryption is always on: `tls { alpn }` \
+                    sets what a site offers.",
                 example: "protocols h1 h2",
             },
             |_, call, block| protocols(call, &mut block.limits),
@@ -346,10 +345,10 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "trusted_proxies",
                 syntax: "trusted_proxies static RANGE…",
                 default: "none",
-                about: "Proxies in front of this server, by the addresses that they connect from; \
-                        `private_ranges` is all private ones. What they say about the client is believed: \
-                        `{client_ip}`, the matcher `client_ip`, and the `X-Forwarded-*` that \
-                        `reverse_proxy` passes on. `REMOTE_ADDR` stays the proxy.",
+                about: "Proxies in front of this server, by the addresses that they connect from; `private_ranges` \
+                    is all private ones. The server trusts what they report about the client: it sets `{client_ip}` \
+                    and the matcher `client_ip`, and `reverse_proxy` forwards their `X-Forwarded-*`. `REMOTE_ADDR` \
+                    remains the proxy.",
                 differs: "No other sources than `static`.",
                 example: "trusted_proxies static 10.0.0.0/8 private_ranges",
             },
@@ -370,8 +369,8 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "trusted_proxies_strict",
                 syntax: "trusted_proxies_strict",
                 default: "off: the first address in the field",
-                about: "Takes the client's address from the end of the field: the last that does not \
-                        belong to a trusted proxy. For proxies that add to the field what they see.",
+                about: "Reads the client's address from the end of the field: the last one that is not a trusted \
+                    proxy. For proxies that append to the field.",
                 differs: "",
                 example: "trusted_proxies_strict",
             },
@@ -386,8 +385,8 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "client_ip_headers",
                 syntax: "client_ip_headers FIELD…",
                 default: "`X-Forwarded-For`",
-                about: "Fields in which trusted proxies tell the client's address; the first that has one \
-                        counts.",
+                about: "Header fields in which trusted proxies send the client's address; the first one that \
+                    contains an address counts.",
                 differs: "",
                 example: "client_ip_headers X-Real-IP X-Forwarded-For",
             },

@@ -105,11 +105,10 @@ pub(crate) const FILTER: Table<Option<LineFormat>> = Table {
                 name: "fields",
                 syntax: "fields { FIELD FILTER … }",
                 default: "no filter",
-                about: "What is done with fields, one on each line, such as `request>headers>Referer \
-                        delete`. The lines may stand in `format filter` itself as well. Filters are \
-                        `delete`, `rename NAME`, `replace TEXT`, `hash`, `ip_mask [IPV4 [IPV6]]`, \
-                        `regexp PATTERN TEXT`, and `query { … }` and `cookie { … }`, in whose blocks \
-                        stand `delete NAME`, `replace NAME TEXT` and `hash NAME`.",
+                about: "Filters of fields, one per line, such as `request>headers>Referer delete`. The lines may \
+                    also be written directly in `format filter`. Filters are `delete`, `rename NAME`, `replace \
+                    TEXT`, `hash`, `ip_mask [IPV4 [IPV6]]`, `regexp PATTERN TEXT`, and `query { … }` and `cookie { \
+                    … }`, whose blocks contain `delete NAME`, `replace NAME TEXT` and `hash NAME`.",
                 differs: "No `multi_regexp`. A field of the request can be named without `request>`.",
                 example: "fields {\n\trequest>headers>User-Agent delete\n}",
             },

@@ -35,8 +35,8 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
                 name: "format",
                 syntax: "format console|json [{ … }]  or  format filter { wrap console|json … }",
                 default: "`console` on a terminal, otherwise `json`",
-                about: "How a line of the log is written. Holds for the access log of sites whose `log` has no \
-                        `format` too, with all options and filters.",
+                about: "Format of a log line. Also applies to the access log of sites whose `log` has no `format`, \
+                    with all options and filters.",
                 differs: "Options and filters have no effect on the server's own lines.",
                 example: "format json",
             },
@@ -52,9 +52,9 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
                 name: "output",
                 syntax: "output stderr|stdout|discard  or  output file PATH [{ … }]",
                 default: "`stderr`",
-                about: "Where the log goes: with `file` as the access log of a site, whose options it has. A line \
-                        that a file cannot take goes to standard error.",
-                differs: "No `net`. What keeps the server from starting is told on standard error.",
+                about: "Where the log is written: `file` has the same options as in the access log of a site. A \
+                    line that cannot be written to the file goes to standard error.",
+                differs: "No `net`. Errors that prevent the start are written to standard error.",
                 example: "output stdout",
             },
             |cx, call, log| {
@@ -78,9 +78,9 @@ pub(crate) const ACCESS: Table<AccessLog> = Table {
                 name: "output",
                 syntax: "output stderr|stdout|discard  or  output file PATH [{ … }]",
                 default: "`stderr`",
-                about: "Where the lines go. They are written by a thread of their own from a queue with a \
-                        limit: a full disk or a slow reader never holds up a request. Lines that are \
-                        lost are counted and told in the server's own log.",
+                about: "Where the lines are written. A separate thread writes them from a bounded queue: a full \
+                    disk or a slow reader never delays a request. Dropped lines are counted, and reported in the \
+                    server's log.",
                 differs: "No `net`.",
                 example: "output file access.log {\n\troll_size 50MiB\n}",
             },
@@ -96,8 +96,8 @@ pub(crate) const ACCESS: Table<AccessLog> = Table {
                 default: "`console` on a terminal, otherwise `json`",
                 about: "How a line is written, with Caddy's names for the fields. `Cookie`, `Set-Cookie`, \
                         `Authorization` and `Proxy-Authorization` are written as `REDACTED`.",
-                differs: "Times are in UTC. Two fields more: `request_id`, as in the server's own log, and \
-                          `cut` if the response was not sent to its end.",
+                differs: "Times are in UTC. Two fields more: `request_id`, as in the server's own log, and `cut` if \
+                    the response was not sent completely.",
                 example: "format filter {\n\twrap json\n\trequest>uri query {\n\t\treplace token REDACTED\n\t}\n}",
             },
             |cx, call, log| {
@@ -110,8 +110,8 @@ pub(crate) const ACCESS: Table<AccessLog> = Table {
                 name: "level",
                 syntax: "level DEBUG|INFO|WARN|ERROR",
                 default: "`INFO`",
-                about: "With `WARN` or `ERROR` only requests that were answered 500 or above are logged, \
-                        otherwise all. Case does not matter.",
+                about: "With `WARN` or `ERROR` only requests with a status of 500 or above are logged, otherwise \
+                    all. Case does not matter.",
                 differs: "",
                 example: "level WARN",
             },

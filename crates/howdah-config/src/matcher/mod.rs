@@ -143,7 +143,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 name: "not",
                 syntax: "not MATCHER  or  not { … }",
                 default: "",
-                about: "The matcher, or all of those in the block together, do not match.",
+                about: "Matches if the matcher, or the combination of all in the block, does not.",
                 differs: "",
                 example: "not path /admin/*",
             },
@@ -233,8 +233,8 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 name: "remote_ip",
                 syntax: "remote_ip RANGE…",
                 default: "",
-                about: "The other side of the connection is in one of these ranges, such as `10.0.0.0/8` \
-                        or `::1`; `private_ranges` is all private ones.",
+                about: "The peer of the connection is in one of these ranges, such as `10.0.0.0/8` or `::1`; \
+                    `private_ranges` is all private ones.",
                 differs: "No `forwarded`: that is `client_ip`.",
                 example: "remote_ip 10.0.0.0/8 private_ranges",
             },
@@ -250,7 +250,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 syntax: "client_ip RANGE…",
                 default: "",
                 about: "The client is in one of these ranges: as `remote_ip`, but behind a trusted proxy \
-                        (`trusted_proxies`) what that says.",
+                    (`trusted_proxies`) the address that it sends.",
                 differs: "",
                 example: "client_ip 192.168.0.0/16",
             },
@@ -631,7 +631,7 @@ fn candidates(words: &[Word], file: &mut FileDraft) -> Result<(), Error> {
         if word.text.starts_with('=') {
             return Err(unsupported(
                 word,
-                "a matcher answers nothing; use the directive `try_files`",
+                "a matcher sends no response; use the directive `try_files`",
             ));
         }
         if word.text.is_empty() {

@@ -20,7 +20,7 @@ pub struct Config {
     pub workers: Vec<WorkerPool>,
     /// All Mercure hubs, in the order of the file.
     pub hubs: Vec<Mercure>,
-    /// All `hot_reload`: changes of files that browsers are told of.
+    /// All `hot_reload`: files whose changes are sent to browsers.
     pub hot_reloads: Vec<HotReload>,
 }
 

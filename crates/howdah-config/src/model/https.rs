@@ -35,7 +35,7 @@ pub struct Https {
     /// `ocsp_stapling`: handshakes carry what the authority says about the certificate, where it says
     /// it. Default true.
     pub ocsp_stapling: bool,
-    /// `on_demand_tls { ask }`: the URL that is asked whether a name of a site with `on_demand` may have a
+    /// `on_demand_tls { ask }`: the endpoint that decides whether a name of a site with `on_demand` may have a
     /// certificate. Default none: such names have one of the internal authority, or are written down.
     pub ask: Option<String>,
     /// `storage file_system`: where certificates and keys are kept; with `redis`, where their local
@@ -97,7 +97,7 @@ pub struct CertificateFiles {
 /// Who issues certificates.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Issuer {
-    /// The authority in the storage directory, whose root clients have to be told to trust.
+    /// The internal authority in the storage directory, whose root clients have to trust.
     Internal {
         /// `lifetime`: how long a certificate is valid. Default 12 h.
         lifetime: Duration,
@@ -194,7 +194,7 @@ pub enum NoSource {
     #[error("`auto_https` is off, so it gets no certificate by itself")]
     Off,
     /// No name.
-    #[error("there is no host name that a certificate could be made for")]
+    #[error("there is no host name for a certificate")]
     NoName,
     /// A wildcard needs the DNS challenge.
     #[error(

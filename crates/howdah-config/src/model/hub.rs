@@ -56,7 +56,7 @@ impl Default for Mercure {
     }
 }
 
-/// `hot_reload`: browsers are told when files change.
+/// `hot_reload`: notifies browsers of changed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotReload {
     /// Index in [`Config::hubs`](crate::model::Config::hubs).

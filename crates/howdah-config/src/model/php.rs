@@ -1,8 +1,8 @@
 //! PHP processes: what holds for all pools.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
+use super::php_executable::PhpExecutable;
 use super::pool_limits::PoolLimits;
 use super::pool_settings::Ini;
 use super::pool_settings::WorkersMax;
@@ -14,8 +14,8 @@ pub const FRONT_THREADS_MAX: usize = 16;
 /// The `frankenphp` (or `howdah`) block: PHP processes and their limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Php {
-    /// `php`: the PHP executable; default `howdah-php` beside the running `howdah`, then on PATH.
-    pub executable: Option<PathBuf>,
+    /// `php`. Default: `howdah-php` beside the running `howdah`, then the newest version that is installed, then PATH.
+    pub executable: Option<PhpExecutable>,
     /// `num_threads` (FrankenPHP's word) or `workers`: PHP processes of the classic pool.
     /// Default: the formula of `howdah-pool::default_workers`.
     pub workers: Option<usize>,

@@ -28,7 +28,7 @@ pub enum Placeholder {
     Dir,
     /// `{query}`.
     Query,
-    /// `{?query}`: with its question mark, empty if there is none.
+    /// `{?query}`: with its question mark; empty without a query.
     PrefixedQuery,
     /// `{uri}`: path and query.
     Uri,
@@ -88,7 +88,7 @@ pub enum Placeholder {
     TlsVersion,
     /// `{tls_cipher}`: the suite by its IANA name; empty without encryption and over HTTP/3.
     TlsCipher,
-    /// `{tls_client_subject}` and the like: empty where no client certificate was asked for or shown.
+    /// `{tls_client_subject}` and the like: empty without a client certificate.
     TlsClient(ClientPart),
     /// `{http.vars.trace_id}`: empty without `tracing`.
     TraceId,

@@ -37,7 +37,7 @@ impl std::fmt::Display for Upstream {
 /// `https://` and `transport http { tls … }`: how connections to upstreams are encrypted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UpstreamTls {
-    /// `tls_server_name`: whom the upstream has to be; default the host of its address.
+    /// `tls_server_name`: the name that the upstream's certificate must match; default the host of its address.
     pub server_name: Option<String>,
     /// `tls_insecure_skip_verify`: the upstream may be anybody. Default false.
     pub insecure: bool,
@@ -116,7 +116,7 @@ impl Default for Balance {
     }
 }
 
-/// `health_uri` and its like: upstreams are asked whether they are well.
+/// `health_uri` and related options: active health checks of upstreams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthCheck {
     /// `health_uri`: path and query of the request.
@@ -192,7 +192,7 @@ impl ReverseProxy {
 /// `forward_auth`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForwardAuth {
-    /// How the other server is asked: by GET, without the body. A request goes on if the answer is 2xx;
+    /// Request to the authentication server: GET, without the body. A request continues after a 2xx;
     /// otherwise that is the response.
     pub proxy: ReverseProxy,
     /// `copy_headers`: fields of the answer, and under which name the request is given them.

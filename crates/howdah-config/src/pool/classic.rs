@@ -22,9 +22,9 @@ pub(crate) const GLOBAL: Entry = Entry {
     name: "pool",
     syntax: "pool NAME { … }",
     default: "one pool, `php`, for all applications",
-    about: "PHP processes of their own for the applications that name it with `pool NAME` in their `php_server` \
-            or `php`: their own number, queue, limits, user and settings, so that a slow site keeps no other from \
-            being answered. As in the pool `php`, PHP starts afresh for each request. May be given several times.",
+    about: "A separate pool of PHP processes for the applications with `pool NAME` in their `php_server` or `php`: \
+        with a separate number of processes, queue, limits, user and settings, so that a slow site does not block \
+        the others. As in the pool `php`, PHP starts fresh for each request. May be given several times.",
     differs: "Not in FrankenPHP; PHP-FPM's pools.",
     example: "pool shop {\n\tworkers 4\n}",
 };
@@ -128,7 +128,7 @@ pub(crate) fn of_application(cx: &mut Context, call: &Call<'_>) -> Result<PoolCh
         return Err(Error::new(
             ErrorKind::Conflict,
             &word.position,
-            format!("`{name}` is a worker, which answers the requests for its script by itself"),
+            format!("`{name}` is a worker, which gets the requests for its script anyway"),
             "name a `pool` of the global block, or take it out",
         ));
     }

@@ -29,7 +29,7 @@ const OPTIONS: &[Item<Php>] = &[
             syntax: "num_threads NUMBER",
             default: "twice the number of cores, at least 4",
             about: "FrankenPHP's name of `workers`.",
-            differs: "PHP runs in processes, not in threads; those of workers are not among them.",
+            differs: "PHP runs in processes, not in threads; workers are not included.",
             example: "num_threads 8",
         },
         |_, call, php| processes(call, 1, &mut php.workers),
@@ -85,19 +85,21 @@ const OPTIONS: &[Item<Php>] = &[
     Item::Supported(
         Entry {
             name: "php",
-            syntax: "php FILE",
-            default: "`howdah-php` beside `howdah`, then on `PATH`",
-            about: "The PHP executable.",
+            syntax: "php VERSION|FILE",
+            default: "`howdah-php` beside `howdah`, then the newest version that is installed, then on `PATH`",
+            about: "The PHP to run: a version whose package `howdah-phpVERSION` is installed, or the path of a \
+                    `howdah-php`.",
             differs: "Not in FrankenPHP.",
-            example: "php /usr/lib/howdah/howdah-php8.2",
+            example: "php 8.2",
         },
         |_, call, php| {
             let word = call.one()?;
-            let path = literal(word, "the path of the PHP executable")?;
+            let path = literal(word, "the version of PHP, or the path of its executable")?;
             if path.is_empty() {
                 return Err(bad_value(&word.position, "the path is empty".into(), ""));
             }
-            php.executable = Some(path.into());
+            let Ok(executable) = path.parse();
+            php.executable = Some(executable);
             Ok(())
         },
     ),

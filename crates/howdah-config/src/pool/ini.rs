@@ -20,23 +20,22 @@ pub(crate) const PHP_ADMIN_INI: Entry = Entry {
     name: "php_admin_ini",
     syntax: "php_admin_ini NAME VALUE  or  php_admin_ini { NAME VALUE … }",
     default: "",
-    about: "As `php_ini`, but final: neither `ini_set()`, `set_time_limit()` and their like nor `.user.ini` files, \
-            `[HOST=]` and `[PATH=]` sections of `php.ini` or `env PHP_VALUE` change them. PHP does not start with a \
-            setting that it does not know.",
+    about: "As `php_ini`, but final: `ini_set()`, `set_time_limit()` and similar functions, `.user.ini` files, \
+        `[HOST=]` and `[PATH=]` sections of `php.ini`, and `env PHP_VALUE` cannot change them. PHP does not start \
+        with an unknown setting.",
     differs: "Not in FrankenPHP; PHP-FPM's `php_admin_value`.",
     example: "php_admin_ini open_basedir /srv/shop:/tmp",
 };
 
 /// The same two in the block of one pool.
 pub(crate) const POOL_PHP_INI: Entry = Entry {
-    about: "Settings of this pool, on top of those of the global block. What only the start of PHP reads, \
-            such as the size of OPcache's memory, is the same for all pools and refused here.",
+    about: "Settings of this pool, in addition to those of the global block. Settings that PHP reads only at \
+        startup, such as the size of OPcache's memory, are the same for all pools and rejected here.",
     differs: "Not in FrankenPHP, which has `php_ini` in the global block alone.",
     ..PHP_INI
 };
 pub(crate) const POOL_PHP_ADMIN_INI: Entry = Entry {
-    about: "Settings of this pool that are final, as those of the global block. `disable_functions` is \
-            possible.",
+    about: "Final settings of this pool, as those of the global block. `disable_functions` is allowed.",
     ..PHP_ADMIN_INI
 };
 

@@ -33,7 +33,7 @@ pub(crate) fn refuse_in_environment(name: &Word) -> Result<(), Error> {
     ))
 }
 
-/// A warning for what looks like such a variable and is none.
+/// A warning for names that look like such a variable.
 pub(crate) fn warn(cx: &mut Context, name: &Word) {
     if let "PHP_FLAG" | "PHP_ADMIN_FLAG" = name.text.as_str() {
         let value = name.text.replace("FLAG", "VALUE");

@@ -11,10 +11,10 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "preload",
     syntax: "preload auto|all|off",
     default: "`off`",
-    about: "Starts PHP another time, in the background, with the classes that requests have used, so that they find \
-            them declared. `auto`: of files that an autoloader has included, and that do nothing but declare classes. \
-            `all`: all files that were used, whatever they declare; for applications that are known to bear it. All \
-            PHP of the server has to be one application, with one document root. See [preloading](../guides/preloading.md).",
+    about: "Restarts PHP in the background with the classes preloaded that requests have used. `auto`: classes of \
+        files that an autoloader included and that only declare classes. `all`: all files that were used, whatever \
+        they declare; for applications that support this. All PHP of the server has to be one application, with one \
+        document root. See [preloading](../guides/preloading.md).",
     differs: "Not in FrankenPHP.",
     example: "preload auto",
 };
@@ -36,7 +36,7 @@ pub(crate) fn check(config: &Config, folder: &Path, position: &Position) -> Resu
         |message: String, hint: &str| Error::new(ErrorKind::Conflict, position, message, hint);
     if config.global.php.preloads_itself() {
         return Err(conflict(
-            "`preload` and `php_ini opcache.preload` cannot both say what is preloaded".into(),
+            "`preload` and `php_ini opcache.preload` both set what is preloaded".into(),
             "take one of them out",
         ));
     }
@@ -52,8 +52,8 @@ pub(crate) fn check(config: &Config, folder: &Path, position: &Position) -> Resu
     for root in roots.of_php {
         let Root::Is(root) = root else {
             return Err(conflict(
-                "`preload` needs a document root that is the same for all requests: classes of one application \
-                 must not be there for another"
+                "`preload` needs the same document root for all requests: classes of one application must not be \
+                visible to another"
                     .into(),
                 "give each application a server of its own, or write `preload off`",
             ));
@@ -66,8 +66,8 @@ pub(crate) fn check(config: &Config, folder: &Path, position: &Position) -> Resu
     if let [first, second, ..] = known.as_slice() {
         return Err(conflict(
             format!(
-                "`preload` needs one application, and there is PHP below {first} and below {second}: classes of \
-                 one must not be there for the other"
+                "`preload` needs one application, and there is PHP below {first} and below {second}: classes of one \
+                must not be visible to the other"
             ),
             "give each application a server of its own, or write `preload off`",
         ));
@@ -83,7 +83,8 @@ pub(crate) fn check(config: &Config, folder: &Path, position: &Position) -> Resu
     }
     if users.len() > 1 {
         return Err(conflict(
-            "`preload` needs one user for all PHP processes: what one may read must not be there for another".into(),
+            "`preload` needs one user for all PHP processes: code that one user may read must not be visible to \
+            another".into(),
             "take `user` out of the pools, or write `preload off`",
         ));
     }
@@ -195,15 +196,15 @@ mod tests {
             ),
             (
                 ":80 {\n\troot /a/{host}\n\tphp_server\n}",
-                "the same for all requests",
+                "the same document root",
             ),
             (
                 ":80 {\n\troot /a\n\troot /api* /b\n\tphp_server\n}",
-                "the same for all requests",
+                "the same document root",
             ),
             (
                 ":80 {\n\troot /api* /b\n\tphp_server\n}",
-                "the same for all requests",
+                "the same document root",
             ),
             (
                 ":80 {\n\troot /a\n\tphp_server\n\thandle_errors {\n\t\tphp {\n\t\t\troot /e\n\t\t}\n\t}\n}",

@@ -9,7 +9,7 @@ use crate::pool::ini;
 use crate::source::{Files, absolute};
 use crate::table::{Context, bad_value};
 
-/// Bytes of all the text that a pool's zygote is told: one control message, less what it has besides.
+/// Bytes of all text that is sent to a pool's zygote: one control message, less its other content.
 const MAX_TEXT: usize = 30_000;
 
 /// The workers of a `php_server` or `php`, whose pools are added to those of the file: its own, then
@@ -60,7 +60,7 @@ pub(crate) fn worker_pools(
             Ok(file) => pool.file = file,
             Err(error) => cx.errors.push(error),
         }
-        // Two of them would be asked for the same requests, and the second would never get one.
+        // Two of them would match the same requests, and the second would never get one.
         let key = (draft.block, pool.file.clone(), &*draft.matches);
         if seen.contains(&key) {
             cx.errors.push(conflict(
@@ -110,7 +110,7 @@ pub(crate) fn classic_pools(cx: &mut Context, global: &Php) -> Vec<ClassicPool> 
     pools
 }
 
-/// What is wrong with the settings of a pool. `size`: bytes of all other text that its zygote is told.
+/// Checks the settings of a pool. `size`: bytes of all other text that is sent to its zygote.
 fn settings(cx: &mut Context, own: &PoolDraft, global: &Php, size: usize, position: &Position) {
     ini::check(cx, &own.ini_places, &global.ini);
     let lists = [
@@ -147,7 +147,7 @@ fn file(draft: &WorkerDraft, files: &dyn Files) -> Result<String, Error> {
         Ok(start) => Ok(absolute(&start, &path.to_string_lossy())),
         Err(why) => Err(bad_value(
             &draft.position,
-            format!("cannot tell the working directory, where `{file}` starts: {why}"),
+            format!("cannot determine the working directory, to which `{file}` is relative: {why}"),
             "write the absolute path of the file",
         )),
     }

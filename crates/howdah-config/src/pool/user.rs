@@ -9,7 +9,7 @@ use crate::table::{Call, Context, Entry, bad_value};
 pub(crate) const SERVER_USER: Entry = Entry {
     name: "user",
     syntax: "user NAME[:GROUP]",
-    default: "started by root `www-data`, or `nobody`; else the user that starts the server",
+    default: "if root starts the server, `www-data` or `nobody`; otherwise the user that starts it",
     about: "The server and all its PHP processes run as this user, by name or number. Started as root, the server \
             gives up all rights but that to listen on ports below 1024 before it opens files and starts PHP. A \
             second process, which stays root, opens for it the certificates, keys and logs that are named here. \

@@ -24,10 +24,9 @@ pub(crate) const GLOBAL: Entry = Entry {
     name: "worker",
     syntax: "worker FILE [NUMBER|watch] [{ … }]  or  worker { … }",
     default: "no worker",
-    about: "A script that is started once and then answers request after request by \
-            `frankenphp_handle_request()`. It answers, in every `php_server`, the requests whose script \
-            it is. May be given several times. NUMBER is `num`, and `watch` stands for `watch` without a \
-            pattern.",
+    about: "A script that boots once and then handles one request after another with `frankenphp_handle_request()`. \
+        It handles the requests of every `php_server` that resolve to this script. May be given several times. \
+        NUMBER is `num`, and `watch` stands for `watch` without a pattern.",
     differs: "Each worker is a process.",
     example: "worker public/worker.php 8",
 };
@@ -122,7 +121,9 @@ pub(crate) fn check_max(
     match (count, max) {
         (Some(count), WorkersMax::Number(max)) if max < count => Err(call.error(
             ErrorKind::Conflict,
-            format!("`max_threads` is {max}, but {count} processes are asked for"),
+            format!(
+                "`max_threads` is {max}, which is less than the {count} processes that always run"
+            ),
             "`max_threads` is the larger of the two",
         )),
         _ => Ok(()),

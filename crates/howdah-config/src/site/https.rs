@@ -94,7 +94,7 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
             NoSource::Wildcard => "give `tls CERT KEY` or `tls internal`".to_owned(),
             NoSource::NotPublic => "write `tls internal`".to_owned(),
             NoSource::NotAsked => {
-                "say who knows the names, in the global options: `on_demand_tls { ask URL }`"
+                "add an `ask` endpoint in the global options: `on_demand_tls { ask URL }`"
                     .to_owned()
             }
         };
@@ -102,7 +102,7 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
             ErrorKind::Conflict,
             &one.position,
             format!(
-                "there is no certificate for the address `{}`: {reason}",
+                "no certificate is possible for the address `{}`: {reason}",
                 one.text
             ),
             hint,

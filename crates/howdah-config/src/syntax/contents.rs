@@ -74,7 +74,7 @@ impl Reader<'_> {
             if contents.iter().any(|(known, _)| known == path) {
                 continue;
             }
-            // An empty text where there is none: the word is no further error.
+            // An empty text if it is missing, so that the word causes no second error.
             let text = self.text(word, path).unwrap_or_else(|error| {
                 self.errors.push(error);
                 String::new()

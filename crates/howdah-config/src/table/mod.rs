@@ -13,7 +13,7 @@ pub(crate) use context::{Context, NamedRoute};
 use crate::error::{Error, ErrorKind};
 use crate::syntax::tree::{Statement, Word};
 
-/// What is told about a name.
+/// Documentation of a name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,

@@ -129,8 +129,8 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         ClientIp,
-        "Address of the client: behind a trusted proxy (`trusted_proxies`) what that says, otherwise \
-         that of the connection's other side.",
+        "Address of the client: behind a trusted proxy (`trusted_proxies`) the address that it sends, otherwise the \
+        peer of the connection.",
         "client_ip",
         "http.vars.client_ip",
         "vars.client_ip"
@@ -168,7 +168,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         TimeUntilShutdown,
-        "How long connections are still accepted after the order to stop, such as `4.2s`; empty before it.",
+        "How long connections are still accepted while the server shuts down, such as `4.2s`; otherwise empty.",
         "http.time_until_shutdown"
     ),
     plain!(

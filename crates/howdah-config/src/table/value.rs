@@ -72,7 +72,7 @@ pub(crate) fn duration(call: &Call<'_>) -> Result<Duration, Error> {
         Some(Duration::ZERO) => Err(bad_value(
             &word.position,
             format!("`{}` cannot be zero", call.entry.name),
-            "there is no unlimited time here; give a long one such as `1h`",
+            "this option cannot be unlimited; give a long time such as `1h`",
         )),
         Some(duration) => Ok(duration),
         None => Err(bad_value(
@@ -139,7 +139,7 @@ pub(crate) fn status(
         .ok_or_else(|| {
             bad_value(
                 &word.position,
-                format!("`{text}` is not a status code that can be answered here"),
+                format!("`{text}` is not a valid status code here"),
                 format!("give a number from {} to {}", range.start(), range.end()),
             )
         })
@@ -234,7 +234,7 @@ pub(crate) fn flag(call: &Call<'_>) -> Result<bool, Error> {
             "off" => Ok(false),
             _ => Err(bad_value(
                 &word.position,
-                format!("`{}` takes no `{}`", call.entry.name, word.text),
+                format!("`{}` is not a value of `{}`", word.text, call.entry.name),
                 "known are on, off",
             )),
         },

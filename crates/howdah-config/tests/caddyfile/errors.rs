@@ -215,7 +215,7 @@ fn values_are_checked() {
         ),
         (
             "encode {\nmatch status 100\n}",
-            "3:14: `100` is not a status code that can be answered here; give a number from 200 to 599",
+            "3:14: `100` is not a valid status code here; give a number from 200 to 599",
         ),
         (
             "encode {\nmatch {\n}\n}",
@@ -231,15 +231,15 @@ fn values_are_checked() {
         ),
         (
             "respond a 999",
-            "2:11: `999` is not a status code that can be answered here; give a number from 200 to 599",
+            "2:11: `999` is not a valid status code here; give a number from 200 to 599",
         ),
         (
             "respond 100",
-            "2:9: `100` is not a status code that can be answered here; give a number from 200 to 599",
+            "2:9: `100` is not a valid status code here; give a number from 200 to 599",
         ),
         (
             "redir /a /b 200",
-            "2:13: `200` is not a status code that can be answered here; give a number from 300 to 399",
+            "2:13: `200` is not a valid status code here; give a number from 300 to 399",
         ),
         (
             "try_files a {\npolicy last_exist\n}",
@@ -247,11 +247,11 @@ fn values_are_checked() {
         ),
         (
             "try_files a b?c {\npolicy largest_size\n}",
-            "2:13: only the first file that exists can have a query; leave the query out, or take another policy",
+            "2:13: only the first file that exists can have a query; remove the query, or use another policy",
         ),
         (
             "try_files =44",
-            "2:11: `44` is not a status code that can be answered here; give a number from 400 to 599",
+            "2:11: `44` is not a valid status code here; give a number from 400 to 599",
         ),
         (
             "try_files =404 a",
@@ -279,7 +279,7 @@ fn values_are_checked() {
         ),
         (
             "header -A*b",
-            "2:8: `-A*b` does not say which fields to remove; `*` stands at the start or the end of a name",
+            "2:8: `-A*b` names no fields to remove; put `*` at the start or the end of a name",
         ),
         (
             "header >A",
@@ -335,11 +335,11 @@ fn values_are_checked() {
         ),
         (
             "php_server {\ntry_files a?b\n}",
-            "3:11: `a?b` is not supported in this version; leave the query out: a script gets the one of the request",
+            "3:11: `a?b` is not supported in this version; remove the query: a script gets the query of the request",
         ),
         (
             "file_server {\nsymlinks none\n}",
-            "3:10: `none` says nothing about symbolic links; write `on`, `if_owner_match` or `off`",
+            "3:10: `none` is not a policy for symbolic links; write `on`, `if_owner_match` or `off`",
         ),
         (
             "file_server {\nbrowse a.html\n}",
@@ -420,7 +420,7 @@ fn global_options_are_checked() {
         ),
         (
             "frankenphp {\nmax_wait_time 0\n}",
-            "3:15: `max_wait_time` cannot be zero; there is no unlimited time here; give a long one such as `1h`",
+            "3:15: `max_wait_time` cannot be zero; this option cannot be unlimited; give a long time such as `1h`",
         ),
         (
             "servers localhost:80 {\n}",
@@ -516,7 +516,7 @@ fn global_options_are_checked() {
         ),
         (
             "frankenphp {\nmax_threads 3\nnum_threads 4\n}",
-            "2:1: `max_threads` is 3, but 4 processes are asked for; `max_threads` is the larger of the two",
+            "2:1: `max_threads` is 3, which is less than the 4 processes that always run; `max_threads` is the larger of the two",
         ),
     ] {
         let found = errors(&format!("{{\n{option}\n}}"));
@@ -529,15 +529,15 @@ fn addresses_are_checked() {
     for (text, expected) in [
         (
             "https://:443",
-            "1:1: there is no certificate for the address `https://:443`: there is no host name that a certificate could be made for; name the hosts in the address, or give `tls CERT KEY`",
+            "1:1: no certificate is possible for the address `https://:443`: there is no host name for a certificate; name the hosts in the address, or give `tls CERT KEY`",
         ),
         (
             ":443",
-            "1:1: there is no certificate for the address `:443`: there is no host name that a certificate could be made for; name the hosts in the address, or give `tls CERT KEY`",
+            "1:1: no certificate is possible for the address `:443`: there is no host name for a certificate; name the hosts in the address, or give `tls CERT KEY`",
         ),
         (
             "*.example.com",
-            "1:1: there is no certificate for the address `*.example.com`: certificates for all names below a domain are only issued through DNS, which this version does not do; give `tls CERT KEY` or `tls internal`",
+            "1:1: no certificate is possible for the address `*.example.com`: certificates for all names below a domain are only issued through DNS, which this version does not do; give `tls CERT KEY` or `tls internal`",
         ),
         (
             "https://a:80",
@@ -553,11 +553,11 @@ fn addresses_are_checked() {
         ),
         (
             "{\nauto_https off\n}\na {\n}",
-            "4:1: there is no certificate for the address `a`: `auto_https` is off, so it gets no certificate by itself; give `tls CERT KEY` or `tls internal`, or write `http://a`",
+            "4:1: no certificate is possible for the address `a`: `auto_https` is off, so it gets no certificate by itself; give `tls CERT KEY` or `tls internal`, or write `http://a`",
         ),
         (
             "localhost {\ntls a@b.example\n}",
-            "1:1: there is no certificate for the address `localhost`: no public authority issues certificates for this name; write `tls internal`",
+            "1:1: no certificate is possible for the address `localhost`: no public authority issues certificates for this name; write `tls internal`",
         ),
         (
             "http://a:443",

@@ -216,7 +216,7 @@ fn responses() {
     check(&[
         (
             "error 200",
-            "2:7: `200` is not a status code that can be answered here; give a number from 400 to 599",
+            "2:7: `200` is not a valid status code here; give a number from 400 to 599",
         ),
         (
             "handle_errors {\nhandle_errors {\n}\n}",
@@ -228,7 +228,7 @@ fn responses() {
         ),
         (
             "handle_errors 4x {\n}",
-            "2:15: `4x` is not a status code that can be answered here; give a number from 200 to 599",
+            "2:15: `4x` is not a valid status code here; give a number from 200 to 599",
         ),
         (
             "invoke nothing",
@@ -244,7 +244,7 @@ fn responses() {
         ),
         (
             "intercept {\nreplace_status 99\n}",
-            "3:16: `99` is not a status code that can be answered here; give a number from 200 to 599",
+            "3:16: `99` is not a valid status code here; give a number from 200 to 599",
         ),
         (
             "templates",
@@ -252,7 +252,7 @@ fn responses() {
         ),
         (
             "fs assets",
-            "2:1: `fs` is not supported in this version; files are those of the disk: take the line out, or use `root`",
+            "2:1: `fs` is not supported in this version; files are read from the disk: remove the line, or use `root`",
         ),
         (
             "copy_response",
@@ -315,7 +315,7 @@ fn upstreams() {
         ),
         (
             "reverse_proxy a:1 unix//a.sock {\ntransport http {\ntls\n}\n}",
-            "2:19: nothing says for which name the certificate of `unix//a.sock` has to be; write `tls_server_name NAME` in `transport http`",
+            "2:19: the server name for the certificate of `unix//a.sock` is missing; write `tls_server_name NAME` in `transport http`",
         ),
         (
             "reverse_proxy a {\ntransport http {\ntls_trust_pol file a.pem\n}\n}",
@@ -379,7 +379,7 @@ fn upstreams() {
         ),
         (
             "forward_auth a",
-            "2:1: `forward_auth` does not say what to ask for; write for example `uri /api/authz/forward-auth` in its block",
+            "2:1: `forward_auth` has no `uri`; write for example `uri /api/authz/forward-auth` in its block",
         ),
         (
             "forward_auth {\nuri /\n}",
@@ -387,7 +387,8 @@ fn upstreams() {
         ),
         (
             "forward_auth a {\nuri /\nreplace_status 404\n}",
-            "2:1: `forward_auth` passes what it does not let in to the client as it is; take `handle_response` and `replace_status` out",
+            "2:1: `forward_auth` sends refusals to the client unchanged; take `handle_response` and \
+            `replace_status` out",
         ),
         (
             "forward_auth a {\nuri /\ncopy_headers\n}",

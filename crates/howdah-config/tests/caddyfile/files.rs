@@ -94,7 +94,7 @@ fn an_empty_file_is_the_defaults_and_a_warning() {
     assert_eq!(parsed.config, Config::default());
     assert_eq!(
         parsed.warnings[0].to_string(),
-        "Caddyfile:1:1: there is no site, so nothing is served"
+        "Caddyfile:1:1: the file has no site, so nothing is served"
     );
     assert_eq!(parsed.files, ["Caddyfile"]);
 }

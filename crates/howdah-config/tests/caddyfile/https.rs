@@ -128,7 +128,7 @@ fn unix_sockets_are_apart_from_ports() {
     for (text, message) in [
         (
             "a.test {\nbind unix//run/a.sock\n}",
-            "1:1: the address `a.test` has HTTPS, which there is none of on a Unix socket; write `http://a.test` in a site of its own",
+            "1:1: the address `a.test` has HTTPS, which there is none of on a Unix socket; write `http://a.test` in a separate site",
         ),
         (
             ":80 {\nbind unix//run/a.sock\n}\n:81 {\nbind unix//run/a.sock\n}",
@@ -314,11 +314,12 @@ fn mistakes_are_told() {
         ),
         (
             "a.example {\ntls {\nclient_auth {\nmode verify_if_given\n}\n}\n}",
-            "3:1: `client_auth` does not say which certificates are good; add `trusted_ca_cert_file FILE`",
+            "3:1: `client_auth` has no trusted certificates; add `trusted_ca_cert_file FILE`",
         ),
         (
             "a.example {\ntls {\nclient_auth {\nmode request\ntrusted_ca_cert_file a.pem\n}\n}\n}",
-            "4:6: `request` is not supported in this version; a certificate that nobody checks says nothing; write `verify_if_given` or `require_and_verify`",
+            "4:6: `request` is not supported in this version; an unverified certificate proves nothing; write \
+            `verify_if_given` or `require_and_verify`",
         ),
         (
             "a.example {\ntls {\nissuer internal {\nlifetime 10s\n}\n}\n}",
@@ -334,7 +335,7 @@ fn mistakes_are_told() {
         ),
         (
             "https:// {\ntls {\non_demand\n}\n}",
-            "1:1: there is no certificate for the address `https://`: with `on_demand` any name would get one that a client invents; say who knows the names, in the global options: `on_demand_tls { ask URL }`",
+            "1:1: no certificate is possible for the address `https://`: with `on_demand` any name would get one that a client invents; add an `ask` endpoint in the global options: `on_demand_tls { ask URL }`",
         ),
         (
             "a.example {\ntls a.pem a.key {\non_demand\n}\n}",

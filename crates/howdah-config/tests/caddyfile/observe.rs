@@ -79,7 +79,7 @@ fn a_file_as_transport_is_a_warning() {
         assert_eq!(parsed.config.hubs[0].history, 5, "{line}");
         let warnings = parsed.warnings;
         assert_eq!(warnings.len(), 1, "{line}");
-        assert!(warnings[0].message.contains("a restart forgets them"));
+        assert!(warnings[0].message.contains("a restart discards them"));
     }
     assert_eq!(hub("transport_url local://local").history, 0);
 }

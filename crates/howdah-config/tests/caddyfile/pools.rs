@@ -112,7 +112,7 @@ fn pools_that_cannot_be() {
         (
             "pool a {\nworkers 4\nmax_threads 2\n}",
             "",
-            "3:1: `max_threads` is 2, but 4 processes are asked for; `max_threads` is the larger of the two",
+            "3:1: `max_threads` is 2, which is less than the 4 processes that always run; `max_threads` is the larger of the two",
         ),
         (
             "pool a {\nnum 4\n}",
@@ -142,8 +142,7 @@ fn pools_that_cannot_be() {
         (
             "worker /srv/w.php {\nname app\n}",
             "php {\npool app\n}",
-            "10:6: `app` is a worker, which answers the requests for its script by itself; name a `pool` of the global \
-             block, or take it out",
+            "10:6: `app` is a worker, which gets the requests for its script anyway; name a `pool` of the global block, or take it out",
         ),
     ] {
         let found = errors(&file(howdah, site));

@@ -39,11 +39,11 @@ fn several_applications_are_refused() {
         ),
         (
             ":80 {\nroot /srv/{host}\nphp_server\n}",
-            "a document root that is the same for all requests",
+            "the same document root for all requests",
         ),
         (
             ":80 {\nroot /a/* /srv/a\nroot /b/* /srv/b\nphp_server\n}",
-            "a document root that is the same for all requests",
+            "the same document root for all requests",
         ),
     ] {
         let found = errors(&with(sites));

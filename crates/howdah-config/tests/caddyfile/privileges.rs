@@ -80,7 +80,7 @@ fn what_is_no_user_is_told() {
     }
     let found = errors(&file("", "no_new_privs maybe", ""));
     assert!(
-        found[0].contains("`no_new_privs` takes no `maybe`"),
+        found[0].contains("`maybe` is not a value of `no_new_privs`"),
         "{found:?}"
     );
 }

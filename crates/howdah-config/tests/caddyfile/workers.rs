@@ -450,7 +450,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php 3 {\nmax_threads 2\n}",
-            "3:1: `max_threads` is 2, but 3 processes are asked for; `max_threads` is the larger of the two",
+            "3:1: `max_threads` is 2, which is less than the 3 processes that always run; `max_threads` is the larger of the two",
         ),
         (
             "worker a.php\nworker ./a.php",
@@ -617,7 +617,6 @@ fn an_unknown_working_directory_is_only_needed_for_relative_files() {
     assert_eq!(read("/a/b.php").unwrap().config.workers[0].file, "/a/b.php");
     assert_eq!(
         read("b.php").unwrap_err().to_string(),
-        "F:3:1: cannot tell the working directory, where `b.php` starts: entity not found; write \
-         the absolute path of the file"
+        "F:3:1: cannot determine the working directory, to which `b.php` is relative: entity not found; write the absolute path of the file"
     );
 }

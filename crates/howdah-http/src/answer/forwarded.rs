@@ -1,10 +1,10 @@
-//! What of a header is for one connection alone, and what an upstream is told about the client.
+//! Hop-by-hop header fields, and `X-Forwarded-*` for upstreams.
 
 use http::HeaderMap;
 use http::header::{CONNECTION, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE};
 
 /// Takes out what is for one connection alone (RFC 9110 §7.6.1). `Host` never is, whatever `Connection` says:
-/// without it a request is none of HTTP/1.1.
+/// without it a request is not valid HTTP/1.1.
 pub(crate) fn remove_hops(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -33,8 +33,8 @@ pub(crate) fn remove_hops(headers: &mut HeaderMap) {
     }
 }
 
-/// What an upstream is told about the client. What the client itself said is believed of trusted proxies only.
-/// Each field with its value; `None`: there is none.
+/// `X-Forwarded-*` for an upstream. Values that the client sent are only used from trusted proxies.
+/// Each field with its value; `None`: not set.
 pub(crate) struct Forwarded(Vec<(HeaderName, Option<HeaderValue>)>);
 
 impl Forwarded {

@@ -69,7 +69,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// `None`: the request is none that gets hints.
+    /// `None`: the request gets no hints.
     pub(crate) fn of(parts: &Parts) -> Option<Self> {
         let headers = &parts.headers;
         let navigates = headers

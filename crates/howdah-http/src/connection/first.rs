@@ -19,7 +19,7 @@ const READ: usize = 4096;
 pub(super) enum First {
     Http1,
     Http2,
-    /// The client is gone, was idle for too long, or the server drains.
+    /// The client disconnected, was idle for too long, or the server drains.
     Closed,
     /// The bytes of a header have stopped coming.
     TimedOut,

@@ -70,7 +70,7 @@ impl Driver<'_, '_> {
                 if !self.drain.is_ordered() {
                     self.life.count_handshake(Handshake::Failed);
                 }
-                tracing::debug!(%remote, "a TLS handshake was given up");
+                tracing::debug!(%remote, "a TLS handshake was aborted");
                 HandshakeOutcome::Failed
             }
         }
@@ -144,7 +144,7 @@ async fn client_hello(
     Ok(ClientHello::Tls(Box::new(start), choice))
 }
 
-/// What requests are told about their connection.
+/// Facts about a connection for its requests.
 pub(super) fn describe(
     connection: &ServerConnection,
     acceptor: &Acceptor,

@@ -8,7 +8,7 @@
 //!
 //! A new configuration is put in the place of the old one; requests that have begun keep theirs. Where the
 //! connections themselves are of the past (the address is gone, or is encrypted otherwise than before),
-//! they stay with their listener and configuration and are told to end.
+//! they keep their listener and configuration, and are closed when idle.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

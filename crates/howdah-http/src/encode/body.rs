@@ -225,7 +225,7 @@ where
                     recorder.finish();
                 }
             }
-            // A part of a body is none.
+            // A partial response is not compressed.
             Some(Err(_)) => {
                 self.recorder = None;
                 self.release();

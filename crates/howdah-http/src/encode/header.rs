@@ -81,11 +81,11 @@ pub(super) fn revalidated(head: &mut Parts, if_none_match: Option<&HeaderValue>)
     let (Some(known), Some(weak)) = (if_none_match, head.headers.get(ETAG).and_then(weak)) else {
         return;
     };
-    let asked = known
+    let is_listed = known
         .as_bytes()
         .split(|byte| *byte == b',')
         .any(|tag| tag.trim_ascii() == weak.as_bytes());
-    if asked {
+    if is_listed {
         head.headers.insert(ETAG, weak);
     }
 }

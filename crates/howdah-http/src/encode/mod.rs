@@ -193,7 +193,7 @@ impl Job<'_> {
         match self.compress(head, started) {
             Ok(source) => source,
             Err((error, started)) => {
-                tracing::error!(%error, "a response cannot be compressed and is sent as it is");
+                tracing::error!(%error, "a response cannot be compressed and is sent uncompressed");
                 Source::Encoded(started)
             }
         }

@@ -43,7 +43,7 @@ impl AcceptSource {
         if let AcceptSocket::Tcp(socket) = &self.socket
             && let Err(error) = listener::turn_away(socket)
         {
-            tracing::debug!(%error, "new connections cannot be turned away");
+            tracing::debug!(%error, "new connections cannot be refused");
         }
         true
     }

@@ -137,7 +137,7 @@ pub enum RunError {
     /// There is no such thread, or it was started before.
     #[error("front thread {index} does not exist or was started before")]
     Index {
-        /// What was asked for.
+        /// The requested address.
         index: usize,
     },
     /// The runtime or a listener failed.
@@ -162,7 +162,7 @@ pub fn front_threads(config: &Config) -> usize {
         .clamp(1, FRONT_THREADS_MAX)
 }
 
-/// Front threads when nobody said a number: one for each core, 1 to 16. Half as many keep up with PHP, but
+/// Default number of front threads: one for each core, 1 to 16. Half as many keep up with PHP, but
 /// encryption, compression and files may need every core, and a thread that has nothing to do costs nothing.
 fn default_threads(cores: usize) -> usize {
     cores.clamp(1, FRONT_THREADS_MAX)
@@ -347,7 +347,7 @@ impl Server {
         }
         let old = self.replace(Arc::clone(&setup));
         setup::settle_files(&old.listeners, &setup.listeners);
-        // What was queued for access logs that are gone is waited for.
+        // Waits until removed access logs have written their queues.
         let _ = tokio::task::spawn_blocking(|| drop(old)).await;
         Ok(())
     }

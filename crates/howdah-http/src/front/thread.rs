@@ -130,7 +130,7 @@ pub(crate) async fn run<A: Application>(
     let mut ready = None;
     let mut until = loop {
         tokio::select! {
-            // Whoever could give the order is gone: that is one too.
+            // The sender is dropped, which means the same.
             until = order.wait_for(Option::is_some) => break until.map_or(None, |order| *order),
             Some(order) = orders.recv() => match order {
                 Order::Prepare(change, reply) => {
@@ -159,7 +159,7 @@ pub(crate) async fn run<A: Application>(
     }
     for task in front.tasks {
         if task.await.is_err() {
-            tracing::error!("a listener ended early: this is a defect of the server");
+            tracing::error!("a listener exited unexpectedly: this is a bug in the server");
         }
     }
     let mut may_change = true;

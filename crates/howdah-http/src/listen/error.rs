@@ -17,13 +17,13 @@ pub enum BindError {
     /// Another program has it.
     #[error("port {} is in use ({address}): stop the other program or choose another port", address.port())]
     InUse {
-        /// What was asked for.
+        /// The requested address.
         address: SocketAddr,
     },
     /// The server itself has the port, on an address that includes this one or is included in it.
     #[error("{address} cannot be listened on as long as {own} is: this needs a restart")]
     Overlap {
-        /// What was asked for.
+        /// The requested address.
         address: SocketAddr,
         /// What is listened on.
         own: SocketAddr,
@@ -33,13 +33,13 @@ pub enum BindError {
         "no permission to listen on {address}: use a port above 1023, or grant CAP_NET_BIND_SERVICE"
     )]
     Permission {
-        /// What was asked for.
+        /// The requested address.
         address: SocketAddr,
     },
     /// Anything else.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// What was asked for.
+        /// The requested address.
         address: SocketAddr,
         /// The system's reason.
         source: io::Error,
@@ -47,13 +47,13 @@ pub enum BindError {
     /// Another program listens on a Unix socket.
     #[error("unix/{} is in use: stop the other program or choose another path", path.display())]
     UnixInUse {
-        /// What was asked for.
+        /// The requested address.
         path: PathBuf,
     },
     /// A Unix socket cannot be made.
     #[error("cannot listen on unix/{}: {source}", path.display())]
     Unix {
-        /// What was asked for.
+        /// The requested address.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -63,15 +63,15 @@ pub enum BindError {
         "cannot serve HTTP/3 on {address}/udp: {reason}; free the port, or turn HTTP/3 off with `servers {{ protocols h1 h2 }}`"
     )]
     Http3 {
-        /// What was asked for.
+        /// The requested address.
         address: SocketAddr,
         /// Why.
         reason: String,
     },
     /// The caller has no certificates for it.
-    #[error("{address} has HTTPS, and no certificates were set up for it")]
+    #[error("{address} uses HTTPS, but has no certificates")]
     Certificates {
-        /// What was asked for.
+        /// The requested address.
         address: SocketAddr,
     },
     /// No site names an address.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-/// Sockets to be used in place of new ones where they have the address that is asked for.
+/// Inherited sockets, which replace new ones with the same address.
 #[derive(Debug, Default)]
 pub struct InheritedSockets(Vec<InheritedSocket>);
 

@@ -68,7 +68,7 @@ pub(crate) enum Origin {
     Kept {
         /// Its number there.
         number: usize,
-        /// The connections of before are told to end: they are not what those of now would be.
+        /// Existing connections are closed, because new ones would differ from them.
         leaves: bool,
     },
 }

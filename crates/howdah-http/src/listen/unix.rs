@@ -30,7 +30,7 @@ pub(crate) const CLIENT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr:
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
-    /// Device and inode, by which it is told from one that another server has put there.
+    /// Device and inode, which distinguish it from a socket of another server at the same path.
     identity: Option<(u64, u64)>,
     removed: AtomicBool,
 }

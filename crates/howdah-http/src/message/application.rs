@@ -14,7 +14,7 @@ pub trait Application: 'static {
     type Body: http_body::Body<Data = Bytes, Error = std::io::Error> + Unpin + 'static;
 
     /// Answers one request. Errors are responses too (502, 503, 504): the implementation logs their cause.
-    /// Dropping the future or the body means that the client is gone: what arrived whole is run all the same,
+    /// Dropping the future or the body means that the client disconnected: a complete request runs nevertheless,
     /// if the application does that. `interim` is for what the client is
     /// to know before.
     fn call(

@@ -17,7 +17,7 @@ pub(crate) struct DisconnectGuard {
 }
 
 impl DisconnectGuard {
-    /// Whether the request is not to be given up. To be asked when the client is found gone.
+    /// The request must not be aborted. Checked when the client has disconnected.
     pub(crate) fn is_on(&self) -> bool {
         if self.on.get() {
             self.ended.set(true);

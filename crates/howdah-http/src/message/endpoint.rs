@@ -32,7 +32,7 @@ pub struct EndpointRequest {
 
 /// Answers requests. Called on front threads, so it must not block.
 pub trait Endpoint: Any + Send + Sync {
-    /// The response. Dropping the future or the body means that the client is gone.
+    /// The response. Dropping the future or the body means that the client disconnected.
     fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture;
 }
 

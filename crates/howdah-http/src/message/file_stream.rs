@@ -115,7 +115,7 @@ impl FileStream {
                 if error.kind() == io::ErrorKind::UnexpectedEof {
                     tracing::debug!("a file became shorter while it was sent");
                 } else {
-                    tracing::warn!(%error, "a file cannot be read on while it is sent");
+                    tracing::warn!(%error, "a file cannot be read while it is sent");
                 }
                 self.remaining = 0;
                 Poll::Ready(Some(Err(error)))

@@ -175,7 +175,7 @@ fn put_first(fields: &HeaderMap, headers: &mut HeaderMap) {
 /// `None`: the value would be too long.
 fn replace(value: &HeaderValue, regex: &Regex, replacement: &[u8]) -> Option<HeaderValue> {
     let Ok(replaced) = Replacement::new(replacement).put(regex, value.as_bytes()) else {
-        tracing::warn!("a header was left out: what replaces text in its value is too long");
+        tracing::warn!("a header field was dropped: its value is too long after the replacement");
         return None;
     };
     // Both texts are valid values, so what is made of them is one too.

@@ -75,7 +75,7 @@ impl Body for Incoming {
 
 /// The length that the header tells, if it does; every field has to tell the same.
 pub(crate) fn length(headers: &HeaderMap) -> Result<Option<u64>, MalformedBody> {
-    let mut told = None;
+    let mut declared = None;
     for value in headers.get_all(CONTENT_LENGTH) {
         let digits = value.as_bytes();
         if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -83,11 +83,14 @@ pub(crate) fn length(headers: &HeaderMap) -> Result<Option<u64>, MalformedBody> 
         }
         let text = value.to_str().map_err(|_| MalformedBody)?;
         let length: u64 = text.parse().map_err(|_| MalformedBody)?;
-        if told.replace(length).is_some_and(|known| known != length) {
+        if declared
+            .replace(length)
+            .is_some_and(|known| known != length)
+        {
             return Err(MalformedBody);
         }
     }
-    Ok(told)
+    Ok(declared)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub enum InterimError {
     #[error("it is larger than {SIZE_MAX} bytes: send fewer or shorter header fields")]
     TooLarge,
     /// What was sent before has not left the server: an earlier response, or 64 KiB of interim ones.
-    #[error("the client has not taken what was sent before")]
+    #[error("the client has not read the earlier ones")]
     Blocked,
 }
 

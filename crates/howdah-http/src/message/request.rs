@@ -22,7 +22,7 @@ pub struct AppRequest {
     /// Path and query as sent, before rewrites. Without an authority: the `Host` header has it, unless a
     /// directive has changed that since.
     pub original_uri: Uri,
-    /// Raw query after rewrites, without `?`; empty if there is none.
+    /// Raw query after rewrites, without `?`; empty without a query.
     pub query: String,
     /// Protocol of the request.
     pub version: Version,

@@ -22,7 +22,7 @@ pub(crate) enum Content {
     File(Box<FileStream>),
     /// What an endpoint or an upstream answers.
     Endpoint(EndpointBody),
-    /// There is none: what follows is another protocol.
+    /// No body: a different protocol follows.
     Tunnel(Box<Tunnel>),
 }
 

@@ -215,7 +215,7 @@ impl Observer {
 }
 
 impl Record {
-    /// PHP is about to be asked; `received` are the bytes of the body.
+    /// The request is about to go to PHP; `received`: bytes of the body.
     pub(crate) fn called(&self, pool: usize, received: u64) {
         self.pool.set(Some(pool));
         self.received.set(received);

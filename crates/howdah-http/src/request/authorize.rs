@@ -1,5 +1,5 @@
-//! The phase in which passwords are checked and `forward_auth` servers are asked. Routes do not wait for that: they
-//! say what they need, and are run again with the verdict.
+//! The phase in which passwords are checked and `forward_auth` requests are sent. Routes do not wait for
+//! that: they return what they need, and run again with the verdict.
 
 use http::StatusCode;
 use http::request::Parts;
@@ -32,9 +32,7 @@ pub(super) async fn authorize<A>(
         let verdict = match decision.outcome {
             Outcome::CheckPassword(check) => {
                 let Some(verdict) = check.run().await else {
-                    tracing::warn!(
-                        "a request was answered 503: too many passwords wait to be checked"
-                    );
+                    tracing::warn!("a request got a 503: too many password checks are queued");
                     return RouteDecision::answer(reply::plain(StatusCode::SERVICE_UNAVAILABLE));
                 };
                 verdict

@@ -19,7 +19,7 @@ pub(super) struct ReceivedRequest {
     pub(super) has_body: bool,
     /// Nobody knows where the body ends: the connection cannot be used again.
     pub(super) is_misframed: bool,
-    /// The response, where no route is asked.
+    /// The response, if no route is run.
     pub(super) response: Option<Response<Content>>,
 }
 

@@ -242,7 +242,7 @@ fn answered<B>(content: Content) -> Response<Source<B>> {
 /// The header of the first response with the body of the second.
 fn replaced<B>(mut first: response::Parts, second: Response<Source<B>>) -> Response<Source<B>> {
     let (second, body) = second.into_parts();
-    // What was true of the body that is gone.
+    // Header fields that describe the replaced body.
     for name in [
         CONTENT_LENGTH,
         TRANSFER_ENCODING,

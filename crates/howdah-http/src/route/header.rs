@@ -87,7 +87,7 @@ impl FieldChange {
             Some(pending(Some(value), text.is_upstream() && !is_replacement))
         } else {
             let id = format_args!("{:016x}", context.id);
-            tracing::warn!(request = %id, "a header was left out: its value has control characters");
+            tracing::warn!(request = %id, "a header field was dropped: its value contains control characters");
             None
         }
     }

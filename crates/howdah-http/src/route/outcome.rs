@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
     Proxy(Box<ProxyJob>),
     /// A password has to be checked; then the routes are run again.
     CheckPassword(Box<PasswordCheck>),
-    /// The server of a `forward_auth` has to be asked; then the routes are run again.
+    /// A `forward_auth` request has to be sent; then the routes run again.
     ForwardAuth(Box<AuthRequest>),
     /// In `handle_response`: the response is sent after all, with this status.
     CopyResponse(Option<StatusCode>),

@@ -8,7 +8,7 @@ use crate::answer::files::stat::Root;
 use crate::route::candidate::{Candidate, CandidateFile, find};
 use crate::route::context::Context;
 
-/// The one of `candidates` below `root` that is meant. Sizes and times are asked again for each request.
+/// Chooses one of `candidates` below `root`. Sizes and times are read for each request.
 pub(crate) fn choose<'c>(
     policy: TryPolicy,
     candidates: &'c [Candidate],

@@ -13,7 +13,7 @@ pub(crate) struct CopiedFields(pub(crate) Box<[(HeaderName, HeaderName)]>);
 pub(crate) enum Verdict {
     /// A password was checked.
     Password { key: u128, good: bool },
-    /// A server was asked.
+    /// The response of an authentication server.
     Granted(Grant),
 }
 

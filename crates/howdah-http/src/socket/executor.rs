@@ -42,7 +42,7 @@ thread_local! {
     static BODY: Cell<BodyPoll> = const { Cell::new(BodyPoll::Untouched) };
 }
 
-/// Called by the body when it was asked for more.
+/// Called by the body when it was polled.
 pub(crate) fn note_body(pending: bool) {
     BODY.set(if pending {
         BodyPoll::Waiting

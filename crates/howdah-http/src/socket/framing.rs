@@ -18,7 +18,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
 const TWO_LENGTHS: &str = "the body has two lengths";
 const NO_LENGTH: &str = "the Content-Length is not a number";
-const LONG_LENGTH: &str = "the line that tells the body's length is too long";
+const LONG_LENGTH: &str = "the Content-Length or Transfer-Encoding line is too long";
 const LINE_END: &str = "a line does not end in CR LF";
 const BAD_CHUNK: &str = "the chunks of the body before cannot be read";
 const NOT_HTTP1: &str = "the connection is not HTTP/1";
@@ -296,7 +296,7 @@ impl Head {
                 _ => Ok(false),
             };
         }
-        let told = match first | 0x20 {
+        let framing_field = match first | 0x20 {
             b'c' => value(line, b"content-length").map(|value| {
                 self.lengths = self.lengths.saturating_add(1);
                 self.length = number(value);
@@ -308,7 +308,7 @@ impl Head {
             }
             _ => None,
         };
-        if told.is_some() && length > LINE_MAX {
+        if framing_field.is_some() && length > LINE_MAX {
             return Err(LONG_LENGTH);
         }
         Ok(false)

@@ -21,7 +21,7 @@ pub(crate) enum Phase {
     Busy,
 }
 
-/// When the protocol is told that the client sends no more.
+/// When the protocol gets the end of the client's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Now,

@@ -142,7 +142,7 @@ impl Logs {
 }
 
 fn tell(file: &str, error: &io::Error) {
-    tracing::warn!(target: "howdah", file, "old access logs are not tidied up: {error}");
+    tracing::warn!(target: "howdah", file, "old access logs cannot be removed: {error}");
 }
 
 /// How many lines were lost.
@@ -169,7 +169,7 @@ impl Drop for Logs {
         for queue in closed {
             let unwritten = queue.wait_end(end);
             if unwritten > 0 {
-                tracing::warn!(target: "howdah", lines = unwritten, "an access log was not written to its end");
+                tracing::warn!(target: "howdah", lines = unwritten, "an access log was not written completely");
             }
         }
     }

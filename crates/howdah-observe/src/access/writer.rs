@@ -59,20 +59,20 @@ fn write(
 #[derive(Default)]
 struct LossLog {
     last: Option<Instant>,
-    told: u64,
+    reported: u64,
     cause: Option<String>,
 }
 
 impl LossLog {
     fn say(&mut self, lost: u64) {
         let soon = self.last.is_some_and(|last| last.elapsed() < COMPLAIN);
-        if lost == self.told || soon {
+        if lost == self.reported || soon {
             return;
         }
         let cause = self.cause.take();
         let cause = cause.as_deref().unwrap_or("the output is too slow");
-        tracing::warn!(target: "howdah", lines = lost - self.told, "lines of an access log were lost: {cause}");
-        self.told = lost;
+        tracing::warn!(target: "howdah", lines = lost - self.reported, "lines of an access log were dropped: {cause}");
+        self.reported = lost;
         self.last = Some(Instant::now());
     }
 }

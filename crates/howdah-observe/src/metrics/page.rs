@@ -312,7 +312,7 @@ fn tls(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let certificates = page.certificates.iter();
     writer.gauges(
         "howdah_tls_certificate_expiry_timestamp_seconds",
-        "When the certificate that is served for a host ends, in seconds since 1970.",
+        "Expiry of the certificate that is served for a host, in seconds since 1970.",
         certificates.map(|(host, until)| (vec![("host", host.as_str())], *until)),
     )
 }
@@ -338,7 +338,7 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.gauge(
         "howdah_http_requests_in_flight",
-        "Requests whose response is not over.",
+        "Requests in flight.",
         page.in_flight,
     )?;
     let Some(measures) = &page.measures else {
@@ -476,8 +476,8 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.family(
         "howdah_php_longest_hold_seconds",
-        "The longest that one of several requests of a worker (concurrency) has kept the others waiting, by the \
-         worker's place in its pool. A value stays for 60 to 90 seconds: scrape at least once a minute.",
+        "Longest time that a request of a concurrent worker blocked the others, by the worker's place in its pool. \
+        A value stays for 60 to 90 seconds: scrape at least once a minute.",
         MetricType::Gauge,
         |family| {
             for (pool, places) in page.pools.iter().zip(&places) {
@@ -495,7 +495,8 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.gauges(
         "howdah_php_sequential_workers",
-        "PHP processes that run one request at a time although their pool has concurrency, since PHP cannot run several.",
+        "PHP processes that run one request at a time although their pool has `concurrency`, because PHP cannot run \
+        several.",
         each(|pool| pool.sequential),
     )?;
     let causes = page.pools.iter().filter_map(|pool| {
@@ -534,12 +535,12 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.counters(
         "howdah_php_workers_ended",
-        "PHP processes that ended, by reason.",
+        "PHP processes that exited, by reason.",
         by_reason(page, |pool| &pool.ended),
     )?;
     writer.counters(
         "howdah_php_requests_refused",
-        "Requests answered 503 because no worker took them, by reason.",
+        "Requests refused with 503 because no worker took them, by reason.",
         by_reason(page, |pool| &pool.refused),
     )?;
     let abandoned = page.pools.iter().flat_map(|pool| {
@@ -551,7 +552,7 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     });
     writer.counters(
         "howdah_php_requests_abandoned",
-        "Requests whose clients left before a worker took them: kept in the queue, or dropped.",
+        "Requests whose clients disconnected before a worker took them: still queued, or dropped.",
         abandoned,
     )?;
     let exits = page.pools.iter().flat_map(|pool| {
@@ -565,13 +566,13 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     });
     writer.counters(
         "howdah_php_exits",
-        "Requests of worker mode whose code was unwound, mostly by exit(), by what became of the worker (kept, \
-         replaced) and why.",
+        "Requests of worker mode that were unwound, mostly by exit(), by outcome for the worker (kept, replaced) \
+        and cause.",
         exits,
     )?;
     writer.counters(
         "howdah_php_responses_spooled",
-        "Responses that a file took because their clients were slow.",
+        "Responses spooled to a file because their clients were slow.",
         each(|pool| pool.spooled),
     )?;
     writer.counters(

@@ -20,7 +20,7 @@ pub(super) fn plain(openmetrics: &str) -> String {
                     Some(kind @ ("gauge" | "histogram" | "summary")) => ("", kind),
                     _ => ("", "untyped"),
                 };
-                // The help of another family is none of this one.
+                // The help text of a different family.
                 if let Some((_, about)) = help.take().filter(|(of, _)| *of == name) {
                     text.extend(["# HELP ", name, suffix, " ", about, "\n"]);
                 }

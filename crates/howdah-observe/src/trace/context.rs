@@ -46,7 +46,7 @@ impl TraceContext {
         fastrand::u64(1..)
     }
 
-    /// The header for whom this request calls.
+    /// The header for servers that this request calls.
     pub fn traceparent(&self) -> String {
         let flags = u8::from(self.sampled);
         format!("00-{}-{:016x}-{flags:02x}", self.trace, self.span)

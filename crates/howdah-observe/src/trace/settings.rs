@@ -139,7 +139,8 @@ impl Settings {
         if let Some((name, value)) = get("OTEL_PROPAGATORS") {
             let known = |one: &str| matches!(one.trim(), "tracecontext" | "baggage");
             if !value.split(',').all(known) {
-                let hint = "contexts are passed on by `tracecontext`, and `baggage` as it comes";
+                let hint =
+                    "contexts are propagated as `tracecontext`; `baggage` is forwarded unchanged";
                 return Err(wrong((name, value), hint));
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! They arrived whole, so they are run, as PHP-FPM does: much PHP starts work in the background by a request whose
 //! answer it does not wait for. They keep their places and count as all others, so the limits of the queue are
-//! theirs too. The worker is told that the client is gone before it begins; PHP hears of it when it writes.
+//! theirs too. The worker is notified of the disconnect before it begins; PHP notices it when it writes.
 //! A pool may drop them instead.
 
 use std::any::Any;
@@ -203,7 +203,8 @@ impl Inner {
 
     fn not_run(&self, id: u64, why: &dyn fmt::Display) {
         let (pool, request_id) = (&*self.options.name, format!("{id:016x}"));
-        tracing::warn!(target: "howdah::pool", pool, request_id, "a request whose client had left was not run: {why}");
+        tracing::warn!(target: "howdah::pool", pool, request_id, "a request was dropped because its client had \
+            disconnected: {why}");
     }
 
     /// A request that waited alone gets no slot.
@@ -215,7 +216,7 @@ impl Inner {
         }
     }
 
-    /// Nobody waits for the response any longer: the worker is told, or will be, and what it sends is dropped.
+    /// The client disconnected: the worker is notified, now or later, and what it sends is dropped.
     pub(crate) fn client_left(&self, exchange: &Exchange) {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
@@ -240,35 +241,37 @@ impl Inner {
         if is_queued(table, slot) {
             self.load.abandon();
         }
-        tell_left(table, exchange, slot);
+        report_left(table, exchange, slot);
     }
 
     fn drop_abandoned(&self) {
         self.load.drop_abandoned();
         self.dropped.by_option.add();
-        self.tell_dropped(Instant::now());
+        self.report_dropped(Instant::now());
     }
 
     /// No worker was free in time for a request whose client had left.
     pub(super) fn expire_abandoned(&self) {
         self.load.refused(&self.wait_timeout());
         self.dropped.by_time.add();
-        self.tell_dropped(Instant::now());
+        self.report_dropped(Instant::now());
     }
 
     /// Logs what was dropped, if the last line is old enough.
-    pub(super) fn tell_dropped(&self, now: Instant) {
+    pub(super) fn report_dropped(&self, now: Instant) {
         let pool = &*self.options.name;
         if let Some(count) = self.dropped.by_option.due(now) {
-            tracing::info!(target: "howdah::pool", pool, count, "queued requests whose clients had left were dropped");
+            tracing::info!(target: "howdah::pool", pool, count, "queued requests were dropped because their clients \
+                had disconnected");
         }
         if let Some(count) = self.dropped.by_time.due(now) {
             let error = self.wait_timeout();
-            tracing::warn!(target: "howdah::pool", pool, count, "requests whose clients had left were not run: {error}");
+            tracing::warn!(target: "howdah::pool", pool, count, "requests were dropped because their clients had \
+                disconnected: {error}");
         }
     }
 
-    /// Whether [`Inner::tell_dropped`] has something to tell later.
+    /// [`Inner::report_dropped`] has something to report later.
     pub(super) fn has_dropped(&self) -> bool {
         self.dropped.by_option.count.get() + self.dropped.by_time.count.get() > 0
     }
@@ -285,7 +288,7 @@ impl Inner {
     }
 }
 
-fn tell_left(table: &mut Table, exchange: &Exchange, slot: SlotId) {
+fn report_left(table: &mut Table, exchange: &Exchange, slot: SlotId) {
     // Fails when it is done or torn already: whoever handles that releases it.
     if table.shm.abort(slot).is_ok() {
         // Empties the ring, so that a worker that waits for space goes on and sees the flag.

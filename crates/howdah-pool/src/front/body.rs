@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 
 use super::exchange::Exchange;
 
-/// A response body, in pieces as PHP produced them. Dropping it tells the worker that the client is gone.
+/// A response body, in pieces as PHP produced them. Dropping it notifies the worker that the client disconnected.
 pub struct Body {
     source: Source,
 }

@@ -91,7 +91,7 @@ impl Inner {
                 let _ = state.absorb(&mut table.shm, None);
             }
             self.load.give_slot(self.options.limits.max_in_flight);
-            let retry = !state.client_gone
+            let retry = !state.client_disconnected
                 && torn.is_ok_and(|torn| self.starts_over(&mut state, &torn, true));
             if retry {
                 state.slot = None;

@@ -18,15 +18,16 @@ impl Inner {
         let crash = self.load.crashes.count(target, &self.options.limits, now);
         let (pool, route, crashes) = (&*self.options.name, &*crash.route, crash.count);
         let request_id = format!("{:016x}", state.request_id);
-        tracing::info!(target: "howdah::pool", pool, request_id, route, crashes, "a PHP process crashed while it ran a request of this route");
+        tracing::info!(target: "howdah::pool", pool, request_id, route, crashes, "a PHP process crashed while \
+            running a request of this route");
         let Some(until) = crash.quarantine else {
             return self.load.crashes.quarantine(target, now).is_some();
         };
         let seconds = (until - now).as_secs();
         tracing::warn!(
             target: "howdah::pool", pool, route, crashes, seconds,
-            "the route is in quarantine: its requests get a 503, since PHP processes crashed while they ran \
-             (`max_route_crashes`); the log of the crashes says why"
+            "the route is in quarantine: its requests get a 503, because PHP processes crashed while running them \
+            (`max_route_crashes`); see the log of the crashes"
         );
         let (inner, route) = (Rc::clone(self), crash.route);
         tokio::task::spawn_local(async move {

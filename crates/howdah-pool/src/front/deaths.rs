@@ -1,4 +1,4 @@
-//! What a front thread does when a worker is gone: its requests go to others, or end. And when all are gone.
+//! What a front thread does after the exit of a worker: its requests go to others, or fail. And after the exit of all.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use crate::messages::{Death, ToSupervisor};
 use crate::response::CallError;
 
 impl Inner {
-    /// The pool has ended: whoever still waits for it is told.
+    /// The pool has stopped: fails the requests that still wait for it.
     pub(super) fn end(&self) {
         self.ended.set(true);
         let mut table = self.table.borrow_mut();
@@ -63,7 +63,7 @@ impl Inner {
             if self.starts_over(&mut state, &torn, repeats && !suspect && !quarantined) {
                 match table.shm.requeue(torn.slot) {
                     Ok(()) => {
-                        if state.client_gone {
+                        if state.client_disconnected {
                             // Queueing it has taken that back.
                             let _ = table.shm.abort(torn.slot);
                         }
@@ -103,9 +103,9 @@ impl Inner {
     ) -> bool {
         let silent = !torn.started && !torn.read;
         // It would compute as long in the next worker, and a client that has left waits for nothing.
-        let repeatable = state.repeatable && repeats && !state.client_gone;
-        let wanted = !state.client_gone || self.keeps_abandoned();
-        let again = !torn.too_long && wanted && state.can_start_over() && (silent || repeatable);
+        let repeatable = state.repeatable && repeats && !state.client_disconnected;
+        let is_kept = !state.client_disconnected || self.keeps_abandoned();
+        let again = !torn.too_long && is_kept && state.can_start_over() && (silent || repeatable);
         if again {
             // Once: a request that kills its worker must not go round and kill them all.
             state.repeatable &= silent;

@@ -43,11 +43,11 @@ pub(crate) struct ExchangeState {
     pub(crate) running_since: Option<Instant>,
     /// Once it runs, with `slow_log`.
     pub(crate) slow: Option<SlowTimer>,
-    /// When its worker was told that its time is over (concurrent pools).
+    /// When its worker was notified of the timeout (concurrent pools).
     pub(crate) expired: Option<Instant>,
     /// May be run again if its worker dies before anything was passed on.
     pub(crate) repeatable: bool,
-    pub(crate) client_gone: bool,
+    pub(crate) client_disconnected: bool,
     /// The caller is to queue the request again.
     pub(crate) retry_pending: bool,
     /// Interim responses that were not passed on.
@@ -70,7 +70,7 @@ pub(crate) struct ExchangeState {
     /// Until the worker is done.
     pub(crate) observer: Option<Rc<dyn Observer>>,
     /// The observer knows of the worker.
-    claim_told: bool,
+    claim_reported: bool,
     /// Removes the file of the body; held as long as the slot is.
     pub(crate) body_file: Option<Box<dyn Any>>,
     /// Takes what the request publishes.
@@ -89,7 +89,7 @@ impl ExchangeState {
             slow: None,
             expired: None,
             repeatable,
-            client_gone: false,
+            client_disconnected: false,
             retry_pending: false,
             interims: Vec::new(),
             head: None,
@@ -103,7 +103,7 @@ impl ExchangeState {
             exit: None,
             waker: None,
             observer: None,
-            claim_told: false,
+            claim_reported: false,
             body_file: None,
             publisher: None,
             updates: Updates::default(),
@@ -111,13 +111,13 @@ impl ExchangeState {
     }
 
     /// Tells the observer of the worker that has the request, once.
-    pub(crate) fn tell_claim(&mut self, shm: &Front, worker: WorkerId) {
-        if self.claim_told {
+    pub(crate) fn report_claim(&mut self, shm: &Front, worker: WorkerId) {
+        if self.claim_reported {
             return;
         }
         if let (Some(observer), Some(slot)) = (&self.observer, self.slot) {
             observer.claimed(shm.claimed_ns(slot), worker);
-            self.claim_told = true;
+            self.claim_reported = true;
         }
     }
 
@@ -137,7 +137,7 @@ impl ExchangeState {
         loop {
             // Of a response that is complete nothing more is buffered, but the script may publish on.
             if limit.is_some_and(|limit| self.buffered >= limit)
-                && !self.client_gone
+                && !self.client_disconnected
                 && self.outcome.is_none()
             {
                 self.paused = true;
@@ -176,17 +176,18 @@ impl ExchangeState {
                     None => self.end(Err(CallError::Malformed)),
                 }
             }
-            Frame::Body(bytes) if !self.client_gone && self.outcome.is_none() => {
+            Frame::Body(bytes) if !self.client_disconnected && self.outcome.is_none() => {
                 self.buffered += bytes.len();
                 self.chunks.push_back(bytes);
             }
-            Frame::Info(info) if !self.client_gone && self.outcome.is_none() => {
+            Frame::Info(info) if !self.client_disconnected && self.outcome.is_none() => {
                 if self.interims.len() < INTERIMS_MAX {
                     self.interims
                         .extend(Head::interim(info.status, info.headers()));
                 } else {
                     let request_id = format!("{:016x}", self.request_id);
-                    tracing::debug!(target: "howdah::pool", request_id, "an interim response was left out: {INTERIMS_MAX} wait");
+                    tracing::debug!(target: "howdah::pool", request_id, "an interim response was dropped: \
+                        {INTERIMS_MAX} are queued");
                 }
             }
             // Nobody waits for these.
@@ -252,12 +253,12 @@ impl ExchangeState {
         self.buffered = 0;
         self.paused = false;
         self.held = Duration::ZERO;
-        self.claim_told = false;
+        self.claim_reported = false;
         self.updates = Updates::default();
     }
 
     pub(crate) fn leave(&mut self) {
-        self.client_gone = true;
+        self.client_disconnected = true;
         self.interims.clear();
         self.chunks.clear();
         self.buffered = 0;

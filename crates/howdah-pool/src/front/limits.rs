@@ -49,7 +49,7 @@ impl Inner {
         } else {
             HELD_MAX
         };
-        self.tell_dropped(now);
+        self.report_dropped(now);
         let mut busy = !table.waiting.is_empty() || self.has_dropped();
         for index in 0..table.exchanges.len() {
             let Some(exchange) = table.exchanges[index].clone() else {
@@ -61,7 +61,7 @@ impl Inner {
             match table.shm.slot(slot).map(|status| status.state) {
                 Some(SlotState::Queued) if now.duration_since(state.queued_at) >= max_wait => {
                     if let Ok(Cancel::Removed) = table.shm.cancel(slot) {
-                        if state.client_gone {
+                        if state.client_disconnected {
                             self.expire_abandoned();
                         }
                         state.end(Err(self.wait_timeout()));

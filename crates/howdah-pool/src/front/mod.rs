@@ -92,11 +92,11 @@ pub struct Request<'a> {
     pub target: Option<Target>,
     /// May be run again if its worker dies before anything was sent (a safe method).
     pub repeatable: bool,
-    /// Has the worker measure what it costs, for [`Observer::done`].
+    /// Has the worker measure what it costs, for [`Observer::measured`].
     pub account: bool,
-    /// Is told of the request's way, if somebody wants to know.
+    /// Gets the progress of the request, if set.
     pub observer: Option<Rc<dyn Observer>>,
-    /// Takes what the script publishes; without one it is told that there is no hub.
+    /// Takes what the script publishes; without one the script gets the error that there is no hub.
     pub publisher: Option<Arc<dyn Publisher>>,
 }
 
@@ -498,7 +498,7 @@ impl Inner {
         self.grant(table);
         if wanted {
             for other in &self.others {
-                // A front thread that is gone has nobody who waits.
+                // A front thread that exited has no waiting requests.
                 let _ = other.send(ToFront::Room);
             }
         }
@@ -565,7 +565,7 @@ impl Inner {
             return;
         };
         let mut state = exchange.state.borrow_mut();
-        state.tell_claim(&table.shm, worker);
+        state.report_claim(&table.shm, worker);
         let absorbed = state.absorb(&mut table.shm, limit);
         state.wake();
         drop(state);
@@ -616,8 +616,8 @@ impl Inner {
         let (pool, folder) = (&*self.options.name, std::env::temp_dir());
         tracing::warn!(
             target: "howdah::pool", pool, folder = %folder.display(), %error,
-            "a response for a slow client was not put into a file: PHP waits for such clients now; \
-             see to TMPDIR, or lower `response_spool`"
+            "a response for a slow client cannot be spooled: PHP waits for slow clients now; check the disk of \
+            TMPDIR, or lower `response_spool`"
         );
     }
 
@@ -627,7 +627,7 @@ impl Inner {
         let (pool, folder) = (&*self.options.name, std::env::temp_dir());
         tracing::error!(
             target: "howdah::pool", pool, folder = %folder.display(), %error,
-            "a response for a slow client was cut off: its file cannot be read; see to the disk of TMPDIR"
+            "a response for a slow client was cut off: its spool file cannot be read; check the disk of TMPDIR"
         );
     }
 

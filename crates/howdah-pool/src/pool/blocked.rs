@@ -14,7 +14,7 @@ const SAMPLE: Duration = Duration::from_millis(40);
 /// One worker at a look.
 #[derive(Debug, Clone, Copy)]
 struct WorkerSample {
-    /// Of its place and its predecessors' too: told apart by this.
+    /// Distinguishes it from its predecessors in this place.
     serial: u64,
     /// Time on a processor and waiting for one, in nanoseconds, that is counted. What it waits at present
     /// is not.
@@ -92,7 +92,7 @@ fn share(before: &[WorkerSample], after: &[WorkerSample], elapsed: Duration) -> 
     (blocked * 100).checked_div(whole).unwrap_or(0)
 }
 
-/// `None`: it is gone, or the kernel does not count.
+/// `None`: it exited, or the kernel does not count.
 fn look(serial: u64, pid: i32) -> Option<WorkerSample> {
     // First: who falls asleep after this look is taken for one that wanted a processor.
     let runnable = is_runnable(&read(pid, "stat")?)?;

@@ -65,5 +65,5 @@ fn tell(watch: &LifeWatch, pool: usize, sender: &mpsc::UnboundedSender<Event>) -
 }
 
 fn without(pool: &str, error: &io::Error) {
-    tracing::debug!(target: "howdah::pool", pool, "lost workers are noticed by their pidfds alone: {error}");
+    tracing::debug!(target: "howdah::pool", pool, "the exit of workers is noticed by their pidfds only: {error}");
 }

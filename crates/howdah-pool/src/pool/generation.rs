@@ -20,7 +20,7 @@ use crate::process::tail::Tail;
 /// Where a generation is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The zygote was asked for, and runs the worker script.
+    /// The zygote was requested, and runs the worker script.
     Booting,
     /// Workers are forked from it.
     Serving,
@@ -41,7 +41,7 @@ pub(crate) struct Generation {
     pub(crate) readied: usize,
     /// Its workers run the script themselves.
     pub(crate) boot_each: bool,
-    /// The zygote's control socket; `None` when it is gone.
+    /// The zygote's control socket; `None` after its exit.
     pub(crate) link: Option<Link>,
     /// 0 until the root has said it; its log's reader waits for it.
     pub(crate) pid: watch::Sender<i32>,

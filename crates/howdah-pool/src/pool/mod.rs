@@ -88,7 +88,7 @@ pub(crate) struct Reload {
     /// One more is to be done when this one is over.
     pub(crate) again: bool,
     /// When the last one that PHP code asked for began, or will begin.
-    pub(crate) asked: Option<Instant>,
+    pub(crate) requested_at: Option<Instant>,
     /// How long the last boot took that came to serve.
     pub(crate) last_boot: Duration,
     /// Boots in a row that were ended for a later reload.
@@ -114,7 +114,7 @@ impl Pool {
         fronts: usize,
         to_supervisor: &mpsc::UnboundedSender<ToSupervisor>,
     ) -> Result<(Self, Vec<FrontSeed>), PoolError> {
-        // What cannot be told to PHP is to be found out now.
+        // Options that cannot be encoded are an error now.
         encode::pool(&options, 1, false, 1)
             .map_err(|error| PoolError::Options(options.name.clone(), error))?;
         let places = options.places();
@@ -190,7 +190,7 @@ impl Pool {
         self.segment_number = self.segment_number.wrapping_add(1);
         self.is_corrupt = false;
         for (sender, shm) in self.fronts.iter().zip(fronts) {
-            // A front thread that is gone has no requests.
+            // A front thread that exited has no requests.
             let _ = sender.send(ToFront::Segment(Box::new(shm), self.segment_number));
         }
         Ok(())
@@ -290,7 +290,7 @@ impl Pool {
             .filter(|occupant| occupant.serial == serial)
     }
 
-    /// The process in this place, if this generation's zygote was asked for it and has not answered.
+    /// The process in this place, if it was requested from this generation's zygote, which has not replied.
     pub(crate) fn awaited(&mut self, worker: WorkerId, generation: u32) -> Option<&mut Occupant> {
         self.places
             .get_mut(worker.index())?
@@ -326,8 +326,8 @@ impl Pool {
         *logged = true;
         tracing::warn!(
             target: "howdah::pool", pool = &*self.name,
-            "all {} workers are finishing their last requests, and new ones wait until one has left: \
-             see above why they leave, or lower request_timeout", self.places.len()
+            "all {} workers are finishing their last requests, and new ones start when one has exited: see above \
+            why they exit, or lower request_timeout", self.places.len()
         );
         None
     }

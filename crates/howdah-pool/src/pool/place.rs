@@ -22,7 +22,7 @@ use crate::system::signal;
 /// A process that lived this long did not fail at its start.
 const YOUNG: Duration = Duration::from_secs(1);
 
-/// One process, from the moment it was asked for.
+/// One process, from the request for it.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -36,15 +36,15 @@ pub(crate) struct Occupant {
     /// 0 until the zygote has said it; its log's reader waits for it.
     pub(crate) pid: watch::Sender<i32>,
     /// Once the zygote has announced it, and the kernel has said that it is its child; `None` too if it got lost, and
-    /// then the zygote is told to end the process.
+    /// then the zygote gets a message to kill the process.
     pub(crate) pidfd: Option<Arc<AsyncFd<OwnedFd>>>,
-    /// When it was asked for.
+    /// When it was requested.
     pub(crate) since: Instant,
     /// It takes requests.
     pub(crate) ready: bool,
     /// It is to leave once a successor is ready.
     pub(crate) retiring: bool,
-    /// It was told to leave.
+    /// It was asked to exit.
     pub(crate) stopping: bool,
     /// Its end has begun, and a successor may be forked.
     pub(crate) ending: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Occupant {
     pub(crate) lingers: bool,
     /// It had all the time of its generation: what it has begun is not run again.
     pub(crate) overdue: bool,
-    /// The request that a backtrace was asked for; it is killed for that when the trace is there.
+    /// The request whose backtrace was requested; the worker is killed when the trace has arrived.
     pub(crate) traced: Option<InHand>,
     /// When it is to be replaced.
     pub(crate) expires: Option<Instant>,
@@ -76,7 +76,7 @@ impl Occupant {
         *self.pid.borrow()
     }
 
-    /// It was asked for, and the zygote has not answered.
+    /// It was requested, and the zygote has not replied.
     pub(crate) fn is_awaited(&self) -> bool {
         self.pid() == 0
     }
@@ -97,12 +97,12 @@ impl Occupant {
     }
 
     /// Its end is no news.
-    pub(crate) fn ends_as_told(&self) -> bool {
+    pub(crate) fn exit_is_expected(&self) -> bool {
         self.killed || self.stopping || self.traced.is_some()
     }
 
     /// Whether its end, if it is in order, is one for its requests, age or memory, or one that its script chose.
-    /// `expected`: it was told to.
+    /// `expected`: on request.
     pub(crate) fn recycles(&self, expected: bool) -> bool {
         self.ready && !self.killed && (self.retiring || !expected)
     }
@@ -115,8 +115,8 @@ impl Occupant {
         }
     }
 
-    /// Has it log the backtrace of its request. False: it cannot be asked.
-    pub(crate) fn ask_backtrace(&self) -> bool {
+    /// Requests a backtrace of its request for the log. False: the signal cannot be sent.
+    pub(crate) fn request_backtrace(&self) -> bool {
         let Some(pidfd) = &self.pidfd else {
             return false;
         };
@@ -132,7 +132,7 @@ pub(crate) enum State {
     Vacant,
     /// A process, or the wish for one.
     Occupied(Box<Occupant>),
-    /// It is gone; front threads take back what it held.
+    /// It exited; front threads recover what it held.
     Recovering,
 }
 

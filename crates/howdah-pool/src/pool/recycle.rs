@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::options::PoolOptions;
 use crate::process::encode::Lifetime;
 
-/// Requests before a worker's last one at which its successor is asked for, at least: a fork takes a
+/// Requests before a worker's last one at which its successor is requested, at least: a fork takes a
 /// millisecond, in which a fast application answers a few.
 const NOTICE: u32 = 3;
 /// Requests after which a worker holds what it needs: caches are filled, lazy services are made.

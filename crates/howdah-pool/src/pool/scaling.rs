@@ -67,7 +67,7 @@ pub(crate) fn is_busy(cpu_percent: u64) -> bool {
 
 pub(crate) fn decide(sample: &Sample) -> Decision {
     if sample.in_flight > sample.room {
-        // One that was asked for and is not there yet may be enough.
+        // One that was requested and has not started yet may be enough.
         let starting = sample.ready < sample.desired;
         let of_use = !is_busy(sample.cpu_percent) || sample.blocked_percent >= BLOCKED_PERCENT;
         if starting || sample.desired >= sample.max || !of_use {

@@ -122,7 +122,7 @@ pub enum ControlError {
     #[error("control socket: {0}")]
     Io(#[from] std::io::Error),
     /// The peer does not speak this contract.
-    #[error("the PHP process sent a control message that is not of this version of howdah")]
+    #[error("the PHP process sent a control message of a different version of howdah")]
     Malformed,
     /// The peer speaks it, and says what cannot be.
     #[error("invalid control message from the PHP process: {0}")]

@@ -11,7 +11,7 @@ const RATE: u64 = 4 << 20;
 /// What a message costs besides its text: a line of the log has more in it.
 const PER_MESSAGE: u64 = 200;
 /// What is left out is told of so often.
-const TELL_EVERY: Duration = Duration::from_secs(1);
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// Messages that were left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ struct State {
     left: u64,
     since: Instant,
     lost: LogLoss,
-    told: Option<Instant>,
+    reported_at: Option<Instant>,
 }
 
 /// What one pool may have logged. Clones are the same one.
@@ -38,7 +38,7 @@ impl LogBudget {
             left: BURST,
             since: now,
             lost: LogLoss::default(),
-            told: None,
+            reported_at: None,
         })))
     }
 
@@ -75,12 +75,12 @@ impl LogBudget {
     pub(crate) fn tell(&self, now: Instant) -> Option<LogLoss> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = state
-            .told
-            .is_some_and(|told| now.saturating_duration_since(told) < TELL_EVERY);
+            .reported_at
+            .is_some_and(|reported_at| now.saturating_duration_since(reported_at) < REPORT_EVERY);
         if waits || state.lost.messages == 0 {
             return None;
         }
-        state.told = Some(now);
+        state.reported_at = Some(now);
         Some(std::mem::take(&mut state.lost))
     }
 }
@@ -100,10 +100,10 @@ mod tests {
         assert_eq!((lost.messages, lost.bytes), (85, 85 << 20));
         assert!(!budget.has_lost());
         assert!(!budget.take(line, start));
-        assert_eq!(budget.tell(start + TELL_EVERY / 2), None);
+        assert_eq!(budget.tell(start + REPORT_EVERY / 2), None);
         assert!(budget.has_lost());
         assert_eq!(
-            budget.tell(start + TELL_EVERY).map(|lost| lost.messages),
+            budget.tell(start + REPORT_EVERY).map(|lost| lost.messages),
             Some(1)
         );
     }

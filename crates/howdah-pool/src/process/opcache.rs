@@ -123,18 +123,18 @@ pub enum OpcacheError {
     #[error("PHP is restarting or stopping")]
     NoRoot,
     /// The process that was to answer ended without, or took too long.
-    #[error("PHP did not say what OPcache holds")]
+    #[error("PHP did not report what OPcache contains")]
     NoAnswer,
     /// What came is no answer.
     #[error(
-        "what PHP said of OPcache is not of this version of howdah, or OPcache's memory is damaged"
+        "PHP's report about OPcache is from a different version of howdah, or OPcache's memory is corrupt"
     )]
     Malformed,
     /// The operating system refused.
-    #[error("cannot ask PHP for OPcache: {0}")]
+    #[error("cannot request a report about OPcache from PHP: {0}")]
     Io(#[from] std::io::Error),
     /// The user whose process was to answer cannot be told to PHP.
-    #[error("cannot ask PHP for OPcache: {0}")]
+    #[error("cannot request a report about OPcache from PHP: {0}")]
     User(String),
 }
 

@@ -20,8 +20,8 @@ pub(crate) enum IdentityError {
     #[error("a descriptor that is not of a process")]
     NotAProcess,
     /// The message names one process and brings another.
-    #[error("process {said} with the descriptor of process {is}")]
-    Another { said: i32, is: i32 },
+    #[error("process {claimed} with the descriptor of process {is}")]
+    Another { claimed: i32, is: i32 },
     /// Somebody else forked it.
     #[error("process {pid}, which is not a child of process {parent}")]
     NotAChild { pid: i32, parent: i32 },
@@ -66,13 +66,13 @@ impl ProcessIdentity {
     }
 
     /// Asks the kernel. A process that is gone and reaped is nobody's any more: its pidfd signals nobody.
-    pub(crate) fn identify(self, pidfd: BorrowedFd<'_>, said: i32) -> Result<(), IdentityError> {
+    pub(crate) fn identify(self, pidfd: BorrowedFd<'_>, claimed: i32) -> Result<(), IdentityError> {
         let is = pid_of(pidfd)?;
         if is == -1 {
             return Ok(());
         }
-        if is != said {
-            return Err(IdentityError::Another { said, is });
+        if is != claimed {
+            return Err(IdentityError::Another { claimed, is });
         }
         let found = self.look_at(is);
         // Only what was read while the process had its number is about it.
@@ -191,8 +191,8 @@ mod tests {
         std::process::id().cast_signed()
     }
 
-    fn refused(identity: ProcessIdentity, fd: impl AsFd, said: i32) -> String {
-        let result = identity.identify(fd.as_fd(), said);
+    fn refused(identity: ProcessIdentity, fd: impl AsFd, claimed: i32) -> String {
+        let result = identity.identify(fd.as_fd(), claimed);
         result.expect_err("a stranger").to_string()
     }
 

@@ -93,21 +93,21 @@ pub enum StartError {
     )]
     Missing(PathBuf),
     /// The dynamic linker did not find a library that PHP needs.
-    #[error("PHP needs {library}, which is missing: install the package that has it")]
+    #[error("PHP needs {library}, which is missing: install the package that contains it")]
     Library {
         /// File name of the library.
         library: String,
     },
     /// The dynamic linker did not get howdah-php.so into PHP's executable; what it wrote.
     #[error(
-        "howdah-php.so does not fit into this PHP ({0}): build it for the PHP that is installed with `make build`"
+        "howdah-php.so does not match this PHP ({0}): build it for the installed PHP with `make build`"
     )]
     Misfit(String),
     /// PHP ended and said why.
     #[error("PHP did not start: {0}")]
     Refused(String),
     /// PHP ended without a word.
-    #[error("PHP did not start: {0} ended with {1}")]
+    #[error("PHP did not start: {0} exited with {1}")]
     Ended(PathBuf, ExitStatus),
     /// PHP is alive and says nothing.
     #[error("PHP did not start within {0} seconds; does a preload script or an extension hang?")]
@@ -126,10 +126,10 @@ pub enum StartError {
         text: String,
     },
     /// Another start was asked for meanwhile.
-    #[error("another reload was asked for")]
+    #[error("another reload was requested")]
     Overtaken,
     /// The executable is not of this version.
-    #[error("{0} is not of this version of howdah: {1}; run `make build`")]
+    #[error("{0} belongs to a different version of howdah: {1}; run `make build`")]
     Protocol(PathBuf, ControlError),
 }
 

@@ -149,7 +149,7 @@ fn log_leak(source: &Source, pid: Option<i32>, request_id: Option<u64>, json: &s
         kind = leak.kind, why = leak.why, path = leak.path, member = leak.member, value = leak.value,
         count_before = leak.count_before, count = leak.count, file = leak.file, line = leak.line,
         method = leak.method, uri = leak.uri,
-        "state of a request is left in the worker: reset it after the request, or allow it in `detect_leaks`"
+        "a request leaked state into the worker: reset it after the request, or allow it in `detect_leaks`"
     );
 }
 

@@ -1,5 +1,5 @@
-//! How a generation comes into being: its zygote is asked for, boots, and either takes the word for
-//! workers or ends, with what it wrote as the reason.
+//! How a generation starts: its zygote is requested, boots, and either accepts orders for
+//! workers or exits, with its output as the reason.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -24,7 +24,7 @@ use crate::process::worker_log;
 use crate::record::Record;
 
 impl Supervisor {
-    /// Starts a generation if there is none.
+    /// Starts a generation if none exists.
     pub(super) async fn start_pool(&mut self, index: usize) {
         if !self.pools[index].is_started() {
             self.start_generation(index).await;
@@ -118,7 +118,7 @@ impl Supervisor {
         let id = generation.id;
         generation.number = self
             .take_number(index, id)
-            .ok_or("there are too many pools and generations at a time")?;
+            .ok_or("too many pools and generations exist at the same time")?;
         let Some((_, root)) = &self.root else {
             return Err("PHP is restarting".into());
         };
@@ -139,7 +139,7 @@ impl Supervisor {
         fds.extend(pool.segment.eventfds());
         fds.extend(pool.segment.worker_eventfds());
         fds.extend(pool.options.record.iter().map(Record::fd));
-        // An error means that the root is gone, which its own event tells.
+        // An error means that the root exited, which a separate event reports.
         let _ = root
             .control
             .send(Kind::Pool, generation.number, &data, &fds)
@@ -261,7 +261,7 @@ impl Supervisor {
                     let known = ended.wait_for(Option::is_some);
                     let status = match tokio::time::timeout(LAST_WORDS, known).await {
                         Ok(Ok(status)) => *status,
-                        // The root is gone as well, or busy.
+                        // The root exited as well, or is busy.
                         _ => None,
                     };
                     let crash = status.and_then(crash);
@@ -308,7 +308,7 @@ impl Supervisor {
         }
     }
 
-    /// All zygotes are gone with the root.
+    /// All zygotes exited with the root.
     pub(super) fn lose_generations(&mut self, index: usize) {
         let generations = std::mem::take(&mut self.pools[index].generations);
         for generation in generations {
@@ -345,7 +345,7 @@ impl Supervisor {
         if let Some(serving) = pool.serving().next_back() {
             tracing::error!(
                 target: "howdah::pool", pool = name, generation = id,
-                "the boot failed; generation {} goes on serving: {text}", serving.id
+                "the boot failed; generation {} continues to serve: {text}", serving.id
             );
         } else if self.beside {
             // Whoever starts it says so.
@@ -430,7 +430,7 @@ impl Supervisor {
         }
         tracing::warn!(
             target: "howdah::pool", pool = &*pool.name, generation = id, pid = *generation.pid.borrow(),
-            "the worker script has not asked for requests for {} seconds; it is ended after {}",
+            "the worker script has not requested work for {} seconds; it is killed after {}",
             generation.since.elapsed().as_secs(), self.options.start_timeout.as_secs()
         );
     }
@@ -482,8 +482,8 @@ fn crash(status: ExitStatus) -> Option<String> {
             .into()
     } else {
         format!(
-            "PHP crashed while the script booted ({status}); the cause is most often an extension: see whether the \
-             script runs with `howdah php-cli`, and leave extensions out one by one"
+            "PHP crashed while the script booted ({status}); the usual cause is an extension: try the script with \
+            `howdah php-cli`, and disable extensions one by one"
         )
     })
 }

@@ -45,7 +45,7 @@ impl Supervisor {
         let count: usize = self.pools.iter().map(|pool| pool.load.in_flight()).sum();
         tracing::warn!(
             target: "howdah::pool", count,
-            "requests ended: they were not done {} seconds after a reload, and another reload came",
+            "requests aborted: still running {} seconds after a reload when another reload arrived",
             limit.as_secs()
         );
         for (_, occupant) in self.pools.iter_mut().flat_map(Pool::occupants_mut) {

@@ -31,9 +31,9 @@ impl Supervisor {
         else {
             return;
         };
-        // Front threads say it again until the worker is gone.
-        let told = occupant.killed || (request.is_some() && occupant.traced.is_some());
-        if told || over {
+        // Front threads repeat the message until the worker has exited.
+        let handled = occupant.killed || (request.is_some() && occupant.traced.is_some());
+        if handled || over {
             return;
         }
         match reason {
@@ -41,7 +41,7 @@ impl Supervisor {
                 occupant.traced = request;
                 // First: a worker that is asked to stop runs nothing after the trace.
                 pool.segment.stop(worker);
-                let delay = if occupant.ask_backtrace() {
+                let delay = if occupant.request_backtrace() {
                     TRACE_TIME
                 } else {
                     Duration::ZERO

@@ -1,5 +1,5 @@
 //! Keeps the PHP processes alive: the root zygote, the zygotes of the pools' generations, and the workers.
-//! Runs on the main thread; front threads only hear from it when a worker is gone.
+//! Runs on the main thread; it only notifies front threads of the exit of a worker.
 //!
 //! One loop takes one event at a time, so that every change of state is in one place. Tasks of their own
 //! wait for sockets, pidfds, pipes and delays, and do nothing but report.
@@ -50,7 +50,7 @@ const ORPHAN_TIME: Duration = Duration::from_secs(1);
 /// What a process wrote before it ended is in its pipe; a child of it that holds the pipe open is not
 /// waited for longer than this.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// A boot that takes longer is told of while it goes on.
+/// A boot that takes longer is logged while it continues.
 const SLOW_BOOT: Duration = Duration::from_secs(5);
 /// How often ages, memory and idle times are looked at, in pools that care for them.
 const TICK: Duration = Duration::from_secs(1);
@@ -61,7 +61,7 @@ pub struct Supervisor {
     options: RootOptions,
     spool: OwnedFd,
     root: Option<(Child, Link)>,
-    /// Counts roots: messages of an earlier one are told apart.
+    /// Counts roots, to recognise messages of an earlier one.
     root_generation: u32,
     root_failures: u32,
     /// By number: the zygotes that the root has, or is to have.
@@ -199,7 +199,7 @@ impl Supervisor {
             if self.root.is_none() {
                 self.kill().await;
                 return Err(StartError::Refused(
-                    "a PHP zygote ended while workers were started".into(),
+                    "a PHP zygote exited while it started workers".into(),
                 ));
             }
             if let Some(pool) = self.pools.iter().find(|pool| pool.given_up) {
@@ -304,7 +304,7 @@ impl Supervisor {
                 .iter_mut()
                 .map(|pool| pool.kill_workers(None))
                 .sum();
-            tracing::warn!(target: "howdah::pool", count, "PHP processes ended after the grace period");
+            tracing::warn!(target: "howdah::pool", count, "PHP processes killed after the grace period");
         }
         self.end_root().await;
         self.tell_fronts();
@@ -342,10 +342,10 @@ impl Supervisor {
             .await
             .is_err()
         {
-            tracing::warn!(target: "howdah::pool", "the PHP root process did not leave and was killed");
+            tracing::warn!(target: "howdah::pool", "the PHP root process did not exit and was killed");
             let _ = child.kill().await;
         }
-        // Workers are gone when their pidfds say so; nothing of them may outlive the server.
+        // The pidfds report the exit of workers, which must not outlive the server.
         let all_gone = async {
             while self.any_process() {
                 self.step().await;
@@ -357,7 +357,7 @@ impl Supervisor {
     /// No worker will serve any more.
     fn tell_fronts(&self) {
         for front in self.pools.iter().flat_map(|pool| &pool.fronts) {
-            // A front thread that is gone has nothing left to end.
+            // A front thread that exited has nothing left to end.
             let _ = front.send(ToFront::Ended);
         }
     }

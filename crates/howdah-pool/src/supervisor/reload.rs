@@ -10,7 +10,7 @@ use crate::pool::Pool;
 use crate::pool::generation::Phase;
 
 /// PHP code may ask for a reload as often as it likes; it gets one in this time.
-const BETWEEN_ASKED: Duration = Duration::from_secs(1);
+const BETWEEN_REQUESTED: Duration = Duration::from_secs(1);
 /// How long the last requests of an old generation may take, at least, whatever comes after it.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(30);
 /// How long a boot may keep another reload waiting, at least: then it may hang, and be what the other one mends.
@@ -35,7 +35,7 @@ impl Supervisor {
             let names: Vec<_> = self.pools.iter().map(|pool| &*pool.name).collect();
             let error = ReloadError {
                 pool: name.to_owned(),
-                text: format!("there is no such pool; there are {}", names.join(", ")),
+                text: format!("no such pool; the pools are {}", names.join(", ")),
             };
             let _ = reply.send(Err(error));
         }
@@ -45,18 +45,18 @@ impl Supervisor {
     pub(super) async fn reload_asked(&mut self, index: usize, waited: bool) {
         let now = Instant::now();
         let reload = &mut self.pools[index].reload;
-        if let Some(asked) = reload.asked.filter(|_| !waited) {
-            if asked > now {
+        if let Some(requested_at) = reload.requested_at.filter(|_| !waited) {
+            if requested_at > now {
                 return; // one is on its way, and will see what this one wants to be seen
             }
-            let next = asked + BETWEEN_ASKED;
+            let next = requested_at + BETWEEN_REQUESTED;
             if next > now {
-                reload.asked = Some(next);
+                reload.requested_at = Some(next);
                 self.later(next - now, Event::ReloadAsked(index));
                 return;
             }
         }
-        reload.asked = Some(now);
+        reload.requested_at = Some(now);
         tracing::info!(target: "howdah::pool", pool = &*self.pools[index].name, "reloading: PHP code called opcache_reset()");
         self.begin_reload(index, Vec::new()).await;
     }
@@ -136,7 +136,7 @@ impl Supervisor {
             let seconds = generation.since.elapsed().as_secs();
             tracing::warn!(
                 target: "howdah::pool", pool = &*pool.name, generation = id,
-                "the boot was ended after {seconds} seconds: another reload was asked for"
+                "the boot was aborted after {seconds} seconds: another reload was requested"
             );
             pool.publish();
         }
@@ -272,7 +272,7 @@ impl Supervisor {
             };
             tracing::warn!(
                 target: "howdah::pool", pool = &*pool.name, generation = id, count,
-                "workers killed: they were not gone {seconds} seconds after a reload, and {which}"
+                "workers killed: still running {seconds} seconds after a reload, and {which}"
             );
         }
         // One whose request ends late may hang then.

@@ -86,7 +86,7 @@ impl Supervisor {
         })
     }
 
-    /// The zygote with this number will end, and nobody is to be told.
+    /// The zygote with this number will exit, which is not to be reported.
     pub(super) fn dismiss(&mut self, number: u32) {
         if let Some(Some(number)) = self.numbers.get_mut(number as usize) {
             number.dismissed = true;
@@ -96,14 +96,14 @@ impl Supervisor {
     pub(super) async fn root_message(&mut self, message: Message) {
         let meant = match message.flaw(Sender::Root) {
             Some(flaw) => Err(flaw),
-            None => self.zygote_told(message).await,
+            None => self.message_about_zygote(message).await,
         };
         if let Err(text) = meant {
             self.root_gone(&ControlError::Unmeant(text)).await;
         }
     }
 
-    async fn zygote_told(&mut self, message: Message) -> Result<(), String> {
+    async fn message_about_zygote(&mut self, message: Message) -> Result<(), String> {
         let entry = self.numbers.get_mut(message.worker as usize);
         let Some(number) = entry.and_then(Option::as_mut) else {
             return Err(format!(
@@ -174,7 +174,7 @@ impl Supervisor {
             Err(text) if !self.stopping => {
                 // Later it could not be ended, however long its boot takes.
                 if let Some(root) = unwatched {
-                    // An error means that the root is gone, and its zygotes with it.
+                    // An error means that the root exited, and its zygotes with it.
                     let _ = root.send(Kind::Kill, message.worker, &[], &[]).await;
                 }
                 self.boot_failed(index, id, format!("its process cannot be watched: {text}"));
@@ -194,8 +194,8 @@ impl Supervisor {
         }
         // A failed boot is reported with what it wrote.
         let booting = own.is_some_and(|own| own.phase == Phase::Booting);
-        let told = dismissed || booting || status.code() == Some(EXIT_STATUS_BOOT);
-        if self.stopping || told {
+        let is_expected = dismissed || booting || status.code() == Some(EXIT_STATUS_BOOT);
+        if self.stopping || is_expected {
             tracing::debug!(target: "howdah::pool", pool = name, generation = id, pid, "zygote left: {status}");
         } else {
             tracing::error!(target: "howdah::pool", pool = name, generation = id, pid, "zygote died: {status}");
@@ -216,7 +216,7 @@ impl Supervisor {
             .await
             .map(|status| status.to_string())
             .unwrap_or_default();
-        tracing::error!(target: "howdah::pool", status, "the PHP root process is gone: {error}; restarting it");
+        tracing::error!(target: "howdah::pool", status, "the PHP root process exited: {error}; restarting it");
         self.numbers.clear();
         for index in 0..self.pools.len() {
             self.lose_generations(index);

@@ -479,7 +479,7 @@ fn reloads_at_a_time_are_done_together() {
         assert_eq!((status.generation, status.counters.reloads), (3, 2));
         let error = server.handle.reload(Some("other")).await;
         let text = error.expect_err("no such pool").to_string();
-        assert!(text.contains("there are app"), "{text}");
+        assert!(text.contains("the pools are app"), "{text}");
     })
     .expect("started");
 }

@@ -26,7 +26,7 @@ use crate::system::readiness::register;
 
 /// After the system refused a pipe or a fork.
 const REFUSED: Duration = Duration::from_secs(1);
-/// Workers that a zygote is asked for before it has answered: its socket has room for so many messages.
+/// Outstanding spawn messages to a zygote: its socket has room for this many.
 const AWAITED_MAX: usize = 32;
 /// Exit status of a worker that a fatal error ended, its response complete.
 const EXIT_STATUS_FATAL: i32 = 255;
@@ -103,7 +103,7 @@ impl Supervisor {
             .generation(id)
             .and_then(|generation| generation.link.as_ref())
             .map(|link| link.control.clone())
-            .ok_or("its zygote is gone")?;
+            .ok_or("its zygote exited")?;
         let indices = pool
             .segment
             .enlist(worker)
@@ -184,7 +184,7 @@ impl Supervisor {
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) {
-        // Another error means that the zygote is gone, which its own event tells.
+        // Another error means that the zygote exited, which a separate event reports.
         if let Err(ControlError::Full) = control.offer(kind, u32::from(worker.0), data, fds) {
             let event = Event::Zygote {
                 pool,
@@ -415,7 +415,7 @@ impl Supervisor {
             return;
         };
         let served = status.map_or(0, |status| status.requests);
-        let expected = occupant.ends_as_told() || stopping;
+        let expected = occupant.exit_is_expected() || stopping;
         let last = LastProcess {
             pid: occupant.pid(),
             request_id: status
@@ -429,7 +429,7 @@ impl Supervisor {
         if !was_ready && !expected {
             let (tail, reader) = (occupant.tail.clone(), occupant.reader.take());
             tokio::spawn(async move {
-                let text = last_words(reader, &tail, "it ended without a word").await;
+                let text = last_words(reader, &tail, "it exited without a message").await;
                 let _ = sender.send(Event::WorkerFailed {
                     pool: index,
                     generation: id,
@@ -476,7 +476,7 @@ impl Supervisor {
         let wait = pool.back_off.wait(Instant::now()).as_millis();
         tracing::error!(
             target: "howdah::pool", pool = &*pool.name, generation = id,
-            "a worker ended before it was ready, the next is started in {wait} ms: {text}"
+            "a worker exited before it was ready; the next one starts in {wait} ms: {text}"
         );
         pool.counters.boots_failed += 1;
         if refuses {
@@ -495,7 +495,7 @@ impl Supervisor {
                 // The kernel ends all workers of a zygote that dies: none of their requests is to blame.
                 let mut generations = pool.generations.iter();
                 let own_zygote = generations.find(|generation| generation.id == own.generation);
-                !own.ends_as_told() && own_zygote.is_some_and(Generation::is_alive)
+                !own.exit_is_expected() && own_zygote.is_some_and(Generation::is_alive)
             });
         place.state = State::Recovering;
         for front in &pool.fronts {
@@ -506,7 +506,7 @@ impl Supervisor {
             } else {
                 ToFront::WorkerGone(worker)
             };
-            // A front thread that is gone has nothing left to recover.
+            // A front thread that exited has nothing left to recover.
             let _ = front.send(message);
         }
     }
@@ -552,7 +552,7 @@ impl Supervisor {
                 }
                 let words = pool.segment.worker(worker_id);
                 let request_id = words.and_then(|words| words.request_id);
-                let expected = occupant.ends_as_told() || self.stopping;
+                let expected = occupant.exit_is_expected() || self.stopping;
                 let recycles = occupant.recycles(expected);
                 (request_id.map_or(0, u64::from), expected, recycles)
             }
@@ -564,18 +564,20 @@ impl Supervisor {
         match status.code() {
             Some(EXIT_STATUS_FATAL) if request_id == 0 => {
                 pool.counters.fatal += 1;
-                tracing::info!(target: "howdah::pool", pool = name, worker, pid, "worker ended after a fatal error");
+                tracing::info!(target: "howdah::pool", pool = name, worker, pid, "worker exited after a fatal error");
             }
             // The front answers, and says why.
             Some(EXIT_STATUS_CPU) if request_id != 0 => {
                 pool.counters.killed += 1;
                 let request_id = format!("{request_id:016x}");
-                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker ended: its request used up `cpu_timeout`");
+                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker killed: its \
+                    request exceeded `cpu_timeout`");
             }
             Some(EXIT_STATUS_HUNG) if request_id != 0 => {
                 pool.counters.killed += 1;
                 let request_id = format!("{request_id:016x}");
-                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker ended: it made no progress for `hang_timeout`");
+                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker killed: it \
+                    made no progress for `hang_timeout`");
             }
             // A failed boot is reported with what it wrote.
             Some(0 | EXIT_STATUS_BOOT) => {

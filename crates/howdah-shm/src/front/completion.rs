@@ -36,7 +36,7 @@ pub enum Event {
 }
 
 impl Front {
-    /// The next completion, `None` when there is none now. Call it until then.
+    /// The next completion; `None` if there is none at the moment. Call it until then.
     pub fn poll(&mut self) -> Option<Event> {
         let words = self.segment.geometry().parked_words();
         // The rest of the cursor's word, the other words, and the part before the cursor.

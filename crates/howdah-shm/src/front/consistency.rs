@@ -137,14 +137,14 @@ impl Front {
         let progress = self.records[usize::from(index)].progress;
         let words = self.segment.memory.slot(self.index, index);
         // Only this thread writes the word.
-        if words.front.consumed.load(Ordering::Relaxed) != progress.told {
+        if words.front.consumed.load(Ordering::Relaxed) != progress.acknowledged {
             return Err(Fault::Consumed(index));
         }
         self.check_owner(index, worker, sighting, now_ns)?;
         // `waiting` may be overwritten, so the worker is woken once more for the last space that it was
         // given. A spurious wake is harmless.
-        if progress.told != sighting.nudged {
-            sighting.nudged = progress.told;
+        if progress.acknowledged != sighting.nudged {
+            sighting.nudged = progress.acknowledged;
             self.wake_owner(index, false);
         }
         Ok(())

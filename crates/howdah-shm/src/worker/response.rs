@@ -88,7 +88,7 @@ impl<'worker> ResponseWriter<'worker> {
         &self.claim
     }
 
-    /// The head. False: it is larger than the ring, or the client is gone.
+    /// The head. False: it is larger than the ring, or the client disconnected.
     pub fn headers(&mut self, status: u16, headers: &[(&str, &str)]) -> bool {
         let payload = head(status, headers);
         self.frame(FRAME_HEADERS, &payload)
@@ -100,7 +100,7 @@ impl<'worker> ResponseWriter<'worker> {
         self.frame(FRAME_INFO, &payload)
     }
 
-    /// Bytes of the body; waits while the ring is full. False: the client is gone.
+    /// Bytes of the body; waits while the ring is full. False: the client disconnected.
     pub fn body(&mut self, bytes: &[u8]) -> bool {
         let half = self.ring() as usize / 2;
         bytes.chunks(half).all(|part| self.frame(FRAME_BODY, part))
@@ -121,7 +121,7 @@ impl<'worker> ResponseWriter<'worker> {
         fits
     }
 
-    /// An update for the request's hub, as it is encoded, in parts. False: the client is gone.
+    /// An update for the request's hub, as it is encoded, in parts. False: the client disconnected.
     pub fn publish(&mut self, update: &[u8]) -> bool {
         let mut left = update.len();
         let mut flags = PUBLISH_FIRST;

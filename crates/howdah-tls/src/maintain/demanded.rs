@@ -1,4 +1,4 @@
-//! Names that clients come for: who decides is asked, then each is got and renewed like those that are
+//! On-demand names: after permission by the `ask` endpoint, each certificate is obtained and renewed like those that are
 //! written down, for as long as clients come and it may have a certificate.
 
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::demand::{CertifiedName, Demand, PendingName};
 use crate::storage::spread;
 use crate::tls::{InheritedName, Kind, ManagedCertificate, OnDemandIssuer};
 
-/// How many names are asked about and looked for in the storage at a time.
+/// Names that are checked by the `ask` endpoint and in the storage at the same time.
 const AT_A_TIME: usize = 64;
 /// How long a name may be without clients before it is forgotten.
 const UNUSED: Duration = Duration::from_secs(86_400);
-/// How often at least it is asked whether a name may still have a certificate.
+/// Longest time between checks whether a name may still have a certificate.
 const ASK_AGAIN: Duration = Duration::from_secs(6 * 3600);
 
 /// What the tasks of all names share.

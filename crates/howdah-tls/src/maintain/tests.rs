@@ -166,7 +166,7 @@ async fn a_start_waits_for_the_authority_only_if_it_said_so() {
     };
     subject.set_failures(Some(&failures));
     renew_acme(&mut job, &subject, now).await;
-    assert!(job.told && job.next > now, "it waits, and says so");
+    assert!(job.is_reported && job.next > now, "it waits, and says so");
     assert_eq!(subject.failures().count, 7);
     failures.limited = false;
     subject.set_failures(Some(&failures));

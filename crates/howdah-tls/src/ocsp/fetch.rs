@@ -19,13 +19,13 @@ const MAX_ANSWER: usize = 64 * 1024;
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
-    #[error("the responder does not answer: {0}")]
+    #[error("the responder does not respond: {0}")]
     Connection(String),
-    #[error("the responder answers with status {0}")]
+    #[error("the responder returned status {0}")]
     Status(StatusCode),
-    #[error("the answer cannot be read: {0}; it may have {MAX_ANSWER} bytes")]
+    #[error("the response cannot be read: {0}; the limit is {MAX_ANSWER} bytes")]
     Body(String),
-    #[error("the responder has not answered within {} s", TIMEOUT.as_secs())]
+    #[error("the responder did not respond within {} s", TIMEOUT.as_secs())]
     Timeout,
 }
 

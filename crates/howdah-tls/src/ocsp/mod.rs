@@ -27,7 +27,7 @@ use fetch::FetchError;
 use request::{Question, QuestionError};
 use response::{Answer, ResponseError, Verdict};
 
-/// How many responders are asked at a time.
+/// Concurrent requests to responders.
 const QUESTIONS: usize = 8;
 /// How long at most until the clock is looked at again: this machine may have slept.
 const LOOK: Duration = Duration::from_secs(60);
@@ -200,7 +200,8 @@ impl Stapler {
                     name,
                     on = date(on),
                     reason = reason.map(|reason| format!("{reason:?}")),
-                    "the certificate is revoked: clients that ask its authority refuse it, so replace it if it is a file; another is asked for if it is by ACME",
+                    "the certificate is revoked, and clients that check this reject it: replace it if it is a file; \
+                    a certificate by ACME is renewed automatically",
                 );
                 None
             }
@@ -239,7 +240,8 @@ impl Stapler {
         };
         if let Err(error) = stored {
             let file = storage.path(&file);
-            tracing::debug!(target: "howdah::tls", file = %file.display(), error = %crate::directory::reason(&error), "the OCSP response is not kept for the next start");
+            tracing::debug!(target: "howdah::tls", file = %file.display(), error = %crate::directory::reason(&error), "the \
+                OCSP response cannot be stored for the next start");
         }
     }
 }

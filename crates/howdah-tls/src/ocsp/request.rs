@@ -16,12 +16,12 @@ const SHA1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.14.3.2.26");
 /// `id-ad-ocsp`: how a certificate says where its responder is.
 const RESPONDER: &str = "1.3.6.1.5.5.7.48.1";
 
-/// Why nobody can be asked although the certificate names a responder.
+/// Why the certificate's responder is unusable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum QuestionError {
     #[error("the authority's certificate is not in the chain: append it to the certificate")]
     NoIssuer,
-    #[error("the responder {0} cannot be asked: only http:// can")]
+    #[error("the responder {0} is not supported: only http:// is")]
     Scheme(String),
     #[error("a certificate of the chain is malformed: {0}")]
     Chain(#[from] x509_parser::nom::Err<x509_parser::error::X509Error>),

@@ -15,7 +15,7 @@ use x509_ocsp::{
 use crate::certificate::date;
 use crate::ocsp::request::Question;
 
-/// `id-kp-OCSPSigning`: whom an authority lets answer in its place.
+/// `id-kp-OCSPSigning`: a responder that the authority delegated.
 const OCSP_SIGNING: KeyUsage = KeyUsage::required(&[0x2b, 6, 1, 5, 5, 7, 3, 9]);
 /// `id-pkix-ocsp-basic`.
 const BASIC: der::asn1::ObjectIdentifier =
@@ -28,27 +28,27 @@ const MAX_SIGNERS: usize = 4;
 /// Why an answer says nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ResponseError {
-    #[error("the answer is malformed: {0}")]
+    #[error("the response is malformed: {0}")]
     Malformed(#[from] der::Error),
     #[error("the responder refuses: {0:?}")]
     Refused(OcspResponseStatus),
-    #[error("the answer is of an unknown kind")]
+    #[error("the response has an unknown type")]
     Kind,
-    #[error("the answer's signature is of an unknown kind")]
+    #[error("the response's signature has an unknown algorithm")]
     Algorithm,
     #[error(
-        "the answer is signed neither by the authority that issued the certificate nor by one that it lets sign answers"
+        "the response is signed neither by the issuer of the certificate nor by a responder that the issuer delegated"
     )]
     Signature,
-    #[error("the answer is about another certificate")]
+    #[error("the response is about a different certificate")]
     Other,
     #[error("the responder does not know the certificate")]
     Unknown,
-    #[error("the answer is valid from {} on: check this machine's clock", date(*.0))]
+    #[error("the response is valid from {} on: check this machine's clock", date(*.0))]
     Early(SystemTime),
-    #[error("the answer was valid until {}", date(*.0))]
+    #[error("the response was valid until {}", date(*.0))]
     Expired(SystemTime),
-    #[error("the answer does not say until when it is valid")]
+    #[error("the response has no end of validity")]
     NoEnd,
 }
 

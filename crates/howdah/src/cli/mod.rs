@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use howdah_config::model::{FRONT_THREADS_MAX, Preload, User, WORKERS_MAX};
+use howdah_config::model::{FRONT_THREADS_MAX, PhpExecutable, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
 use self::limit_flags::LimitFlags;
@@ -36,35 +36,35 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve a PHP application without a configuration file
     PhpServer(Box<PhpServer>),
-    /// Serve what a Caddyfile says
+    /// Serve the sites of a Caddyfile
     Run(Run),
-    /// Run a PHP script as the php command does
+    /// Run a PHP script like the php command
     PhpCli(PhpCli),
-    /// Check a Caddyfile and say what is wrong with it
+    /// Check a Caddyfile and report its errors
     Validate(ConfigFile),
     /// Format a Caddyfile
     Fmt(Fmt),
     /// Check PHP, files, ports and limits before the server starts, and whether the application is safe with
     /// `concurrency`
     Doctor(Doctor),
-    /// Read the Caddyfile again and restart PHP in a running server, without losing a request
+    /// Reload the Caddyfile and restart PHP in a running server, without a failed request
     Reload(Reload),
-    /// End a running server when it has answered what it works on
+    /// Stop a running server after its requests in flight
     Stop(Remote),
-    /// Show what a running server does
+    /// Show the status of a running server
     Status(Status),
-    /// Show what a running server does, again and again
+    /// Show the status of a running server, refreshed continuously
     Top(Top),
-    /// Have this machine trust the certificates that `tls internal` makes: put the root of the
-    /// server's own authority into the system's list
+    /// Trust the certificates of `tls internal` on this machine: add the root certificate of the server's internal
+    /// authority to the system's trust store
     Trust(Trust),
-    /// Take that root out of the system's list
+    /// Remove that root certificate from the system's trust store
     Untrust,
-    /// Print the versions of howdah and of the PHP that it runs
+    /// Print the versions of howdah and of its PHP
     Version,
-    /// Print what this program was built from
+    /// Print the sources and options of this build
     BuildInfo,
-    /// What a server starts beside itself
+    /// The process that stays root; started by the server
     #[command(hide = true)]
     Monitor(Monitor),
 }
@@ -82,8 +82,7 @@ pub(crate) struct PhpServer {
     /// Address to listen on, HOST:PORT or :PORT [default: :8080; with --domain: :443, and :80 to redirect]
     #[arg(short, long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// Answer only requests for this host name, with HTTPS and a certificate of its own unless --listen
-    /// says where
+    /// Serve only requests for this host name, with HTTPS and an automatic certificate unless --listen is given
     #[arg(short, long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
     /// Worker script: N processes boot it once, and it handles every request that is not for a static file [default
@@ -105,44 +104,45 @@ pub(crate) struct PhpServer {
     pub(crate) front_threads: Option<usize>,
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
-    /// How long everything is served as before after the order to stop, readiness apart, so that load balancers
-    /// turn away [default: 7s if one polls readiness, else 0]
+    /// How long to keep serving after a stop was requested, while readiness fails, so that load balancers send requests
+    /// elsewhere [default: 7s if readiness is polled, else 0]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) shutdown_delay: Option<Duration>,
-    /// How long requests may go on after the order to stop
+    /// How long requests may continue after a stop was requested
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) grace_period: Duration,
-    /// Become this user once started by root, with all PHP processes [default: www-data, or nobody; root where
-    /// that user does not reach the document root]
+    /// User of the server and of all PHP processes, if started by root [default: www-data, or nobody; root if that
+    /// user cannot access the document root]
     #[arg(long, value_name = "NAME[:GROUP]")]
     pub(crate) user: Option<User>,
-    /// Set a php.ini value; may be given again
+    /// Set a php.ini value; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = ini_setting)]
     pub(crate) php_ini: Vec<(String, String)>,
-    /// Set a php.ini value that neither scripts nor .user.ini files can change; may be given again
+    /// Set a php.ini value that neither scripts nor .user.ini files can change; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = ini_setting)]
     pub(crate) php_admin_ini: Vec<(String, String)>,
-    /// Start PHP another time with the classes that requests have used: auto for files that an autoloader has
-    /// included and that only declare classes, all for whatever was used
+    /// Restart PHP with the classes preloaded that requests have used: auto for files that an autoloader included and
+    /// that only declare classes, all for all files that were used
     #[arg(long, value_name = "auto|all|off", default_value = "off", value_parser = preload)]
     pub(crate) preload: Preload,
-    /// Take orders and tell about the server at this address, HOST:PORT or unix//PATH [default: off]
+    /// Address of the admin API, HOST:PORT or unix//PATH [default: off]
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<AdminAddress>,
-    /// The howdah-php to run [default: the one beside this executable, then on PATH]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) php: Option<PathBuf>,
+    /// The PHP to run, a version that is installed or a howdah-php [default: the one beside this executable, then the
+    /// newest version that is installed, then on PATH]
+    #[arg(long, value_name = "VERSION|FILE")]
+    pub(crate) php: Option<PhpExecutable>,
     /// Log each request
     #[arg(short, long)]
     pub(crate) access_log: bool,
-    /// Log in detail
+    /// Log debug messages
     #[arg(short = 'v', long = "debug")]
     pub(crate) debug: bool,
-    /// Push updates to browsers: a Mercure hub, its keys in the environment variables
+    /// Serve a Mercure hub that pushes updates to browsers, with its keys in the environment variables
     /// `MERCURE_PUBLISHER_JWT_KEY` and `MERCURE_SUBSCRIBER_JWT_KEY`
     #[arg(short, long)]
     pub(crate) mercure: bool,
-    /// Send responses as they are; without it they are compressed for clients that take zstd, br or gzip
+    /// Do not compress responses; by default they are compressed for clients that accept zstd, br or gzip
     #[arg(long)]
     pub(crate) no_compress: bool,
 }
@@ -159,7 +159,7 @@ pub(crate) struct ConfigFile {
 /// Caddy's option, which commands written for it and for `FrankenPHP` have.
 #[derive(Debug, Args)]
 struct Format {
-    /// The format of the configuration: a Caddyfile, the one that there is
+    /// The format of the configuration: only caddyfile is supported
     #[arg(short, long, value_name = "NAME")]
     adapter: Option<Adapter>,
 }
@@ -180,32 +180,32 @@ pub(crate) struct Doctor {
     /// Check what `howdah php-server --root DIR` would serve
     #[arg(short, long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// Look whether the application is safe with `concurrency`; done without it where a worker has that
+    /// Check whether the application is safe with `concurrency`; done anyway if a worker has it
     #[arg(long)]
     pub(crate) coroutines: bool,
     /// Compare the connections that PHP may open with those that this database permits: a DSN of PDO, a URL such as
-    /// `mysql://user:password@host/name`, or `env:NAME` for one in the environment; may be given again
+    /// `mysql://user:password@host/name`, or `env:NAME` for one in the environment; may be given several times
     #[arg(long, value_name = "DSN")]
     pub(crate) dsn: Vec<String>,
     /// Instead of all checks, start the worker script with --detect-leaks, request these pages in different orders,
     /// and report what requests leave behind and which responses depend on earlier requests
     #[arg(long, value_name = "URL", num_args = 1.., conflicts_with_all = ["coroutines", "dsn"])]
     pub(crate) leaks: Vec<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The howdah-php to check [default: that of the Caddyfile, else the one beside this executable,
-    /// then on PATH]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) php: Option<PathBuf>,
+    /// The PHP to check, a version that is installed or a howdah-php [default: that of the Caddyfile, else the one
+    /// beside this executable, then the newest version that is installed, then on PATH]
+    #[arg(long, value_name = "VERSION|FILE")]
+    pub(crate) php: Option<PhpExecutable>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// The Caddyfile that names the storage of certificates [default: Caddyfile, if there is one]
+    /// The Caddyfile with the certificate storage [default: Caddyfile, if there is one]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Print the root in PEM and change nothing
+    /// Print the root certificate in PEM and change nothing
     #[arg(long)]
     pub(crate) print: bool,
 }
@@ -221,16 +221,15 @@ pub(crate) struct Run {
     /// without `watch`; and reload when the Caddyfile changes
     #[arg(short, long)]
     pub(crate) watch: bool,
-    /// Print the environment first, with what is secret in it, as Caddy does
+    /// Print the environment first, including secrets, as Caddy does
     #[arg(long)]
     pub(crate) environ: bool,
 }
 
-/// Which running server.
+/// A running server.
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
-    /// The Caddyfile that names its admin address, and which `reload` has it serve [default: Caddyfile, if
-    /// there is one]
+    /// The Caddyfile with its admin address, which `reload` loads [default: Caddyfile, if there is one]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Its admin address, HOST:PORT or unix//PATH [default: that of the Caddyfile, else localhost:2019]
@@ -244,10 +243,10 @@ pub(crate) struct Reload {
     pub(crate) server: Remote,
     #[command(flatten)]
     format: Format,
-    /// Only PHP in this pool
+    /// Reload only the PHP processes of this pool
     #[arg(long, value_name = "NAME")]
     pub(crate) pool: Option<String>,
-    /// Reload although nothing changed, which is what always happens; Caddy has this option
+    /// No effect, for compatibility with Caddy: a reload never depends on changes
     #[arg(short, long)]
     pub(crate) force: bool,
 }
@@ -256,10 +255,10 @@ pub(crate) struct Reload {
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) server: Remote,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The files that PHP was started with, and why others were not
+    /// Show the preloaded files, and why others were not preloaded
     #[arg(long)]
     pub(crate) preload: bool,
 }
@@ -268,10 +267,10 @@ pub(crate) struct Status {
 pub(crate) struct Top {
     #[command(flatten)]
     pub(crate) server: Remote,
-    /// Seconds between two looks
+    /// Seconds between updates
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) interval: u32,
-    /// Look once, for scripts
+    /// Print the status once, for scripts
     #[arg(long)]
     pub(crate) once: bool,
 }
@@ -333,7 +332,7 @@ fn processes(text: &str) -> Result<usize, String> {
 }
 
 fn preload(text: &str) -> Result<Preload, String> {
-    Preload::named(text).ok_or_else(|| "it is auto, all or off".into())
+    Preload::named(text).ok_or_else(|| "expected auto, all or off".into())
 }
 
 fn front_threads(text: &str) -> Result<usize, String> {

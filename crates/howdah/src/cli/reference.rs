@@ -10,9 +10,8 @@ use super::Cli;
 
 fn markdown() -> String {
     let mut page = String::from(
-        "# Commands\n\nMade from the code; do not edit.\n\n\
-         Exit codes: 0 it was done, or the server stopped as it was told to; 1 it failed while running; \
-         2 the command line, the configuration or the installation is wrong. Logs go to stderr.\n",
+        "# Commands\n\nMade from the code; do not edit.\n\nExit codes: 0 success, or the server stopped on request; \
+        1 failure at run time; 2 invalid command line, configuration or installation. Logs go to stderr.\n",
     );
     let mut root = Cli::command();
     root.build();

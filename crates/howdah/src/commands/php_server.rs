@@ -120,13 +120,13 @@ fn check_preload(config: &Config) -> Result<(), Failure> {
     let settings = &config.global.php;
     if settings.preloads_itself() && settings.preload != Preload::Off {
         return Err(setup(
-            "--preload and --php-ini opcache.preload cannot both say what is preloaded: take one of them out",
+            "--preload and --php-ini opcache.preload both set what is preloaded: remove one of them",
         ));
     }
     Ok(())
 }
 
-/// A name for which no certificate can be had is told at once.
+/// The error of a name for which no certificate is possible.
 fn check_certificate(config: &Config, domain: Option<&str>) -> Result<(), Failure> {
     let tls = SiteTls::default();
     let found = source(domain, &tls, &config.global.https);
@@ -199,7 +199,7 @@ fn worker_pool(worker: &cli::Worker, root: &Path) -> Result<WorkerPool, Failure>
     Ok(pool)
 }
 
-/// Files that are no scripts are sent; whatever else is asked for is the worker script's.
+/// Files other than scripts are sent; everything else goes to the worker script.
 fn worker_routes() -> [Route; 2] {
     let path = Template {
         parts: vec![Part::Placeholder(Placeholder::Path)],

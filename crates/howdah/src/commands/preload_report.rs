@@ -51,7 +51,7 @@ fn one(text: &mut String, preload: &Preload) {
     if preload.done {
         let _ = writeln!(
             text,
-            "{} files, {} classes, {} functions, {} of OPcache; {} files left out",
+            "{} files, {} classes, {} functions, {} of OPcache; {} files skipped",
             loaded.len(),
             preload.classes,
             preload.functions,
@@ -72,7 +72,7 @@ fn one(text: &mut String, preload: &Preload) {
         reasons.entry(&file.verdict).or_default().push(file);
     }
     for (reason, files) in reasons {
-        let _ = writeln!(text, "  left out: {} ({})", meaning(reason), files.len());
+        let _ = writeln!(text, "  skipped: {} ({})", meaning(reason), files.len());
         for file in files {
             let _ = writeln!(text, "  {:>9} {}", size(file.bytes), printable(&file.path));
         }
@@ -89,12 +89,10 @@ fn meaning(reason: &str) -> &str {
         "condition" => "it declares something under a condition",
         "code" => "it does something besides declaring classes",
         "duplicate" => "another file, or PHP, declares the same",
-        "diagnostic" => {
-            "PHP has something to say when it is compiled, which each request is to hear"
-        }
+        "diagnostic" => "compiling it emits a diagnostic, which each request must get",
         "failed" => "it cannot be compiled",
         "unlinked" => "what its class extends, implements or uses is not preloaded",
-        "not_autoloaded" => "no autoloader has asked for it",
+        "not_autoloaded" => "it was not loaded by an autoloader",
         "not_tried" => "it was not looked at",
         other => other,
     }
@@ -124,12 +122,12 @@ mod tests {
         ]);
         let preloads: Vec<Preload> = serde_json::from_value(preloads).expect("it fits");
         let expected = "\
-php, app: 2 files, 3 classes, 0 functions, 2.0 KiB of OPcache; 3 files left out
+php, app: 2 files, 3 classes, 0 functions, 2.0 KiB of OPcache; 3 files skipped
       100 B /a.php
         1 B /b.php
-  left out: it does something besides declaring classes (1)
+  skipped: it does something besides declaring classes (1)
         3 B /c.php
-  left out: it declares functions (2)
+  skipped: it declares functions (2)
     1.9 KiB /f.php
         0 B /\u{fffd}.php
 

@@ -135,7 +135,7 @@ pub(super) fn success(reply: Result<Reply, ClientError>) -> Result<Reply, Failur
 
 pub(super) fn unexpected(error: impl std::fmt::Display) -> Failure {
     Failure::Runtime(format!(
-        "the server's answer is of another version of howdah: {error}"
+        "the server's response belongs to a different version of howdah: {error}"
     ))
 }
 
@@ -165,7 +165,7 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
     }
 }
 
-/// Of a server that was told none: its socket, if that is how it may have been started and there is one.
+/// Default socket of a server without a configured address, if the socket exists.
 fn default_address(confined: bool) -> AdminAddress {
     let socket = PathBuf::from(admin::ADMIN_SOCKET);
     let listens = || match UnixStream::connect(&socket) {

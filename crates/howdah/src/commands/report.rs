@@ -128,9 +128,9 @@ pub(crate) fn table(status: &Status) -> String {
             let cause = pool.sequential_cause.as_deref();
             let _ = writeln!(
                 text,
-                "  ! {} of its workers run one request at a time, since PHP cannot run several here: {}",
+                "  ! {} of its workers run one request at a time, because this PHP cannot run several: {}",
                 pool.sequential,
-                printable(cause.unwrap_or("the log says why"))
+                printable(cause.unwrap_or("see the log for the cause"))
             );
         }
         crashes(&mut text, &pool.crashes);
@@ -170,8 +170,8 @@ fn crashes(text: &mut String, crashes: &[RouteCrashes]) {
 /// OPcache in a line.
 fn memory(text: &mut String, opcache: &Opcache) {
     const MIB: u64 = 1 << 20;
-    let asked = opcache.hits.saturating_add(opcache.misses).max(1);
-    let rate = u128::from(opcache.hits) * 100 / u128::from(asked);
+    let lookups = opcache.hits.saturating_add(opcache.misses).max(1);
+    let rate = u128::from(opcache.hits) * 100 / u128::from(lookups);
     let _ = writeln!(
         text,
         "OPcache: {} MiB used, {} free, {} wasted; {} scripts, {} of {} keys; {rate} % hits",
@@ -359,7 +359,7 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
         let table = table(&status);
         assert!(table.contains("busy 42/100       12"), "{table}");
         assert!(
-            table.contains("! 1 of its workers run one request at a time, since PHP cannot run several here: a \u{fffd} cause\n"),
+            table.contains("! 1 of its workers run one request at a time, because this PHP cannot run several: a \u{fffd} cause\n"),
             "{table}"
         );
         let shown: Vec<&str> = table

@@ -19,7 +19,7 @@ const LINK: &str = "howdah-local-authority.pem";
 struct Store {
     directory: PathBuf,
     update: &'static str,
-    /// Where the command leaves links to what is gone.
+    /// Where the command leaves dangling links.
     links: Option<PathBuf>,
 }
 

@@ -53,7 +53,7 @@ impl Findings {
         self.certificates(config);
         self.parts(config, Some(source));
         self.sockets(config);
-        let php = executable(config.global.php.executable.as_deref());
+        let php = executable(config.global.php.executable.as_ref());
         if !php.is_file() {
             let missing = format!("PHP executable {} not found", php.display());
             self.warnings.push(missing);

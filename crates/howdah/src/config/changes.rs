@@ -1,5 +1,5 @@
-//! What of PHP a configuration has otherwise than the one in force. Anything makes it another tree of
-//! processes: what stays the same in one pool may depend on what does not in another.
+//! Changes of PHP between two configurations. Any change starts a new tree of processes, because pools may depend on
+//! each other.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
@@ -12,10 +12,10 @@ use howdah_pool::{Mode, PoolOptions, WorkerMode};
 use crate::failure::Failure;
 use crate::php::pools;
 
-/// A setting by the name that it has in the file, and its value as a text.
+/// Name of a setting in the file, and its value as text.
 pub(crate) type Setting = (&'static str, String);
 
-/// A setting that is not as it was.
+/// A changed setting.
 pub(crate) struct Change {
     name: &'static str,
     old: String,
@@ -39,7 +39,7 @@ pub(crate) fn between(
         .map(|((name, old), (_, new))| Change { name, old, new })
 }
 
-/// A text for each difference, such as `worker app: num changed from 2 to 4`. The order of pools is none.
+/// A text for each difference, such as `worker app: num changed from 2 to 4`. The order of pools does not matter.
 pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     found.extend(between(global(old), global(new)).map(|change| change.to_string()));
@@ -62,7 +62,7 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
             found.push(format!("{} is new", called(pool)));
         }
     }
-    // Slots that are larger than they need to be do no harm.
+    // Slots may be larger than necessary.
     let size = |pools: &[PoolOptions]| pools.first().map(|pool| pool.request_size);
     if size(&of_new) > size(&of_old) {
         let largest = |config: &Config| {
@@ -93,7 +93,13 @@ fn same<'a>(pool: &PoolOptions, others: &'a [PoolOptions]) -> Option<&'a PoolOpt
 fn global(config: &Config) -> [Setting; 5] {
     let settings = &config.global.php;
     [
-        ("php", shown(settings.executable.as_ref())),
+        (
+            "php",
+            settings
+                .executable
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), ToString::to_string),
+        ),
         ("php_ini", format!("{:?}", settings.ini.php_ini)),
         ("preload", settings.preload.name().to_owned()),
         ("clear_env", settings.environment.clear.to_string()),
@@ -122,7 +128,7 @@ fn called(pool: &PoolOptions) -> String {
     }
 }
 
-/// What a pool is made of. `watch` is not of it, and what only counts at the start.
+/// Settings that need new processes; `watch` and what only counts at the start do not.
 fn aspects(pool: &PoolOptions) -> Vec<Setting> {
     let PoolOptions {
         name: _,
@@ -145,7 +151,7 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
             if classic { "num_threads" } else { "num" },
             workers.to_string(),
         ),
-        // One for a number that is fixed would be a second line for the same.
+        // With a fixed number it would repeat the line before.
         (
             "max_threads",
             shown(Some(workers_max).filter(|most| *most > workers)),
@@ -193,7 +199,7 @@ fn of_worker(worker: &WorkerMode) -> impl Iterator<Item = Setting> {
     .chain(options)
 }
 
-/// A value that may not be given.
+/// An optional value.
 pub(crate) fn shown(value: Option<impl Debug>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
 }

@@ -21,6 +21,6 @@ pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
 
 pub(crate) fn warn_of_roots(config: &Config) {
     for wrong in missing_roots(config) {
-        tracing::warn!(target: "howdah", "{wrong}; requests for its files are answered 404 until it is there");
+        tracing::warn!(target: "howdah", "{wrong}; requests for its files get a 404 until it exists");
     }
 }

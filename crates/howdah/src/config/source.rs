@@ -136,7 +136,7 @@ impl Source {
         json!({"file": absolute(&self.given), "statements": statements})
     }
 
-    /// The files to watch for changes; none unless that was asked for.
+    /// The files to watch for changes; none unless configured.
     pub(crate) fn watched(&self) -> Vec<String> {
         let files = self.texts.iter().filter(|_| self.watch);
         files

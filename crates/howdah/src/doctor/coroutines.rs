@@ -56,7 +56,7 @@ enum Rule {
 
 impl Rule {
     /// Whether it is for sure a fault, what it is, what to do.
-    fn told(self) -> (Level, &'static str, &'static str) {
+    fn description(self) -> (Level, &'static str, &'static str) {
         use Level::{Error, Warning};
         match self {
             Self::LoopProperty => (
@@ -67,7 +67,7 @@ impl Rule {
             Self::RequestProperty => (
                 Warning,
                 "an object is given the request, user or session of the moment",
-                "make such an object for each request; if the boot makes it, requests see each other's",
+                "create such an object in each request; requests share one that the boot creates",
             ),
             Self::Reference => (
                 Warning,
@@ -82,7 +82,7 @@ impl Rule {
             Self::StaticWrite => (
                 Warning,
                 "a static property is written, and with `statics share` all requests see it",
-                "leave `statics share` out, or keep in it only what is the same for all requests",
+                "remove `statics share`, or store only what is the same for all requests",
             ),
             Self::Persistent => (
                 Warning,
@@ -111,7 +111,7 @@ impl Rule {
             ),
             Self::Select => (
                 Warning,
-                "select() ends at descriptor 1023, and a concurrent worker has more of them open",
+                "select() supports descriptors up to 1023, and a concurrent worker has more of them open",
                 "use Howdah\\all() and plain reads, or less concurrency",
             ),
             Self::Ffi => (
@@ -143,14 +143,14 @@ impl Rule {
             ),
             Self::EntryWait => (
                 Warning,
-                "the generator of apcu_entry() waits: all requests that want the key wait with it, and without \
-                 `concurrency` all that use APCu",
+                "the generator of apcu_entry() waits: so do all requests that need the key, and without \
+                `concurrency` all that use APCu",
                 "limit the wait with Howdah\\timeout(), or fetch the value first and store it with apcu_store()",
             ),
             Self::ProgramBesideSocket => (
                 Warning,
-                "a program is started while the function has a socket open: the program inherits it, and one \
-                 that goes on keeps the connection open",
+                "a program is started while the function has a socket open: the program inherits it, and keeps the \
+                connection open as long as it runs",
                 "start the program first, or close the socket before",
             ),
         }
@@ -164,7 +164,7 @@ pub(super) struct Application<'a> {
     /// The worker script.
     pub(super) script: Option<&'a Path>,
     pub(super) statics: Statics,
-    /// `howdah/runtime` is told to give each request a kernel.
+    /// `howdah/runtime` gives each request a kernel.
     pub(super) kernel_per_request: bool,
 }
 
@@ -185,7 +185,7 @@ pub(super) fn check(php: &Php, facts: &Facts, application: &Application<'_>, rep
                     "the code of {} was not looked through: {error}",
                     folder.display()
                 ),
-                "mend what PHP says",
+                "fix what PHP reports",
             );
         }
     };
@@ -241,7 +241,7 @@ fn places(findings: Vec<Place>, statics: Statics, report: &mut Report) {
         }
     }
     for (rule, places) in rules {
-        let (level, text, advice) = rule.told();
+        let (level, text, advice) = rule.description();
         report.findings.push(Finding {
             area: Area::Coroutines,
             level,

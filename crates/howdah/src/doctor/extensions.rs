@@ -144,7 +144,7 @@ pub(super) fn check(loaded: &BTreeMap<String, String>, report: &mut Report) {
     report.ok(
         area,
         format!(
-            "{} extensions wait for nobody or keep nothing that is shared",
+            "{} extensions never wait or have no shared state",
             good.count()
         ),
     );
@@ -154,7 +154,7 @@ pub(super) fn check(loaded: &BTreeMap<String, String>, report: &mut Report) {
     if let Some(names) = of(Some(Kind::Locked)) {
         report.ok(
             area,
-            format!("a client that requests share is used by one at a time: {names}"),
+            format!("requests share these handles, one at a time: {names}"),
         );
     }
     if let Some(names) = of(Some(Kind::Blocking)) {
@@ -166,9 +166,7 @@ pub(super) fn check(loaded: &BTreeMap<String, String>, report: &mut Report) {
     if let Some(names) = of(None) {
         report.warning(
             area,
-            format!(
-                "extensions that Howdah does not know, each used by one request at a time: {names}"
-            ),
+            format!("extensions unknown to Howdah, each used by one request at a time: {names}"),
             "fine if requests seldom use them; try them under load",
         );
     }
@@ -176,7 +174,7 @@ pub(super) fn check(loaded: &BTreeMap<String, String>, report: &mut Report) {
         report.error(
             area,
             format!("extensions that take part in how PHP runs code: {names}"),
-            "leave them out of the ini files that the server reads",
+            "remove them from the ini files that the server reads",
         );
     }
 }

@@ -7,20 +7,20 @@ use howdah_config::model::Statics;
 use super::report::{Area, Report};
 
 /// What to do where the application holds something of the request.
-const PER_REQUEST: &str = "make the application in the callback, so that each request has its own, or leave `concurrency` out: \
-     worker mode with one request at a time is fine";
+const PER_REQUEST: &str = "create the application in the callback, so that each request has a separate one, or \
+    remove `concurrency`: worker mode with one request at a time is fine";
 
 /// What Symfony can do besides.
-const SYMFONY: &str = "give each request a copy of the kernel: `clone $kernel` in the callback, or howdah/runtime with \
-     `env HOWDAH_KERNEL_PER_REQUEST 1` in the worker block; or leave `concurrency` out";
+const SYMFONY: &str = "give each request a copy of the kernel: `clone $kernel` in the callback, or howdah/runtime \
+    with `env HOWDAH_KERNEL_PER_REQUEST 1` in the worker block; or remove `concurrency`";
 
 /// Package, its name for people, and what two requests share.
 const SHARING: &[(&str, &str, &str)] = &[
     (
         "laravel/framework",
         "Laravel",
-        "the application, router, auth and session managers keep the current request; Octane's sandbox gives \
-         them the newest one, so two requests at a time would be mixed up",
+        "the application, router, auth and session managers keep the current request; Octane's sandbox gives them \
+        the newest one, so concurrent requests would be mixed up",
     ),
     (
         "laravel/lumen-framework",
@@ -105,8 +105,8 @@ pub(super) fn check(
         if per_request && statics == Statics::Isolate {
             report.warning(
                 area,
-                format!("{name}: each request has an application of its own"),
-                "each request pays for its boot; nothing of it may be kept in an object of the boot",
+                format!("{name}: each request has a separate application"),
+                "each request boots it; objects of the worker's boot must not store it",
             );
         } else {
             let advice = match *package {

@@ -38,7 +38,7 @@ use report::{Area, Level, PathRequirement, Report};
 /// PHP files that are counted; OPcache has no room for more.
 const FILES_MAX: usize = 1_000_000;
 
-/// By which `howdah/runtime` is told to give each request a kernel.
+/// Configures `howdah/runtime` to give each request a kernel.
 const KERNEL_PER_REQUEST: &str = "HOWDAH_KERNEL_PER_REQUEST";
 
 /// As PHP's `FILTER_VALIDATE_BOOL`.
@@ -148,8 +148,8 @@ fn look(options: &cli::Doctor, config: &Config, report: &mut Report) {
 /// The file with the configuration; without one it is made of the flags.
 fn file(options: &cli::Doctor) -> Option<&Path> {
     let default = Path::new("Caddyfile");
-    let is_told = options.worker.is_some() || options.root.is_some();
-    let found = (!is_told && default.is_file()).then_some(default);
+    let is_named = options.worker.is_some() || options.root.is_some();
+    let found = (!is_named && default.is_file()).then_some(default);
     options.config.as_deref().or(found)
 }
 
@@ -171,7 +171,11 @@ fn config(options: &cli::Doctor, report: &mut Report) -> Config {
                     report.ok(area, format!("{} is valid", file.display()));
                 }
                 for wrong in found.wrong {
-                    report.error(area, wrong, "mend it: the server does not start with it");
+                    report.error(
+                        area,
+                        wrong,
+                        "fix it: the server does not start with this error",
+                    );
                 }
                 if let Some(variables) = withheld_variables(&parsed.config) {
                     report.ok(area, variables);
@@ -182,7 +186,7 @@ fn config(options: &cli::Doctor, report: &mut Report) -> Config {
                 report.error(
                     area,
                     error.to_string(),
-                    "mend it; the other checks are of the defaults meanwhile",
+                    "fix it; the other checks use the defaults meanwhile",
                 );
                 Config::default()
             }
@@ -217,7 +221,7 @@ fn flags(options: &cli::Doctor, report: &mut Report) -> Config {
             config
         }
         Err(error) => {
-            report.error(Area::Configuration, error, "mend the flags");
+            report.error(Area::Configuration, error, "fix the flags");
             Config::default()
         }
     }
@@ -231,7 +235,7 @@ fn certificates(config: &Config, report: &mut Report) {
                 "run doctor as the user that runs the server, and let this user read the file";
             report.warning(Area::Configuration, error.to_string(), advice);
         } else {
-            let advice = "mend it; the server does not start otherwise";
+            let advice = "fix it: the server does not start with this error";
             report.error(Area::Configuration, error.to_string(), advice);
         }
     }
@@ -331,7 +335,7 @@ fn check_php(
     report: &mut Report,
 ) -> Option<(Php, php::Facts)> {
     let settings = &config.global.php;
-    let path = executable(settings.executable.as_deref());
+    let path = executable(settings.executable.as_ref());
     let php = match Php::find(path, &settings.ini.all()) {
         Ok(php) => php,
         Err(error) => {

@@ -50,13 +50,13 @@ fn try_one(address: SocketAddr, report: &mut Report) {
         return report.ok(Area::Network, format!("{address} is free"));
     };
     let advice = match error.kind() {
-        // A server that runs is no fault, and which one it is cannot be told for other users' processes.
+        // A running server is not an error, and processes of other users cannot be identified.
         ErrorKind::AddrInUse => {
             return report.warning(
                 Area::Network,
                 format!("{address} is in use"),
                 format!(
-                    "fine if it is this server that runs already; `ss -ltnp sport = :{port}` tells who it is"
+                    "fine if this server is already running; `ss -ltnp sport = :{port}` shows the process"
                 ),
             );
         }
@@ -66,9 +66,9 @@ fn try_one(address: SocketAddr, report: &mut Report) {
                 .to_owned()
         }
         ErrorKind::AddrNotAvailable => {
-            "this machine does not have that address; mend `bind`".to_owned()
+            "this machine does not have that address: fix `bind`".to_owned()
         }
-        _ => "mend the address of the site".to_owned(),
+        _ => "fix the address of the site".to_owned(),
     };
     report.error(
         Area::Network,
@@ -87,7 +87,7 @@ fn try_socket(path: &Path, report: &mut Report) {
                 Area::Network,
                 format!("{address} is in use"),
                 format!(
-                    "fine if it is this server that runs already; `ss -lxp src {}` tells who it is",
+                    "fine if this server is already running; `ss -lxp src {}` shows the process",
                     path.display()
                 ),
             );
@@ -99,7 +99,7 @@ fn try_socket(path: &Path, report: &mut Report) {
                     "run doctor as the user that runs the server; a socket of another user has to be \
                      removed by that user"
                 }
-                _ => "mend `bind`: a path of a socket has at most 107 bytes",
+                _ => "fix `bind`: the path of a socket has at most 107 bytes",
             };
             return report.error(
                 Area::Network,
@@ -121,7 +121,7 @@ fn try_socket(path: &Path, report: &mut Report) {
             match place {
                 Place::Free => format!("{address} is free"),
                 Place::Stale => {
-                    format!("{address} is free: nobody listens at the socket there any more")
+                    format!("{address} is free: no process listens on its socket any more")
                 }
             },
         ),
@@ -168,7 +168,7 @@ mod tests {
         let expected = [
             (Level::Ok, "a.sock is free"),
             (Level::Warning, "a.sock is in use"),
-            (Level::Ok, "nobody listens"),
+            (Level::Ok, "no process listens"),
             (Level::Error, "is not a socket"),
             (Level::Error, "none: No such file"),
             (Level::Error, "cannot listen on unix//"),

@@ -47,9 +47,9 @@ struct WorkerScript {
 pub(super) enum ScriptError {
     #[error("cannot run {0}: {1}")]
     Io(PathBuf, std::io::Error),
-    #[error("PHP said: {0}")]
+    #[error("PHP printed: {0}")]
     Failed(String),
-    #[error("PHP's answer is not understood: {0}")]
+    #[error("PHP's output cannot be parsed: {0}")]
     Answer(#[from] serde_json::Error),
 }
 
@@ -100,7 +100,7 @@ impl Php {
         let io = |error| ScriptError::Io(self.executable.clone(), error);
         let mut command = Command::new(&self.executable);
         command.arg("cli").envs(environment.iter().copied());
-        // The command line has ini files of its own in Debian; the server's are asked about.
+        // Debian's command line has separate ini files; these are the server's.
         if let Some(file) = &self.info.ini_file {
             command.arg("-c").arg(file);
         }
@@ -117,7 +117,7 @@ impl Php {
             "display_startup_errors=0",
         ];
         if !arguments.is_empty() {
-            // The script without arguments tells of these two.
+            // The script without arguments reports these two.
             own.extend(["display_errors=stderr", "memory_limit=-1"]);
         }
         for setting in own {
@@ -137,9 +137,9 @@ impl Php {
         }
         let output = child.wait_with_output().map_err(io)?;
         if !output.status.success() {
-            let said = [output.stderr, output.stdout].concat();
-            let said = String::from_utf8_lossy(&said);
-            let first = said.lines().find(|line| !line.trim().is_empty());
+            let output_text = [output.stderr, output.stdout].concat();
+            let output_text = String::from_utf8_lossy(&output_text);
+            let first = output_text.lines().find(|line| !line.trim().is_empty());
             return Err(ScriptError::Failed(
                 first.unwrap_or("nothing").trim().to_owned(),
             ));
@@ -153,7 +153,7 @@ impl Php {
             Ok(found) => found,
             Err(error) => {
                 let text = format!("worker script {} was not read: {error}", file.display());
-                report.warning(Area::Php, text, "mend what PHP says");
+                report.warning(Area::Php, text, "fix what PHP reports");
                 return;
             }
         };
@@ -162,7 +162,7 @@ impl Php {
             report.error(
                 Area::Php,
                 format!("worker script {file}:{}: {error}", found.line),
-                "mend it: no worker can boot",
+                "fix it: no worker can boot",
             );
         } else if !found.serves {
             report.warning(
@@ -193,7 +193,7 @@ impl Php {
         match (&self.info.ini_file, &self.info.ini_scanned) {
             (None, _) => report.warning(
                 area,
-                "no php.ini is read: PHP's built-in settings are those of a development machine",
+                "PHP reads no php.ini: its built-in settings are for development",
                 "copy php.ini-production of the PHP package, or set what you need with php_ini",
             ),
             (Some(file), folder) => {
@@ -210,7 +210,7 @@ impl Php {
                 report.error(
                     area,
                     error.to_string(),
-                    "mend php.ini or the extension that is named; `howdah php-cli -m` shows what PHP loads",
+                    "fix php.ini or the named extension; `howdah php-cli -m` shows what PHP loads",
                 );
                 return None;
             }
@@ -246,11 +246,11 @@ fn extensions(facts: &Facts, report: &mut Report) {
         ),
         (
             "swoole",
-            "brings a server of its own, which competes for signals and processes",
+            "has a built-in server, which competes for signals and processes",
         ),
         (
             "openswoole",
-            "brings a server of its own, which competes for signals and processes",
+            "has a built-in server, which competes for signals and processes",
         ),
         ("parallel", "needs a thread-safe PHP"),
         (
@@ -273,7 +273,7 @@ fn extensions(facts: &Facts, report: &mut Report) {
             report.warning(
                 Area::Php,
                 format!("extension {name}: {reason}"),
-                "leave it out of the ini files that the server reads, unless you need it",
+                "remove it from the ini files that the server reads, unless you need it",
             );
         }
     }
@@ -312,7 +312,7 @@ fn time_zone(facts: &Facts, report: &mut Report) {
         report.warning(
             Area::Php,
             format!(
-                "date.timezone is {zone}, which PHP does not know; it takes {}",
+                "date.timezone is {zone}, which is not a time zone of PHP; PHP uses {}",
                 facts.timezone
             ),
             "set a name such as Europe/Vienna or UTC",

@@ -37,7 +37,7 @@ fn open_files(config: &Config, report: &mut Report) {
     match getrlimit(Resource::Nofile).maximum {
         Some(limit) if limit < wanted => report.warning(
             Area::System,
-            format!("{limit} open files are allowed, and as many connections need {wanted}"),
+            format!("the limit is {limit} open files, and the connections need {wanted}"),
             format!(
                 "LimitNOFILE={wanted} in the systemd unit (or `ulimit -Hn`), or fewer max_connections"
             ),
@@ -57,7 +57,7 @@ fn maps(config: &Config, report: &mut Report) {
     match number_in("/proc/sys/vm/max_map_count") {
         Some(limit) if limit < wanted => report.error(
             Area::System,
-            format!("a process may have {limit} memory maps, and {requests} requests at a time need {wanted}"),
+            format!("the limit is {limit} memory maps per process, and {requests} concurrent requests need {wanted}"),
             format!("sysctl vm.max_map_count={}", wanted.max(65_530)),
         ),
         Some(limit) => report.ok(Area::System, format!("{limit} memory maps for each process")),
@@ -112,7 +112,7 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
         Some(there) if wanted > there => report.warning(
             Area::System,
             format!(
-                "{requests} requests at a time of {limit} (memory_limit) may take {}, and there are {}",
+                "{requests} concurrent requests of {limit} (memory_limit) may need {}, and the machine has {}",
                 size(wanted),
                 size(there)
             ),
@@ -122,13 +122,13 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
         Some(there) => report.ok(
             Area::System,
             format!(
-                "{requests} requests at a time of {limit} fit into {}",
+                "{requests} concurrent requests of {limit} fit into {}",
                 size(there)
             ),
         ),
         None => report.warning(
             Area::System,
-            "cannot tell how much memory there is",
+            "cannot determine the size of the memory",
             "mount /proc",
         ),
     }

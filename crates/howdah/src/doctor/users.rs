@@ -38,12 +38,12 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
         }
     }
     let account = |user| known.iter().find(|(name, _)| *name == user)?.1.as_ref();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (user, path) in wanted {
-        if told.contains(&(user, path)) {
+        if reported.contains(&(user, path)) {
             continue;
         }
-        told.push((user, path));
+        reported.push((user, path));
         if let Some(place) = account(user).and_then(|user| barred(user, path, READ)) {
             tell(report, user, "read", path, &place);
         }

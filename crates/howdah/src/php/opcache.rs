@@ -7,14 +7,14 @@ const MIB: u64 = 1 << 20;
 /// Why a fresh tree is to take over although nobody reloads. `was_pending`: it waited for a restart before.
 pub(crate) fn worn_out(opcache: &Opcache, was_pending: bool) -> Option<String> {
     if opcache.restart_pending != 0 && was_pending {
-        return Some("OPcache waits for a restart, and a request goes on using it".into());
+        return Some("OPcache waits to restart until a request stops using it".into());
     }
     let wasted = u128::from(opcache.wasted) * 100;
     let percent = wasted / u128::from(opcache.size().max(1));
     let is_full = opcache.full != 0 && percent >= u128::from(opcache.wasted_percent_max);
     (is_full || percent >= 50).then(|| {
         format!(
-            "OPcache holds {} MiB of code that is no longer valid, of {}",
+            "OPcache contains {} MiB of outdated code, of {}",
             opcache.wasted.div_ceil(MIB),
             opcache.size() / MIB
         )
@@ -47,10 +47,10 @@ impl FullPart {
 /// What is full, in words that say what to set.
 pub(crate) fn advice(opcache: &Opcache) -> Vec<String> {
     let full = FullPart::ALL.into_iter().filter(|full| full.of(opcache));
-    full.map(|full| said(full, opcache)).collect()
+    full.map(|full| warning(full, opcache)).collect()
 }
 
-fn said(full: FullPart, opcache: &Opcache) -> String {
+fn warning(full: FullPart, opcache: &Opcache) -> String {
     match full {
         FullPart::Memory => format!(
             "OPcache is full: what it does not hold is compiled for each request; raise \
@@ -75,14 +75,14 @@ fn said(full: FullPart, opcache: &Opcache) -> String {
 pub(crate) struct OpcacheWarnings(Vec<FullPart>);
 
 impl OpcacheWarnings {
-    pub(crate) fn tell(&mut self, opcache: &Opcache) {
+    pub(crate) fn report(&mut self, opcache: &Opcache) {
         for full in FullPart::ALL {
             let known = self.0.contains(&full);
             if !full.of(opcache) {
                 self.0.retain(|told| *told != full);
             } else if !known {
                 self.0.push(full);
-                tracing::warn!(target: "howdah", "{}", said(full, opcache));
+                tracing::warn!(target: "howdah", "{}", warning(full, opcache));
             }
         }
     }
@@ -124,10 +124,10 @@ mod tests {
     fn it_is_told_once() {
         let mut told = OpcacheWarnings::default();
         let full = opcache(|own| own.full = 1);
-        told.tell(&full);
-        told.tell(&full);
+        told.report(&full);
+        told.report(&full);
         assert_eq!(told.0, [FullPart::Memory]);
-        told.tell(&opcache(|_| {}));
+        told.report(&opcache(|_| {}));
         assert_eq!(told.0, []);
     }
 

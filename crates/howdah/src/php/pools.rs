@@ -12,7 +12,7 @@ use howdah_pool::{Mode, PoolOptions, WorkerMode};
 use crate::failure::Failure;
 use crate::rights::privileges;
 
-/// What `max_threads auto` reckons for one PHP process: PHP's default `memory_limit`.
+/// Memory of one PHP process for `max_threads auto`: PHP's default `memory_limit`.
 const WORKER_MEMORY: u64 = 128 << 20;
 
 /// Options of all pools.
@@ -27,7 +27,7 @@ pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
     Ok(pools)
 }
 
-/// The same without their users, who need not be of this machine or of use to this process.
+/// The same without their users, which may not exist on this machine.
 pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let workers = config.workers.iter();
@@ -48,13 +48,13 @@ fn default_workers(cores: usize) -> usize {
     howdah_pool::default_workers(cores).min(WORKERS_MAX)
 }
 
-/// A worker script that is not there is a mistake of the one who starts the server.
+/// The error of a missing worker script.
 pub(crate) fn check_scripts(config: &Config) -> Result<(), Failure> {
     let wrong = missing_scripts(config).into_iter().next();
     wrong.map_or(Ok(()), |wrong| Err(Failure::Setup(wrong)))
 }
 
-/// All of them, each with what is wrong with it.
+/// All missing worker scripts, each with the cause.
 pub(crate) fn missing_scripts(config: &Config) -> Vec<String> {
     let wrong = config.workers.iter().filter_map(|pool| {
         let wrong = match std::fs::metadata(&pool.file) {
@@ -111,7 +111,7 @@ fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOption
     options
 }
 
-/// What one pool has otherwise.
+/// The settings of one pool, over those of the global block.
 fn own(options: &mut PoolOptions, settings: &PoolSettings) {
     options.limits = settings.limits.over(&options.limits);
     options.ini.php_ini.clone_from(&settings.ini.php_ini);
@@ -125,23 +125,23 @@ fn own(options: &mut PoolOptions, settings: &PoolSettings) {
     all.extend_from_slice(&settings.ini.php_admin_ini);
 }
 
-/// What the global block says for all pools.
+/// The settings of the global block.
 fn common(options: &mut PoolOptions, config: &Config) {
     let settings = &config.global.php;
     options.limits.clone_from(&settings.limits);
-    // PHP was started with them; here they become final.
+    // PHP was started with them; the pools make them final.
     let all = &settings.ini.php_admin_ini;
     options.ini.php_admin_ini.clone_from(all);
-    // The path of a request stands in up to seven variables, and each field gets a record.
+    // The path of a request is in up to seven variables, and each field is a record.
     let sizes = config.global.all_limits();
     let sizes = sizes.map(|limits| 8 * limits.max_header_size + limits.memory_body_size + 16_384);
     let largest = sizes.max().unwrap_or_default().next_multiple_of(4096);
     options.request_size = options.request_size.max(largest);
 }
 
-/// What requests of a pool may change for later ones. Octane undoes what it has to itself, and its older versions boot inside the first
-/// request: taking back what that sets would leave the application without its error handlers and time
-/// zone. It names itself, and `octane:start` leaves no other place to say so.
+/// State that requests of a pool may change for later ones. Octane restores state itself, and its older versions boot
+/// inside the first request: restoring what that sets would leave the application without its error handlers and time
+/// zone. It sets a variable to identify itself, and `octane:start` offers no other place to configure this.
 fn keep(options: &WorkerOptions, environment: impl Fn(&str) -> Option<String>) -> Keep {
     const OCTANE: &str = "LARAVEL_OCTANE";
     let own = options.env.iter().find(|(name, _)| name == OCTANE);
@@ -169,7 +169,7 @@ fn workers_max(max: WorkersMax, workers: usize) -> usize {
     }
 }
 
-/// Bytes of the machine's memory as `/proc/meminfo` tells.
+/// Size of the machine's memory according to `/proc/meminfo`.
 fn memory(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()
@@ -254,11 +254,7 @@ mod tests {
         );
         pool.keep = Keep::INI;
         pool.env = vec![("LARAVEL_OCTANE".into(), "1".into())];
-        assert_eq!(
-            keep(&pool, |_| None),
-            Keep::INI,
-            "what is asked for is done"
-        );
+        assert_eq!(keep(&pool, |_| None), Keep::INI, "the option overrides it");
     }
 
     #[test]

@@ -152,7 +152,8 @@ pub(crate) fn warn(problem: &str) {
 }
 
 /// php.ini has an `opcache.preload` of its own.
-const FOREIGN: &str = "`preload` and opcache.preload in php.ini cannot both say what is preloaded: take one of them out";
+const FOREIGN: &str =
+    "`preload` and opcache.preload in php.ini both set what is preloaded: remove one of them";
 
 /// When another tree is worth its start.
 #[derive(Debug)]
@@ -164,8 +165,8 @@ pub(crate) struct PreloadSchedule {
     /// Before then none is started.
     not_before: Instant,
     between: Duration,
-    /// A problem that was told.
-    told: Option<String>,
+    /// The last reported problem.
+    reported: Option<String>,
 }
 
 impl PreloadSchedule {
@@ -175,17 +176,17 @@ impl PreloadSchedule {
             first: None,
             not_before: now,
             between: BETWEEN,
-            told: None,
+            reported: None,
         }
     }
 
     /// A look: whether to start one now.
     pub(crate) fn look(&mut self, used: &UsedFiles, now: Instant) -> bool {
         let problem = used.problem();
-        if let Some(problem) = problem.as_ref().filter(|_| problem != self.told) {
+        if let Some(problem) = problem.as_ref().filter(|_| problem != self.reported) {
             warn(problem);
         }
-        self.told = problem;
+        self.reported = problem;
         let news = used.news();
         self.is_due(news, used.is_worth(news), now)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use howdah_config::model::Config;
 use howdah_pool::Opcache;
 
-/// Of OPcache's memory, what may be held by scripts whose files are gone or changed: a tenth.
+/// Share of OPcache's memory that scripts of removed or changed files may use: a tenth.
 const STALE_PART: u64 = 10;
 const MIB: u64 = 1 << 20;
 
@@ -40,7 +40,7 @@ pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
         .saturating_add(held.gone.size);
     if stale > held.size() / STALE_PART {
         return Some(format!(
-            "{} of {} MiB of OPcache are held by files that changed or are gone",
+            "{} of {} MiB of OPcache are used by files that changed or were removed",
             stale.div_ceil(MIB),
             held.size() / MIB
         ));

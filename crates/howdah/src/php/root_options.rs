@@ -14,7 +14,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
     let settings = &config.global.php;
     RootOptions {
-        executable: executable(settings.executable.as_deref()),
+        executable: executable(settings.executable.as_ref()),
         withheld: settings.environment.withheld.iter().cloned().collect(),
         clear_env: settings.environment.clear,
         ini: settings.ini.all(),

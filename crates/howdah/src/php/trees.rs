@@ -97,7 +97,7 @@ async fn look_after(mut supervisor: Supervisor, mut orders: watch::Receiver<Orde
     let mut order = Order::Serve;
     loop {
         let next = async {
-            // Who could give one is gone: the server is at its end.
+            // The sender is dropped: the server is stopping.
             orders
                 .changed()
                 .await
@@ -107,7 +107,7 @@ async fn look_after(mut supervisor: Supervisor, mut orders: watch::Receiver<Orde
             Order::Serve => supervisor.run_until(next).await,
             Order::Leave { followed } => tokio::select! {
                 () = supervisor.leave(followed) => {
-                    tracing::info!(target: "howdah", "PHP of the configuration before has ended");
+                    tracing::info!(target: "howdah", "PHP processes of the previous configuration have exited");
                     return;
                 }
                 order = next => order,
@@ -196,7 +196,7 @@ pub(crate) enum TreeError {
     #[error("pool {pool} did not start: {text}")]
     Boot { pool: String, text: String },
     /// It kept another reload waiting for too long.
-    #[error("another reload was asked for")]
+    #[error("another reload was requested")]
     Overtaken,
     #[error("{0}")]
     Other(String),
@@ -352,8 +352,8 @@ impl Trees {
         };
         if count > POOLS_MAX.max(known) {
             return Err(TreeError::Other(format!(
-                "there have been {count} names of pools since the start, and at most {POOLS_MAX} can be told \
-                 apart: use names that there have been, or restart"
+                "{count} names of pools were used since the start, and the limit is {POOLS_MAX}: reuse names, or \
+                restart"
             )));
         }
         Ok(beside)

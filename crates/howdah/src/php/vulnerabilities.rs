@@ -20,7 +20,7 @@ pub(crate) struct Vulnerability {
 const VULNERABILITIES: [Vulnerability; 2] = [
     Vulnerability {
         ids: "CVE-2026-109618, CVE-2026-109619",
-        what: "a request that runs out of memory may have code of its own run",
+        what: "a request that runs out of memory may execute arbitrary code",
         fixed: [[8, 2, 35], [8, 3, 36], [8, 4, 27], [8, 5, 12]],
     },
     Vulnerability {

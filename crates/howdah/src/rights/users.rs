@@ -214,7 +214,7 @@ struct Place {
 
 fn needed(config: &Config, of_roots: Requirement) -> Vec<Place> {
     let place = |kind, path, need| Place { kind, path, need };
-    let php = executable(config.global.php.executable.as_deref());
+    let php = executable(config.global.php.executable.as_ref());
     let roots = config.constant_roots().into_iter();
     let scripts = config.workers.iter().map(|pool| pool.file.as_str());
     roots

@@ -237,7 +237,8 @@ fn drop_wrong_length((id, uri): (u64, &str), response: &mut Response<PhpBody>) {
         || exact.is_some_and(|size| number != Some(size));
     if wrong {
         let request_id = format!("{id:016x}");
-        tracing::warn!(target: "howdah::php", request_id, uri, claimed = ?claimed, size = exact, "the script's Content-Length is wrong and was left out");
+        tracing::warn!(target: "howdah::php", request_id, uri, claimed = ?claimed, size = exact, "dropped the \
+            script's Content-Length, which is wrong");
         response.headers_mut().remove(CONTENT_LENGTH);
     }
 }
@@ -304,7 +305,7 @@ impl Refusals {
         let count = refused.count.get() + 1;
         refused.count.set(count);
         if count > 1 {
-            return; // it will be told with those before
+            return; // it will be reported with the earlier ones
         }
         *refused.reason.borrow_mut() = reason.to_string();
         let quiet = refused.last.get().map(|last| last + Self::QUIET);
@@ -327,7 +328,7 @@ impl RefusalState {
         if count > 0 {
             self.last.set(Some(Instant::now()));
             let reason = self.reason.take();
-            tracing::warn!(target: "howdah::php", count, "requests answered 503: {reason}");
+            tracing::warn!(target: "howdah::php", count, "requests refused with 503: {reason}");
         }
     }
 }

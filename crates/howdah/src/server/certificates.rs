@@ -43,7 +43,7 @@ impl Keeper {
     pub(crate) fn stop(self) {
         drop(self.stop);
         if self.stopped.recv_timeout(LEAVE) == Err(mpsc::RecvTimeoutError::Timeout) {
-            tracing::warn!(target: "howdah::tls", "the storage of certificates does not answer");
+            tracing::warn!(target: "howdah::tls", "the certificate storage does not respond");
         }
     }
 }

@@ -97,7 +97,7 @@ pub(crate) struct CurrentConfiguration {
     server: Arc<Server>,
     server_state: ServerState,
     state: Mutex<State>,
-    /// When a reload was asked for last.
+    /// When a reload was last requested.
     asked: watch::Sender<Instant>,
     shown: RwLock<ConfigurationView>,
     /// PHP has or had fewer rights than the server: what a reload replaces goes on for a while.
@@ -115,7 +115,7 @@ impl std::fmt::Debug for CurrentConfiguration {
 pub(crate) struct LoadResult {
     /// Where changes of watched files come out, if there is something to watch.
     pub(crate) changed: Option<ChangeReceiver>,
-    /// Browsers that are told of them.
+    /// Browsers that are notified of them.
     pub(crate) pages: Vec<Page>,
     /// PHP was started for it, so that there is nothing to reload.
     pub(crate) booted: bool,
@@ -191,7 +191,7 @@ impl CurrentConfiguration {
         };
         self.server_state.note_configuration(result.is_ok());
         if let Err(text) = &result {
-            tracing::error!(target: "howdah", "the configuration is not reloaded, the one before it stays: {text}");
+            tracing::error!(target: "howdah", "the configuration was not reloaded, the previous one stays: {text}");
         }
         result.map(Some)
     }
@@ -289,7 +289,7 @@ impl CurrentConfiguration {
     }
 
     /// The hubs of a configuration: those that are as they were stay, with their subscribers and history.
-    /// And those that are gone.
+    /// And the removed ones.
     fn hubs(&self, old: &Config, new: &Config) -> Result<(Hubs, Hubs), String> {
         let mut left: Vec<_> = old.hubs.iter().zip(self.server_state.hubs()).collect();
         let mut hubs = Vec::with_capacity(new.hubs.len());
@@ -310,12 +310,12 @@ impl CurrentConfiguration {
         if changes.is_empty() {
             return Ok(None);
         }
-        tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {}", changes.join("; "));
+        tracing::info!(target: "howdah", "starting a second PHP next to the current one: {}", changes.join("; "));
         let started = self.start_tree(&mut state.starts, new).await;
         started.map(Some).map_err(|error| error.to_string())
     }
 
-    /// A reload is asked for: what was started before may be what it mends. Answers the moment.
+    /// A reload was requested, which may fix what is starting now. Returns the time.
     pub(crate) fn ask(&self) -> Instant {
         let now = Instant::now();
         self.asked.send_replace(now);
@@ -337,7 +337,7 @@ impl CurrentConfiguration {
         let mut asked = self.asked.subscribe();
         let overtaken = async move {
             tokio::time::sleep(time).await;
-            // An error would mean that the sender is gone, which this value holds.
+            // An error would mean that the sender is dropped, which this value owns.
             let _ = asked.wait_for(|asked| *asked > began).await;
         };
         let started = self
@@ -350,7 +350,8 @@ impl CurrentConfiguration {
         }
         if matches!(started, Err(TreeError::Overtaken)) {
             let seconds = began.elapsed().as_secs();
-            tracing::warn!(target: "howdah", "the start of PHP was given up after {seconds} seconds: another reload was asked for");
+            tracing::warn!(target: "howdah", "the start of PHP was aborted after {seconds} seconds: another reload \
+                was requested");
         }
         started
     }
@@ -450,7 +451,7 @@ impl CurrentConfiguration {
         shown.servers.clone()
     }
 
-    /// How long everything is to be served as before after the order to stop; `None`: nobody said.
+    /// How long to keep serving after a stop was requested; `None`: not configured.
     pub(crate) async fn shutdown_delay(&self) -> Option<Duration> {
         let state = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await;
         state.ok()?.config.global.shutdown_delay

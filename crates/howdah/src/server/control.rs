@@ -49,7 +49,7 @@ impl ServerControl {
 
     /// Ends when the server was ordered to stop.
     pub(crate) async fn stop_ordered(&self) {
-        // An error would mean that the sender is gone, which this value holds.
+        // An error would mean that the sender is dropped, which this value owns.
         let _ = self.0.stop.subscribe().wait_for(|stop| *stop).await;
     }
 
@@ -89,7 +89,7 @@ impl ServerControl {
         let began = Instant::now();
         let fresh = match self.need().await {
             ReloadKind::Tree(reason) => {
-                tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {reason}");
+                tracing::info!(target: "howdah", "starting a second PHP next to the current one: {reason}");
                 self.renew(asked).await?;
                 Some(reason)
             }
@@ -110,7 +110,7 @@ impl ServerControl {
     async fn need(&self) -> ReloadKind {
         let places = self.0.in_force.places().await;
         self.trees().need(&places).await.unwrap_or_else(|error| {
-            tracing::warn!(target: "howdah", "{error}; OPcache may go on with files as they were");
+            tracing::warn!(target: "howdah", "{error}; OPcache may continue to use old files");
             ReloadKind::Processes { stale: 0 }
         })
     }
@@ -129,7 +129,8 @@ impl ServerControl {
 
     /// The same because of what requests have used.
     async fn preload(&self) {
-        tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: with what requests have used");
+        tracing::info!(target: "howdah", "starting a second PHP next to the current one: to preload what requests \
+            have used");
         let began = Instant::now();
         // It has logged why not.
         if self.renew(began).await.is_ok() {
@@ -142,7 +143,7 @@ impl ServerControl {
         if stale > 0 {
             tracing::info!(target: "howdah", scripts = stale, "OPcache compiles again what changed");
             if let Err(error) = self.trees().invalidate().await {
-                tracing::warn!(target: "howdah", "OPcache may go on with files as they were: {error}");
+                tracing::warn!(target: "howdah", "OPcache may continue to use old files: {error}");
             }
         }
         let Err(error) = self.trees().handle().reload(pool).await else {
@@ -192,7 +193,7 @@ impl ServerControl {
             if control.is_stopping() {
                 return Err(ReloadError::Stopping);
             }
-            tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {reason}");
+            tracing::info!(target: "howdah", "starting a second PHP next to the current one: {reason}");
             let (before, began) = (control.generations().await, Instant::now());
             control.renew(began).await?;
             let meant = |name: &String, generation| before.get(name) != Some(&generation);

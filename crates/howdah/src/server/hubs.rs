@@ -43,7 +43,7 @@ fn weaknesses(options: &Options) -> Vec<String> {
     let short = keys.into_iter().filter_map(|(name, key)| {
         let bytes = key.as_ref().and_then(Key::is_short)?;
         Some(format!(
-            "{name}: a secret of {bytes} bytes can be guessed by who has seen a token; take 32 random ones or more"
+            "{name}: a secret of {bytes} bytes can be guessed from a token: use at least 32 random bytes"
         ))
     });
     short.collect()
@@ -108,7 +108,7 @@ fn text(template: &Template, environment: impl Fn(&str) -> Option<String>) -> St
     parts.collect()
 }
 
-/// The first of its environment variables that there is not.
+/// Name of the first missing environment variable.
 fn unset(template: &Template, environment: impl Fn(&str) -> Option<String>) -> Option<&str> {
     template.parts.iter().find_map(|part| match part {
         Part::Placeholder(Placeholder::Env(name)) if environment(name).is_none() => {
@@ -139,7 +139,7 @@ impl Endpoint for HubEndpoint {
     }
 }
 
-/// The hub as scripts publish to it; `None` if the endpoint is none.
+/// The hub as scripts publish to it; `None` if the endpoint is not a hub.
 pub(crate) fn publisher(endpoint: Arc<dyn Endpoint>) -> Option<Arc<dyn Publisher>> {
     let endpoint: Arc<dyn Any + Send + Sync> = endpoint;
     let hub = endpoint.downcast::<HubEndpoint>().ok()?;

@@ -49,6 +49,6 @@ pub(crate) async fn watchdog() {
 
 fn tell(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::warn!(target: "howdah", "the service manager cannot be told: {error}");
+        tracing::warn!(target: "howdah", "the service manager cannot be notified: {error}");
     }
 }

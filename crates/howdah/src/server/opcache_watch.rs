@@ -9,24 +9,24 @@ use howdah_pool::OpcacheOrder;
 use super::control::ServerControl;
 use crate::php::opcache::{OpcacheWarnings, worn_out};
 
-/// How often it is looked at. `opcache_reset()` is told of at once.
+/// Interval between checks. `opcache_reset()` is reported immediately.
 const LOOK: Duration = Duration::from_secs(10);
 /// Between two fresh trees that nobody asked for.
 const BETWEEN: Duration = Duration::from_secs(60);
 
 /// Looks after it until the server ends.
 pub(crate) async fn look_after(control: ServerControl) {
-    let mut told = OpcacheWarnings::default();
+    let mut warnings = OpcacheWarnings::default();
     let mut pending = false;
     let mut renewed: Option<Instant> = None;
     loop {
         let trees = control.trees();
-        // No answer: PHP is being started, which the supervisor tells of.
+        // No reply: PHP is starting, which the supervisor reports.
         let answer = trees.handle().opcache(OpcacheOrder::default()).await;
         let opcache = answer.ok().and_then(|answer| answer.opcache);
         control.server_state().set_opcache(opcache);
         if let Some(opcache) = opcache {
-            told.tell(&opcache);
+            warnings.report(&opcache);
             let was_pending = std::mem::replace(&mut pending, opcache.restart_pending != 0);
             let reason = worn_out(&opcache, was_pending);
             if let Some(reason) = reason

@@ -13,7 +13,7 @@ pub(crate) struct Readiness(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// Told of who asks.
+    /// Counts requests for readiness.
     shutdown: Shutdown,
     stopping: AtomicBool,
 }
@@ -26,7 +26,7 @@ impl Readiness {
 
     /// Somebody asked whether it is ready, who wants to send requests.
     pub(crate) fn note_poll(&self) {
-        self.0.shutdown.asked();
+        self.0.shutdown.count_poll();
     }
 
     /// From now on it is not ready any more.

@@ -32,7 +32,7 @@ impl Endpoint for ReadinessPage {
             if let Some(refused) = refused(&request) {
                 return refused;
             }
-            // Anybody may ask: why not is told by the admin API.
+            // The page is public: only the admin API has the cause.
             let (status, text) = match self.0.ready().await {
                 Ok(_) => (StatusCode::OK, "ready\n"),
                 Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),

@@ -5,7 +5,7 @@
 //! | SIGTERM, SIGINT, SIGQUIT, SIGPWR, SIGRTMIN+3 | stop; a second one stops at once |
 //! | SIGUSR1, SIGUSR2 | reload the configuration, and PHP in all pools |
 //! | SIGHUP | the same, as services expect it; but stop when the server was started from a terminal, \
-//!   because then the signal says that the terminal is gone |
+//!   because then the signal means that the terminal was closed |
 //!
 //! All others whose default would end the process, but those of a fault, are logged and do nothing: requests
 //! under way are worth more than what somebody may have meant.

@@ -38,7 +38,7 @@ use crate::server::state::ServerState;
 use crate::server::{hubs, notify, opcache_watch};
 use crate::watch::{Watch, start_watch, watched};
 
-/// Serves until it is told to stop. `source` is where the configuration was read from.
+/// Serves until a stop is requested. `source` is where the configuration was read from.
 pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
     let activation = Activation::take()?;
     let monitor = privileges::become_user(config)?;
@@ -168,7 +168,8 @@ async fn run(
         signal = signals.next() => tracing::info!(target: "howdah", signal, "ordered to stop"),
         () = control.stop_ordered() => {}
         () = gone(monitor) => {
-            tracing::error!(target: "howdah", "the monitor has ended, so keys and logs cannot be opened any more: stopping");
+            tracing::error!(target: "howdah", "the monitor exited, so keys and logs cannot be opened any more: \
+                stopping");
             code = ExitCode::FAILURE;
         }
     }

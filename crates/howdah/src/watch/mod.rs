@@ -146,7 +146,8 @@ impl Page {
             ..Draft::default()
         };
         if let Err(error) = self.hub.publish(draft) {
-            tracing::warn!(target: "howdah::watch", topic = self.topic, "browsers are not told of changed files: {error}");
+            tracing::warn!(target: "howdah::watch", topic = self.topic, "browsers cannot be notified of changed \
+                files: {error}");
         }
     }
 }

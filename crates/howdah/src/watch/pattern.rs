@@ -27,7 +27,7 @@ enum Matcher {
     Glob(GlobMatcher),
 }
 
-/// A pattern that is none.
+/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("watch {pattern}: {reason}")]
 pub(crate) struct PatternError {

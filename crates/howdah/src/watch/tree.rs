@@ -77,7 +77,7 @@ pub(super) struct Tree {
     /// Each with the target that it is for.
     patterns: Vec<(usize, Pattern)>,
     folders: HashMap<i32, PathBuf>,
-    limit_told: bool,
+    limit_reported: bool,
 }
 
 impl Tree {
@@ -87,7 +87,7 @@ impl Tree {
             inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
             patterns,
             folders: HashMap::new(),
-            limit_told: false,
+            limit_reported: false,
         };
         // What is there already is not new.
         tree.scan_patterns(|_| true, &mut Changes::default());
@@ -247,7 +247,7 @@ impl Tree {
 
     /// Told once: every further folder would say the same.
     fn limit_reached(&mut self, folder: &Path) {
-        if std::mem::replace(&mut self.limit_told, true) {
+        if std::mem::replace(&mut self.limit_reported, true) {
             return;
         }
         let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");

@@ -150,7 +150,7 @@ fn errors_of_fpm_are_told() {
     let server = serve(&www, &fpm, "");
     server.expect_log("a message of PHP");
     server.get("/stderr.php").assert(500, "failed");
-    server.expect_log("the FastCGI server did not answer");
+    server.expect_log("the FastCGI server did not respond");
     drop(fpm);
     server.get("/").assert_status(502);
     // What is no script is served all the same.
@@ -173,7 +173,7 @@ fn one_fpm_stands_in_for_another() {
     let server = Server::caddyfile(caddyfile("", &site)).start();
     server.get("/").assert(200, "index / /index.php  ");
     drop(one);
-    server.expect_log("the FastCGI server did not answer: it cannot be reached");
+    server.expect_log("the FastCGI server did not respond: it cannot be reached");
     let body = vec![b'x'; 3_000_000];
     for _ in 0..3 {
         let response = server.send(&Request::new("POST", "/echo.php").body(&body));
@@ -203,8 +203,8 @@ fn an_fpm_is_asked_whether_it_is_well() {
     server.get("/").assert(200, "index / /index.php  ");
     let socket = one.socket();
     drop(one);
-    server.expect_log("an upstream is not well and gets no requests");
-    let line = server.wait_log("an upstream is not well and gets no requests");
+    server.expect_log("upstream marked unhealthy");
+    let line = server.wait_log("upstream marked unhealthy");
     let name = format!("unix/{}", socket.display());
     assert_eq!(line.text("upstream"), Some(name.as_str()));
     // No attempt to reach it fails: that would be a warning.
@@ -229,11 +229,11 @@ fn a_script_may_say_whether_php_is_well() {
     );
     server.get("/").assert(200, "index / /index.php  own");
     std::fs::write(www.path().join("ill"), "").expect("written");
-    server.expect_log("an upstream is not well and gets no requests: it answered 503");
-    server.wait_log("an upstream is not well and gets no requests");
-    server.expect_log("no FastCGI server is well");
+    server.expect_log("upstream marked unhealthy: it responded with 503");
+    server.wait_log("upstream marked unhealthy");
+    server.expect_log("no FastCGI server is healthy");
     server.get("/").assert_status(503);
     std::fs::remove_file(www.path().join("ill")).expect("removed");
-    server.wait_log("an upstream is well again");
+    server.wait_log("upstream marked healthy again");
     server.get("/").assert(200, "index / /index.php  own");
 }

@@ -183,7 +183,7 @@ fn publishes(worker: Option<&str>) {
         ),
         (
             "mercure_publish(['a', 5])",
-            "TypeError: mercure_publish(): Argument #1 ($topics) must be of type string or an array of strings, int in it is none",
+            "TypeError: mercure_publish(): Argument #1 ($topics) must be of type string or an array of strings, int found in it",
         ),
         (
             "mercure_publish(new stdClass)",

@@ -58,7 +58,7 @@ fn a_pool_that_fell_back_to_one_request_at_a_time_is_shown_with_the_cause() {
     let shown = admin.command(&["status"]);
     shown.assert(
         0,
-        &format!("  ! 2 of its workers run one request at a time, since PHP cannot run several here: {CAUSE}"),
+        &format!("  ! 2 of its workers run one request at a time, because this PHP cannot run several: {CAUSE}"),
     );
     let metrics = admin.get("/metrics").text();
     assert!(metrics.contains("howdah_php_sequential_workers{pool=\"app\"} 2\n"));

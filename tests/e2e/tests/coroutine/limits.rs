@@ -13,7 +13,7 @@ const ONE: &str = "num 1\nconcurrency 100";
 const TIMEOUT: &str = "the request took longer than";
 const TRACE: &str = "PHP backtrace of the request:";
 const KILLED: &str = "worker killed: request timed out";
-const REFUSED: &str = "requests answered 503";
+const REFUSED: &str = "requests refused with 503";
 
 fn send(server: &Server, op: &str, id: &str, rest: &str) -> Response {
     server.send(&request("GET", op, id, rest))

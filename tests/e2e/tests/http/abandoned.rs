@@ -546,7 +546,7 @@ fn they_take_places_in_the_queue() {
     many_wait(&site, 20, || {
         let refused = site.connect().exchange(&Request::get("/job.php?id=more"));
         refused.expect("a response").assert_status(503);
-        site.server.expect_log("requests answered 503");
+        site.server.expect_log("requests refused with 503");
         site.server.expect_log("/job.php?id=more");
     });
     site.wait(&each(20));
@@ -557,7 +557,8 @@ fn a_pool_may_drop_them() {
     let site = Site::start("num_threads 1\ndrop_abandoned", "");
     many_wait(&site, 50, || {
         assert_eq!(abandoned(&site.server), (0, 50));
-        site.server.wait_log("clients had left were dropped");
+        site.server
+            .wait_log("dropped because their clients had disconnected");
     });
     assert_eq!(site.ran(), each(0));
 }

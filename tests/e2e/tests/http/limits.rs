@@ -245,7 +245,7 @@ fn a_full_queue_is_answered_503() {
         .expect("a response")
         .assert(200, "first last");
     server.get("/hello.php").assert(200, "hello");
-    server.expect_log("requests answered 503: the queue of PHP requests is full");
+    server.expect_log("requests refused with 503: the queue of PHP requests is full");
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn waiting_too_long_is_answered_503() {
         .expect("a response")
         .assert(200, "first last");
     server.get("/hello.php").assert(200, "hello");
-    server.expect_log("requests answered 503: no PHP process was free");
+    server.expect_log("requests refused with 503: no PHP process was free");
 }
 
 #[test]

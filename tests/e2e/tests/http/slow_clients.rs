@@ -134,7 +134,7 @@ fn responses_in_files_are_counted() {
 fn on_a_full_disk_nothing_of_a_response_is_lost() {
     let Some(disk) = small_disk() else { return };
     let server = Server::builder(www()).workers(1).through(disk).start();
-    let warning = "a response for a slow client was not put into a file";
+    let warning = "a response for a slow client cannot be spooled";
     server.expect_log(warning);
     let mut slow = stalled(&server, "/stream.php?lines=20000");
     let warned = || !server.log().containing(warning).is_empty();
@@ -156,7 +156,7 @@ fn nameless_file(server: &Server) -> Option<PathBuf> {
 #[test]
 fn a_response_whose_file_is_lost_is_cut_off() {
     let server = Server::builder(www()).workers(1).start();
-    let error = "a response for a slow client was cut off: its file cannot be read";
+    let error = "a response for a slow client was cut off: its spool file cannot be read";
     server.expect_log(error);
     let mut slow = stalled(&server, "/stream.php?lines=20000");
     slow.begin("GET").expect("a head");

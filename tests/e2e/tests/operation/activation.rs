@@ -404,6 +404,6 @@ fn a_service_manager_that_is_gone_is_no_reason_to_stop() {
         .workers(1)
         .env("NOTIFY_SOCKET", dir.path().join("none"))
         .start();
-    server.wait_log("the service manager cannot be told");
+    server.wait_log("the service manager cannot be notified");
     server.get("/a.php").assert(200, "hello");
 }

@@ -545,7 +545,7 @@ fn opcache_that_is_worn_out_is_replaced() {
     server.allow_log("OPcache is full");
     let admin = Admin::of(&server);
     let expected = format!("{0} of {0}", FILES + 1);
-    let replaced = || !server.log().containing("no longer valid").is_empty();
+    let replaced = || !server.log().containing("outdated code").is_empty();
     for _ in 0..30 {
         server.get("/all.php").assert_status(200);
         if replaced() {

@@ -168,7 +168,7 @@ fn unix_sockets_are_looked_at() {
     drop(taken);
     let (ended, report) = check("taken");
     assert_code(&ended, 0);
-    assert_eq!(finding(&report, "nobody listens")["level"], "ok");
+    assert_eq!(finding(&report, "no process listens")["level"], "ok");
     let (ended, report) = check("free");
     assert_code(&ended, 0);
     assert_eq!(finding(&report, "free is free")["level"], "ok");
@@ -221,7 +221,7 @@ fn what_requests_would_share_is_named_with_its_place() {
         ("is given the request", service(7)),
         ("a fork copies", service(11)),
         ("persistent connection", service(12)),
-        ("select() ends", service(13)),
+        ("select() supports", service(13)),
         ("waiting for a child", service(14)),
         ("signals, their handlers", service(15)),
         ("of the whole process", service(16)),

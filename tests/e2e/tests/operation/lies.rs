@@ -218,18 +218,18 @@ fn nothing_that_a_zygote_says_harms_anybody_else() {
         (json!({"kind": 4, "pid": pid}), "unexpected PoolExited"),
         (json!({"kind": 1, "data": "pool"}), "unexpected Pool"),
         (json!({"kind": 12, "worker": 0}), "unexpected Kill"),
-        (json!({"kind": 99}), "not of this version"),
+        (json!({"kind": 99}), "of a different version"),
         (
             json!({"kind": 7, "pid": pid, "reserved": 5}),
-            "not of this version",
+            "of a different version",
         ),
         (
             json!({"kind": 7, "pid": pid, "size": 1000}),
-            "not of this version",
+            "of a different version",
         ),
         (
             json!({"kind": 7, "pid": pid, "cut": 11}),
-            "not of this version",
+            "of a different version",
         ),
         (
             json!({"kind": 8, "data": "x".repeat(20000), "flood": true}),

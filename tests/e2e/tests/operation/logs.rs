@@ -238,7 +238,7 @@ fn a_full_disk_loses_lines_and_no_request() {
     for _ in 0..20 {
         server.get("/hello.php").assert(200, "hello");
     }
-    server.wait_log("lines of an access log were lost: No space left on device");
+    server.wait_log("lines of an access log were dropped: No space left on device");
     let admin = Admin::of(&server);
     let counted = || {
         admin
@@ -309,7 +309,7 @@ fn the_servers_own_log_goes_to_a_file_after_a_reload() {
         error.contains("log /nowhere/own.log: No such file"),
         "{error}"
     );
-    assert!(logged().contains("the configuration is not reloaded"));
+    assert!(logged().contains("the configuration was not reloaded"));
 
     // What the file does not take is not lost.
     let full = "file /dev/full {\nroll_disabled\n}";
@@ -330,7 +330,7 @@ fn old_files_of_the_servers_own_log_that_stay_do_not_stop_it() {
     let server = Server::caddyfile(logging_to("stderr")).start();
     let output = format!("file {} {{\nroll_size 4KiB\n}}", file.display());
     log_to(&server, &output).assert_status(200);
-    let told = "are not tidied up";
+    let told = "cannot be removed";
     server.allow_log(told);
     let rolled = || {
         server

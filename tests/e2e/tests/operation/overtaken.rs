@@ -55,8 +55,8 @@ fn a_later_reload_gives_up_a_boot_that_hangs() {
     server.get("/app").assert(200, "one");
     server.get("/index.php").assert(200, "index");
     www.write("part.php", HANGS);
-    server.expect_log("the start of PHP was given up after");
-    server.allow_log("the worker script has not asked for requests for 5 seconds");
+    server.expect_log("the start of PHP was aborted after");
+    server.allow_log("the worker script has not requested work for 5 seconds");
     thread::scope(|scope| {
         let hanging = scope.spawn(|| admin.post("/reload"));
         wait_hanging(&www);
@@ -84,8 +84,8 @@ fn so_does_a_signal() {
     server.get("/app").assert(200, "one");
     server.get("/index.php").assert(200, "index");
     www.write("part.php", HANGS);
-    server.expect_log("the start of PHP was given up after");
-    server.allow_log("the worker script has not asked for requests for 5 seconds");
+    server.expect_log("the start of PHP was aborted after");
+    server.allow_log("the worker script has not requested work for 5 seconds");
     server.signal(Signal::USR1);
     wait_hanging(&www);
     www.write("part.php", version("two"));
@@ -105,7 +105,7 @@ fn a_slow_boot_is_waited_for() {
     server.get("/index.php").assert(200, "index");
     let slow = format!("{}\nsleep(7);", version("two"));
     www.write("part.php", slow);
-    server.expect_log("the worker script has not asked for requests for 5 seconds");
+    server.expect_log("the worker script has not requested work for 5 seconds");
     admin.post("/reload").assert_status(200);
     server.get("/app").assert(200, "two");
 }

@@ -48,7 +48,7 @@ fn shown(server: &Server, target: &str) -> Value {
 fn a_slow_site_keeps_no_other_waiting() {
     let www = site();
     let server = Server::caddyfile(text(&www, "", "queue_length 1\nmax_wait_time 1m")).start();
-    server.expect_log("requests answered 503");
+    server.expect_log("requests refused with 503");
     let mut gate = server.gate("slow");
     let admin = Admin::of(&server);
     let waiting = || {

@@ -161,7 +161,7 @@ fn answers_are_the_same_with_classes_that_are_there_already() {
 
     let shown = admin.command(&["status", "--preload"]);
     shown.assert(0, "php: 5 files, 5 classes, 0 functions, ");
-    shown.assert(0, "left out: it declares functions (1)");
+    shown.assert(0, "skipped: it declares functions (1)");
     let metrics = admin.get("/metrics").text();
     for line in [
         "howdah_php_preloaded_files{pool=\"php\"} 5",
@@ -261,7 +261,7 @@ fn it_happens_by_itself_once_no_new_files_come() {
         root.map(|own| own.pid)
     };
     let pid = root(&server).expect("it runs");
-    server.allow_log("the PHP root process is gone");
+    server.allow_log("the PHP root process exited");
     server.allow_log("died");
     process::kill(pid, Signal::KILL).expect("ended");
     let again = || {

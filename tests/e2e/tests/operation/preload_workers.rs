@@ -131,7 +131,7 @@ fn answers_of_workers_are_the_same() {
         // What the worker script has used at boot is there for the other pool, and the other way round.
         let shown = admin.command(&["status", "--preload"]);
         shown.assert(0, "5 files, 5 classes, 0 functions, ");
-        shown.assert(0, "no autoloader has asked for it (3)");
+        shown.assert(0, "it was not loaded by an autoloader (3)");
     }
 }
 

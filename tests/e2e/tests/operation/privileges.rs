@@ -380,7 +380,7 @@ fn the_server_commands_processes_of_other_users() {
     assert_is(&who(&server, "/who.php"), WEB);
 
     // So is PHP as a whole.
-    server.allow_log("the PHP root process is gone");
+    server.allow_log("the PHP root process exited");
     let root = process_of(&server, "howdah: php ");
     process::kill(root.pid, Signal::KILL).expect("it is there");
     server.wait_log("PHP was restarted");
@@ -445,7 +445,7 @@ fn the_server_gives_up_its_rights() {
     }
     let admin = Admin::of(&server);
     admin.post("/reload").assert_status(200);
-    server.allow_log("the PHP root process is gone");
+    server.allow_log("the PHP root process exited");
     let root = process_of(&server, "howdah: php ");
     process::kill(root.pid, Signal::KILL).expect("it is there");
     server.wait_log("PHP was restarted");

@@ -105,7 +105,7 @@ fn a_bad_file_changes_nothing_and_says_why() {
         page.contains("\nhowdah_config_last_reload_successful 1\n")
     };
     assert!(loaded(&server));
-    server.allow_log("the configuration is not reloaded");
+    server.allow_log("the configuration was not reloaded");
     server.expect_log("respnd");
     write(&file, &text("", "respnd two"));
     let refused = admin.post("/reload");

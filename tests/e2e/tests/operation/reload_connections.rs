@@ -196,7 +196,7 @@ fn a_watched_caddyfile_is_applied_without_losing_a_connection() {
     });
 
     // A mistake is told, and changes nothing, until it is mended.
-    server.allow_log("the configuration is not reloaded");
+    server.allow_log("the configuration was not reloaded");
     server.expect_log("nonsense");
     std::fs::write(&file, site("6\nnonsense")).expect("written");
     server.wait_log("nonsense");

@@ -401,7 +401,7 @@ fn nothing_outlives_server_or_monitor() {
         process::kill(monitor.pid, signal).expect("it is there");
     }
     assert_is(&who(&server, "/who.php"), WEB);
-    server.expect_log("the monitor has ended");
+    server.expect_log("the monitor exited");
     process::kill(monitor.pid, Signal::KILL).expect("it is there");
     server.expect_exit(1);
     server.wait_exit();

@@ -100,7 +100,7 @@ fn counts_crashes(mode: &Mode) {
     shown.assert(0, "  ! 2 crashes in POST /crash/:id\n");
     let logged = server
         .log()
-        .containing("crashed while it ran a request of this route");
+        .containing("crashed while running a request of this route");
     let routes: Vec<_> = logged
         .iter()
         .map(|line| (line.text("route"), line.number("crashes")))
@@ -207,7 +207,10 @@ fn quarantines(mode: &Mode) {
         server.log().containing("the route is in quarantine").len(),
         1
     );
-    assert_eq!(server.log().containing("requests answered 503").len(), 0);
+    assert_eq!(
+        server.log().containing("requests refused with 503").len(),
+        0
+    );
 }
 
 #[test]

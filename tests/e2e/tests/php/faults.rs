@@ -12,7 +12,7 @@ fn expect_deaths(server: &Server) {
     server.expect_log("worker died");
     server.allow_log("the PHP process died");
     // A kill may come while the next one starts.
-    server.allow_log("a worker ended before it was ready");
+    server.allow_log("a worker exited before it was ready");
 }
 
 fn kill(pid: &str) {

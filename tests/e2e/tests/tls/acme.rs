@@ -301,7 +301,7 @@ fn an_authority_that_has_enough_is_left_alone() {
     assert!((3000..4000).contains(&left), "{left} s");
     // A start within this time does not ask, and says so.
     let server = setup.server(&sites).start();
-    let line = server.wait_log("the authority is not asked for a certificate before");
+    let line = server.wait_log("the next certificate request is at");
     assert!(
         line.raw.contains("rateLimited") && line.raw.contains(".failed"),
         "{}",
@@ -339,7 +339,7 @@ fn a_certificate_that_has_expired_is_told() {
         put(&setup.certificate(end), &text);
     }
     let server = setup.server(&format!("{SECRET}{OPEN}")).start();
-    server.wait_log("the kept certificate has expired");
+    server.wait_log("the stored certificate has expired");
     check_over_http(&setup, &server);
     server.wait_log("certificate obtained");
 }
@@ -350,7 +350,7 @@ fn a_certificate_that_cannot_be_kept_is_served() {
     // Where the folder of the host's certificate would be.
     put(&setup.kept("certificates").join(HOST), "a file");
     let server = setup.server(&format!("{SECRET}{OPEN}")).start();
-    server.expect_log("a kept certificate cannot be used");
+    server.expect_log("a stored certificate is unusable");
     check_over_http(&setup, &server);
     let line = server.wait_log("it is not in the storage");
     let folder = setup.kept("certificates").join(HOST);
@@ -452,7 +452,7 @@ fn what_caddy_left_is_served_and_nobody_is_asked() {
     let other = setup.acme.authority().issue(setup.path(), "other", &[HOST]);
     put(&setup.certificate("key"), &as_of_caddy(&other.key));
     let server = setup.server(&sites).start();
-    let line = server.wait_log("a kept certificate cannot be used; another is asked for");
+    let line = server.wait_log("a stored certificate is unusable; requesting a new one");
     assert!(line.raw.contains("does not belong to"), "{}", line.raw);
     let [_, http] = *server.addresses() else {
         panic!("two listeners: {:?}", server.addresses())

@@ -204,7 +204,7 @@ fn the_internal_authority_issues_for_names_that_clients_come_for() {
     client
         .get(server.address(), "a.shops.test", "/")
         .expect_err("nobody says that it may");
-    server.expect_log("what is asked about names does not answer");
+    server.expect_log("the `ask` endpoint does not respond");
     let decides = format!(
         "http://127.0.0.1:{port} {{\n@known query domain=b.shops.test\nrespond @known yes\nrespond no 404\n}}\n"
     );
@@ -560,7 +560,7 @@ fn a_replaced_certificate_is_served_without_a_restart() {
     // A key without its certificate is not taken: the old pair stays.
     let other = authority.issue(directory.path(), "b", &["a.test"]);
     std::fs::copy(&other.key, &pair.key).expect("copied");
-    server.wait_log("the changed certificate is not used");
+    server.wait_log("the changed certificate is invalid");
     let stayed = Client::trusting(&authority.pem());
     let stayed = stayed
         .get(server.address(), "a.test", "/")
@@ -623,15 +623,12 @@ fn wrong_files_are_told_before_anything_is_served() {
             format!("{} {}", show(&path.join("empty.crt")), show(&good.key)),
             [
                 show(&path.join("empty.crt")),
-                "there is no certificate in it".into(),
+                "the file contains no certificate".into(),
             ],
         ),
         (
             format!("{} {}", show(&good.certificate), show(&good.certificate)),
-            [
-                show(&good.certificate),
-                "there is no private key in it".into(),
-            ],
+            [show(&good.certificate), "contains no private key".into()],
         ),
     ] {
         let text = site("https://a.test:0", &format!("tls {pair}\nrespond OK"));

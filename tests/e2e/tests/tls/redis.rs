@@ -13,8 +13,8 @@ const SITES: &str = "https://shop.example.com:0 {\nbind 127.0.0.1\nrespond secre
                      http://shop.example.com:0 {\nbind 127.0.0.1\nrespond open\n}\n";
 const SECURE: &str = "https://shop.example.com:0 {\nbind 127.0.0.1\nrespond secret\n}\n";
 const INTERNAL: &str = "https://localhost:0 {\nbind 127.0.0.1\nrespond local\n}\n";
-const AWAY: &str = "the storage of certificates does not answer";
-const BACK: &str = "the storage of certificates answers again";
+const AWAY: &str = "the certificate storage does not respond";
+const BACK: &str = "the certificate storage responds again";
 
 struct Setup {
     directory: TempDir,
@@ -156,7 +156,7 @@ fn what_redis_has_is_served_while_it_is_away_even_after_a_start() {
     let [copies, hidden] = ["one", "hidden"].map(|name| setup.path().join(name));
     std::fs::rename(&copies, &hidden).expect("moved");
     server.expect_log(AWAY);
-    server.expect_log("the storage gives no certificate of this host");
+    server.expect_log("the storage has no certificate for this host");
     server.signal(howdah_testkit::Signal::USR1);
     server.wait_log("configuration loaded");
     assert_eq!(serves(&client, &server), first, "it stays in use");

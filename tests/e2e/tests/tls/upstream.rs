@@ -39,7 +39,7 @@ fn an_upstream_is_trusted_as_the_system_does() {
 
     let stranger = file("stranger.pem", &Authority::new().pem());
     let strange = front(&upstream, &stranger).start();
-    strange.expect_log("nobody who is trusted has issued its certificate");
+    strange.expect_log("the issuer of its certificate is not trusted");
     strange.get("/").assert_status(502);
 
     let nothing = file("nothing.pem", "");

@@ -146,7 +146,7 @@ fn a_boot_that_takes_long_is_told_of_while_it_goes_on() {
     let www = Www::new().file("slow.php", code);
     let file = www.path().join("slow.php");
     let server = Server::caddyfile(worker_caddyfile(&file, "num 1")).start();
-    server.wait_log("the worker script has not asked for requests for 5 seconds");
+    server.wait_log("the worker script has not requested work for 5 seconds");
     server.get("/slow.php").assert(200, "served");
 }
 

@@ -70,7 +70,7 @@ fn allow_deaths(server: &Server) {
         "zygote died",
         "the PHP process died",
         "fatal error",
-        "a worker ended before it was ready",
+        "a worker exited before it was ready",
         "PHP Fatal error",
         "on purpose",
         "Stack trace",

@@ -3,7 +3,7 @@
 use howdah_testkit::{Request, Server};
 use howdah_tests::worker::{scripts, worker_caddyfile};
 
-const FOUND: &str = "state of a request is left in the worker";
+const FOUND: &str = "a request leaked state into the worker";
 
 fn serve(script: &str, lines: &str) -> Server {
     let text = worker_caddyfile(&scripts().join(script), lines);

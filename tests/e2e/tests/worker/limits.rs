@@ -35,7 +35,7 @@ fn a_request_that_computes_too_long_costs_its_worker() {
     server.expect_log("more than its 200 ms of processor time");
     server.allow_log("the request took more processor time than `cpu_timeout`");
     // It counts as killed, not as crashed.
-    server.expect_log("worker ended: its request used up `cpu_timeout`");
+    server.expect_log("worker killed: its request exceeded `cpu_timeout`");
     server.expect_log("PHP backtrace of the request:");
     let before = server.get("/worker.php").text();
     // A GET too is not run again: it would cost the next worker as well.

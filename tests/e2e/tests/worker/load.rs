@@ -145,7 +145,7 @@ fn boots_that_fail_lose_nothing() {
         "before it called frankenphp_handle_request()",
         "not reloaded",
         "worker died",
-        "a worker ended before it was ready",
+        "a worker exited before it was ready",
     ] {
         server.allow_log(text);
     }

@@ -110,7 +110,7 @@ fn a_successor_that_is_killed_before_it_is_ready_refuses_no_request() {
     });";
     let (www, server) = serve_script(&SCRIPT.replace("usleep(50_000);", held), "");
     server.expect_log("worker died");
-    server.expect_log("a worker ended before it was ready");
+    server.expect_log("a worker exited before it was ready");
     let worker = answering(&server);
     std::fs::write(www.path().join("held"), "").expect("a file");
     if let Some(spare) = find_spare(&server) {
@@ -129,7 +129,7 @@ fn a_successor_that_is_killed_before_it_is_ready_refuses_no_request() {
     assert!(forked, "{:#?}", server.processes());
     kill(successor.expect("it is there").pid);
     std::fs::remove_file(www.path().join("held")).expect("it is there");
-    server.wait_log("a worker ended before it was ready");
+    server.wait_log("a worker exited before it was ready");
     answering(&server);
 }
 

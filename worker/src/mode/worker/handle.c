@@ -194,7 +194,7 @@ static void run_hooks_or_leave(void)
 		if (EG(exception) && !howdah_exit_is(EG(exception))) {
 			zend_exception_error(EG(exception), E_ERROR);
 		}
-		howdah_log_format('e', "A callback of howdah_after_fork() failed; this worker leaves");
+		howdah_log_format('e', "A callback of howdah_after_fork() failed; this worker exits");
 		_exit(HOWDAH_EXIT_STATUS_BOOT);
 	}
 }

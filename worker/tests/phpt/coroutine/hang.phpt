@@ -30,7 +30,7 @@ computes: computed
 [log e 2] The worker has made no progress for %d ms in this request and ends
 [log w 2] PHP backtrace of the request:
 #0 similar_text()
-#1 {closure}() {ROOT}/test.php:10
+#1 {closure%S}() {ROOT}/test.php:10
 [log w 0] C backtrace:
 #0 %s
 %A execute_ex %A[worker exited with status 73]

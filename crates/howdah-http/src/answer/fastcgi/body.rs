@@ -149,7 +149,8 @@ impl Output {
             .filter(|_| !std::mem::replace(&mut self.is_cut, true))
         {
             let request_id = format_args!("{id:016x}");
-            tracing::warn!(target: "howdah::php", %request_id, "a response is longer than its Content-Length, and the rest was left out");
+            tracing::warn!(target: "howdah::php", %request_id, "a response is longer than its Content-Length; \
+                dropped the rest");
         }
         // Less than the part has.
         part.truncate(usize::try_from(left).unwrap_or(usize::MAX));

@@ -1,4 +1,4 @@
-//! How upstreams are asked whether they are well: by a GET request for `health_uri`, which PHP-FPM answers
+//! Active health checks: a GET request for `health_uri`, to which PHP-FPM responds
 //! itself at its `ping.path` and `pm.status_path`, and by a script otherwise.
 
 use std::rc::Rc;
@@ -26,7 +26,7 @@ impl health::Upstreams for FastCgi {
         let response = self.exchange(index, (None, &Method::GET), sent, None).await;
         let response = response.map_err(|failure| failure.to_string())?;
         let (head, mut body) = response.into_parts();
-        // A response that is cut off is none.
+        // A response that is cut off does not count.
         while let Some(part) = std::future::poll_fn(|cx| body.poll(cx)).await {
             part.map_err(|error| error.to_string())?;
         }

@@ -69,7 +69,7 @@ enum Failure {
     Io(#[from] io::Error),
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error("it ended the request without a response")]
+    #[error("it closed the request without a response")]
     Nothing,
     #[error("it refused the request (protocol status {0})")]
     Refused(u8),
@@ -155,7 +155,8 @@ impl FastCgiJob {
             Err(error) => {
                 let request_id = format_args!("{request_id:016x}");
                 let status = error.status();
-                tracing::warn!(target: "howdah::php", %request_id, status = status.as_u16(), "a request cannot be passed on: {error}");
+                tracing::warn!(target: "howdah::php", %request_id, status = status.as_u16(), "a request cannot be \
+                    forwarded: {error}");
                 reply::plain(status)
             }
         }
@@ -216,14 +217,15 @@ impl FastCgi {
                         let request_id = format_args!("{id:016x}");
                         let status = failure.status();
                         let upstream = self.balancer.name(index);
-                        tracing::warn!(target: "howdah::php", %request_id, %upstream, status = status.as_u16(), again, "the FastCGI server did not answer: {failure}");
+                        tracing::warn!(target: "howdah::php", %request_id, %upstream, status = status.as_u16(), again, "the \
+                            FastCGI server did not respond: {failure}");
                         (status, again)
                     }
                 }
             } else {
                 let again = attempts.may_wait();
                 let request_id = format_args!("{id:016x}");
-                tracing::warn!(target: "howdah::php", %request_id, again, "no FastCGI server is well");
+                tracing::warn!(target: "howdah::php", %request_id, again, "no FastCGI server is healthy");
                 (StatusCode::SERVICE_UNAVAILABLE, again)
             };
             if !again {
@@ -307,7 +309,8 @@ impl FastCgi {
                 tracing::warn!(target: "howdah::php", %request_id, lines = bad, "dropped invalid lines of a response's header");
             }
             if let Err(claimed) = &length {
-                tracing::warn!(target: "howdah::php", %request_id, ?claimed, "the script's Content-Length is wrong and was left out");
+                tracing::warn!(target: "howdah::php", %request_id, ?claimed, "dropped the script's Content-Length, \
+                    which is wrong");
             }
         }
         problems.note_status(status);
@@ -342,7 +345,10 @@ fn opening(input: &Input<'_>) -> Result<Vec<u8>, OpeningError> {
 }
 
 fn timed_out() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "it said nothing for too long")
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        "it sent nothing before the timeout",
+    )
 }
 
 /// The next record; `None` at the end of the connection.

@@ -18,7 +18,7 @@ use crate::message::request::RequestBody;
 
 /// The task; it ends with this.
 pub(super) struct SendTask {
-    /// `None`: it is over, and what came of it was told.
+    /// `None`: it is over, and its result was reported.
     task: Option<JoinHandle<Result<(), Failure>>>,
     is_answered: Rc<Cell<bool>>,
 }
@@ -157,7 +157,7 @@ impl<W: AsyncWrite + Unpin> Sender<W> {
 }
 
 fn not_taken() -> io::Error {
-    let text = "it took nothing of the request for too long";
+    let text = "it read nothing of the request before the timeout";
     io::Error::new(io::ErrorKind::TimedOut, text)
 }
 

@@ -29,8 +29,12 @@ struct Entry {
 }
 
 /// Lists the folder `full`, which ends in a slash.
-pub(super) async fn list(job: &FileJob, full: String, asked: FileRequest<'_>) -> Response<Content> {
-    let FileRequest { parts, links, .. } = asked;
+pub(super) async fn list(
+    job: &FileJob,
+    full: String,
+    file_request: FileRequest<'_>,
+) -> Response<Content> {
+    let FileRequest { parts, links, .. } = file_request;
     let query = parts.uri.query().unwrap_or("").to_owned();
     let json = parts
         .headers

@@ -1,4 +1,4 @@
-//! Contents of small files that are asked for again and again.
+//! Contents of small files that are requested often.
 //!
 //! Nothing is trusted: a hit asks the disk for the file's identity, size and times, which is one system
 //! call in place of four, and none for those that follow in the same tick of the coarse clock, 1 to
@@ -32,7 +32,7 @@ struct Inner {
 struct CachedFile {
     version: Version,
     contents: Bytes,
-    /// When the disk was asked last, on the coarse clock.
+    /// Time of the last check of the disk, on the coarse clock.
     seen: Cell<u64>,
 }
 

@@ -119,7 +119,7 @@ async fn serve_file(
         followed: job.options.symlinks,
         root: prefix.len(),
     };
-    let asked = FileRequest {
+    let file_request = FileRequest {
         parts,
         cache,
         precompressed: &job.options.precompressed,
@@ -133,21 +133,25 @@ async fn serve_file(
     full.push_str(prefix);
     full.push_str(&job.path);
     let slash = job.path.ends_with('/');
-    if !slash && let Some((version, contents)) = asked.kept(&full) {
-        return found(Source::Kept(contents), version, &full, asked).await;
+    if !slash && let Some((version, contents)) = file_request.kept(&full) {
+        return found(Source::Kept(contents), version, &full, file_request).await;
     }
-    match open(&full, asked.links) {
+    match open(&full, file_request.links) {
         Ok(OpenOutcome::File(file)) if !slash => {
             let version = Version::new(file.identity);
-            found(Source::File(file.file), version, &full, asked).await
+            found(Source::File(file.file), version, &full, file_request).await
         }
-        Ok(OpenOutcome::Directory) => directory(&job, full, asked).await,
+        Ok(OpenOutcome::Directory) => directory(&job, full, file_request).await,
         Ok(OpenOutcome::File(_) | OpenOutcome::Other) => reply::not_found(),
         Err(error) => open_error(error, &full),
     }
 }
 
-async fn directory(job: &FileJob, mut full: String, asked: FileRequest<'_>) -> Response<Content> {
+async fn directory(
+    job: &FileJob,
+    mut full: String,
+    file_request: FileRequest<'_>,
+) -> Response<Content> {
     // Only where there is something to see: which folders exist is nobody's business.
     let redirect = || {
         let redirect = job.redirect.as_ref()?;
@@ -167,19 +171,19 @@ async fn directory(job: &FileJob, mut full: String, asked: FileRequest<'_>) -> R
         {
             continue;
         }
-        if let Some((version, contents)) = asked.kept(&full) {
+        if let Some((version, contents)) = file_request.kept(&full) {
             return match redirect() {
                 Some(redirect) => redirect,
-                None => found(Source::Kept(contents), version, &full, asked).await,
+                None => found(Source::Kept(contents), version, &full, file_request).await,
             };
         }
-        match open(&full, asked.links) {
+        match open(&full, file_request.links) {
             Ok(OpenOutcome::File(file)) => {
                 if let Some(redirect) = redirect() {
                     return redirect;
                 }
                 let version = Version::new(file.identity);
-                return found(Source::File(file.file), version, &full, asked).await;
+                return found(Source::File(file.file), version, &full, file_request).await;
             }
             Ok(OpenOutcome::Directory | OpenOutcome::Other) => {}
             Err(error) if error == rustix::io::Errno::NOENT => {}
@@ -191,7 +195,7 @@ async fn directory(job: &FileJob, mut full: String, asked: FileRequest<'_>) -> R
             return redirect;
         }
         full.truncate(length);
-        return browse::list(job, full, asked).await;
+        return browse::list(job, full, file_request).await;
     }
     reply::not_found()
 }
@@ -222,30 +226,30 @@ async fn found(
     source: Source,
     version: Version,
     path: &str,
-    asked: FileRequest<'_>,
+    file_request: FileRequest<'_>,
 ) -> Response<Content> {
-    if asked.precompressed.is_empty() {
-        return file_response(source, version, (path, path), asked).await;
+    if file_request.precompressed.is_empty() {
+        return file_response(source, version, (path, path), file_request).await;
     }
-    let beside = precompressed::find(path, asked);
+    let beside = precompressed::find(path, file_request);
     let mut response = match beside {
-        None => file_response(source, version, (path, path), asked).await,
-        Some(beside) => beside.respond(path, asked).await,
+        None => file_response(source, version, (path, path), file_request).await,
+        Some(beside) => beside.respond(path, file_request).await,
     };
     vary(response.headers_mut());
     response
 }
 
-/// `paths`: the file that is sent, and the one that its type is told by.
+/// `paths`: the file that is sent, and the one that determines its type.
 async fn file_response(
     source: Source,
     version: Version,
     (path, named): (&str, &str),
-    asked: FileRequest<'_>,
+    file_request: FileRequest<'_>,
 ) -> Response<Content> {
     let FileRequest {
         parts, with_origin, ..
-    } = asked;
+    } = file_request;
     let total = version.identity.size;
     let verdict = conditional::evaluate(&parts.headers, &version);
     if verdict == Verdict::PreconditionFailed {
@@ -322,7 +326,7 @@ async fn file_response(
         Source::File(file) if length <= SMALL => match read_whole(file, start, length).await {
             Ok(bytes) => {
                 if length == total {
-                    asked.keep(path, &version, &bytes);
+                    file_request.keep(path, &version, &bytes);
                 }
                 Content::Bytes(bytes)
             }

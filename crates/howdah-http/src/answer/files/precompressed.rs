@@ -10,7 +10,7 @@ use super::{FileRequest, Source, file_response};
 use crate::encode::AcceptedCodings;
 use crate::message::response::Content;
 
-/// A file beside the one that was asked for.
+/// A precompressed file next to the requested one.
 pub(super) struct Sidecar {
     source: Source,
     version: Version,
@@ -20,13 +20,13 @@ pub(super) struct Sidecar {
 
 /// Looks for the formats that the client takes, the one that it likes best first; of equal ones in the
 /// order of the configuration.
-pub(super) fn find(path: &str, asked: FileRequest<'_>) -> Option<Sidecar> {
-    let accepted = AcceptedCodings::new(&asked.parts.headers);
-    let mut left = asked.precompressed.to_vec();
+pub(super) fn find(path: &str, file_request: FileRequest<'_>) -> Option<Sidecar> {
+    let accepted = AcceptedCodings::new(&file_request.parts.headers);
+    let mut left = file_request.precompressed.to_vec();
     while let Some(coding) = accepted.best(left.iter().copied(), |coding| *coding) {
         left.retain(|other| *other != coding);
         let beside = format!("{path}{}", coding.suffix());
-        if let Some((source, version)) = contents(&beside, asked) {
+        if let Some((source, version)) = contents(&beside, file_request) {
             return Some(Sidecar {
                 source,
                 version,
@@ -39,11 +39,11 @@ pub(super) fn find(path: &str, asked: FileRequest<'_>) -> Option<Sidecar> {
 }
 
 /// One that cannot be opened is as good as none: the file itself is there.
-fn contents(path: &str, asked: FileRequest<'_>) -> Option<(Source, Version)> {
-    if let Some((version, contents)) = asked.kept(path) {
+fn contents(path: &str, file_request: FileRequest<'_>) -> Option<(Source, Version)> {
+    if let Some((version, contents)) = file_request.kept(path) {
         return Some((Source::Kept(contents), version));
     }
-    match open(path, asked.links) {
+    match open(path, file_request.links) {
         Ok(OpenOutcome::File(file)) => Some((Source::File(file.file), Version::new(file.identity))),
         Ok(OpenOutcome::Directory | OpenOutcome::Other) | Err(_) => None,
     }
@@ -51,14 +51,18 @@ fn contents(path: &str, asked: FileRequest<'_>) -> Option<(Source, Version)> {
 
 impl Sidecar {
     /// The response, with the type of the file at `path`.
-    pub(super) async fn respond(self, path: &str, asked: FileRequest<'_>) -> Response<Content> {
+    pub(super) async fn respond(
+        self,
+        path: &str,
+        file_request: FileRequest<'_>,
+    ) -> Response<Content> {
         let Self {
             source,
             version,
             path: own,
             coding,
         } = self;
-        let mut response = file_response(source, version, (&own, path), asked).await;
+        let mut response = file_response(source, version, (&own, path), file_request).await;
         if matches!(
             response.status(),
             StatusCode::OK | StatusCode::PARTIAL_CONTENT

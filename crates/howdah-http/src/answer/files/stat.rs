@@ -1,4 +1,4 @@
-//! What is on disk under a path; what exists is asked at most once a second.
+//! What is on disk under a path; existing files are checked at most once a second.
 //!
 //! The cache of a front thread is small and forgets: an entry lives for less than a second. What is
 //! missing is not remembered: a script may make a file and send the client to it at once.

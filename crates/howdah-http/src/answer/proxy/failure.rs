@@ -18,16 +18,16 @@ pub(super) enum Failure {
     #[error("{0}")]
     Client(String),
     /// The request was lost with a connection that earlier ones had used.
-    #[error("it closed a connection that was kept, as the request went out ({cause})")]
+    #[error("it closed an idle connection while the request was sent ({cause})")]
     Lost { lost: RequestLoss, cause: String },
     /// It answered, and nobody could say what.
     #[error(transparent)]
     Answer(#[from] Fault),
-    #[error("it did not answer in time")]
+    #[error("it did not respond in time")]
     HeaderTimeout,
     #[error("{0}")]
     DialTimeout(String),
-    #[error("the request cannot be passed on: {0}")]
+    #[error("the request cannot be forwarded: {0}")]
     Request(http::Error),
 }
 

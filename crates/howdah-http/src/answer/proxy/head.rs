@@ -13,7 +13,7 @@ pub(super) enum Fault {
     Length,
     #[error("its response has a Transfer-Encoding that is not `chunked`")]
     Encoding,
-    #[error("it switched to a protocol that nobody had asked for")]
+    #[error("it switched to a protocol that the client did not request")]
     Switch,
 }
 
@@ -28,16 +28,16 @@ pub(super) enum Trust {
 /// `asked`: the protocol that the request wanted to go over to.
 pub(super) fn check<B>(
     response: &mut Response<B>,
-    asked: Option<&HeaderValue>,
+    requested: Option<&HeaderValue>,
 ) -> Result<Trust, Fault> {
     let (status, version) = (response.status(), response.version());
     let headers = response.headers_mut();
     if status == StatusCode::SWITCHING_PROTOCOLS {
-        let is_asked_for = asked.is_some_and(|asked| {
+        let is_requested = requested.is_some_and(|requested| {
             let protocol = headers.get(UPGRADE).map(HeaderValue::as_bytes);
-            protocol.is_some_and(|protocol| protocol.eq_ignore_ascii_case(asked.as_bytes()))
+            protocol.is_some_and(|protocol| protocol.eq_ignore_ascii_case(requested.as_bytes()))
         });
-        return is_asked_for.then_some(Trust::Once).ok_or(Fault::Switch);
+        return is_requested.then_some(Trust::Once).ok_or(Fault::Switch);
     }
     let length = length(headers).map_err(|_| Fault::Length)?;
     let is_encoded = is_chunked(headers)?;

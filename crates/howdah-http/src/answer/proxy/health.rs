@@ -1,4 +1,4 @@
-//! How upstreams are asked whether they are well.
+//! Active health checks of upstreams.
 
 use howdah_config::model::HealthCheck;
 use http::header::{HOST, USER_AGENT};

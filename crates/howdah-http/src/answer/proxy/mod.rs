@@ -60,7 +60,7 @@ pub(crate) struct Upstreams {
     balancer: Balancer,
     /// The `Host` of requests to each upstream.
     hosts: Box<[Host]>,
-    /// An upstream that was asked is waited for, also if the client is not there any more.
+    /// Waits for the upstream's response even if the client has disconnected.
     outlasts_client: bool,
     header_timeout: Option<Duration>,
     stream_timeout: Option<Duration>,
@@ -89,7 +89,7 @@ impl Host {
             Upstream::Unix(_) => None,
         };
         Self {
-            // As in Caddy: who has certificates for names wants to be asked by one of them.
+            // As in Caddy: a server with certificates for names expects one of them as the host.
             is_fixed: is_encrypted && own.is_some(),
             name: own.unwrap_or(HeaderValue::from_static("localhost")),
         }
@@ -148,7 +148,7 @@ impl Upstreams {
                 if failure.is_harmless(&job.method) && !source.is_begun() =>
             {
                 let upstream = self.balancer.name(index);
-                tracing::debug!(target: "howdah::proxy", %upstream, "sending the request again: {failure}");
+                tracing::debug!(target: "howdah::proxy", %upstream, "retrying the request: {failure}");
                 attempt(&self.fresh).await
             }
             result => result,
@@ -195,7 +195,7 @@ impl Upstreams {
         let mut sending = pin!(client.request(request));
         let pass = |(status, headers): (StatusCode, HeaderMap)| {
             if let Err(error) = interim.send(status, &headers) {
-                tracing::debug!(target: "howdah::proxy", "an interim response is not passed on: {error}");
+                tracing::debug!(target: "howdah::proxy", "an interim response was not forwarded: {error}");
             }
         };
         let mut silence = pin!(async {
@@ -299,14 +299,15 @@ pub(crate) async fn send(
                     let again = may_repeat && attempts.are_left();
                     let upstream = balancer.name(index);
                     let request_id = format_args!("{id:016x}");
-                    tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again, "an upstream did not answer: {failure}");
+                    tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again, "an upstream did not \
+                        respond: {failure}");
                     (failure.status(), again)
                 }
             }
         } else {
             let again = attempts.may_wait();
             let request_id = format_args!("{id:016x}");
-            tracing::warn!(target: "howdah::proxy", %request_id, again, "no upstream is well");
+            tracing::warn!(target: "howdah::proxy", %request_id, again, "no upstream is healthy");
             (StatusCode::SERVICE_UNAVAILABLE, again)
         };
         if !again {
@@ -362,7 +363,7 @@ impl Upstreams {
         id: u64,
     ) -> Response<Content> {
         let (mut head, _) = response.into_parts();
-        // `head::check` has found what was asked for.
+        // `head::check` has found the requested protocol.
         let Some(protocol) = head.headers.get(UPGRADE).cloned() else {
             return reply::plain(StatusCode::BAD_GATEWAY);
         };

@@ -50,20 +50,20 @@ impl Checks {
 
 async fn watch<U: Upstreams>(upstreams: Weak<U>, index: usize, check: HealthCheck) {
     while let Some(upstreams) = upstreams.upgrade() {
-        let asked = tokio::time::timeout(check.timeout, upstreams.ask(index, &check));
-        let asked = asked
+        let outcome = tokio::time::timeout(check.timeout, upstreams.ask(index, &check));
+        let outcome = outcome
             .await
-            .unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
+            .unwrap_or_else(|_| Err("it did not respond in time".to_owned()))
             .and_then(|status| expect(status, check.status));
         let balancer = upstreams.balancer();
-        if balancer.note_health(index, asked.is_err()) {
+        if balancer.note_health(index, outcome.is_err()) {
             let upstream = balancer.name(index);
-            match asked {
+            match outcome {
                 Err(reason) => {
-                    tracing::warn!(target: "howdah::proxy", %upstream, "an upstream is not well and gets no requests: {reason}");
+                    tracing::warn!(target: "howdah::proxy", %upstream, "upstream marked unhealthy: {reason}");
                 }
                 Ok(()) => {
-                    tracing::info!(target: "howdah::proxy", %upstream, "an upstream is well again");
+                    tracing::info!(target: "howdah::proxy", %upstream, "upstream marked healthy again");
                 }
             }
         }
@@ -76,6 +76,6 @@ fn expect(status: StatusCode, (first, last): (u16, u16)) -> Result<(), String> {
     if (first..=last).contains(&status.as_u16()) {
         Ok(())
     } else {
-        Err(format!("it answered {status}"))
+        Err(format!("it responded with {status}"))
     }
 }

@@ -40,7 +40,7 @@ pub(crate) async fn connect(upstream: &Upstream, limit: Duration) -> io::Result<
         Ok(result) => result,
         Err(_) => Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            "connecting took too long",
+            "connecting timed out",
         )),
     }
 }

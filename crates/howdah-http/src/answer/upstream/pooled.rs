@@ -180,7 +180,7 @@ impl AsyncRead for PooledConnection {
         if buffer.filled().len() > before {
             self.passed.read();
         } else if self.is_deaf && buffer.remaining() > 0 {
-            // The reset was told to who wrote. To who reads it is no orderly end either.
+            // The writer got the reset. For the reader the connection did not close cleanly either.
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
         Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! Encrypted connections to upstreams, and what is wrong when there is none.
+//! TLS connections to upstreams, and explanations of their errors.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,7 +49,9 @@ impl TlsClients {
 pub(crate) enum EncryptionError {
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error("no certificate can be for `{name}`: write `tls_server_name NAME` in `transport http`")]
+    #[error(
+        "`{name}` cannot be the name of a certificate: write `tls_server_name NAME` in `transport http`"
+    )]
     Name { name: String },
 }
 
@@ -57,7 +59,7 @@ pub(crate) enum EncryptionError {
 #[derive(Clone)]
 pub(crate) struct Encryption {
     connector: TlsConnector,
-    /// Of each upstream, whom it has to be.
+    /// Expected server name per upstream.
     names: Arc<[ServerName<'static>]>,
     limit: Duration,
 }
@@ -100,13 +102,13 @@ impl Encryption {
             Ok(result) => result,
             Err(_) => Err(io::Error::new(
                 io::ErrorKind::TimedOut,
-                "the TLS handshake took too long",
+                "the TLS handshake timed out",
             )),
         }
     }
 }
 
-/// What to do about an error of TLS; `None` if it is none, or if it says all there is to say.
+/// What to do about an error of TLS; `None` if it is another error, or if its own text is enough.
 pub(crate) fn explain(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {
@@ -116,15 +118,14 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
         }
         Error::AlertReceived(alert) => match alert {
             AlertDescription::CertificateRequired => {
-                "it asks for a certificate: give one with `tls_client_auth CERT KEY`".into()
+                "it requires a client certificate: add `tls_client_auth CERT KEY`".into()
             }
             AlertDescription::UnrecognisedName => {
-                "it does not know the name that it was asked for: give its name with \
-                 `tls_server_name NAME`"
+                "it does not serve the requested server name: set it with `tls_server_name NAME`"
                     .into()
             }
             AlertDescription::ProtocolVersion => {
-                "it speaks only versions of TLS that are broken: update it, 1.2 is the oldest here"
+                "it supports only insecure versions of TLS: update it to TLS 1.2 or later"
                     .into()
             }
             AlertDescription::BadCertificate
@@ -133,11 +134,11 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
             | AlertDescription::CertificateUnknown
             | AlertDescription::UnknownCA
             | AlertDescription::UnsupportedCertificate => format!(
-                "it refuses the certificate of this server ({alert:?}): check `tls_client_auth`"
+                "it rejects this server's client certificate ({alert:?}): check `tls_client_auth`"
             ),
             AlertDescription::HandshakeFailure => {
-                "it refuses the handshake: it has no cipher suite in common with this server, or asks for \
-                 a certificate (`tls_client_auth CERT KEY`)"
+                "it rejects the handshake: it has no cipher suite in common with this server, or requires a client \
+                certificate (`tls_client_auth CERT KEY`)"
                     .into()
             }
             _ => return None,
@@ -150,19 +151,18 @@ fn certificate(error: &CertificateError) -> String {
     match error {
         // The latter if somebody else has the name of one who is trusted.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "nobody who is trusted has issued its certificate: name the authority, or the certificate \
-             itself if it is self-signed, with `tls_trust_pool file FILE`"
+            "the issuer of its certificate is not trusted: add the authority, or the certificate itself if it is \
+            self-signed, with `tls_trust_pool file FILE`"
                 .into()
         }
         CertificateError::NotValidForName => {
-            "its certificate is for another name: give that with `tls_server_name NAME`".into()
+            "its certificate is for a different name: set that with `tls_server_name NAME`".into()
         }
         CertificateError::NotValidForNameContext {
             expected,
             presented,
         } => format!(
-            "its certificate is not for `{}` but for {}: give the name that it is for with \
-             `tls_server_name NAME`",
+            "its certificate is not for `{}` but for {}: set the right name with `tls_server_name NAME`",
             expected.to_str(),
             if presented.is_empty() {
                 "no name at all".to_owned()
@@ -176,13 +176,13 @@ fn certificate(error: &CertificateError) -> String {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "its certificate is not valid yet: check the clocks of both machines".into()
         }
-        // Only its text is public. OpenSSL makes such ones, unless it is told otherwise.
+        // Only its text is public. OpenSSL creates such certificates by default.
         CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            "its certificate is one of an authority, which is not for servers: have it issue one, or make the \
-             self-signed one again with `basicConstraints=CA:FALSE`"
+            "its certificate is a CA certificate, which servers must not use: have the CA issue one, or recreate \
+            the self-signed one with `basicConstraints=CA:FALSE`"
                 .into()
         }
-        other => format!("its certificate is refused: {other}"),
+        other => format!("its certificate is rejected: {other}"),
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
             ),
             (
                 Error::InvalidCertificate(CertificateError::Revoked),
-                Some("is refused"),
+                Some("is rejected"),
             ),
             (
                 Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType),

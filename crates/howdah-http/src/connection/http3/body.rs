@@ -23,7 +23,7 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
-    /// `None`: the length in `headers` is none.
+    /// `None`: the length in `headers` is invalid.
     pub(super) fn new(
         stream: RequestStream<h3_quinn::RecvStream, Bytes>,
         headers: &HeaderMap,

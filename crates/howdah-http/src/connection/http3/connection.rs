@@ -62,7 +62,7 @@ pub(super) async fn serve<A: Application>(
             }
             Err(_) => {
                 life.count_handshake(Handshake::Failed);
-                return tracing::debug!(%remote, "a QUIC handshake was given up");
+                return tracing::debug!(%remote, "a QUIC handshake was aborted");
             }
         },
         () = leaving => return,
@@ -115,12 +115,12 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
     let mut drained = pin!(drain.ordered());
     drained.as_mut().enable();
     // Told to go: by the order to drain, or for having been idle.
-    let mut told = false;
+    let mut goaway_sent = false;
     let mut sent = 0;
     let mut wake = pin!(sleep(idle_left(limits, &shared.state)));
     loop {
-        if drain.is_ordered() && !told {
-            told = true;
+        if drain.is_ordered() && !goaway_sent {
+            goaway_sent = true;
             if http.shutdown(IN_FLIGHT).await.is_err() {
                 return;
             }
@@ -131,10 +131,10 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
                 Ok(Some(resolver)) => executor.run(stream::serve(Rc::clone(shared), resolver)),
                 Ok(None) | Err(_) => return,
             },
-            () = &mut drained, if !told => {}
+            () = &mut drained, if !goaway_sent => {}
             () = wake.as_mut() => {
                 let idle = shared.state.phase() == Phase::Idle;
-                if told {
+                if goaway_sent {
                     let now = shared.quic.stats().udp_tx.datagrams;
                     if clock::now() >= drain.cut_at() || (idle && now == sent) {
                         return;
@@ -144,7 +144,7 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
                 } else {
                     let left = idle_left(limits, &shared.state);
                     if idle && left.is_zero() {
-                        told = true;
+                        goaway_sent = true;
                         if http.shutdown(IN_FLIGHT).await.is_err() {
                             return;
                         }

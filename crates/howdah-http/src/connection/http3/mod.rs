@@ -81,7 +81,7 @@ pub(crate) async fn accept<A: Application>(
             drop(guard);
         });
     }
-    // Whoever comes now is told at once, as long as the others are served.
+    // New clients are refused immediately while the others are served.
     tokio::task::spawn_local(async move {
         loop {
             tokio::select! {

@@ -102,7 +102,7 @@ impl PhpScript {
         Some(self.job(matched.pool, script, context))
     }
 
-    /// The script in the path. `None` if there is none in it; 404 if it does not exist.
+    /// The script in the path. `None` if the path has none; 404 if it does not exist.
     fn path_script(&self, root: &Rc<Root>, context: &Context<'_>) -> Option<Outcome> {
         let (name, info) = split_path(&context.path, &self.split)?;
         if has_hidden_segment(name) {

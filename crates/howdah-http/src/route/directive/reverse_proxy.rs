@@ -91,7 +91,7 @@ impl Proxy {
         })
     }
 
-    /// Path and query that the upstream is asked for; the request keeps its own.
+    /// Path and query of the request to the upstream; those of the client's request stay.
     fn target(&self, context: &mut Context<'_>) -> Result<String, Refusal> {
         let Some(rewrite) = &self.rewrite else {
             return Ok(context.target());
@@ -168,7 +168,7 @@ fn remove_ambiguous(headers: &mut HeaderMap) {
     remove_where(headers, |name| name.as_str().contains('_'));
 }
 
-/// What an upstream is told about the client. What the client itself said is believed of trusted proxies only.
+/// `X-Forwarded-*` for an upstream. Values that the client sent are only used from trusted proxies.
 pub(super) fn forwarded(context: &Context<'_>, trusted: bool) -> Forwarded {
     let headers = &context.parts().headers;
     let mut addresses = String::new();
@@ -183,12 +183,12 @@ pub(super) fn forwarded(context: &Context<'_>, trusted: bool) -> Forwarded {
     addresses.push_str(&context.connection.remote.ip().to_string());
     // Text of valid values and an address.
     let mut fields = vec![(FORWARDED_FOR, HeaderValue::try_from(addresses).ok())];
-    let is_told = |name: &HeaderName| trusted && headers.contains_key(name);
-    if !is_told(&FORWARDED_PROTO) {
+    let is_trusted = |name: &HeaderName| trusted && headers.contains_key(name);
+    if !is_trusted(&FORWARDED_PROTO) {
         let scheme = HeaderValue::from_static(context.scheme());
         fields.push((FORWARDED_PROTO, Some(scheme)));
     }
-    if !is_told(&FORWARDED_HOST) {
+    if !is_trusted(&FORWARDED_HOST) {
         let host = context.original.headers.get(HOST).cloned();
         fields.push((FORWARDED_HOST, host));
     }

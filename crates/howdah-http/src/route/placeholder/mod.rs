@@ -75,7 +75,7 @@ pub(super) fn push(
         Placeholder::TraceId => request::trace_id(text, context),
         Placeholder::UnixMilliseconds => show(text, process::since_1970().as_millis()),
         Placeholder::UnixTime => show(text, process::since_1970().as_secs()),
-        // Decoded, it could not be told where the path ends.
+        // After decoding, the end of the path could not be determined.
         Placeholder::Uri => target::uri(text, context),
         Placeholder::User => text.push_str(context.notes.user.as_deref().unwrap_or("")),
         Placeholder::Var(name) => request::variable(text, context, name, purpose),

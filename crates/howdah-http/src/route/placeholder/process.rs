@@ -28,7 +28,7 @@ pub(super) fn variable(text: &mut String, name: &str) {
 pub(super) fn shutting_down(text: &mut String, context: &Context<'_>) {
     let left = context.shutdown.closes_in();
     if left.is_none() {
-        context.shutdown.asked();
+        context.shutdown.count_poll();
     }
     text.push_str(if left.is_some() { "true" } else { "false" });
 }

@@ -18,7 +18,7 @@ const RESPONSE_LIMIT: Duration = Duration::from_secs(30);
 /// Bytes of a response that are compared.
 const MAX_RESPONSE: u64 = 16 << 20;
 /// How the message of a finding begins (`howdah::leaks`).
-const FOUND: &str = "state of a request is left in the worker";
+const FOUND: &str = "a request leaked state into the worker";
 
 /// What is served.
 #[derive(Debug)]

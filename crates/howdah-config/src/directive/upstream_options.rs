@@ -1,0 +1,62 @@
+//! Options of balancing and health checks, which `reverse_proxy` and `php_fastcgi` have in common.
+
+use super::{balance, health};
+use crate::table::{Entry, Item};
+
+/// A block with upstreams.
+pub(super) trait HasUpstreams: 'static {
+    fn balance(&mut self) -> &mut balance::Draft;
+    fn health(&mut self) -> &mut health::Draft;
+}
+
+/// How many options there are.
+pub(super) const COUNT: usize = 13;
+
+/// The options, for the table of a block. Three have texts of their own in each.
+pub(super) const fn options<T: HasUpstreams>(
+    policy: Entry,
+    retries: Entry,
+    health_uri: Entry,
+) -> [Item<T>; COUNT] {
+    [
+        Item::Supported(policy, |_, call, draft| {
+            balance::policy(call, draft.balance())
+        }),
+        Item::Supported(retries, |_, call, draft| {
+            balance::retries(call, draft.balance())
+        }),
+        Item::Supported(balance::TRY_DURATION, |_, call, draft| {
+            balance::try_duration(call, draft.balance())
+        }),
+        Item::Supported(balance::TRY_INTERVAL, |_, call, draft| {
+            balance::try_interval(call, draft.balance())
+        }),
+        Item::Supported(balance::FAIL_DURATION, |_, call, draft| {
+            balance::fail_duration(call, draft.balance())
+        }),
+        Item::Supported(balance::MAX_FAILS, |_, call, draft| {
+            balance::max_fails(call, draft.balance())
+        }),
+        Item::Supported(balance::UNHEALTHY_STATUS, |_, call, draft| {
+            balance::unhealthy_status(call, draft.balance())
+        }),
+        Item::Supported(balance::UNHEALTHY_LATENCY, |_, call, draft| {
+            balance::unhealthy_latency(call, draft.balance())
+        }),
+        Item::Supported(balance::UNHEALTHY_REQUEST_COUNT, |_, call, draft| {
+            balance::unhealthy_request_count(call, draft.balance())
+        }),
+        Item::Supported(health_uri, |_, call, draft| {
+            health::uri(call, draft.health())
+        }),
+        Item::Supported(health::INTERVAL, |_, call, draft| {
+            health::interval(call, draft.health())
+        }),
+        Item::Supported(health::TIMEOUT, |_, call, draft| {
+            health::timeout(call, draft.health())
+        }),
+        Item::Supported(health::STATUS, |_, call, draft| {
+            health::status(call, draft.health())
+        }),
+    ]
+}
