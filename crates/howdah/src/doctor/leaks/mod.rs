@@ -42,7 +42,7 @@ pub(super) fn check(config: &Config, root: Option<&Path>, urls: &[String], repor
             let options = server::Options {
                 script: PathBuf::from(&pool.file),
                 root: root.map(Path::to_owned),
-                php: executable(config.global.php.executable.as_deref()),
+                php: executable(config.global.php.executable.as_ref()),
                 ini: config.global.php.ini.all(),
                 env: pool.options.env.clone(),
             };
