@@ -92,7 +92,7 @@ pub struct Request<'a> {
     pub target: Option<Target>,
     /// May be run again if its worker dies before anything was sent (a safe method).
     pub repeatable: bool,
-    /// Has the worker measure what it costs, for [`Observer::done`].
+    /// Has the worker measure what it costs, for [`Observer::measured`].
     pub account: bool,
     /// Gets the progress of the request, if set.
     pub observer: Option<Rc<dyn Observer>>,

@@ -301,7 +301,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) coroutines: bool,
     /// Compare the connections that PHP may open with those that this database permits: a DSN of PDO, a URL such as
-    /// `mysql://user:password@host/name`, or `env:NAME` for one in the environment; may be given again
+    /// `mysql://user:password@host/name`, or `env:NAME` for one in the environment; may be given several times
     #[arg(long, value_name = "DSN")]
     pub(crate) dsn: Vec<String>,
     /// Instead of all checks, start the worker script with --detect-leaks, request these pages in different orders,

@@ -63,7 +63,7 @@ fn access_logs_have_what_requests_cost_in_classic_mode_worker_mode_and_coroutine
     let site = format!(
         "log\n@worker path /worker/*\n@many path /many/*\nhandle @worker {{\nroot * {root}\n\
          php_server {{\nworker {{\nfile {root}/worker.php\nnum 1\nmatch /worker/*\n}}\n}}\n}}\n\
-         handle @many {{\nroot * {root}\nphp_server {{\nworker {{\nfile {root}/many.php\nnum 1\nconcurrency 4\nmatch /many/*\n}}\n}}\n}}\n\
+         handle @many {{\nroot * {root}\nphp_server {{\nworker {{\nfile {root}/many.php\nnum 1\nconcurrency 4\nhog_threshold off\nmatch /many/*\n}}\n}}\n}}\n\
          handle {{\nroot * {root}\nphp_server\n}}"
     );
     let server = Server::caddyfile(caddyfile("", &site)).start();

@@ -17,8 +17,8 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 const RESPONSE_LIMIT: Duration = Duration::from_secs(30);
 /// Bytes of a response that are compared.
 const MAX_RESPONSE: u64 = 16 << 20;
-/// How the message of a finding begins (`howdah::leaks`).
-const FOUND: &str = "state of a request is left in the worker";
+/// What findings are logged as.
+const LOGGER: &str = "howdah::leaks";
 
 /// What is served.
 #[derive(Debug)]
@@ -226,7 +226,7 @@ impl TestServer {
     }
 
     fn note(&mut self, record: Value) {
-        if message(&record).starts_with(FOUND) {
+        if record["logger"] == LOGGER && record["kind"].is_string() {
             self.leaks.push(Leak(record));
         }
     }
