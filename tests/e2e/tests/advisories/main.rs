@@ -309,7 +309,7 @@ fn underscores() {
         let request = fields
             .iter()
             .fold(Request::get("/"), |request, (name, value)| {
-                request.header(*name, *value)
+                request.header(name, *value)
             });
         server.send(&request).text()
     };
