@@ -66,6 +66,6 @@ pub use record::{Record, RecordedFile};
 pub use response::{CallError, Head, ScriptResult};
 pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
-    RequestStatus, RouteCrashes, Status, WorkerStatus,
+    RequestStatus, RouteCrashes, SlowPlace, SlowRequestStatus, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};

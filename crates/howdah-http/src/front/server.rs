@@ -26,6 +26,7 @@ use crate::listen::setup::{self, Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
 use crate::message::endpoint::Endpoints;
 use crate::message::spool::SpoolDir;
+use crate::observe::finished::FinishedRequests;
 use crate::observe::record::{self, LiveList, LiveQuery, LiveRequests, Observer};
 use crate::observe::stats::Stats;
 use crate::observe::thread::ThreadState;
@@ -54,6 +55,7 @@ pub struct Server {
     tracer: Arc<OnceLock<Arc<Tracer>>>,
     measures: RequestCounters,
     live: LiveRequests,
+    finished: FinishedRequests,
 }
 
 /// What a front thread begins with.
@@ -249,6 +251,7 @@ impl Server {
             tracer: Arc::default(),
             measures: RequestCounters::default(),
             live,
+            finished: FinishedRequests::new(threads),
         };
         server.observe(config)?;
         server.check(&setup)?;
@@ -465,6 +468,11 @@ impl Server {
         self.live.clone()
     }
 
+    /// Requests that have ended, for whoever watches. There are none if the admin API is off.
+    pub fn finished_requests(&self) -> FinishedRequests {
+        self.finished.clone()
+    }
+
     /// Sets what answers `metrics` and `mercure`, before the first thread runs; later calls change nothing.
     /// Requests for what is missing are answered 503.
     pub fn set_endpoints(&self, endpoints: Endpoints) {
@@ -504,7 +512,8 @@ impl Server {
             let global = &setup.config.global;
             let measures = self.measures.measures().filter(|_| global.metrics).cloned();
             let tracer = self.tracer.get().filter(|_| global.tracing).cloned();
-            let observer = Observer::new(measures, index, under_way.clone(), tracer);
+            let finished = under_way.is_some().then(|| self.finished.clone());
+            let observer = Observer::new(measures, index, under_way.clone(), tracer, finished);
             self.plan(Rc::clone(&life), observer)
         };
         let snapshot = Rc::new(Snapshot::new(&setup, plan(&setup))?);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 /// What is notified of the progress of a request.
 pub(crate) trait ProgressSink {
     fn claimed(&self, claimed_ns: u64, worker: u16);
+    fn memory_peak(&self, bytes: u64);
     fn done(&self);
 }
 
@@ -20,6 +21,11 @@ impl Progress {
     /// A PHP process has taken it, at this time of `CLOCK_MONOTONIC` in nanoseconds.
     pub fn claimed(&self, claimed_ns: u64, worker: u16) {
         self.0.claimed(claimed_ns, worker);
+    }
+
+    /// The largest use of PHP's allocator, in bytes.
+    pub fn memory_peak(&self, bytes: u64) {
+        self.0.memory_peak(bytes);
     }
 
     /// PHP is done with it.

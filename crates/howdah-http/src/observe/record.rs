@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::message::connection::Connection;
 use crate::message::progress::ProgressSink;
+use crate::observe::finished::{FinishedRequest, FinishedRequests};
 use crate::observe::trace::Trace;
 
 /// What is observed on a front thread.
@@ -25,6 +26,8 @@ pub(crate) struct Observer {
     /// Of all configurations.
     live: Option<LiveList>,
     tracer: Option<Arc<Tracer>>,
+    /// With the number of this thread. `None`: nobody can watch.
+    finished: Option<(FinishedRequests, usize)>,
 }
 
 /// The requests that are under way on a front thread; places that are free are in `free`.
@@ -120,6 +123,8 @@ pub(crate) struct Record {
     done: Cell<u64>,
     ended: Cell<u64>,
     status: Cell<u16>,
+    /// Bytes; 0: not known.
+    memory_peak: Cell<u64>,
     trace: RefCell<Option<Trace>>,
 }
 
@@ -130,12 +135,14 @@ impl Observer {
         thread: usize,
         live: Option<LiveList>,
         tracer: Option<Arc<Tracer>>,
+        finished: Option<FinishedRequests>,
     ) -> Option<Rc<Self>> {
         (live.is_some() || measures.is_some() || tracer.is_some()).then(|| {
             Rc::new(Self {
                 tracer,
                 measures: measures.map(|measures| (measures, thread)),
                 live,
+                finished: finished.map(|finished| (finished, thread)),
             })
         })
     }
@@ -170,6 +177,7 @@ impl Observer {
             done: Cell::new(0),
             ended: Cell::new(0),
             status: Cell::new(0),
+            memory_peak: Cell::new(0),
             trace: RefCell::new(None),
         });
         if let Some(live) = &self.live {
@@ -214,6 +222,11 @@ impl Record {
             live.places[place] = None;
             live.free.push(place);
         }
+        if let Some((finished, thread)) = &self.observer.finished
+            && finished.is_watched(self.ended.get() / 1_000_000)
+        {
+            finished.push(*thread, self.finished(sent));
+        }
         let Some((measures, thread)) = &self.observer.measures else {
             return;
         };
@@ -225,6 +238,33 @@ impl Record {
             .request(pool, &self.method, status, bytes, time);
         if self.done.get() > 0 {
             self.observer.phase(pool, Phase::Send, self.done.get(), now);
+        }
+    }
+
+    fn finished(&self, sent: u64) -> FinishedRequest {
+        let (called, claimed, ended) = (self.called.get(), self.claimed.get(), self.ended.get());
+        // A script may go on after the end of its response.
+        let done = match self.done.get() {
+            0 => ended,
+            done => done.min(ended),
+        };
+        let between = |from: u64, to: u64| match from {
+            0 => Duration::ZERO,
+            from => Duration::from_nanos(to.saturating_sub(from)),
+        };
+        FinishedRequest {
+            id: self.id,
+            method: self.method.clone(),
+            uri: self.uri.clone(),
+            host: self.host.clone(),
+            remote: self.remote,
+            pool: self.pool.get(),
+            status: self.status.get(),
+            duration: between(self.began, ended),
+            queue: between(called, if claimed == 0 { ended } else { claimed }),
+            php: between(claimed, done),
+            sent,
+            memory_peak: Some(self.memory_peak.get()).filter(|bytes| *bytes > 0),
         }
     }
 
@@ -370,6 +410,10 @@ impl ProgressSink for Record {
         let claimed = claimed_ns.clamp(self.called.get(), now_ns().max(self.called.get()));
         self.claimed.set(claimed);
         self.worker.set(Some(worker));
+    }
+
+    fn memory_peak(&self, bytes: u64) {
+        self.memory_peak.set(bytes);
     }
 
     fn done(&self) {

@@ -195,6 +195,9 @@ impl ExchangeState {
             Frame::Finish => self.end(Ok(ScriptResult::default())),
             Frame::End(end) => {
                 self.exit = Some(end.exit);
+                if let Some(observer) = self.observer.as_ref().filter(|_| end.memory_peak > 0) {
+                    observer.memory_peak(end.memory_peak);
+                }
                 self.end(Ok(ScriptResult {
                     fatal: end.exit == Exit::Fatal,
                     exit_status: end.exit_status,

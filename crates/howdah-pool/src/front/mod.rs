@@ -112,6 +112,9 @@ pub trait Observer {
     /// given to another worker.
     fn claimed(&self, claimed_ns: u64, worker: WorkerId);
 
+    /// The largest use of PHP's allocator by its script, in bytes; before [`done`](Self::done).
+    fn memory_peak(&self, bytes: u64);
+
     /// The worker is done with it.
     fn done(&self);
 }

@@ -678,6 +678,8 @@ impl Observer for Noted {
         self.claims.borrow_mut().push((claimed_ns, worker));
     }
 
+    fn memory_peak(&self, _: u64) {}
+
     fn done(&self) {
         self.done.set(self.done.get() + 1);
     }

@@ -200,6 +200,10 @@ impl Observer for Watch {
         self.0.claimed(claimed_ns, worker.0);
     }
 
+    fn memory_peak(&self, bytes: u64) {
+        self.0.memory_peak(bytes);
+    }
+
     fn done(&self) {
         self.0.done();
     }

@@ -1,7 +1,9 @@
 use std::fs;
 use std::sync::Mutex;
 
-use howdah_observe::admin::{ReloadError, ReloadReport, SequentialPool, Thread, UnhealthyError};
+use howdah_observe::admin::{
+    LogSink, ReloadError, ReloadReport, SequentialPool, Thread, UnhealthyError,
+};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -40,6 +42,22 @@ impl Control for Fake {
     }
 
     async fn requests(&self) -> Value {
+        Value::Null
+    }
+
+    fn log_sink(&self, _: &str) -> Option<Value> {
+        None
+    }
+
+    fn set_log_sink(&self, _: &str, _: LogSink) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn remove_log_sink(&self, _: &str) -> bool {
+        false
+    }
+
+    async fn activity(&self, _: Option<u64>) -> Value {
         Value::Null
     }
 
