@@ -3,6 +3,7 @@
 mod activation;
 mod admin;
 mod command_line;
+mod dashboard;
 mod deployments;
 mod doctor;
 mod draining;
@@ -29,5 +30,6 @@ mod rolling;
 mod roots;
 mod signals;
 mod slow_log;
+mod top;
 mod tracing;
 mod watch;
