@@ -8,6 +8,7 @@ mod deployments;
 mod doctor;
 mod draining;
 mod dumpable;
+mod ember;
 mod environment;
 mod forged;
 mod lies;

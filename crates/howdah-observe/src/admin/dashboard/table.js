@@ -31,7 +31,7 @@ export class Table {
 		this.table = h("table", {}, h("thead", {}, h("tr", {}, ...this.heads)), this.body);
 		this.empty = h("p", { class: "empty" }, options.empty);
 		this.input = /** @type {HTMLInputElement} */ (
-			h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter" })
+			h("input", { type: "search", name: "filter", placeholder: "Filter", "aria-label": "Filter" })
 		);
 		this.input.addEventListener("input", () => this.draw());
 		this.shown = h("span", { class: "muted" });

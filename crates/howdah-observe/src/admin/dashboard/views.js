@@ -340,9 +340,9 @@ function logLine(line) {
 
 /** @returns {View} */
 export function log() {
-	const level = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "Level" },
+	const level = /** @type {HTMLSelectElement} */ (h("select", { name: "level", "aria-label": "Level" },
 		h("option", { value: "" }, "All levels"), h("option", { value: "info" }, "info and above"), h("option", { value: "warn" }, "warn and above"), h("option", { value: "error" }, "error")));
-	const filter = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter" }));
+	const filter = /** @type {HTMLInputElement} */ (h("input", { type: "search", name: "filter", placeholder: "Filter", "aria-label": "Filter" }));
 	const list = h("ol", { class: "log whole", tabindex: "0" });
 	const order = ["debug", "info", "warn", "error"];
 	/** @type {any[]} */
