@@ -40,6 +40,7 @@ mod route;
 mod shutdown;
 mod socket;
 
+pub use answer::upstream::board::{UpstreamStatus, upstreams};
 pub use front::server::{
     Hooks, LostSpans, POOLS_MAX, PreparedConfiguration, RequestCounters, RunError, Server,
     SwitchError, check, front_threads,
@@ -54,6 +55,7 @@ pub use message::reply::Failure;
 pub use message::request::{AppRequest, RequestBody, Script};
 pub use message::route_error::RouteError;
 pub use message::{endpoint, spool};
+pub use observe::finished::{FinishedBatch, FinishedRequest, FinishedRequests};
 pub use observe::record::{LiveRequest, LiveRequests};
 pub use observe::stats::Stats;
 pub use shutdown::Shutdown;

@@ -4,6 +4,7 @@
 pub mod access;
 pub mod admin;
 pub mod log;
+mod log_tail;
 pub mod metrics;
 pub mod trace;
 mod trusted;

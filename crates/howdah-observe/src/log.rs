@@ -20,6 +20,8 @@ use tracing_subscriber::{Registry, reload};
 
 use crate::access;
 use crate::access::output::{self, Output};
+use crate::log_tail;
+pub use crate::log_tail::{LogLine, LogPage, keep_tail, tail};
 
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +127,12 @@ impl<S: Subscriber> Layer<S> for Settings {
             Format::Json => json_line(event, now),
             Format::Console => console_line(event, now, self.colour),
         };
+        if log_tail::is_kept() {
+            let Fields { message, others } = fields_of(event);
+            let metadata = event.metadata();
+            let level = level_name(*metadata.level());
+            log_tail::push(now, level, metadata.target(), message, others);
+        }
         // One line at a time, so that those of several threads never mix. A thread that panicked here has
         // left an output that can be written to.
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);

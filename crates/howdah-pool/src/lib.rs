@@ -75,7 +75,7 @@ pub use record::{Record, RecordedFile};
 pub use response::{CallError, Head, ScriptResult, ScriptUsage};
 pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
-    RequestStatus, RouteCrashes, Status, WorkerStatus,
+    RequestStatus, RouteCrashes, SlowPlace, SlowRequestStatus, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};
 pub use system::signal::worker_signals;

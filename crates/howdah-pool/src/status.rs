@@ -88,6 +88,9 @@ pub struct PoolStatus {
     pub spooled: u64,
     /// What `detect_leaks` has found.
     pub leaks: Leaks,
+    /// Requests that ran longer than `slow_log`.
+    #[serde(skip)]
+    pub slow: Vec<SlowRequestStatus>,
     /// The processes.
     pub workers: Vec<WorkerStatus>,
     /// Since the server started.
@@ -141,6 +144,34 @@ pub struct Exits {
     pub lost: u64,
     /// A Fiber or generator with a `finally` block to come was left.
     pub suspended: u64,
+}
+
+/// A request that runs, or ran, longer than `slow_log`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SlowRequestStatus {
+    /// 16 hex digits, as in the logs.
+    pub id: String,
+    /// Method and URI; empty until there was a sample.
+    pub title: String,
+    /// Milliseconds for which PHP has had it.
+    pub age_ms: u64,
+    /// When it ended, in milliseconds since 1970. `None`: it runs.
+    pub ended_ms: Option<u64>,
+    /// Where it was seen, in their order.
+    pub places: Vec<SlowPlace>,
+}
+
+/// Where a slow request was for some time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SlowPlace {
+    /// Age of the request, in milliseconds, at the first sample there.
+    pub from_ms: u64,
+    /// The same at the last one.
+    pub to_ms: u64,
+    /// Samples.
+    pub samples: usize,
+    /// The innermost frames.
+    pub place: String,
 }
 
 /// One generation of a pool.

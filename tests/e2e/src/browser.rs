@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// Chromium, and what it is told.
 #[derive(Debug)]
 pub struct Browser {
-    program: PathBuf,
+    pub(crate) program: PathBuf,
     flags: Vec<String>,
 }
 
@@ -147,9 +147,31 @@ fn events(log: &Value) -> HashMap<String, Vec<Value>> {
 }
 
 /// A browser and its processes, which end with it.
-struct Running {
-    child: Child,
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) child: Child,
     scratch: TempDir,
+}
+
+/// Flags of a browser that looks at nothing but a page, with its files in this folder.
+pub(crate) fn quiet_flags(folder: &Path) -> Vec<String> {
+    let mut flags: Vec<String> = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-breakpad",
+        "--disable-crash-reporter",
+        "--host-resolver-rules=MAP localhost 127.0.0.1, MAP * ~NOTFOUND",
+    ]
+    .map(str::to_owned)
+    .into();
+    flags.push(format!("--user-data-dir={}", folder.display()));
+    flags
 }
 
 impl Running {
@@ -157,25 +179,28 @@ impl Running {
     fn start(browser: &Browser, url: &str, scratch: TempDir) -> Self {
         let folder = scratch.path();
         let file = |name: &str| File::create(folder.join(name)).expect("a file");
-        let child = Command::new(&browser.program)
-            .args(["--headless", "--no-sandbox", "--dump-dom"])
-            .args(["--disable-gpu", "--disable-dev-shm-usage"])
-            .args(["--no-first-run", "--disable-background-networking"])
-            .args(["--disable-component-update", "--disable-sync"])
-            .args(["--disable-breakpad", "--disable-crash-reporter"])
-            .arg("--host-resolver-rules=MAP localhost 127.0.0.1, MAP * ~NOTFOUND")
-            .arg(format!("--user-data-dir={}", folder.display()))
+        let mut command = Command::new(&browser.program);
+        command
+            .args(quiet_flags(folder))
+            .arg("--dump-dom")
             .arg(format!("--log-net-log={}", folder.join("log").display()))
             .arg("--net-log-capture-mode=Default")
             .args(&browser.flags)
             .arg(url)
+            .stdin(Stdio::null())
+            .stdout(file("document"))
+            .stderr(file("messages"));
+        Self::spawn(command, scratch)
+    }
+
+    /// Starts a browser whose files are in this folder.
+    pub(crate) fn spawn(mut command: Command, scratch: TempDir) -> Self {
+        let folder = scratch.path();
+        let child = command
             .env("HOME", folder)
             .env("TMPDIR", folder)
             .env("DBUS_SESSION_BUS_ADDRESS", "disabled:")
             .env(MARK, folder)
-            .stdin(Stdio::null())
-            .stdout(file("document"))
-            .stderr(file("messages"))
             .process_group(0)
             .spawn()
             .expect("the browser starts");

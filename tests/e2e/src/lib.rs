@@ -9,6 +9,7 @@ pub mod acme;
 pub mod admin;
 pub mod browser;
 pub mod codeigniter;
+pub mod devtools;
 pub mod frames;
 pub mod http2;
 pub mod http3;

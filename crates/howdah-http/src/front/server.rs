@@ -26,6 +26,7 @@ use crate::listen::setup::{self, Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
 use crate::message::endpoint::Endpoints;
 use crate::message::spool::SpoolDir;
+use crate::observe::finished::FinishedRequests;
 use crate::observe::record::{
     self, CountedHosts, LiveList, LiveQuery, LiveRequests, Observer, ObserverOptions,
 };
@@ -56,6 +57,7 @@ pub struct Server {
     tracer: Arc<OnceLock<Arc<Tracer>>>,
     measures: RequestCounters,
     live: LiveRequests,
+    finished: FinishedRequests,
 }
 
 /// What a front thread begins with.
@@ -251,6 +253,7 @@ impl Server {
             tracer: Arc::default(),
             measures: RequestCounters::default(),
             live,
+            finished: FinishedRequests::new(threads),
         };
         server.observe(config)?;
         server.check(&setup)?;
@@ -467,6 +470,11 @@ impl Server {
         self.live.clone()
     }
 
+    /// Requests that have ended, for whoever watches. There are none if the admin API is off.
+    pub fn finished_requests(&self) -> FinishedRequests {
+        self.finished.clone()
+    }
+
     /// Sets what answers `metrics` and `mercure`, before the first thread runs; later calls change nothing.
     /// Requests for what is missing are answered 503.
     pub fn set_endpoints(&self, endpoints: Endpoints) {
@@ -507,6 +515,7 @@ impl Server {
             let measures = self.measures.measures().filter(|_| global.metrics).cloned();
             let hosts = CountedHosts::of(&setup.config);
             let tracer = self.tracer.get().filter(|_| global.tracing).cloned();
+            let finished = under_way.is_some().then(|| self.finished.clone());
             let logs = setup
                 .config
                 .sites
@@ -518,6 +527,7 @@ impl Server {
                 thread: index,
                 live: under_way.clone(),
                 tracer,
+                finished,
                 logs,
                 per_route: global.metrics_per_route,
             });

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::message::connection::Connection;
 use crate::message::progress::ProgressSink;
+use crate::observe::finished::{FinishedRequest, FinishedRequests};
 use crate::observe::trace::Trace;
 
 /// What is observed on a front thread.
@@ -32,6 +33,8 @@ pub(crate) struct Observer {
     tracer: Option<Arc<Tracer>>,
     /// Times are counted by route too.
     per_route: bool,
+    /// With the number of this thread. `None`: nobody can watch.
+    finished: Option<(FinishedRequests, usize)>,
 }
 
 /// What a front thread is to observe.
@@ -43,6 +46,8 @@ pub(crate) struct ObserverOptions {
     pub(crate) thread: usize,
     pub(crate) live: Option<LiveList>,
     pub(crate) tracer: Option<Arc<Tracer>>,
+    /// `None`: nobody can watch.
+    pub(crate) finished: Option<FinishedRequests>,
     /// Access logs have what a request cost.
     pub(crate) logs: bool,
     pub(crate) per_route: bool,
@@ -198,6 +203,7 @@ impl Observer {
             thread,
             live,
             tracer,
+            finished,
             logs,
             per_route,
         } = options;
@@ -208,6 +214,7 @@ impl Observer {
                 hosts,
                 live,
                 per_route,
+                finished: finished.map(|finished| (finished, thread)),
             })
         })
     }
@@ -309,6 +316,11 @@ impl Record {
             live.places[place] = None;
             live.free.push(place);
         }
+        if let Some((finished, thread)) = &self.observer.finished
+            && finished.is_watched(self.ended.get() / 1_000_000)
+        {
+            finished.push(*thread, self.finished(sent));
+        }
         let Some((measures, thread)) = &self.observer.measures else {
             return;
         };
@@ -336,6 +348,37 @@ impl Record {
                 time,
                 trace: trace.flatten(),
             });
+        }
+    }
+
+    fn finished(&self, sent: u64) -> FinishedRequest {
+        let (called, claimed, ended) = (self.called.get(), self.claimed.get(), self.ended.get());
+        // A script may go on after the end of its response.
+        let done = match self.done.get() {
+            0 => ended,
+            done => done.min(ended),
+        };
+        let between = |from: u64, to: u64| match from {
+            0 => Duration::ZERO,
+            from => Duration::from_nanos(to.saturating_sub(from)),
+        };
+        FinishedRequest {
+            id: self.id,
+            method: self.method.clone(),
+            uri: self.uri.clone(),
+            host: self.host.clone(),
+            remote: self.remote,
+            pool: self.pool.get(),
+            status: self.status.get(),
+            duration: between(self.began, ended),
+            queue: between(called, if claimed == 0 { ended } else { claimed }),
+            php: between(claimed, done),
+            sent,
+            memory_peak: self
+                .usage
+                .get()
+                .map(|usage| usage.memory_peak)
+                .filter(|bytes| *bytes > 0),
         }
     }
 

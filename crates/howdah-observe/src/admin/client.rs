@@ -17,7 +17,7 @@ const MAX_RESPONSE: u64 = 160 << 20;
 const MAX_HEAD: usize = 64 << 10;
 
 /// A client of the admin API.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Client {
     address: AdminAddress,
 }

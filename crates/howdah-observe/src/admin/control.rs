@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::LogSink;
 use super::profile::{ProfileError, ProfileReply, ProfileRequest};
 
 /// The server behind the admin API. Implemented by the program that wires the parts together.
@@ -31,6 +32,19 @@ pub trait Control: Send + Sync + 'static {
 
     /// The requests under way, as `/requests` shows them. `detail`: with what those in PHP do at the moment.
     fn requests(&self, detail: bool) -> impl Future<Output = Value> + Send;
+
+    /// The log of this name that is sent to a client, as it was ordered.
+    fn log_sink(&self, name: &str) -> Option<Value>;
+
+    /// Sends a log to a client from now on. `Err`: why not.
+    fn set_log_sink(&self, name: &str, sink: LogSink) -> Result<(), String>;
+
+    /// Ends that. Whether there was one.
+    fn remove_log_sink(&self, name: &str) -> bool;
+
+    /// What the server has been doing in the last minutes, as `/activity` shows it. `log`: which lines of the log
+    /// are known already; `None`: who asks may not see what requests of others left in logs.
+    fn activity(&self, log: Option<u64>) -> impl Future<Output = Value> + Send;
 
     /// The files that PHP was started with, as `/preload` shows them.
     fn preloads(&self) -> impl Future<Output = Value> + Send;

@@ -2,11 +2,12 @@
 //!
 //! A page in a browser on this machine can send requests to loopback addresses. It gives itself away
 //! in one of two ways: a request to another site carries `Origin` or `Sec-Fetch-Site`, and a page whose
-//! own name was made to resolve to a loopback address (DNS rebinding) carries that name in `Host`.
+//! own name was made to resolve to a loopback address (DNS rebinding) carries that name in `Host`. The
+//! dashboard is a page of the admin API's own: its `Origin` is the address that the request is sent to.
 
 use std::net::IpAddr;
 
-use http::header::{HOST, HeaderName, ORIGIN};
+use http::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use http::request::Parts;
 use http::{Method, Version};
 
@@ -53,9 +54,24 @@ impl Guard {
         }
     }
 
+    /// Whether it is a request of a page of this address. That the address is this server's is checked as of any
+    /// request.
+    fn is_dashboard(&self, request: &Parts, origin: &HeaderValue) -> bool {
+        let Some(authority) = origin.as_bytes().strip_prefix(b"http://") else {
+            return false;
+        };
+        let site = request.headers.get(FETCH_SITE);
+        matches!(self, Self::Name(_))
+            && site.is_none_or(|site| site == "same-origin")
+            && (request.headers.get(HOST))
+                .is_some_and(|host| host.as_bytes().eq_ignore_ascii_case(authority))
+    }
+
     /// Answers what is wrong with the request.
     pub(super) fn check(&self, request: &Parts) -> Result<(), String> {
-        if let Some(origin) = request.headers.get(ORIGIN) {
+        if let Some(origin) = request.headers.get(ORIGIN)
+            && !self.is_dashboard(request, origin)
+        {
             let origin = String::from_utf8_lossy(origin.as_bytes());
             return Err(format!(
                 "requests of web pages are refused (Origin: {origin})"
@@ -173,7 +189,12 @@ mod tests {
     fn web_pages() {
         let host = ("host", "localhost:2019");
         for (name, value, expected) in [
-            ("origin", "http://localhost:2019", false),
+            ("origin", "http://localhost:2019", true),
+            ("origin", "http://localhost:2020", false),
+            ("origin", "http://localhost", false),
+            ("origin", "https://localhost:2019", false),
+            ("origin", "http://127.0.0.1:2019", false),
+            ("origin", "http://evil.example", false),
             ("origin", "null", false),
             ("sec-fetch-site", "cross-site", false),
             ("sec-fetch-site", "same-site", false),
@@ -188,5 +209,11 @@ mod tests {
             );
         }
         assert!(!check("unix//run/a.sock", "/", &[("origin", "null")]));
+        let own = [("host", "a"), ("origin", "http://a")];
+        assert!(!check("unix//run/a.sock", "/", &own));
+        assert!(!check("localhost:2019", "/", &own), "a rebound name");
+        let site = ("sec-fetch-site", "same-site");
+        let odd = [host, ("origin", "http://localhost:2019"), site];
+        assert!(!check("localhost:2019", "/", &odd));
     }
 }

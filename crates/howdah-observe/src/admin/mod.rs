@@ -1,6 +1,8 @@
 //! The admin API: HTTP/1.1 on a listener of its own, away from the path of requests.
 //!
 //! ```text
+//! GET   /dashboard/                 a page that shows all this; / leads there
+//! GET   /activity[?log=NUMBER]      requests by second and by route, slow ones, the last lines of the log, JSON
 //! GET   /health, /readyz            200 while requests are served, else 503
 //! GET   /healthz                    200 while the process answers
 //! GET   /metrics                    for Prometheus
@@ -17,6 +19,7 @@
 //! POST  /stop                       answers, then drains and ends the server
 //! GET   /config/apps/http/metrics   Caddy's: `null` unless requests are counted
 //! GET   /config/apps/http/servers   Caddy's, as far as the hosts of sites
+//! PUT   /config/logging/logs/NAME   Caddy's: sends a log to a client over TCP; GET shows that, DELETE ends it
 //! GET   /config/apps/frankenphp     FrankenPHP's: that it runs, and with which workers
 //! PATCH /config/apps/frankenphp     FrankenPHP's: reload
 //! POST  /frankenphp/workers/restart FrankenPHP's: reload
@@ -33,8 +36,10 @@
 mod address;
 mod client;
 mod control;
+mod dashboard;
 mod guard;
 mod listen;
+mod log_sink;
 mod profile;
 mod query;
 mod routes;
@@ -50,5 +55,6 @@ pub use control::{
     SequentialPool, Thread, UnhealthyError,
 };
 pub use listen::BindError;
+pub use log_sink::{LogSink, LogSource};
 pub use profile::{ProfileError, ProfileReply, ProfileRequest};
 pub use serve::Admin;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{
+    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Body;
@@ -13,7 +15,7 @@ use serde_json::{Value, json};
 use super::guard::Guard;
 use super::profile::{ProfileError, ProfileReply, ProfileRequest};
 use super::query::{QueryError, decoded};
-use super::{Configuration, Control, CrashesError, ReloadError, ReloadReport};
+use super::{Configuration, Control, CrashesError, LogSink, ReloadError, ReloadReport, dashboard};
 use crate::metrics::for_client;
 
 /// Bytes of a request body. FrankenPHP's clients send the whole configuration back.
@@ -28,6 +30,7 @@ type Answer = Response<Full<Bytes>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
+    Activity,
     Alive,
     ClearCrashes,
     Config,
@@ -36,20 +39,28 @@ enum Endpoint {
     HttpMetrics,
     HttpServers,
     Load,
+    LogSink,
     Metrics,
     Preload,
     Profile,
     Reload,
     Requests,
+    RemoveLogSink,
     Restart,
+    ServerLogs,
+    SetLogSink,
     Status,
     Stop,
     Threads,
     WholeConfig,
 }
 
+/// A name follows.
+const LOG_SINKS: &str = "/config/logging/logs/";
+
 /// Path, the methods that it knows, and what each does.
 const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
+    ("/activity", &[(Method::GET, Endpoint::Activity)]),
     ("/config", &[(Method::GET, Endpoint::WholeConfig)]),
     ("/config/", &[(Method::GET, Endpoint::WholeConfig)]),
     (
@@ -72,6 +83,18 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
         &[
             (Method::GET, Endpoint::Crashes),
             (Method::DELETE, Endpoint::ClearCrashes),
+        ],
+    ),
+    (
+        "/config/apps/http/servers/howdah/logs",
+        &[(Method::GET, Endpoint::ServerLogs)],
+    ),
+    (
+        LOG_SINKS,
+        &[
+            (Method::GET, Endpoint::LogSink),
+            (Method::PUT, Endpoint::SetLogSink),
+            (Method::DELETE, Endpoint::RemoveLogSink),
         ],
     ),
     ("/frankenphp/threads", &[(Method::GET, Endpoint::Threads)]),
@@ -107,6 +130,11 @@ where
         tracing::warn!(target: "howdah::admin", path = parts.uri.path(), "refused: {text}");
         return error(StatusCode::FORBIDDEN, &text);
     }
+    if matches!(parts.method, Method::GET | Method::HEAD)
+        && let Some(file) = dashboard::file(parts.uri.path())
+    {
+        return file;
+    }
     let endpoint = match endpoint(&parts.method, parts.uri.path()) {
         Ok(endpoint) => endpoint,
         Err(answer) => return *answer,
@@ -126,6 +154,14 @@ where
     };
     begun();
     match endpoint {
+        Endpoint::Activity => match known_lines(parts.uri.query()) {
+            Ok(known) => {
+                let confined = control.confined();
+                let permitted = guard.keeps_php_out(confined) || !confined;
+                json(&control.activity(permitted.then_some(known)).await)
+            }
+            Err(text) => error(StatusCode::BAD_REQUEST, &text),
+        },
         Endpoint::Alive => json(&json!({"status": "ok", "pid": std::process::id()})),
         Endpoint::ClearCrashes => crashes(control.clear_crashes().await),
         Endpoint::Crashes => match number(parts.uri.query()) {
@@ -142,6 +178,25 @@ where
             let (kind, page) = for_client(accept, control.metrics().await);
             response(kind, page.into())
         }
+        Endpoint::LogSink => json(&control.log_sink(log_sink_name(parts.uri.path()))),
+        Endpoint::SetLogSink => {
+            let name = log_sink_name(parts.uri.path());
+            let set = LogSink::parse(&body).and_then(|sink| control.set_log_sink(name, sink));
+            match set {
+                Ok(()) => json(&json!({})),
+                Err(text) => error(StatusCode::BAD_REQUEST, &text),
+            }
+        }
+        Endpoint::RemoveLogSink => {
+            let name = log_sink_name(parts.uri.path());
+            if control.remove_log_sink(name) {
+                json(&json!({}))
+            } else {
+                error(StatusCode::NOT_FOUND, &format!("there is no log {name}"))
+            }
+        }
+        // Dashboards turn access logs on where there are none; these are sent without a word in the configuration.
+        Endpoint::ServerLogs => json(&json!({"default_logger_name": "howdah"})),
         Endpoint::Preload => json(&control.preloads().await),
         Endpoint::Profile => match ProfileRequest::parse(parts.uri.query()) {
             Ok(request) => profiled(control.profile(request).await),
@@ -221,6 +276,9 @@ fn permitted<C: Control>(
                 "no crash report is shown or removed over TCP, since PHP can reach this address and must not read them; {SOCKET}, or run `howdah crashes` as root"
             ))
         }
+        Endpoint::SetLogSink if control.confined() => Err(format!(
+            "no log is sent to who asks over TCP, since PHP runs as another user than the server and can reach this address; {SOCKET}"
+        )),
         Endpoint::Reload => match wanted(query) {
             Ok(ReloadTarget::Configuration(Configuration::File(file)))
                 if control.config_file().as_ref() != Some(&file) =>
@@ -258,7 +316,12 @@ where
 }
 
 fn endpoint(method: &Method, path: &str) -> Result<Endpoint, Box<Answer>> {
-    let known = ENDPOINTS.iter().find(|(known, _)| *known == path);
+    let wanted = match path.strip_prefix(LOG_SINKS) {
+        Some(name) if !name.is_empty() && !name.contains('/') => LOG_SINKS,
+        Some(_) => "",
+        None => path,
+    };
+    let known = ENDPOINTS.iter().find(|(known, _)| *known == wanted);
     let Some((_, methods)) = known else {
         let text = format!("there is no {path} here");
         return Err(Box::new(error(StatusCode::NOT_FOUND, &text)));
@@ -303,6 +366,21 @@ fn caddyfile(headers: &HeaderMap, body: &Bytes) -> Result<String, Box<Answer>> {
         let text = "the Caddyfile is not UTF-8";
         Box::new(error(StatusCode::BAD_REQUEST, text))
     })
+}
+
+fn log_sink_name(path: &str) -> &str {
+    path.strip_prefix(LOG_SINKS).unwrap_or_default()
+}
+
+/// The number of the last line of the log that the client has.
+fn known_lines(query: Option<&str>) -> Result<u64, String> {
+    let query = query.unwrap_or_default();
+    let number = match query.split_once('=') {
+        None if query.is_empty() => return Ok(0),
+        Some(("log", number)) => number.parse().ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| format!("{query}: expected log=NUMBER"))
 }
 
 /// What is to be reloaded.
@@ -432,12 +510,23 @@ fn response(kind: &'static str, body: Bytes) -> Answer {
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     answer
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn known_lines_of_the_log() {
+        assert_eq!(known_lines(None), Ok(0));
+        assert_eq!(known_lines(Some("")), Ok(0));
+        assert_eq!(known_lines(Some("log=17")), Ok(17));
+        for wrong in ["log", "log=", "log=-1", "log=x", "lines=1"] {
+            assert!(known_lines(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn queries() {

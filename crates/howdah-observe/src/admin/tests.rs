@@ -73,6 +73,22 @@ impl Control for Fake {
         json!({"requests": [{"uri": "/slow"}]})
     }
 
+    fn log_sink(&self, name: &str) -> Option<Value> {
+        (name == "known").then(|| json!({"writer": {}}))
+    }
+
+    fn set_log_sink(&self, _: &str, _: LogSink) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn remove_log_sink(&self, name: &str) -> bool {
+        name == "known"
+    }
+
+    async fn activity(&self, log: Option<u64>) -> Value {
+        json!({"known": log})
+    }
+
     async fn preloads(&self) -> Value {
         json!([{"pools": ["php"], "done": true}])
     }
@@ -280,6 +296,8 @@ fn shows_state() {
         ),
         ("/preload", json!([{"pools": ["php"], "done": true}])),
         ("/requests", json!({"requests": [{"uri": "/slow"}]})),
+        ("/activity", json!({"known": 0})),
+        ("/activity?log=7", json!({"known": 7})),
         ("/config", json!({"file": "/srv/Caddyfile"})),
         ("/config/apps/http/metrics", json!({})),
         ("/config/apps/http/servers", json!({"howdah": {}})),
@@ -337,6 +355,89 @@ fn metrics_come_in_the_format_that_is_asked_for() {
         open.contains("content-type: application/openmetrics-text"),
         "{open}"
     );
+}
+
+#[test]
+fn the_dashboard_is_served_with_a_strict_policy() {
+    let server = Server::start("localhost:0");
+    let get = |path: &str, more: &str| {
+        let host = "Host: localhost\r\nConnection: close\r\n";
+        server.raw(&format!("GET {path} HTTP/1.1\r\n{host}{more}\r\n"))
+    };
+    for path in ["/", "/dashboard"] {
+        let answer = get(path, "");
+        assert!(answer.starts_with("HTTP/1.1 302 "), "{answer}");
+        assert!(answer.contains("location: /dashboard/\r\n"), "{answer}");
+    }
+    for (file, kind) in [
+        ("", "text/html"),
+        ("main.js", "text/javascript"),
+        ("style.css", "text/css"),
+    ] {
+        let answer = get(&format!("/dashboard/{file}"), "");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        for header in [
+            &format!("content-type: {kind}"),
+            "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'",
+            "x-content-type-options: nosniff",
+            "x-frame-options: DENY",
+            "referrer-policy: no-referrer",
+        ] {
+            assert!(answer.contains(header), "{file}: {header}: {answer}");
+        }
+        let policy = answer.split("content-security-policy: ").nth(1);
+        let policy = policy.and_then(|rest| rest.lines().next());
+        assert!(policy.is_some_and(|policy| !policy.contains("unsafe")));
+        for refused in [
+            "Sec-Fetch-Site: cross-site\r\n",
+            "Origin: http://a.example\r\n",
+        ] {
+            let answer = get(&format!("/dashboard/{file}"), refused);
+            assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+        }
+    }
+    assert!(get("/dashboard/nothing.js", "").starts_with("HTTP/1.1 404 "));
+    let (port, origin) = (server.port(), "Origin: http://localhost");
+    let own = format!(
+        "POST /reload HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n{origin}:{port}\r\n\r\n"
+    );
+    assert!(server.raw(&own).starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn a_confined_php_gets_no_log_over_tcp() {
+    let server = Server::start("localhost:0");
+    server.fake.confined.store(true, Ordering::Relaxed);
+    let shown = server.request("GET", "/activity?log=7").json();
+    assert_eq!(shown, Some(json!({"known": null})));
+    assert_eq!(server.request("GET", "/activity?log=x").status, 400);
+}
+
+#[test]
+fn logs_are_sent_to_clients_that_ask() {
+    let server = Server::start("localhost:0");
+    let send = |method: &str, path: &str, body: &str| {
+        let length = body.len();
+        let answer = server.raw(&format!(
+            "{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n{body}"
+        ));
+        let status = answer
+            .get(9..12)
+            .and_then(|status| status.parse::<u16>().ok());
+        status.unwrap_or_else(|| panic!("{answer}"))
+    };
+    let order = |address: &str| json!({"writer": {"output": "net", "address": address}, "include": ["http.log.access"]});
+    let order = |address: &str| order(address).to_string();
+    let put = |address: &str| send("PUT", "/config/logging/logs/a", &order(address));
+    assert_eq!(put("tcp/127.0.0.1:9"), 200);
+    assert_eq!(put("tcp/192.0.2.1:9"), 400);
+    assert_eq!(send("PUT", "/config/logging/logs/", "{}"), 404);
+    assert_eq!(send("PUT", "/config/logging/logs/a/b", "{}"), 404);
+    assert_eq!(send("GET", "/config/logging/logs/known", ""), 200);
+    assert_eq!(send("DELETE", "/config/logging/logs/known", ""), 200);
+    assert_eq!(send("DELETE", "/config/logging/logs/other", ""), 404);
+    server.fake.confined.store(true, Ordering::Relaxed);
+    assert_eq!(put("tcp/127.0.0.1:9"), 403);
 }
 
 #[test]
@@ -450,7 +551,7 @@ fn refuses_web_pages() {
     let port = server.port();
     let table = [
         (
-            format!("Host: localhost:{port}\r\nOrigin: http://localhost:{port}"),
+            format!("Host: localhost:{port}\r\nOrigin: http://localhost:1"),
             403,
         ),
         (

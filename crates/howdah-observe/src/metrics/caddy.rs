@@ -2,8 +2,8 @@
 //! Its label `server` is always ours.
 //!
 //! Left out is what would have to be made up: the labels `handler` and `code` (statuses are counted by class), `host`
-//! of all but the number of requests, times to the first byte, sizes of requests with their headers, errors of handlers, and the health of
-//! upstreams.
+//! of all but the number of requests, times to the first byte, sizes of requests with their headers, and errors of
+//! handlers.
 
 use std::fmt;
 
@@ -31,6 +31,16 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "Number of requests currently handled by this server.",
         [(vec![SERVER], page.in_flight)],
     )?;
+    if !page.upstreams.is_empty() {
+        let upstreams = page.upstreams.iter();
+        writer.gauges(
+            "caddy_reverse_proxy_upstreams_healthy",
+            "Health status of reverse proxy upstreams.",
+            upstreams.map(|(address, healthy)| {
+                (vec![("upstream", address.as_str())], u64::from(*healthy))
+            }),
+        )?;
+    }
     let Some(measures) = &page.measures else {
         return Ok(());
     };

@@ -39,6 +39,8 @@ pub struct Page {
     pub handshakes: [u64; 3],
     /// Hosts with HTTPS that have a certificate, and when it ends in seconds since 1970.
     pub certificates: Vec<(String, u64)>,
+    /// Upstreams, and whether they get requests.
+    pub upstreams: Vec<(String, bool)>,
     /// Requests whose response is not over.
     pub in_flight: u64,
     /// What the front threads counted; `None`: metrics of requests are not on.

@@ -98,6 +98,7 @@ fn page() -> Page {
         handshakes: [4, 50, 6],
         certificates: vec![("*.a.test".into(), 1_800_000_000)],
         in_flight: 2,
+        upstreams: vec![("10.0.0.1:80".into(), true), ("10.0.0.2:80".into(), false)],
         measures: Some(Arc::new(measures)),
         log_lines_lost: 4,
         spans_lost: 3,
@@ -326,6 +327,8 @@ fn requests_are_shown_under_the_names_of_caddy() {
         r#"caddy_http_response_size_bytes_bucket{le="+Inf",server="howdah"} 5"#,
         r#"caddy_http_response_size_bytes_sum{server="howdah"} 13.0"#,
         r#"caddy_http_response_size_bytes_count{server="howdah"} 5"#,
+        r#"caddy_reverse_proxy_upstreams_healthy{upstream="10.0.0.1:80"} 1"#,
+        r#"caddy_reverse_proxy_upstreams_healthy{upstream="10.0.0.2:80"} 0"#,
         "caddy_config_last_reload_successful 0",
         "caddy_config_last_reload_success_timestamp_seconds 1700000000",
     ] {

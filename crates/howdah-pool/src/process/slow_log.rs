@@ -3,21 +3,27 @@
 //!
 //! A front thread begins and ends them, and orders the samples; the task that reads a worker's log pipe brings these.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::status::{SlowPlace, SlowRequestStatus};
 
 /// Samples of one request that are kept: with [`GROWTH`], the first hour of one that is slow after a second.
 const SAMPLES_MAX: usize = 40;
 /// Age at a sample, as a multiple of the age at the one before: late samples are rarer, so that a request which runs
 /// for hours fills no log.
 const GROWTH: f64 = 1.25;
+/// Requests that have ended and are still listed.
+const LISTED_MAX: usize = 20;
 
 /// The slow requests of a pool.
 #[derive(Debug, Default)]
 pub(crate) struct SlowLog {
     requests: Mutex<HashMap<u64, SlowRequest>>,
+    /// Those that have ended, the oldest first.
+    ended: Mutex<VecDeque<SlowRequestStatus>>,
 }
 
 /// A request in the log, as a front thread knows it.
@@ -112,6 +118,14 @@ impl SlowLog {
     pub(crate) fn end(&self, id: u64, now: Instant) -> Option<Timeline> {
         let request = self.lock().remove(&id)?;
         let age = now.saturating_duration_since(request.since);
+        let ended = SystemTime::now().duration_since(UNIX_EPOCH);
+        let listed = request.status(id, age, Some(millis(ended.unwrap_or_default())));
+        let mut list = lock(&self.ended);
+        if list.len() == LISTED_MAX {
+            list.pop_front();
+        }
+        list.push_back(listed);
+        drop(list);
         Some(Timeline {
             age,
             places: places(&request.samples),
@@ -119,9 +133,50 @@ impl SlowLog {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, SlowRequest>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Those that run, the longest first, and the last ones that have ended, the newest first.
+    pub(crate) fn list(&self, now: Instant) -> Vec<SlowRequestStatus> {
+        let mut list: Vec<_> = (self.lock().iter())
+            .map(|(id, request)| {
+                let age = now.saturating_duration_since(request.since);
+                request.status(*id, age, None)
+            })
+            .collect();
+        list.sort_by_key(|request| std::cmp::Reverse(request.age_ms));
+        list.truncate(LISTED_MAX);
+        list.extend(lock(&self.ended).iter().rev().cloned());
+        list
     }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, SlowRequest>> {
+        lock(&self.requests)
+    }
+}
+
+impl SlowRequest {
+    fn status(&self, id: u64, age: Duration, ended_ms: Option<u64>) -> SlowRequestStatus {
+        let runs = self.samples.chunk_by(|a, b| a.place == b.place);
+        let places = runs.map(|run| SlowPlace {
+            from_ms: millis(run[0].age),
+            to_ms: millis(run[run.len() - 1].age),
+            samples: run.len(),
+            place: run[0].place.clone(),
+        });
+        SlowRequestStatus {
+            id: format!("{id:016x}"),
+            title: self.title.clone(),
+            age_ms: millis(age),
+            ended_ms,
+            places: places.collect(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Where a sample was taken: the innermost frames up to the first one of PHP code, which has a file.
@@ -230,6 +285,33 @@ mod tests {
             .collect();
         assert_eq!(due[..4], [1000, 1300, 1700, 2200]);
         assert!(due.len() <= SAMPLES_MAX, "{}", due.len());
+    }
+
+    #[test]
+    fn requests_are_listed_while_they_run_and_after() {
+        let (log, start) = (SlowLog::default(), Instant::now());
+        for id in 1..=LISTED_MAX as u64 + 5 {
+            log.begin(id, start);
+            log.add(id, SLEEPS, at(start, 1000));
+            log.end(id, at(start, 2000));
+        }
+        log.begin(99, start);
+        log.add(99, SLEEPS, at(start, 1000));
+        log.add(99, SLEEPS, at(start, 1250));
+        log.add(99, QUERIES, at(start, 1560));
+        let list = log.list(at(start, 3000));
+        assert_eq!(list.len(), LISTED_MAX + 1);
+        let runs = &list[0];
+        assert_eq!((&*runs.id, runs.age_ms), ("0000000000000063", 3000));
+        assert_eq!((&*runs.title, runs.ended_ms), ("GET /report?x=1", None));
+        let places = runs.places.iter();
+        let times: Vec<_> = places
+            .map(|place| (place.from_ms, place.to_ms, place.samples))
+            .collect();
+        assert_eq!(times, [(1000, 1250, 2), (1560, 1560, 1)]);
+        assert_eq!(list[1].id, format!("{:016x}", LISTED_MAX + 5), "the newest");
+        assert_eq!(list[1].age_ms, 2000);
+        assert!(list[1].ended_ms.is_some());
     }
 
     #[test]

@@ -133,6 +133,7 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         crashes: pool.load.crashes.report(Instant::now()),
         spooled: pool.load.spooled(),
         leaks: pool.leaks.leaks(),
+        slow: (pool.slow_log.as_ref()).map_or_else(Vec::new, |log| log.list(Instant::now())),
         workers,
         counters: pool.counters,
     }

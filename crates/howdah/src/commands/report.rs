@@ -292,6 +292,15 @@ pub(crate) fn time(millis: u64) -> String {
     }
 }
 
+/// Microseconds.
+pub(crate) fn micros(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us}µs"),
+        1_000..100_000 => format!("{}.{}ms", us / 1000, us % 1000 / 100),
+        _ => time(us / 1000),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -413,6 +422,9 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
         ];
         for (millis, expected) in times {
             assert_eq!(time(millis), expected);
+        }
+        for (us, expected) in [(0, "0µs"), (1234, "1.2ms"), (250_999, "250ms")] {
+            assert_eq!(micros(us), expected);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! cannot change, certificates, addresses, routes. Then the front threads take it over, and what belongs to
 //! the old one is put away.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -532,7 +533,10 @@ fn servers(config: &Config) -> Value {
             }
         })
         .collect();
-    json!({"howdah": {"routes": routes}})
+    let addresses = config.sites.iter().flat_map(|site| &site.addresses);
+    let ports: BTreeSet<u16> = addresses.map(|address| address.port).collect();
+    let listen: Vec<String> = ports.iter().map(|port| format!(":{port}")).collect();
+    json!({"howdah": {"listen": listen, "routes": routes}})
 }
 
 /// In the words of `FrankenPHP`'s own configuration.

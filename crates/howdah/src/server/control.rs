@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_observe::admin::{
-    ConfigFile, Configuration, Control, CrashesError, ProfileError, ProfileReply, ProfileRequest,
-    ReloadError, ReloadReport, ReloadedPool, SequentialPool, Thread, UnhealthyError,
+    ConfigFile, Configuration, Control, CrashesError, LogSink, ProfileError, ProfileReply,
+    ProfileRequest, ReloadError, ReloadReport, ReloadedPool, SequentialPool, Thread,
+    UnhealthyError,
 };
 use howdah_pool::{PoolStatus, Status, WorkerStatus};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::configuration::CurrentConfiguration;
+use super::log_sinks::LogSinks;
 use super::notify;
 use super::profile::Profiler;
 use super::signals::SignalStream;
@@ -30,6 +32,7 @@ pub(crate) struct ServerControl(Arc<Inner>);
 struct Inner {
     server_state: ServerState,
     in_force: CurrentConfiguration,
+    log_sinks: LogSinks,
     /// Somebody ordered the server to stop.
     stop: watch::Sender<bool>,
     profiler: Profiler,
@@ -40,6 +43,7 @@ impl ServerControl {
         Self(Arc::new(Inner {
             server_state,
             in_force,
+            log_sinks: LogSinks::default(),
             stop: watch::Sender::new(false),
             profiler: Profiler::default(),
         }))
@@ -360,12 +364,29 @@ impl Control for ServerControl {
         self.0.server_state.crashes.clear().await
     }
 
+    async fn activity(&self, log: Option<u64>) -> Value {
+        self.0.server_state.activity(log).await
+    }
+
     fn whole_config(&self) -> Value {
         self.0.in_force.whole()
     }
 
     fn config(&self) -> Value {
         self.0.in_force.frankenphp()
+    }
+
+    fn log_sink(&self, name: &str) -> Option<Value> {
+        self.0.log_sinks.shown(name)
+    }
+
+    fn set_log_sink(&self, name: &str, sink: LogSink) -> Result<(), String> {
+        let activity = &self.0.server_state.activity;
+        self.0.log_sinks.set(name, sink, activity)
+    }
+
+    fn remove_log_sink(&self, name: &str) -> bool {
+        self.0.log_sinks.remove(name)
     }
 
     fn config_file(&self) -> Option<PathBuf> {
@@ -550,6 +571,7 @@ mod tests {
             crashes: Vec::new(),
             spooled: 0,
             leaks: howdah_pool::Leaks::default(),
+            slow: Vec::new(),
             workers: workers.clone(),
             counters: Counters::default(),
         });

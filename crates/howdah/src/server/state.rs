@@ -11,6 +11,7 @@ use howdah_http::endpoint::{Endpoint, EndpointBody, EndpointFuture, EndpointRequ
 use howdah_http::{LiveRequest, LiveRequests, LostSpans, RequestCounters, Stats};
 use howdah_mercure::Hub;
 use howdah_observe::access::Losses;
+use howdah_observe::log;
 use howdah_observe::metrics::{
     ConfigReloads, HubCounts, OpcacheCounts, Page, Pool, Preload, Process, Worker, WorkerState,
     for_client,
@@ -24,6 +25,7 @@ use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 
+use super::activity::Activity;
 use super::crash_reports::CrashReports;
 use super::readiness::Readiness;
 use crate::php::opcache;
@@ -37,6 +39,7 @@ pub(crate) struct ServerState {
     pub(crate) stats: Arc<Stats>,
     pub(crate) counted: RequestCounters,
     pub(crate) live: LiveRequests,
+    pub(crate) activity: Activity,
     pub(crate) log_losses: Losses,
     pub(crate) span_losses: LostSpans,
     pub(crate) crashes: CrashReports,
@@ -111,6 +114,7 @@ impl ServerState {
             handshakes: self.stats.handshakes(),
             certificates: self.read().expiries.all(),
             in_flight: self.stats.in_flight() as u64,
+            upstreams: upstreams_of_proxies(),
             measures: self.counted.measures().cloned(),
             log_lines_lost: self.log_losses.lines(),
             spans_lost: self.span_losses.spans(),
@@ -147,6 +151,48 @@ impl ServerState {
             "in_flight": self.stats.in_flight(),
             "connections": self.stats.connections(),
         })
+    }
+
+    /// What has been going on in the last minutes; `log`: which lines of the log are known, `None` withholds them
+    /// and what slow requests did.
+    pub(crate) async fn activity(&self, log: Option<u64>) -> Value {
+        let mut shown = self.activity.shown();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        shown["now_ms"] = (now.unwrap_or_default().as_millis() as u64).into();
+        let certificates = self.read().expiries.all().into_iter();
+        shown["certificates"] = certificates
+            .map(|(host, until)| json!({"host": host, "until": until}))
+            .collect();
+        let upstreams = howdah_http::upstreams().into_iter();
+        shown["upstreams"] = upstreams
+            .map(|own| {
+                json!({
+                    "address": own.address, "handler": own.handler, "healthy": own.is_healthy,
+                    "in_flight": own.in_flight, "failures": own.failures,
+                })
+            })
+            .collect();
+        let reloads = self.read().reloads;
+        shown["configuration"] = json!({
+            "last_successful": reloads.last_successful,
+            "last_success": reloads.last_success,
+        });
+        let Some(known) = log else {
+            return shown;
+        };
+        shown["log"] = serde_json::to_value(log::tail(known)).unwrap_or_default();
+        let (status, leaving) = tokio::join!(self.trees.status(), self.trees.leaving());
+        let pools = status.map(|status| status.pools).unwrap_or_default();
+        let pools = pools.iter().chain(&leaving);
+        let slow = pools.flat_map(|pool| {
+            pool.slow.iter().map(|request| {
+                let mut request = serde_json::to_value(request).unwrap_or_default();
+                request["pool"] = (&*pool.name).into();
+                request
+            })
+        });
+        shown["slow"] = slow.collect();
+        shown
     }
 
     /// The requests under way, the oldest first.
@@ -218,6 +264,13 @@ fn route(request: &LiveRequest) -> Option<String> {
     let method = request.method.parse().ok()?;
     let path = request.uri.parse().ok()?;
     Some(Target { method, path }.route())
+}
+
+/// Upstreams of `reverse_proxy`, and whether they get requests.
+fn upstreams_of_proxies() -> Vec<(String, bool)> {
+    let upstreams = howdah_http::upstreams().into_iter();
+    let proxies = upstreams.filter(|own| own.handler == "reverse_proxy");
+    proxies.map(|own| (own.address, own.is_healthy)).collect()
 }
 
 fn counts(hub: &Hub) -> HubCounts {

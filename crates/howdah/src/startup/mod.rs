@@ -31,6 +31,7 @@ use crate::php::trees::{Order, Parts, TreeFiles, Trees};
 use crate::php::{pools, preload};
 use crate::rights::monitor::Monitor;
 use crate::rights::privileges;
+use crate::server::activity::Activity;
 use crate::server::application::PhpApplication;
 use crate::server::configuration::{self, CurrentConfiguration};
 use crate::server::control::{self, ServerControl};
@@ -85,6 +86,9 @@ async fn run(
         Some(admin) => Some(admin),
         None => admin::bind_admin(&config.global.admin, privileges::confined(config))?,
     };
+    if admin.is_some() {
+        log::keep_tail();
+    }
     activation.check_used()?;
     // Before scripts are read, so that no change after that is missed.
     let watching = start_watch(watch);
@@ -132,6 +136,7 @@ async fn run(
         stats: server.stats(),
         counted: server.counted(),
         live: server.live_requests(),
+        activity: Activity::new(server.finished_requests(), server.stats(), trees.clone()),
         log_losses: server.log_losses(),
         span_losses: server.span_losses(),
         crashes,

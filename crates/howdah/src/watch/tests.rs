@@ -2,7 +2,7 @@ use std::fs;
 use std::sync::Mutex;
 
 use howdah_observe::admin::{
-    CrashesError, ProfileError, ProfileReply, ProfileRequest, ReloadError, ReloadReport,
+    CrashesError, LogSink, ProfileError, ProfileReply, ProfileRequest, ReloadError, ReloadReport,
     SequentialPool, Thread, UnhealthyError,
 };
 use serde_json::Value;
@@ -43,6 +43,22 @@ impl Control for Fake {
     }
 
     async fn requests(&self, _: bool) -> Value {
+        Value::Null
+    }
+
+    fn log_sink(&self, _: &str) -> Option<Value> {
+        None
+    }
+
+    fn set_log_sink(&self, _: &str, _: LogSink) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn remove_log_sink(&self, _: &str) -> bool {
+        false
+    }
+
+    async fn activity(&self, _: Option<u64>) -> Value {
         Value::Null
     }
 

@@ -177,7 +177,7 @@ impl FastCgi {
             Some((name.clone(), value.as_text()?.to_owned()))
         };
         Self {
-            balancer: Balancer::new(&options.upstreams, &options.balance),
+            balancer: Balancer::new(&options.upstreams, &options.balance, "php_fastcgi"),
             checks: Checks::new(options.health.as_ref()),
             root: OnceCell::new(),
             split: script.split.clone().into(),

@@ -121,7 +121,7 @@ impl Upstreams {
             client: builder.build(connector.clone()),
             fresh: fresh.build(connector),
             hosts,
-            balancer: Balancer::new(&proxy.upstreams, &proxy.balance),
+            balancer: Balancer::new(&proxy.upstreams, &proxy.balance, "reverse_proxy"),
             outlasts_client: proxy.outlasts_client,
             header_timeout: proxy.response_header_timeout,
             stream_timeout: proxy.stream_timeout,

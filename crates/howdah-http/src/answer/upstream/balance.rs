@@ -4,11 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use howdah_config::model::{Balance, Policy, Upstream};
 use http::{HeaderValue, StatusCode};
 
+use super::board::UpstreamCounters;
 use crate::clock::{self, milliseconds};
 
 /// What the choice of an upstream depends on, besides the upstreams.
@@ -55,9 +58,13 @@ impl std::fmt::Debug for Balancer {
 }
 
 impl Balancer {
-    pub(crate) fn new(upstreams: &[Upstream], balance: &Balance) -> Self {
+    /// `handler`: the directive.
+    pub(crate) fn new(upstreams: &[Upstream], balance: &Balance, handler: &'static str) -> Self {
+        let states = upstreams.iter();
         Self {
-            states: upstreams.iter().map(State::new).collect(),
+            states: states
+                .map(|upstream| State::new(upstream, handler))
+                .collect(),
             policy: balance.policy.clone(),
             limits: Limits {
                 max_fails: balance.max_fails,
@@ -100,6 +107,7 @@ impl Balancer {
 
     /// A request has failed.
     pub(crate) fn fail(&self, index: usize) {
+        self.states[index].counters.failures.fetch_add(1, Relaxed);
         if self.fail_duration > 0 {
             let until = clock::now().saturating_add(self.fail_duration);
             self.states[index].fail(until, self.limits.max_fails);
@@ -118,7 +126,9 @@ impl Balancer {
 
     /// Notes what an active check has found; whether that is something else than before.
     pub(crate) fn note_health(&self, index: usize, is_ill: bool) -> bool {
-        self.states[index].is_ill.replace(is_ill) != is_ill
+        let state = &self.states[index];
+        state.counters.is_ill.store(is_ill, Relaxed);
+        state.is_ill.replace(is_ill) != is_ill
     }
 
     /// The cookie by which a client stays with an upstream, if it does not have it.
@@ -200,12 +210,15 @@ struct State {
     is_ill: Cell<bool>,
     /// When failures are forgotten, on the coarse clock.
     failures: RefCell<VecDeque<u64>>,
+    /// For whoever asks.
+    counters: Arc<UpstreamCounters>,
 }
 
 impl State {
-    fn new(upstream: &Upstream) -> Self {
+    fn new(upstream: &Upstream, handler: &'static str) -> Self {
         let name = upstream.to_string();
         Self {
+            counters: UpstreamCounters::listed(&name, handler),
             cookie: format!("{:016x}", hash(name.as_str())),
             name,
             active: Cell::new(0),
@@ -221,6 +234,16 @@ impl State {
         while failures.len() > matter as usize {
             failures.pop_front();
         }
+        if failures.len() == matter as usize {
+            let until = failures.front().copied().unwrap_or(0);
+            self.counters.down_until.store(until, Relaxed);
+        }
+    }
+
+    fn count_active(&self, more: isize) {
+        let active = self.active.get().saturating_add_signed(more);
+        self.active.set(active);
+        self.counters.in_flight.store(active, Relaxed);
     }
 
     fn is_available(&self, limits: Limits) -> bool {
@@ -256,8 +279,7 @@ pub(crate) struct ActiveRequest {
 
 impl ActiveRequest {
     fn begin(states: &Rc<[State]>, index: usize) -> Self {
-        let active = &states[index].active;
-        active.set(active.get() + 1);
+        states[index].count_active(1);
         Self {
             states: Rc::clone(states),
             index,
@@ -272,8 +294,7 @@ impl ActiveRequest {
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        let active = &self.states[self.index].active;
-        active.set(active.get() - 1);
+        self.states[self.index].count_active(-1);
     }
 }
 
@@ -344,10 +365,8 @@ mod tests {
     fn states(count: u16) -> Rc<[State]> {
         (0..count)
             .map(|port| {
-                State::new(&Upstream::Tcp {
-                    host: "a".into(),
-                    port,
-                })
+                let host = "a".into();
+                State::new(&Upstream::Tcp { host, port }, "reverse_proxy")
             })
             .collect()
     }
@@ -417,7 +436,8 @@ mod tests {
             host: "a".into(),
             port,
         };
-        Balancer::new(&[upstream(1), upstream(2), upstream(3)], balance)
+        let upstreams = [upstream(1), upstream(2), upstream(3)];
+        Balancer::new(&upstreams, balance, "reverse_proxy")
     }
 
     /// The upstreams of one request whose attempts all fail.

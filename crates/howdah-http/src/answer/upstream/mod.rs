@@ -1,6 +1,7 @@
 //! Connections to upstreams, over TCP or a Unix socket, encrypted if they are to be.
 
 pub(crate) mod balance;
+pub(crate) mod board;
 pub(crate) mod health;
 pub(crate) mod pooled;
 pub(crate) mod tls;

@@ -1,106 +1,32 @@
-//! `howdah top`: what a server does, drawn again every second. Lines and two escape sequences are all that
-//! is needed, so there is no terminal library.
+//! `top` as text: for scripts, and where there is no terminal.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use howdah_observe::admin::Client;
-use serde::Deserialize;
 
-use super::remote::{LIMIT, client, success, unexpected};
-use super::report::{printable, size, time};
-use crate::cli;
+use super::snapshot::{Request, Snapshot, Status};
+use crate::commands::report::{printable, size, time};
 use crate::failure::{Failure, Outcome};
 
-/// Of a terminal that does not tell its size.
-const SIZE: (usize, usize) = (24, 80);
-/// Cursor to the top left corner, and everything behind it erased.
-const HOME: &str = "\x1b[H";
-const ERASE_BELOW: &str = "\x1b[J";
-const ERASE_LINE: &str = "\x1b[K";
-
-/// What `/status` says, as far as it is shown.
-#[derive(Debug, Clone, Deserialize)]
-struct Status {
-    version: String,
-    pid: u32,
-    stopping: bool,
-    php: String,
-    front: Front,
-    pools: Vec<Pool>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Front {
-    requests: u64,
-    in_flight: usize,
-    connections: usize,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Pool {
-    name: String,
-    mode: String,
-    generation: u32,
-    reloading: bool,
-    failure: Option<String>,
-    ready: usize,
-    busy: usize,
-    queue: usize,
-    workers: Vec<Worker>,
-    refused: HashMap<String, u64>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Worker {
-    memory: u64,
-    requests: u64,
-}
-
-/// What `/requests` says.
-#[derive(Debug, Clone, Deserialize)]
-struct Requests {
-    requests: Vec<Request>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Request {
-    method: String,
-    host: String,
-    uri: String,
-    remote: String,
-    age_ms: u64,
-    phase: String,
-    pool: Option<String>,
-    worker: Option<u16>,
-}
-
-/// Draws until it is interrupted, or once.
-pub(crate) fn top(options: &cli::Top) -> Outcome {
-    let client = client(&options.server)?;
-    let interval = Duration::from_secs(options.interval.into());
-    let drawn = io::stdout().is_terminal() && !options.once;
+/// Prints a page once, or one after each interval.
+pub(super) fn print(client: &Client, interval: Option<Duration>) -> Outcome {
     let mut before: Option<(Instant, u64)> = None;
     loop {
         let at = Instant::now();
-        let status: Status = ask(&client, "/status")?;
-        let requests: Requests = ask(&client, "/requests")?;
+        let Snapshot {
+            status, requests, ..
+        } = Snapshot::brief(client)?;
         let rate = before.map(|(then, count)| {
             let new = status.front.requests.saturating_sub(count);
             per_second(new, at.duration_since(then))
         });
         before = Some((at, status.front.requests));
-        let text = page(&status, &requests.requests, rate);
-        let shown = if drawn {
-            frame(&text, size_of_terminal())
-        } else {
-            text
-        };
+        let text = page(&status, &requests, rate);
         let mut out = io::stdout().lock();
-        match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => {}
             // Whoever read has seen enough, as with `| head`.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -109,43 +35,16 @@ pub(crate) fn top(options: &cli::Top) -> Outcome {
             Err(error) => return Err(Failure::Runtime(error.to_string())),
         }
         drop(out);
-        if options.once {
+        let Some(interval) = interval else {
             return Ok(ExitCode::SUCCESS);
-        }
+        };
         std::thread::sleep(interval);
     }
-}
-
-fn ask<T: for<'de> Deserialize<'de>>(client: &Client, target: &str) -> Result<T, Failure> {
-    let reply = success(client.request("GET", target, Some(LIMIT)))?;
-    serde_json::from_slice(&reply.body).map_err(unexpected)
 }
 
 fn per_second(count: u64, time: Duration) -> u64 {
     let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
     count.saturating_mul(1000).div_ceil(millis)
-}
-
-fn size_of_terminal() -> (usize, usize) {
-    match rustix::termios::tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_row > 0 && size.ws_col > 0 => (size.ws_row.into(), size.ws_col.into()),
-        _ => SIZE,
-    }
-}
-
-/// The page cut to the terminal, and drawn over the last one: erasing first would flicker.
-fn frame(text: &str, (rows, columns): (usize, usize)) -> String {
-    let mut frame = String::from(HOME);
-    for (index, line) in text.lines().take(rows.saturating_sub(1)).enumerate() {
-        if index > 0 {
-            frame.push('\n');
-        }
-        frame.extend(line.chars().take(columns));
-        frame.push_str(ERASE_LINE);
-    }
-    frame.push('\n');
-    frame.push_str(ERASE_BELOW);
-    frame
 }
 
 // Writing to a string does not fail.
@@ -171,9 +70,7 @@ fn page(status: &Status, requests: &[Request], rate: Option<u64>) -> String {
         "POOL", "MODE", "GEN", "WORKERS", "READY", "BUSY", "WAITING", "503", "REQUESTS", "MEMORY",
     ])];
     for pool in &status.pools {
-        let refused: u64 = pool.refused.values().sum();
         let served: u64 = pool.workers.iter().map(|worker| worker.requests).sum();
-        let memory: u64 = pool.workers.iter().map(|worker| worker.memory).sum();
         rows.push(vec![
             printable(&pool.name),
             pool.mode.clone(),
@@ -182,9 +79,9 @@ fn page(status: &Status, requests: &[Request], rate: Option<u64>) -> String {
             pool.ready.to_string(),
             pool.busy.to_string(),
             pool.queue.to_string(),
-            refused.to_string(),
+            pool.refusals().to_string(),
             served.to_string(),
-            size(memory),
+            size(pool.memory()),
         ]);
     }
     aligned(&mut text, &rows);
@@ -269,8 +166,7 @@ mod tests {
             {"method": "GET", "host": "a", "uri": "/b", "remote": "[::1]:10", "age_ms": 3,
              "phase": "front", "pool": null, "worker": null},
         ]});
-        let requests: Requests = serde_json::from_value(shown).expect("it fits");
-        requests.requests
+        serde_json::from_value(shown["requests"].clone()).expect("it fits")
     }
 
     #[test]
@@ -289,12 +185,6 @@ AGE   PHASE  POOL  WORKER  CLIENT    METHOD  HOST  URI
 3ms   front  -     -       [::1]:10  GET     a     /b
 ";
         assert_eq!(page(&status(), &requests(), Some(40)), expected);
-    }
-
-    #[test]
-    fn a_frame_fits_the_terminal() {
-        let shown = frame("abc\ndef\nghi\n", (3, 2));
-        assert_eq!(shown, "\x1b[Hab\x1b[K\nde\x1b[K\n\x1b[J");
     }
 
     #[test]

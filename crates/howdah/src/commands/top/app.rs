@@ -1,0 +1,251 @@
+//! The state of the terminal interface, and what keys change of it.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::sheet::{Sheet, Sort};
+use super::sheets::{sheet, usual_sort};
+use super::snapshot::{Line, Snapshot};
+use super::source::News;
+use super::tab::{TABS, Tab};
+
+/// Lines of the log that are kept.
+const LINES_MAX: usize = 1000;
+
+/// What is on the screen.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) tab: Tab,
+    /// For each tab; `None`: as it comes.
+    sorts: [Option<Sort>; TABS.len()],
+    pub(super) filter: String,
+    /// What has the keyboard.
+    pub(super) focus: Focus,
+    pub(super) is_paused: bool,
+    /// Details of the chosen row are shown.
+    pub(super) shows_details: bool,
+    pub(super) chosen: usize,
+    pub(super) snapshot: Snapshot,
+    lines: Vec<Line>,
+    /// The server does not answer.
+    pub(super) problem: Option<String>,
+    /// What became of an order.
+    pub(super) note: Option<Note>,
+    pub(super) is_reloading: bool,
+}
+
+/// What has the keyboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Focus {
+    Table,
+    Filter,
+    Help,
+    /// The question whether to reload.
+    Reload,
+}
+
+/// What became of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) text: String,
+    pub(super) is_bad: bool,
+}
+
+/// What the terminal is to do after a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    None,
+    Quit,
+    /// Order the server to reload.
+    Reload,
+    /// Ask the server again, or no longer.
+    Pause(bool),
+}
+
+impl App {
+    pub(super) fn new(snapshot: Snapshot) -> Self {
+        let mut app = Self {
+            tab: Tab::Overview,
+            sorts: TABS.map(usual_sort),
+            filter: String::new(),
+            focus: Focus::Table,
+            is_paused: false,
+            shows_details: false,
+            chosen: 0,
+            lines: Vec::new(),
+            problem: None,
+            note: None,
+            is_reloading: false,
+            snapshot: snapshot.clone(),
+        };
+        app.take(snapshot);
+        app
+    }
+
+    /// Takes what the server has reported, or why it has not.
+    pub(super) fn hear(&mut self, news: News) {
+        match news {
+            News::Snapshot(snapshot) => {
+                self.problem = None;
+                if !self.is_paused {
+                    self.take(*snapshot);
+                }
+            }
+            News::Problem(problem) => self.problem = Some(problem),
+            News::Reloaded(outcome) => {
+                self.is_reloading = false;
+                let is_bad = outcome.is_err();
+                let text = outcome.unwrap_or_else(|problem| format!("not reloaded: {problem}"));
+                self.note = Some(Note { text, is_bad });
+            }
+        }
+    }
+
+    fn take(&mut self, mut snapshot: Snapshot) {
+        if let Some(log) = &mut snapshot.activity.log {
+            let known = self.lines.last().map_or(0, |line| line.number);
+            // Another server counts from the beginning.
+            if log.last < known {
+                self.lines.clear();
+            }
+            self.lines.append(&mut log.lines);
+            let excess = self.lines.len().saturating_sub(LINES_MAX);
+            self.lines.drain(..excess);
+        }
+        self.snapshot = snapshot;
+    }
+
+    /// The table of the tab as it is to be shown.
+    pub(super) fn sheet(&self) -> Sheet {
+        let mut sheet = sheet(self.tab, &self.snapshot, &self.lines);
+        sheet.arrange(&self.filter, self.sort());
+        sheet
+    }
+
+    pub(super) fn sort(&self) -> Option<Sort> {
+        self.sorts[self.tab.index()]
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) -> Effect {
+        if key.kind == KeyEventKind::Release {
+            return Effect::None;
+        }
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if is_control && matches!(key.code, KeyCode::Char('c' | 'd')) {
+            return Effect::Quit;
+        }
+        match self.focus {
+            Focus::Table => self.key_in_table(key.code),
+            Focus::Filter => {
+                self.key_in_filter(key.code);
+                Effect::None
+            }
+            Focus::Help => {
+                self.focus = Focus::Table;
+                Effect::None
+            }
+            Focus::Reload => {
+                self.focus = Focus::Table;
+                if key.code != KeyCode::Char('y') || self.is_reloading {
+                    return Effect::None;
+                }
+                self.is_reloading = true;
+                Effect::Reload
+            }
+        }
+    }
+
+    fn key_in_table(&mut self, code: KeyCode) -> Effect {
+        const PAGE: usize = 10;
+        let last = self.sheet().rows.len().saturating_sub(1);
+        match code {
+            KeyCode::Char('q') => return Effect::Quit,
+            KeyCode::Char('p') => {
+                self.is_paused = !self.is_paused;
+                return Effect::Pause(self.is_paused);
+            }
+            KeyCode::Char('r') => self.focus = Focus::Reload,
+            KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.focus = Focus::Help,
+            KeyCode::Char('/') => self.focus = Focus::Filter,
+            KeyCode::Char('s') => self.sort_by_next(),
+            KeyCode::Char('o') => self.reverse(),
+            KeyCode::Char(digit @ '1'..='7') => {
+                self.open(TABS[digit as usize - '1' as usize]);
+            }
+            KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => self.open(self.tab.step(1)),
+            KeyCode::BackTab | KeyCode::Left => self.open(self.tab.step(TABS.len() - 1)),
+            KeyCode::Up | KeyCode::Char('k') => self.chosen = self.chosen.saturating_sub(1),
+            KeyCode::Down | KeyCode::Char('j') => self.chosen += 1,
+            KeyCode::PageUp => self.chosen = self.chosen.saturating_sub(PAGE),
+            KeyCode::PageDown => self.chosen += PAGE,
+            KeyCode::Home => self.chosen = 0,
+            KeyCode::End => self.chosen = last,
+            KeyCode::Enter | KeyCode::Char(' ') => self.shows_details = !self.shows_details,
+            KeyCode::Esc => self.leave(),
+            _ => {}
+        }
+        self.chosen = self.chosen.min(last);
+        Effect::None
+    }
+
+    /// Closes what was opened last.
+    fn leave(&mut self) {
+        if self.note.take().is_some() {
+            return;
+        }
+        if std::mem::take(&mut self.shows_details) {
+            return;
+        }
+        self.filter.clear();
+    }
+
+    fn key_in_filter(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Enter => self.focus = Focus::Table,
+            KeyCode::Esc => {
+                self.filter.clear();
+                self.focus = Focus::Table;
+            }
+            KeyCode::Backspace => {
+                self.filter.pop();
+            }
+            KeyCode::Char(char) => self.filter.push(char),
+            _ => {}
+        }
+        self.chosen = 0;
+    }
+
+    fn open(&mut self, tab: Tab) {
+        self.tab = tab;
+        self.chosen = 0;
+        self.shows_details = false;
+    }
+
+    /// The next column; after the last one as it comes.
+    fn sort_by_next(&mut self) {
+        let columns = self.sheet().columns.len();
+        let sort = &mut self.sorts[self.tab.index()];
+        *sort = match *sort {
+            None => Some(Sort::default()),
+            Some(Sort { column, .. }) if column + 1 >= columns => None,
+            Some(Sort { column, down }) => Some(Sort {
+                column: column + 1,
+                down,
+            }),
+        };
+    }
+
+    fn reverse(&mut self) {
+        if let Some(sort) = &mut self.sorts[self.tab.index()] {
+            sort.down = !sort.down;
+        }
+    }
+}
+
+/// How long after so many failures in a row the server is asked again.
+pub(super) fn pause_after(failures: u32, interval: Duration) -> Duration {
+    const MOST: Duration = Duration::from_secs(15);
+    let factor = 2_u32.saturating_pow(failures.min(8));
+    interval.saturating_mul(factor).min(MOST.max(interval))
+}

@@ -1,0 +1,31 @@
+//! `howdah top`: what a server does, in a terminal or as text.
+
+mod app;
+mod details;
+mod draw;
+mod plain;
+mod sheet;
+mod sheets;
+mod snapshot;
+mod source;
+mod tab;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use super::remote::client;
+use crate::cli;
+use crate::failure::Outcome;
+
+/// Draws until it is left, or once.
+pub(crate) fn top(options: &cli::Top) -> Outcome {
+    let client = client(&options.server)?;
+    let interval = Duration::from_secs(options.interval.into());
+    if options.once || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        return plain::print(&client, (!options.once).then_some(interval));
+    }
+    terminal::run(client, interval)
+}

@@ -1,0 +1,265 @@
+//! What the admin API reports, as far as `top` shows it.
+
+use std::collections::BTreeMap;
+
+use howdah_observe::admin::Client;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::commands::remote::{LIMIT, success, unexpected};
+use crate::failure::Failure;
+
+/// The server at a moment.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Snapshot {
+    pub(super) status: Status,
+    pub(super) requests: Vec<Request>,
+    #[serde(default)]
+    pub(super) activity: Activity,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Status {
+    pub(super) version: String,
+    pub(super) pid: u32,
+    pub(super) stopping: bool,
+    pub(super) php: String,
+    pub(super) front: Front,
+    pub(super) pools: Vec<Pool>,
+    #[serde(default)]
+    pub(super) opcache: Option<Opcache>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Front {
+    pub(super) requests: u64,
+    pub(super) in_flight: usize,
+    pub(super) connections: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Opcache {
+    pub(super) used: u64,
+    pub(super) free: u64,
+    pub(super) wasted: u64,
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+    pub(super) advice: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Pool {
+    pub(super) name: String,
+    pub(super) mode: String,
+    pub(super) generation: u32,
+    pub(super) reloading: bool,
+    pub(super) failure: Option<String>,
+    pub(super) ready: usize,
+    pub(super) busy: usize,
+    pub(super) queue: usize,
+    #[serde(default)]
+    pub(super) concurrency: usize,
+    pub(super) workers: Vec<Worker>,
+    pub(super) refused: BTreeMap<String, u64>,
+    #[serde(default)]
+    pub(super) counters: BTreeMap<String, u64>,
+    #[serde(default)]
+    pub(super) leaks: Leaks,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Worker {
+    #[serde(default)]
+    pub(super) place: u16,
+    #[serde(default)]
+    pub(super) pid: i32,
+    #[serde(default)]
+    pub(super) state: String,
+    pub(super) requests: u64,
+    pub(super) memory: u64,
+    #[serde(default)]
+    pub(super) age_ms: u64,
+    #[serde(default)]
+    pub(super) in_flight: usize,
+    #[serde(default)]
+    pub(super) longest_hold_ms: u64,
+    #[serde(default)]
+    pub(super) request: Option<InHand>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct InHand {
+    pub(super) id: String,
+    pub(super) since_ms: u64,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Leaks {
+    pub(super) findings: Vec<Leak>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Leak {
+    pub(super) kind: String,
+    pub(super) why: String,
+    pub(super) path: String,
+    pub(super) member: Option<String>,
+    pub(super) value: String,
+    pub(super) count_before: Option<u64>,
+    pub(super) count: Option<u64>,
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u64>,
+    pub(super) method: String,
+    pub(super) uri: String,
+    pub(super) request: Option<String>,
+}
+
+/// A request in flight.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Request {
+    #[serde(default)]
+    pub(super) id: String,
+    pub(super) method: String,
+    pub(super) host: String,
+    pub(super) uri: String,
+    pub(super) remote: String,
+    pub(super) age_ms: u64,
+    pub(super) phase: String,
+    pub(super) pool: Option<String>,
+    pub(super) worker: Option<u16>,
+}
+
+/// What `/activity` says. A server of before that has none.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Activity {
+    pub(super) seconds: Vec<Second>,
+    pub(super) latency: Latency,
+    pub(super) routes: Vec<Route>,
+    #[serde(default)]
+    pub(super) slow: Vec<Slow>,
+    /// `None`: it is withheld from who asks over TCP.
+    pub(super) log: Option<Log>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Second {
+    pub(super) requests: u64,
+    pub(super) server_errors: u64,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Latency {
+    pub(super) requests: u64,
+    pub(super) p50_us: u64,
+    pub(super) p95_us: u64,
+    pub(super) p99_us: u64,
+    pub(super) bounds_us: Vec<u64>,
+    pub(super) counts: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Route {
+    #[serde(rename = "route")]
+    pub(super) name: String,
+    pub(super) pool: Option<String>,
+    pub(super) requests: u64,
+    pub(super) per_second: f64,
+    pub(super) client_errors: u64,
+    pub(super) server_errors: u64,
+    pub(super) p50_us: u64,
+    pub(super) p95_us: u64,
+    pub(super) p99_us: u64,
+    pub(super) largest_us: u64,
+    pub(super) total_us: u64,
+    pub(super) php_mean_us: u64,
+    pub(super) queue_mean_us: u64,
+    pub(super) memory: Option<Memory>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Memory {
+    pub(super) mean: u64,
+    pub(super) largest: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Slow {
+    pub(super) id: String,
+    pub(super) pool: String,
+    pub(super) title: String,
+    pub(super) age_ms: u64,
+    pub(super) ended_ms: Option<u64>,
+    pub(super) places: Vec<Place>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Place {
+    pub(super) from_ms: u64,
+    pub(super) to_ms: u64,
+    pub(super) samples: usize,
+    #[serde(rename = "place")]
+    pub(super) frames: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Log {
+    pub(super) last: u64,
+    pub(super) lines: Vec<Line>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Line {
+    pub(super) number: u64,
+    pub(super) ts: f64,
+    pub(super) level: String,
+    pub(super) logger: String,
+    pub(super) msg: String,
+    pub(super) fields: Map<String, Value>,
+}
+
+/// Of `/requests`.
+#[derive(Debug, Deserialize)]
+struct Requests {
+    requests: Vec<Request>,
+}
+
+impl Snapshot {
+    /// Asks the server. `log`: the number of the last line of the log that is known.
+    pub(super) fn take(client: &Client, log: u64) -> Result<Self, Failure> {
+        let requests: Requests = ask(client, "/requests")?;
+        Ok(Self {
+            status: ask(client, "/status")?,
+            requests: requests.requests,
+            activity: ask(client, &format!("/activity?log={log}"))?,
+        })
+    }
+
+    /// Status and requests alone.
+    pub(super) fn brief(client: &Client) -> Result<Self, Failure> {
+        let requests: Requests = ask(client, "/requests")?;
+        Ok(Self {
+            status: ask(client, "/status")?,
+            requests: requests.requests,
+            activity: Activity::default(),
+        })
+    }
+}
+
+fn ask<T: for<'de> Deserialize<'de>>(client: &Client, target: &str) -> Result<T, Failure> {
+    let reply = success(client.request("GET", target, Some(LIMIT)))?;
+    serde_json::from_slice(&reply.body).map_err(unexpected)
+}
+
+impl Pool {
+    pub(super) fn memory(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.memory).sum()
+    }
+
+    pub(super) fn refusals(&self) -> u64 {
+        self.refused.values().sum()
+    }
+
+    pub(super) fn counter(&self, name: &str) -> u64 {
+        self.counters.get(name).copied().unwrap_or(0)
+    }
+}

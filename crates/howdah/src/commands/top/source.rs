@@ -1,0 +1,112 @@
+//! A thread that asks the server, so that the keyboard does not wait for it.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use howdah_observe::admin::{Client, ReloadReport};
+
+use super::snapshot::Snapshot;
+use crate::commands::remote::{success, unexpected};
+use crate::failure::Failure;
+
+/// What is heard of the server.
+#[derive(Debug)]
+pub(super) enum News {
+    Snapshot(Box<Snapshot>),
+    /// Why there is none.
+    Problem(String),
+    /// What was reloaded, or why not.
+    Reloaded(Result<String, String>),
+}
+
+/// Orders to the thread. It ends when this value is dropped.
+#[derive(Debug)]
+pub(super) struct Source {
+    orders: Sender<bool>,
+    news: Sender<News>,
+    client: Client,
+}
+
+impl Source {
+    /// `log`: the number of the last line of the log that is known.
+    pub(super) fn start(client: Client, interval: Duration, log: u64) -> (Self, Receiver<News>) {
+        let (orders, paused) = mpsc::channel();
+        let (news, heard) = mpsc::channel();
+        let source = Self {
+            orders,
+            news: news.clone(),
+            client: client.clone(),
+        };
+        thread::spawn(move || look(&client, interval, log, &paused, &news));
+        (source, heard)
+    }
+
+    pub(super) fn pause(&self, is_paused: bool) {
+        // Without the thread there is nothing to pause.
+        let _ = self.orders.send(is_paused);
+    }
+
+    /// Has the server reload configuration and PHP, which takes as long as it takes.
+    pub(super) fn reload(&self) {
+        let (client, news) = (self.client.clone(), self.news.clone());
+        thread::spawn(move || {
+            let outcome = reload(&client).map_err(|failure| failure.to_string());
+            // Nobody may be there to hear it.
+            let _ = news.send(News::Reloaded(outcome));
+        });
+    }
+}
+
+fn look(
+    client: &Client,
+    interval: Duration,
+    mut log: u64,
+    paused: &Receiver<bool>,
+    news: &Sender<News>,
+) {
+    let (mut failures, mut is_paused) = (0, false);
+    loop {
+        let wait = super::app::pause_after(failures, interval);
+        let order = if is_paused {
+            paused.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            paused.recv_timeout(wait)
+        };
+        match order {
+            Ok(order) => is_paused = order,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if is_paused {
+            continue;
+        }
+        let heard = match Snapshot::take(client, log) {
+            Ok(snapshot) => {
+                failures = 0;
+                log = snapshot.activity.log.as_ref().map_or(log, |log| log.last);
+                News::Snapshot(Box::new(snapshot))
+            }
+            Err(failure) => {
+                failures += 1;
+                News::Problem(failure.to_string())
+            }
+        };
+        if news.send(heard).is_err() {
+            return;
+        }
+    }
+}
+
+fn reload(client: &Client) -> Result<String, Failure> {
+    let reply = success(client.request("POST", "/reload", None))?;
+    let done: ReloadReport = serde_json::from_slice(&reply.body).map_err(unexpected)?;
+    let pools: Vec<String> = (done.pools.iter())
+        .map(|pool| format!("{} (generation {})", pool.pool, pool.generation))
+        .collect();
+    Ok(if pools.is_empty() {
+        "reloaded the configuration".into()
+    } else {
+        format!("reloaded {}", pools.join(", "))
+    })
+}

@@ -1,0 +1,47 @@
+//! The tabs.
+
+/// A tab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tab {
+    Overview,
+    Workers,
+    Requests,
+    Routes,
+    Slow,
+    Leaks,
+    Log,
+}
+
+/// In their order; the keys 1 to 7 choose them.
+pub(super) const TABS: [Tab; 7] = [
+    Tab::Overview,
+    Tab::Workers,
+    Tab::Requests,
+    Tab::Routes,
+    Tab::Slow,
+    Tab::Leaks,
+    Tab::Log,
+];
+
+impl Tab {
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Workers => "Workers",
+            Self::Requests => "Requests",
+            Self::Routes => "Routes",
+            Self::Slow => "Slow",
+            Self::Leaks => "Leaks",
+            Self::Log => "Log",
+        }
+    }
+
+    pub(super) fn index(self) -> usize {
+        TABS.iter().position(|tab| *tab == self).unwrap_or(0)
+    }
+
+    /// The one so many places to the right, around the end.
+    pub(super) fn step(self, places: usize) -> Self {
+        TABS[(self.index() + places) % TABS.len()]
+    }
+}

@@ -1,0 +1,91 @@
+//! The terminal: taken over at the start, and given back as it was however the command ends.
+
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use crossterm::event::{self, Event};
+use howdah_observe::admin::Client;
+use ratatui::DefaultTerminal;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::app::{App, Effect};
+use super::draw::draw;
+use super::snapshot::Snapshot;
+use super::source::{News, Source};
+use crate::failure::{Failure, Outcome};
+
+/// How long news and signals may wait for a key.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Shows the server until `q` or a signal.
+pub(super) fn run(client: Client, interval: Duration) -> Outcome {
+    // Before the screen is taken: that no server answers is said in a line.
+    let first = Snapshot::take(&client, 0)?;
+    let log = first.activity.log.as_ref().map_or(0, |log| log.last);
+    let app = App::new(first);
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [SIGHUP, SIGINT, SIGTERM] {
+        let number_shown = usize::try_from(number).unwrap_or(0);
+        signal_hook::flag::register_usize(number, Arc::clone(&signal), number_shown)
+            .map_err(|error| failed(&error))?;
+    }
+    // It has a panic give the terminal back too.
+    let mut terminal = ratatui::try_init().map_err(|error| failed(&error))?;
+    let (source, news) = Source::start(client, interval, log);
+    let ended = show(&mut terminal, app, &source, &news, &signal);
+    ratatui::try_restore().map_err(|error| failed(&error))?;
+    ended.map_err(|error| failed(&error))?;
+    Ok(match signal.load(Ordering::Relaxed) {
+        0 => ExitCode::SUCCESS,
+        // As a shell shows a program that a signal has ended.
+        number => ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX)),
+    })
+}
+
+fn show(
+    terminal: &mut DefaultTerminal,
+    mut app: App,
+    source: &Source,
+    news: &Receiver<News>,
+    signal: &AtomicUsize,
+) -> io::Result<()> {
+    let mut is_stale = true;
+    while signal.load(Ordering::Relaxed) == 0 {
+        while let Ok(news) = news.try_recv() {
+            app.hear(news);
+            is_stale = true;
+        }
+        if std::mem::take(&mut is_stale) {
+            terminal.draw(|frame| draw(frame, &app))?;
+        }
+        match event::poll(TICK) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            // A signal, which the loop looks at.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        is_stale = true;
+        let Event::Key(key) = event::read()? else {
+            // Another size is drawn as any other change.
+            continue;
+        };
+        match app.key(key) {
+            Effect::None => {}
+            Effect::Quit => return Ok(()),
+            Effect::Reload => source.reload(),
+            Effect::Pause(is_paused) => source.pause(is_paused),
+        }
+    }
+    Ok(())
+}
+
+fn failed(error: &io::Error) -> Failure {
+    Failure::Runtime(format!(
+        "the terminal cannot be used: {error}; `howdah top --once` prints a page of text"
+    ))
+}

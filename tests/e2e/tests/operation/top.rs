@@ -1,0 +1,147 @@
+//! `howdah top` in a terminal, and as text.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use howdah_testkit::{PATIENCE, Server, Signal, howdah, process};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::{caddyfile, www};
+
+fn serve() -> (Server, Admin) {
+    let site = format!("root * {}\nphp_server", www().display());
+    let text = caddyfile(&format!("{ON}\nfrankenphp {{\nnum_threads 2\n}}"), &site);
+    let server = Server::caddyfile(text).start();
+    let admin = Admin::of(&server);
+    (server, admin)
+}
+
+/// `howdah top` in a terminal of 80 columns and 24 lines, and after it what the terminal is like.
+struct Terminal {
+    child: Child,
+    shown: Arc<Mutex<String>>,
+}
+
+impl Terminal {
+    fn start(admin: &Admin) -> Self {
+        let top = format!("{} top --address {}", howdah().display(), admin.address);
+        let script = format!(
+            "stty rows 24 cols 80; sh -c 'echo pid $$ .; exec {top}'; echo code $?; stty -a; echo over"
+        );
+        let mut child = Command::new("script")
+            .args(["-q", "-e", "-c", &script, "/dev/null"])
+            .env("TERM", "xterm-256color")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("util-linux");
+        let shown = Arc::<Mutex<String>>::default();
+        let (mut output, all) = (child.stdout.take().expect("a pipe"), Arc::clone(&shown));
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(read @ 1..) = output.read(&mut bytes) {
+                let text = String::from_utf8_lossy(&bytes[..read]);
+                all.lock().expect("no panic").push_str(&text);
+            }
+        });
+        Self { child, shown }
+    }
+
+    fn text(&self) -> String {
+        self.shown.lock().expect("no panic").clone()
+    }
+
+    #[track_caller]
+    fn wait(&self, text: &str) {
+        let is_shown = process::wait_until(PATIENCE, || self.text().contains(text));
+        assert!(is_shown, "{text}: {:?}", self.text());
+    }
+
+    fn press(&mut self, keys: &str) {
+        let input = self.child.stdin.as_mut().expect("a pipe");
+        input.write_all(keys.as_bytes()).expect("it listens");
+    }
+
+    fn pid(&self) -> u32 {
+        let text = self.text();
+        let pid = text
+            .split("pid ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next());
+        pid.and_then(|pid| pid.parse().ok()).expect("a pid")
+    }
+
+    /// It has ended with this code, and the terminal is as it was.
+    #[track_caller]
+    fn assert_restored(&mut self, code: i32) {
+        self.wait("over");
+        let text = self.text();
+        let after = text.split("\u{1b}[?1049l").nth(1);
+        let after = after.unwrap_or_else(|| panic!("the screen is kept: {text:?}"));
+        assert!(after.contains(&format!("code {code}")), "{after}");
+        for mode in ["icanon", "echo", "isig", "icrnl"] {
+            let is_on = after.split_whitespace().any(|word| word == mode);
+            assert!(is_on, "{mode}: {after}");
+        }
+        self.child.wait().expect("a child");
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It has ended, unless the test has failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn shows_the_server_until_q() {
+    let (server, admin) = serve();
+    server.get("/hello.php").assert(200, "hello");
+    let mut terminal = Terminal::start(&admin);
+    terminal.wait("\u{1b}[?1049h");
+    terminal.wait("requests/s");
+    terminal.press("2");
+    terminal.wait("PLACE");
+    terminal.press("r");
+    // Blanks that are on the screen already are not sent.
+    terminal.wait("again?");
+    terminal.press("y");
+    terminal.wait("(generation");
+    terminal.press("q");
+    terminal.assert_restored(0);
+}
+
+#[test]
+fn gives_the_terminal_back_at_a_signal() {
+    let (_server, admin) = serve();
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
+        let mut terminal = Terminal::start(&admin);
+        terminal.wait("requests/s");
+        process::kill(terminal.pid(), signal).expect("it runs");
+        terminal.assert_restored(code);
+    }
+}
+
+#[test]
+fn says_that_the_server_has_gone() {
+    let (server, admin) = serve();
+    let mut terminal = Terminal::start(&admin);
+    terminal.wait("requests/s");
+    server.stop();
+    terminal.wait("answers");
+    terminal.press("\u{3}");
+    terminal.assert_restored(0);
+}
+
+#[test]
+fn prints_a_page_for_scripts() {
+    let (server, admin) = serve();
+    server.get("/hello.php").assert(200, "hello");
+    let page = admin.command(&["top", "--once"]);
+    page.assert(0, "POOL  MODE     GEN  WORKERS");
+    page.assert(0, "php   classic  1    2");
+    assert!(!page.text().contains('\u{1b}'), "{}", page.text());
+}
