@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_report_has_what_process_and_front_know() {
         let report = composed(CrashEvidence {
-            status: Some(ExitStatus::from_raw(11 | 0x80)),
+            status: Some(ExitStatus::from_raw(0x0b | 0x80)),
             requests: vec![request(8, false), request(7, true)],
             notes: vec![
                 note(7, "fault 11 1 address 0x8 thread php\n#0 f() /a.php:3"),

@@ -161,6 +161,7 @@ mod tests {
             start_timeout: Duration::from_secs(1),
             users: vec![user(33), user(34)],
             by_monitor: false,
+            crashes: None,
         }
     }
 

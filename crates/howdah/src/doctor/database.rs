@@ -175,7 +175,12 @@ mod tests {
                 "{{\nfrankenphp {{\nworker {{\nfile w.php\nnum 2\n{concurrency}\n}}\n}}\n}}\n"
             );
             let path = std::path::Path::new("Caddyfile");
-            let parsed = howdah_config::load_text(&text, path, &howdah_config::NoFiles);
+            let parsed = howdah_config::load_text(
+                &text,
+                path,
+                &howdah_config::NoFiles,
+                howdah_config::Strictness::Strict,
+            );
             Budget::of(&parsed.expect("valid").config)
         };
         let (plain, concurrent) = (budget(""), budget("concurrency 10"));

@@ -19,7 +19,7 @@ fn php() -> Www {
     let worker =
         format!("<?php while (frankenphp_handle_request(static function () {{ {WORK} }})) {{ }}");
     Www::new()
-        .file("classic.php", &format!("<?php {WORK}"))
+        .file("classic.php", format!("<?php {WORK}"))
         .file("early.php", "<?php echo 'early'; flush(); usleep(10000);")
         .file(
             "finish.php",
@@ -43,12 +43,12 @@ fn assert_work(php: &Value) {
     assert!(cpu > 0.005 && cpu <= number(php, "time") * 2.0, "{php}");
     let database = number(php, "database");
     assert!(database > 0.0 && database < number(php, "time"), "{php}");
-    assert_eq!(number(php, "queries"), 1.0, "{php}");
+    assert!((number(php, "queries") - 1.0).abs() < f64::EPSILON, "{php}");
     assert!(number(php, "memory_peak") >= f64::from(8 << 20), "{php}");
 }
 
 /// The milliseconds of `Server-Timing` by name.
-fn timing<'h>(header: &'h str, name: &str) -> Option<f64> {
+fn timing(header: &str, name: &str) -> Option<f64> {
     let metric = header
         .split(", ")
         .find_map(|metric| metric.strip_prefix(name)?.strip_prefix(";dur="))?;
