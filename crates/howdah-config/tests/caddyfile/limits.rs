@@ -161,9 +161,14 @@ const OTHERS: &[(&str, &str)] = &[
     ("watch", "model/hub.rs"),
     ("watch", "directive/hot_reload.rs"),
     ("watch", "cli/mod.rs"),
+    ("watch", "config/source.rs"),
     ("exit", "front/exchange.rs"),
+    ("exit", "pool/place.rs"),
     ("concurrency", "howdah-pool/src/status.rs"),
     ("keep", "model/log.rs"),
+    ("keep", "model/crash_reports.rs"),
+    ("keep", "logs/crash_reports.rs"),
+    ("slow_log", "top/sheets.rs"),
     ("detect_leaks", "cli/mod.rs"),
 ];
 

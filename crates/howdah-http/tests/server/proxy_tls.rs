@@ -368,7 +368,7 @@ fn files_that_are_no_use_are_told_at_the_start() {
         (
             "https://a..b",
             "tls_insecure_skip_verify".to_owned(),
-            "no certificate can be for `a..b`: write `tls_server_name NAME`",
+            "`a..b` cannot be the name of a certificate: write `tls_server_name NAME`",
         ),
     ] {
         let text = format!(

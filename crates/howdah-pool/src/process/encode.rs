@@ -289,12 +289,34 @@ mod tests {
         assert_eq!(
             words(&data),
             [
-                1, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0
+                1,
+                POOL_FLAG_SAMPLES,
+                0,
+                0,
+                1,
+                0,
+                3,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                7,
+                0
             ]
         );
         assert_eq!(&data[POOL_OPTIONS_SIZE..], b"php");
         let data = pool(&PoolOptions::new("php", 2), 2, false, 7).expect("encoded");
-        assert_eq!(words(&data)[1], POOL_FLAG_FRESH_FILES, "a reload");
+        let flags = POOL_FLAG_SAMPLES | POOL_FLAG_FRESH_FILES;
+        assert_eq!(words(&data)[1], flags, "a reload");
     }
 
     #[test]
@@ -336,7 +358,7 @@ mod tests {
         assert_eq!(
             words(&data),
             [
-                2, 2079, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 4, 8, 6, 100, 65536, 100, 1, 60_000, 50, 7,
+                2, 3103, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 4, 8, 6, 100, 65536, 100, 1, 60_000, 50, 7,
                 0
             ]
         );
@@ -359,7 +381,8 @@ mod tests {
             home: "/var/www".into(),
         });
         let data = pool(&options, 1, false, 7).expect("encoded");
-        let flags = POOL_FLAG_USER | POOL_FLAG_NO_NEW_PRIVS | POOL_FLAG_DUMPABLE;
+        let flags =
+            POOL_FLAG_SAMPLES | POOL_FLAG_USER | POOL_FLAG_NO_NEW_PRIVS | POOL_FLAG_DUMPABLE;
         assert_eq!(words(&data)[1], flags);
         let user = data[POOL_OPTIONS_SIZE..]
             .strip_prefix(b"php")

@@ -6,6 +6,7 @@ mod lies;
 mod losses;
 mod supersedes;
 
+use howdah_shm::layout::{POOL_FLAG_FRESH_FILES, POOL_FLAG_SAMPLES};
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -350,9 +351,11 @@ fn a_pool_starts_serves_and_is_reloaded_without_a_gap() {
             .await;
         assert_eq!((status.generation, status.ready), (4, 2));
         assert_eq!((status.counters.reloads, status.counters.crashed), (3, 0));
-        let fresh = howdah_shm::layout::POOL_FLAG_FRESH_FILES;
+        let fresh = POOL_FLAG_SAMPLES | POOL_FLAG_FRESH_FILES;
         let asked = server.plan(|plan| plan.asked.clone());
-        assert_eq!(asked, [(0, 1), (fresh, 2), (fresh, 3), (fresh, 4)]);
+        let reloads = [(fresh, 2), (fresh, 3), (fresh, 4)];
+        assert_eq!(asked[0], (POOL_FLAG_SAMPLES, 1));
+        assert_eq!(asked[1..], reloads);
     })
     .expect("started");
 }

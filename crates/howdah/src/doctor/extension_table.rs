@@ -100,12 +100,12 @@ mod tests {
         let of = |name: &str| trials.iter().find(|trial| trial.name == name);
         let apcu = of("apcu").expect("a row");
         assert_eq!((apcu.classic, apcu.coroutines), ("works", "works"));
-        assert_eq!(of("excimer").expect("a row").coroutines, "wrong");
+        assert_eq!(of("uopz").expect("a row").coroutines, "refused");
     }
 
     #[test]
     fn only_modes_that_are_used_count() {
-        let loaded: BTreeMap<String, String> = [("excimer".into(), "1".into())].into();
+        let loaded: BTreeMap<String, String> = [("uopz".into(), "7".into())].into();
         let worst = |coroutines| {
             let mut report = Report::default();
             let modes = Modes {
