@@ -126,6 +126,18 @@ fn gives_the_terminal_back_at_a_signal() {
 }
 
 #[test]
+fn ends_with_its_terminal() {
+    let (_server, admin) = serve();
+    let mut terminal = Terminal::start(&admin);
+    terminal.wait("requests/s");
+    let command_line = format!("/proc/{}/cmdline", terminal.pid());
+    terminal.child.kill().expect("it runs");
+    // One that nobody has waited for has an empty one.
+    let runs = || std::fs::read(&command_line).is_ok_and(|line| !line.is_empty());
+    assert!(process::wait_until(PATIENCE, || !runs()));
+}
+
+#[test]
 fn says_that_the_server_has_gone() {
     let (server, admin) = serve();
     let mut terminal = Terminal::start(&admin);

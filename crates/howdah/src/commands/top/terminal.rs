@@ -10,6 +10,7 @@ use std::time::Duration;
 use crossterm::event::{self, Event};
 use howdah_observe::admin::Client;
 use ratatui::DefaultTerminal;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::app::{App, Effect};
@@ -62,7 +63,7 @@ fn show(
         if std::mem::take(&mut is_stale) {
             terminal.draw(|frame| draw(frame, &app))?;
         }
-        match event::poll(TICK) {
+        match next_event() {
             Ok(true) => {}
             Ok(false) => continue,
             // A signal, which the loop looks at.
@@ -82,6 +83,22 @@ fn show(
         }
     }
     Ok(())
+}
+
+/// Waits for a key or another size of the terminal, and for no longer than a tick. Waited for here and not in
+/// `event::poll`, which never returns from a terminal that is gone.
+fn next_event() -> io::Result<bool> {
+    let input = io::stdin();
+    let mut terminal = [PollFd::new(&input, PollFlags::IN)];
+    let tick = Timespec::try_from(TICK).map_err(io::Error::other)?;
+    rustix::event::poll(&mut terminal, Some(&tick))?;
+    if terminal[0]
+        .revents()
+        .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
+    {
+        return Err(io::Error::other("it is gone"));
+    }
+    event::poll(Duration::ZERO)
 }
 
 fn failed(error: &io::Error) -> Failure {
