@@ -44,11 +44,12 @@ void howdah_wrap_function(
 	if (function->type != ZEND_INTERNAL_FUNCTION || function->internal_function.reserved[slot]) {
 		return;
 	}
+	bool is_database = kind && kind->database;
 	struct howdah_guard *guard = pemalloc(sizeof(*guard), true);
 	*guard = (struct howdah_guard){
-		.original = kind->database ? ZEND_FN(howdah_timed_call) : function->internal_function.handler,
+		.original = is_database ? ZEND_FN(howdah_timed_call) : function->internal_function.handler,
 		.timed = function->internal_function.handler,
-		.is_query = kind->database && howdah_client_queries(ZSTR_VAL(function->common.function_name)),
+		.is_query = is_database && howdah_client_queries(ZSTR_VAL(function->common.function_name)),
 		.kind = kind,
 		.effect = effect,
 		.next = guards,

@@ -169,6 +169,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("keep", "model/crash_reports.rs"),
     ("keep", "logs/crash_reports.rs"),
     ("slow_log", "top/sheets.rs"),
+    ("server_timing", "server/timing.rs"),
     ("detect_leaks", "cli/mod.rs"),
 ];
 

@@ -114,7 +114,7 @@ impl Site {
         let server = Server::caddyfile(caddyfile(&global, &site)).start();
         for expected in [
             "slow request",
-            "state of a request is left in the worker",
+            "a request leaked state into the worker",
             "broken: ",
         ] {
             server.allow_log(expected);
