@@ -24,12 +24,6 @@ export async function ask(method, target, limit = TIMEOUT) {
 	return body;
 }
 
-/** Whether an endpoint is there. @param {string} target */
-export async function exists(target) {
-	const response = await fetch(target, { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT) }).catch(() => null);
-	return response !== null && response.status !== 404;
-}
-
 /** Asks again and again; not while the page is hidden or paused. */
 export class Poller {
 	/**

@@ -1,6 +1,6 @@
 // The dashboard: tabs, orders to the server, and the poll that feeds the views.
 
-import { Poller, ask, exists } from "./api.js";
+import { Poller, ask } from "./api.js";
 import { byId, fill, h, setText } from "./dom.js";
 import { time } from "./format.js";
 import * as views from "./views.js";
@@ -125,20 +125,18 @@ byId("ask-reload").querySelector("[value=reload]").addEventListener("click", asy
 	poller.again();
 });
 
-byId("profile").addEventListener("click", () => {
-	open("ask-profile", byId("profile-pool"));
-	aim();
-});
+byId("profile").addEventListener("click", () => open("ask-profile", byId("profile-pool")));
 
-function aim() {
+byId("profile-form").addEventListener("submit", () => {
 	const seconds = Math.min(60, Math.max(1, Number(byId("profile-seconds").value) || 10));
-	const pool = encodeURIComponent(byId("profile-pool").value);
-	byId("profile-open").href = `/profile?seconds=${seconds}&pool=${pool}&format=svg`;
-}
-
-byId("profile-seconds").addEventListener("input", aim);
-byId("profile-pool").addEventListener("change", aim);
-byId("profile-open").addEventListener("click", () => byId("ask-profile").close());
+	const query = new URLSearchParams({ seconds: String(seconds), format: "svg" });
+	const pool = byId("profile-pool").value;
+	if (pool !== "") {
+		query.set("pool", pool);
+	}
+	byId("profile-form").action = `/profile?${query}`;
+	byId("ask-profile").close();
+});
 
 /** Says what became of an order, for some seconds. @param {string} text @param {string} kind */
 function note(text, kind) {
@@ -165,7 +163,3 @@ byId("tabs").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) =>
 addEventListener("hashchange", show);
 show();
 poller.again();
-// No profile is taken in no time: the answer says only whether the server can.
-exists("/profile?seconds=0").then((is) => {
-	byId("profile").hidden = !is;
-});

@@ -15,7 +15,7 @@ use http_body_util::Full;
 const PATH: &str = "/dashboard/";
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// Headers of all files.
