@@ -38,6 +38,9 @@ mod log_pipe;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/access/time.rs"]
 mod time;
+#[allow(dead_code, unreachable_pub, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/usage.rs"]
+mod usage;
 
 use encode::LineEncoder;
 use entry::Entry;
@@ -156,6 +159,7 @@ fn entry_of(bytes: &[u8]) -> Option<Entry> {
         size: 2,
         status: 200,
         cut: false,
+        php: None,
         appended: Vec::new(),
     })
 }

@@ -206,6 +206,6 @@ pub(crate) mod shutdown {
             None
         }
 
-        pub(crate) fn asked(&self) {}
+        pub(crate) fn count_poll(&self) {}
     }
 }

@@ -69,7 +69,8 @@ bool howdah_wrap_class(const char *name, const struct howdah_client_kind *kind, 
 	zend_function *function;
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce)
 	{
-		if (!instanceof_function(ce, base)) {
+		/* Of a preloaded class that is not linked the parent is a name. */
+		if (!(ce->ce_flags & ZEND_ACC_LINKED) || !instanceof_function(ce, base)) {
 			continue;
 		}
 		ZEND_HASH_FOREACH_PTR(&ce->function_table, function)
