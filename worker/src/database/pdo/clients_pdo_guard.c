@@ -273,8 +273,11 @@ static void wrap_first(const char *name, zif_handler wrapper)
 	zend_class_entry *base = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdo")), *ce;
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce)
 	{
-		zend_function *function =
-			instanceof_function(ce, base) ? zend_hash_str_find_ptr(&ce->function_table, name, strlen(name)) : NULL;
+		/* Of a preloaded class that is not linked the parent is a name. */
+		if (!(ce->ce_flags & ZEND_ACC_LINKED) || !instanceof_function(ce, base)) {
+			continue;
+		}
+		zend_function *function = zend_hash_str_find_ptr(&ce->function_table, name, strlen(name));
 		if (function) {
 			howdah_wrap_function(function, &connection_kind, 0, wrapper);
 		}
