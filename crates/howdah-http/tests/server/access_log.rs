@@ -27,8 +27,10 @@ fn log_to(file: &Path) -> AccessLog {
 
 /// Lines of the log whose URI has this text.
 fn matching(file: &Path, text: &str) -> Vec<Value> {
-    let lines = std::fs::read_to_string(file).unwrap();
-    let lines = lines
+    let text_of_file = std::fs::read_to_string(file).unwrap();
+    // The last one may be under way.
+    let end = text_of_file.rfind('\n').map_or(0, |end| end + 1);
+    let lines = text_of_file[..end]
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines
