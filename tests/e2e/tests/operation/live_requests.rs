@@ -141,17 +141,17 @@ fn reads(mode: &Mode) {
     thread::scope(|scope| {
         let response = scope.spawn(|| server.get(&target));
         let (connection, _) = peer.accept().expect("connected");
+        // It has just connected, and will read.
+        let is_in_read = |own: &Value| {
+            let top = own["top"].as_str();
+            top.is_some_and(|top| top.starts_with("fread() in handle() "))
+        };
         let seen = wait_for(&admin, "/read", |own| {
-            waits_for(own, "descriptor").is_some()
+            is_in_read(own) && waits_for(own, "descriptor").is_some()
         });
         let wait = &seen["wait"];
         assert_eq!(wait["peer"], format!("tcp {address}"), "{seen:#}");
         assert_eq!(wait["is_guess"], false, "{seen:#}");
-        assert!(
-            seen["top"]
-                .as_str()
-                .is_some_and(|top| top.starts_with("fread() in handle() "))
-        );
         let shown = admin.command(&["status", "--requests"]);
         shown.assert(0, &format!(": tcp {address} for "));
         drop(connection);
