@@ -107,7 +107,7 @@ magic
 
 Warning: Uncaught LogicException: of a callback in {ROOT}/test.php:%d
 Stack trace:
-#0 [internal function]: {closure}()
+#0 [internal function]: {closure%S}()
 #1 {ROOT}/test.php(%d): frankenphp_handle_request()
 #2 {main}
   thrown in {ROOT}/test.php on line %d

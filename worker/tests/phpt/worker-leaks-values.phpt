@@ -211,7 +211,7 @@ closure
 
 closure
 
-[log l 15] {"kind":"variable of a closure","why":"changes","path":"$GLOBALS['counter']::$calls","member":"App\\{closure%S}()::$calls","value":"3","file":"{ROOT}/test.php","line":72,"method":"GET","uri":"/closure"}
+[log l 15] {"kind":"variable of a closure","why":"changes","path":"$GLOBALS['counter']::$calls","member":"%S{closure%S}()::$calls","value":"3","file":"{ROOT}/test.php","line":72,"method":"GET","uri":"/closure"}
 closure
 
 service

@@ -13,7 +13,7 @@ foreach (['gettext', 'pcntl'] as $extension) {
 textdomain('boot');
 function state(): string
 {
-    pcntl_sigprocmask(SIG_BLOCK, [], $mask);
+    pcntl_sigprocmask(SIG_UNBLOCK, [SIGWINCH], $mask);
     try {
         $entry = readdir();
     } catch (TypeError $error) {

@@ -71,7 +71,7 @@ while (frankenphp_handle_request(static function () use ($place) {
             $again || meet($place);
             if ($n > 1 || $again) {
                 $before = bindtextdomain('shared', null);
-                pcntl_sigprocmask(SIG_BLOCK, [], $mask);
+                pcntl_sigprocmask(SIG_UNBLOCK, [SIGWINCH], $mask);
                 echo textdomain(null), ' ', $before === '/usr' ? 'of the other' : 'unset', ' ';
                 echo (new mysqli_driver())->report_mode, ' ', mysqli_connect_errno(), ' ', count($mask), ' ',
                     json_encode(libxml_get_last_error()), ' ';
