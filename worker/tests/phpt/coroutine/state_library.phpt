@@ -2,7 +2,7 @@
 Coroutines: what a request sets in the C library, in mysqli and for readdir() is its own
 --SKIPIF--
 <?php
-foreach (['gettext', 'mysqli', 'pcntl'] as $extension) {
+foreach (['gettext', 'mysqli', 'pcntl', 'simplexml'] as $extension) {
     if (!extension_loaded($extension)) {
         echo "skip $extension is not loaded";
         break;
