@@ -17,12 +17,12 @@ cp packaging/debian/source-format "$tree/debian/source/format"
 cat >"$tree/debian/changelog" <<END
 howdah ($version) unstable; urgency=medium
 
-  * See /usr/share/doc/howdah/CHANGELOG.md.
+  * See /usr/share/doc/howdah/NEWS.md.
 
  -- The Howdah contributors <maintainers@howdah.invalid>  $(date -R -u -d "@$SOURCE_DATE_EPOCH")
 END
-cp CHANGELOG.md "$tree/CHANGELOG.md"
-echo CHANGELOG.md >>"$tree/debian/howdah.docs"
+cp CHANGELOG.md "$tree/NEWS.md"
+echo NEWS.md >>"$tree/debian/howdah.docs"
 
 # The oldest PHP comes first: it is the distribution's own where there are several.
 depends=
@@ -31,7 +31,8 @@ trap 'rm -f "$stanzas"' EXIT
 for folder in "$tree"/stage/php/*; do
 	php=$(basename "$folder")
 	depends+="howdah-php$php (= \${binary:Version}) | "
-	sed -e "s/@VERSION@/$php/g" -e "s/@API@/$(cat "$folder/api")/" packaging/debian/php.control.in >>"$stanzas"
+	sed -e "s/@VERSION@/$php/g" -e "s/@API@/$(cat "$folder/api")/" \
+		-e "s/@UPSTREAM@/$(cat "$folder/release")/g" packaging/debian/php.control.in >>"$stanzas"
 	echo "stage/php/$php/howdah-php* usr/lib/howdah/php$php" >"$tree/debian/howdah-php$php.install"
 done
 sed "s/@PHP_DEPENDS@/${depends}howdah-php/" packaging/debian/control.in | cat - "$stanzas" >"$tree/debian/control"

@@ -28,6 +28,8 @@ for config in "${configs[@]}"; do
 	cp "$built"/howdah-php "$built"/howdah-php.so "$stage/php/$version"
 	# The virtual package of Debian for extensions: what it names changes when PHP's structures do.
 	echo "phpapi-$("$config" --phpapi)" >"$stage/php/$version/api"
+	# What is linked against it needs functions that an older release may lack.
+	"$config" --version >"$stage/php/$version/release"
 done
 cp packaging/etc/Caddyfile "$stage/etc/Caddyfile"
 cp -r packaging/welcome packaging/systemd README.md LICENSE-APACHE LICENSE-MIT "$stage"
