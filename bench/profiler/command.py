@@ -140,7 +140,7 @@ def case_target(name: str, workers: int, folder: Path) -> Iterator[Target]:
     """
     case = load_cases().get(name)
     if case is None:
-        raise BenchError(f"there is no case {name}; `list` shows those that there are")
+        raise BenchError(f"unknown case {name}; `list` shows all cases")
     if (missing := case.missing()) is not None:
         raise BenchError(f"{name}: {missing}")
     services = Services(folder / "services")

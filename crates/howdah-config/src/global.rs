@@ -42,8 +42,8 @@ pub(crate) const METRICS: Table<Global> = Table {
                 default: "off",
                 about: "Counts the times of requests by route too, as `howdah_http_route_duration_seconds`, with the \
                     trace of a request as exemplar. A route is a method and a path without its query, with numbers, \
-                    UUIDs and long hexadecimal strings replaced by `:id`. The first 100 routes that have a response \
-                    which is no client error are told apart; the rest is `(other)`. It takes a lock for each request.",
+                    UUIDs and long hexadecimal strings replaced by `:id`. The first 100 routes that respond with \
+                    anything but a client error are counted separately, all others as `(other)`. Each request takes a lock.",
                 differs: "Not in Caddy.",
                 example: "per_route",
             },

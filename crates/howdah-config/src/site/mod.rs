@@ -83,7 +83,7 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
         && let Some(tls) = &mut settings.tls
         && matches!(tls.issuer, Some(Issuer::Internal { .. }))
     {
-        // There is no name to issue a certificate for before a client comes with one.
+        // The host name for the certificate is unknown until a client sends it.
         tls.on_demand = true;
     }
     let mut addresses = Vec::new();

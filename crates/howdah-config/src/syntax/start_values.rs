@@ -46,7 +46,7 @@ fn replace(word: &mut Word, env: Lookup<'_>) {
         }
         let value = env(name).unwrap_or_default();
         word.text.replace_range(at..=inner + length, &value);
-        // What a variable holds is no placeholder.
+        // Placeholders in the value of a variable are not expanded.
         from = at + value.len();
     }
 }
