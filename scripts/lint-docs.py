@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the Markdown of this repository: relative links, and words of docs/STYLE.md.
+"""Checks the Markdown of this repository: relative links, words of docs/STYLE.md, and that the site has each page.
 
 Published reports below bench/results are data, and so is docs/benchmarks.md, made from one.
 """
@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ("bench/results/", "docs/benchmarks.md")
+# Each page below these is one of the site's.
+SITE = ("docs/", "examples/", "php/")
 # Text that another source is quoted in, or that is generated from the code, keeps its words.
 QUOTING = ("docs/STYLE.md", "docs/reference/", "CHANGELOG.md")
 
@@ -81,6 +85,19 @@ def words(page: Path, text: str) -> list[str]:
     ]
 
 
+def contents(names: Iterable[str]) -> list[str]:
+    """The pages that the table of contents of the site lacks, or has twice."""
+    summary = ROOT / "docs/SUMMARY.md"
+    listed = Counter(
+        str((summary.parent / match["target"]).resolve().relative_to(ROOT))
+        for match in LINK.finditer(summary.read_text())
+    )
+    wanted = {name for name in names if name.startswith(SITE) and ROOT / name != summary}
+    return [f"{name}: docs/SUMMARY.md does not list it" for name in sorted(wanted - listed.keys())] + [
+        f"docs/SUMMARY.md: {name} is listed {number} times" for name, number in listed.items() if number > 1
+    ]
+
+
 def main() -> int:
     """Prints the problems; 1 if there are any."""
     listed = subprocess.run(
@@ -92,7 +109,7 @@ def main() -> int:
     ).stdout.split()
     texts = {ROOT / name: (ROOT / name).read_text() for name in listed if (ROOT / name).is_file()}
     pages = {page: anchors(text) for page, text in texts.items()}
-    problems = []
+    problems = contents(str(page.relative_to(ROOT)) for page in texts)
     for page, whole in texts.items():
         name = str(page.relative_to(ROOT))
         if name.startswith(DATA):
