@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the Markdown of this repository: relative links, words of docs/STYLE.md, and that the site has each page.
+"""Checks the Markdown of this repository: relative links, words of docs/STYLE.md, commands and options that do not
+exist, and that the site has each page.
 
 Published reports below bench/results are data, and so is docs/benchmarks.md, made from one.
 """
@@ -24,6 +25,12 @@ FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(?P<text>.+?)\s*$", re.MULTILINE)
+# `howdah NAME OPTIONS` at the start of a command, perhaps with variables before it, up to its end.
+USE = re.compile(r"(?:^|[;&|(] *)(?:\w+=\S+ )*howdah (?P<name>[a-z][a-z-]*)(?P<rest>[^|;&#]*)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+TARGET = re.compile(r"(?:^|\s)make (?P<name>[a-z][a-z0-9-]*)$")
+# Pages that people follow. Others speak of other programs, or of what was.
+FOLLOWED = ("README.md", "docs/guides/", "docs/tutorials/", "docs/README.md", "examples/", "php/")
 # What each stands for is in docs/STYLE.md; only what is wrong wherever it stands is listed.
 WORDS = {
     r"\banew\b": "again",
@@ -36,10 +43,14 @@ WORDS = {
 }
 
 
+def blank(match: re.Match[str]) -> str:
+    """As many characters on as many lines, so that positions stay."""
+    return re.sub(r"[^\n]", " ", match[0])
+
+
 def without_code(text: str) -> str:
     """The text with code blanked out, so that line numbers stay."""
-    text = FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
-    return CODE.sub("``", text)
+    return CODE.sub("``", FENCE.sub(blank, text))
 
 
 def anchors(text: str) -> set[str]:
@@ -85,6 +96,48 @@ def words(page: Path, text: str) -> list[str]:
     ]
 
 
+def commands() -> dict[str, set[str]]:
+    """The options of each command, from the page that is made from the code."""
+    found: dict[str, set[str]] = {}
+    page = (ROOT / "docs/reference/commands.md").read_text()
+    for section in re.split(r"^## howdah ", page, flags=re.MULTILINE)[1:]:
+        name, _, text = section.partition("\n")
+        lines = re.findall(r"^ +(?:-\w, +)?(--[a-z][\w-]*)", text, re.MULTILINE)
+        aliases = re.findall(r"alias(?:es)?:\s+(--[a-z][\w-]*)", text)
+        found[name] = {*lines, *aliases, "--help"}
+    return found
+
+
+def uses(page: Path, whole: str, known: dict[str, set[str]], targets: set[str]) -> list[str]:
+    """The commands, options and targets of make in the code of a page that do not exist."""
+    problems = []
+    code = [(match.start(1), match[1]) for match in re.finditer(r"`([^`\n]+)`", FENCE.sub(blank, whole))]
+    for fence in FENCE.finditer(whole):
+        # What a terminal prints is not a command.
+        prompt = r"\$ " if fence[0].startswith("```console") else ""
+        for typed in re.finditer(rf"^{prompt}(.+)$", fence[0], re.MULTILINE):
+            code.append((fence.start() + typed.start(1), typed[1]))
+    for at, text in code:
+        where = f"{page.relative_to(ROOT)}:{line_of(whole, at)}"
+        for use in USE.finditer(text):
+            name = use["name"]
+            if name not in known:
+                problems.append(f"{where}: `howdah {name}` does not exist")
+                continue
+            problems += [
+                f"{where}: `howdah {name}` has no option {option}"
+                for option in OPTION.findall(use["rest"])
+                if option not in known[name]
+            ]
+        target = TARGET.match(text)
+        if target and target["name"] not in targets:
+            problems.append(f"{where}: `make {target['name']}` does not exist")
+        option = OPTION.match(text)
+        if option and not any(option[0] in options for options in known.values()):
+            problems.append(f"{where}: no command has the option {option[0]}")
+    return problems
+
+
 def contents(names: Iterable[str]) -> list[str]:
     """The pages that the table of contents of the site lacks, or has twice."""
     summary = ROOT / "docs/SUMMARY.md"
@@ -110,6 +163,8 @@ def main() -> int:
     texts = {ROOT / name: (ROOT / name).read_text() for name in listed if (ROOT / name).is_file()}
     pages = {page: anchors(text) for page, text in texts.items()}
     problems = contents(str(page.relative_to(ROOT)) for page in texts)
+    known = commands()
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page, whole in texts.items():
         name = str(page.relative_to(ROOT))
         if name.startswith(DATA):
@@ -118,6 +173,8 @@ def main() -> int:
         problems += links(page, text, pages)
         if not name.startswith(QUOTING):
             problems += words(page, text)
+        if name.startswith(FOLLOWED):
+            problems += uses(page, whole, known, targets)
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 

@@ -13,6 +13,7 @@ mod limits;
 mod logs;
 mod observe;
 mod others;
+mod pages;
 mod pools;
 mod preload;
 mod privileges;
