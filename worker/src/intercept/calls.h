@@ -94,6 +94,10 @@ void howdah_descriptor_forget(int fd);
 bool howdah_program_begin(void);
 void howdah_program_end(bool begun);
 
+/* The task that runs has started the process. In a child that was forked, all are forgotten: it has none. */
+void howdah_child_note(pid_t pid);
+void howdah_children_forget(void);
+
 /* libc's read() and write(), waiting as a coroutine. */
 ssize_t howdah_call_write(int fd, const void *data, size_t size);
 

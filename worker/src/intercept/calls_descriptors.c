@@ -159,6 +159,11 @@ static pid_t call_fork(void)
 	uint64_t task = howdah_task_number();
 	bool alone = off || (!task && !howdah_holds_up_others());
 	pid_t pid = fork();
+	if (pid == 0) {
+		howdah_children_forget();
+	} else {
+		howdah_child_note(pid);
+	}
 	if (pid == 0 && !alone) {
 		int error = errno;
 		off = true;
@@ -178,6 +183,9 @@ static int call_posix_spawn(pid_t *restrict pid, const char *restrict path,
 	bool begun = howdah_program_begin();
 	int error = posix_spawn(pid, path, actions, attributes, arguments, environment);
 	howdah_program_end(begun);
+	if (!error && pid) {
+		howdah_child_note(*pid);
+	}
 	return error;
 }
 
@@ -188,6 +196,9 @@ static int call_posix_spawnp(pid_t *restrict pid, const char *restrict file,
 	bool begun = howdah_program_begin();
 	int error = posix_spawnp(pid, file, actions, attributes, arguments, environment);
 	howdah_program_end(begun);
+	if (!error && pid) {
+		howdah_child_note(*pid);
+	}
 	return error;
 }
 

@@ -55,6 +55,9 @@ static int spawn_shell(const char *command, int theirs, int target, pid_t *pid)
 		bool begun = howdah_program_begin();
 		error = posix_spawn(pid, "/bin/sh", &actions, NULL, arguments, environ);
 		howdah_program_end(begun);
+		if (!error) {
+			howdah_child_note(*pid);
+		}
 	}
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
