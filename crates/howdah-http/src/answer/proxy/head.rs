@@ -31,6 +31,7 @@ pub(super) fn check<B>(
     requested: Option<&HeaderValue>,
 ) -> Result<Trust, Fault> {
     let (status, version) = (response.status(), response.version());
+    *response.version_mut() = Version::HTTP_11; // its own; what the client speaks is between it and this server
     let headers = response.headers_mut();
     if status == StatusCode::SWITCHING_PROTOCOLS {
         let is_requested = requested.is_some_and(|requested| {
@@ -93,6 +94,7 @@ mod tests {
         }
         let websocket = HeaderValue::from_static("websocket");
         let trust = check(&mut response, Some(&websocket))?;
+        assert_eq!(response.version(), Version::HTTP_11);
         let lengths = response.headers().get_all(LENGTH).iter();
         let number = |value: &HeaderValue| value.to_str().unwrap().parse().unwrap();
         Ok((trust, lengths.map(number).collect()))
