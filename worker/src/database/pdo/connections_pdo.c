@@ -164,6 +164,9 @@ enum howdah_rollback howdah_pdo_rollback(pdo_dbh_t *dbh)
 	if (driver == HOWDAH_PDO_PGSQL && !howdah_libpq_settle(howdah_pdo_server(dbh))) {
 		return HOWDAH_ROLLBACK_FAILED;
 	}
+	if (driver == HOWDAH_PDO_MYSQL && howdah_mysqlnd_is_busy(howdah_pdo_server(dbh))) {
+		return HOWDAH_ROLLBACK_FAILED;
+	}
 	if (!howdah_pdo_in_transaction(dbh)) {
 		return HOWDAH_ROLLBACK_IDLE;
 	}
