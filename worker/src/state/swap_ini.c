@@ -7,7 +7,7 @@
  * Rules: a handler that only writes a region is not called, the region is copied anyway; nor one whose target
  * belongs to a coroutine (error_reporting), to the process (memory_limit) or to a timer (max_execution_time).
  *
- * With `keep session`, session.* stays for later requests, as in worker mode (restore_ini.c). A request that set it
+ * With `keep session`, session.* stays for later requests (restore_ini.c). A request that set it
  * publishes it when it first leaves, for those that begin later and those that have not touched the session so far.
  */
 #include "swap.h"

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: settings are what they were after boot, session.* excepted
+Worker mode: settings are what they were after boot
 --FILE--
 <?php
 ini_set('precision', '9');
@@ -71,7 +71,7 @@ run
 as after boot
 changed: precision error_reporting memory_limit default_charset max_execution_time ignore_user_abort include_path pcre.backtrack_limit assert.active zend.enable_gc session.name session.gc_maxlifetime arg_separator.output date.timezone
 
-session.name
+as after boot
 changed: precision error_reporting memory_limit default_charset max_execution_time ignore_user_abort include_path pcre.backtrack_limit assert.active zend.enable_gc session.name session.gc_maxlifetime arg_separator.output date.timezone
 
-session.name
+as after boot

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a session is of its request; settings of sessions stay
+Worker mode: a session and its settings are of its request
 --INI--
 session.save_path={ROOT}
 session.use_strict_mode=0
@@ -95,7 +95,7 @@ aaaa 201
 
 none no id PHPSESSID clean
 
-none no id OTHER clean
+none no id PHPSESSID clean
 
 none no id PHPSESSID clean
 

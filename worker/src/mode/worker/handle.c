@@ -214,9 +214,7 @@ static void end_boot(void)
 	EG(exit_status) = 0;
 	howdah_variables_keep_environment();
 	howdah_begin_pause(0);
-	/* Frameworks set session.* once, in services that live on: one request after another keeps it. */
-	uint32_t keep = pool->options.keep | (pool->queue.concurrent ? 0 : HOWDAH_KEEP_SESSION);
-	howdah_restore_snapshot(keep);
+	howdah_restore_snapshot(pool->options.keep);
 	howdah_boot_is_over = true;
 }
 
