@@ -10,6 +10,7 @@ from pathlib import Path
 FENCE = re.compile(r"^```(?P<language>\w*)$")
 CODE = re.compile(r"`([^`]+)`")
 NEED = re.compile(r"^<!-- tests/tutorials: (?P<names>[\w ]+) -->$")
+SERVER = re.compile(r"(\w+=\S+ )*(howdah( (run|php-server)\b.*)?|php artisan octane:start\b.*)")
 ANY = "…"
 
 
@@ -53,7 +54,10 @@ class Command:
     @property
     def serves(self) -> bool:
         """Whether it is a server, which goes on until it is stopped."""
-        return re.fullmatch(r"(\w+=\S+ )*howdah( (run|php-server)\b.*)?", self.text) is not None
+        return (
+            re.fullmatch(r"(\w+=\S+ )*(howdah( (run|php-server)\b.*)?|php artisan octane:start\b.*)", self.text)
+            is not None
+        )
 
 
 Step = Need | File | Log | Command

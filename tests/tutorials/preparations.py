@@ -23,6 +23,9 @@ APPS = ROOT / "tests/apps"
 
 Json = dict[str, Any]
 
+# An application in which Composer installed Laravel 10 or later and Octane.
+LARAVEL = "HOWDAH_LARAVEL"
+
 
 class Absent(Exception):
     """What this machine lacks for a page."""
@@ -69,8 +72,8 @@ class Place:
     def stand_in(self, name: str, version: str, includes: Sequence[str]) -> None:
         """A package that includes autoloaders of the distribution's packages."""
         for include in includes:
-            if not (Path("/usr/share/php") / include).is_file():
-                raise Absent(f"/usr/share/php/{include} is missing (tests/apps/packages.txt)")
+            if not Path("/usr/share/php", include).is_file():
+                raise Absent(f"{include} is missing (tests/apps/packages.txt)")
         folder = self.scratch / "packages" / name
         folder.mkdir(parents=True)
         (folder / "load.php").write_text("<?php\n" + "".join(f"require_once '{include}';\n" for include in includes))
@@ -97,16 +100,30 @@ class Place:
 
 
 def _laravel(place: Place) -> None:
-    place.stand_in(
-        "laravel/framework",
-        _debian("php-laravel-framework"),
-        ["Illuminate/autoload.php", "Illuminate/Foundation/helpers.php"],
-    )
+    if installed := os.environ.get(LARAVEL):
+        place.stand_in("laravel/framework", "11.0.0", [f"{installed}/vendor/autoload.php"])
+    else:
+        includes = ["Illuminate/autoload.php", "Illuminate/Foundation/helpers.php"]
+        place.stand_in("laravel/framework", _debian("php-laravel-framework"), includes)
     folder = place.scratch / "laravel"
-    subprocess.run(["bash", str(APPS / "laravel/setup.sh"), str(folder)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["bash", str(APPS / "laravel/setup.sh"), str(folder)],
+        env={name: value for name, value in os.environ.items() if name not in (LARAVEL, "HOWDAH_OCTANE")},
+        check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
     shutil.rmtree(folder / "vendor")
     shutil.copytree(HERE / "stand-ins/laravel", folder, dirs_exist_ok=True)
     place.application("laravel/laravel", "8.0.0", folder)
+    place.ours()
+
+
+def _octane(place: Place) -> None:
+    installed = os.environ.get(LARAVEL)
+    if not installed:
+        raise Absent(f"no distribution packages Octane: set {LARAVEL} (CONTRIBUTING.md)")
+    folder = Path(installed, "vendor/laravel/octane")
+    described: Json = json.loads((folder / "composer.json").read_text())
+    place.package("laravel/octane", "2.99.0", folder, {"autoload": described["autoload"]})
     place.ours()
 
 
@@ -172,6 +189,7 @@ def _debian(package: str) -> str:
 
 PREPARATIONS: Mapping[str, Callable[[Place], None]] = {
     "laravel": _laravel,
+    "octane": _octane,
     "symfony": _symfony,
     "psr7": _psr7,
     "codeigniter": _codeigniter,

@@ -33,7 +33,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests/apps")]
 from harness.processes import StartError  # noqa: E402
 from page import ANY, Command, File, Log, Need, PageError, Step, shows, steps  # noqa: E402
 from preparations import PREPARATIONS, Absent, Place  # noqa: E402
-from terminal import READY, Server, Shell, TerminalError  # noqa: E402
+from terminal import Server, Shell, TerminalError  # noqa: E402
 
 SKIPPED = 3
 # A line of the server's log that the page has to show.
@@ -170,7 +170,7 @@ class Reader:
             case Command() if step.serves:
                 self._stop()
                 self.server = Server(step.text, self._shell.folder, self._shell.environment)
-                self.server.wait_for(READY)
+                self.server.wait()
                 if step.output:
                     self.server.wait_for(step.output)
             case Command():

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from harness.processes import tcp_is_open
 from page import shows
 
 COMMAND_SECONDS = 300
@@ -19,8 +20,9 @@ SHOWN_SECONDS = 60
 STOP_SECONDS = 30
 
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# The last line of what a server shows at its start.
-READY = ("  stop     Ctrl+C",)
+# The last line of what a server shows at its start, Octane's too.
+READY = ("…Ctrl+C…",)
+ADDRESS = re.compile(r"https?://[^\s:/]+:(\d+)")
 
 
 class TerminalError(Exception):
@@ -132,6 +134,18 @@ class Server:
                 raise TerminalError("the server's terminal does not show\n" + "\n".join(lines))
             with self._screen.changed:
                 self._screen.changed.wait(min(left, 0.5))
+
+    def wait(self) -> None:
+        """Returns when it serves: Octane shows its address before it listens there."""
+        self.wait_for(READY)
+        port = ADDRESS.search(self.printed())
+        if port is None:
+            raise TerminalError("the server shows no address")
+        deadline = time.monotonic() + SHOWN_SECONDS
+        while not tcp_is_open(int(port[1])):
+            if time.monotonic() > deadline or not self._screen.is_open():
+                raise TerminalError("the server does not listen at the address that it shows")
+            time.sleep(0.02)
 
     def stop(self) -> None:
         """Ctrl+C, and its end."""

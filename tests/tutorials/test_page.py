@@ -48,7 +48,13 @@ class Pages(unittest.TestCase):
             read("a page without commands")
 
     def test_servers_are_recognised(self) -> None:
-        for text in ("howdah", "howdah run", "APP_ENV=prod A=b howdah run --lenient", "howdah php-server -r public"):
+        for text in (
+            "howdah",
+            "howdah run",
+            "APP_ENV=prod A=b howdah run --lenient",
+            "howdah php-server -r public",
+            "php artisan octane:start",
+        ):
             self.assertTrue(Command(1, text, ()).serves, text)
         for text in ("howdah init", "howdah runs", "howdah start", "echo howdah run", "howdah reload"):
             self.assertFalse(Command(1, text, ()).serves, text)
