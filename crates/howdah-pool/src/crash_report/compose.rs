@@ -130,8 +130,8 @@ fn note_gaps(report: &mut CrashReport, notes: &[CrashNote], process: &CrashedPro
         9 => Some("a process that is killed by SIGKILL reports nothing"),
         _ if process.role == "root" => Some("the root process reports nothing"),
         4 | 6 | 7 | 8 | 11 => Some(
-            "the process reported nothing: PHP code or an extension has a handler of its own for this signal, or \
-             the process was too broken",
+            "the process reported nothing: PHP code or an extension has its own handler for this signal, the process \
+             was too broken, or its report took longer than two seconds",
         ),
         _ => Some("a process reports nothing of this signal"),
     };

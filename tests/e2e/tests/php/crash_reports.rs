@@ -1,8 +1,10 @@
 //! Crash reports: what is in them, who may read them, and that nothing else suffers where they cannot be written.
 
+use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use howdah_testkit::{PATIENCE, Request, Server, ServerBuilder, Www, process};
+use howdah_testkit::{PATIENCE, Request, Server, ServerBuilder, Signal, Www, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, encode, small_disk};
 use serde_json::Value;
@@ -49,6 +51,22 @@ const HANDLER: &str = r#"
             @file_put_contents(sys_get_temp_dir() . '/filler', str_repeat('x', 2 << 20));
             crash();
             break;
+        case 'stuck':
+            file_put_contents($_GET['gate'] . '.in', 'x', FILE_APPEND);
+            while (!file_exists($_GET['gate'])) {
+                usleep(1000);
+                clearstatcache();
+            }
+            $log = fopen('php://stderr', 'w');
+            stream_set_blocking($log, false);
+            while (@fwrite($log, str_repeat('x', 4096)) || @fwrite($log, 'x'));
+            crash();
+            break;
+        case 'eat':
+            $eaten = [];
+            while (true) {
+                $eaten[] = str_repeat('x', 1 << 20);
+            }
         case 'gate':
             file_put_contents($_GET['gate'] . '.in', 'x', FILE_APPEND);
             while (!file_exists($_GET['gate'])) {
@@ -226,6 +244,132 @@ fn who_is_killed_says_nothing_and_is_reported_all_the_same() {
     assert_eq!(report["process"]["mode"], "worker");
     assert!(text(&report["notes"]).contains("SIGKILL reports nothing"));
     assert!(text(&report["log"]).contains("is asked for kill"));
+}
+
+/// The log of the process is full and its reader stands still, so that the report cannot be written.
+#[test]
+fn a_report_that_takes_too_long_ends_with_the_signal() {
+    let www = Www::new();
+    let server = serve(&www, "", Some("num 1"));
+    let gate = www.path().join("gate");
+    let target = format!("/?do=stuck&gate={}", encode(&gate));
+    let came = www.path().join("gate.in");
+    thread::scope(|scope| {
+        let stuck = scope.spawn(|| server.send(&Request::new("POST", &target)));
+        assert!(process::wait_until(PATIENCE, || came.exists()));
+        let worker = server.workers().into_iter();
+        let mut worker = worker.filter(|process| process.command.contains("app worker"));
+        let worker = worker.next().expect("a worker");
+        server.signal(Signal::STOP);
+        let began = Instant::now();
+        std::fs::write(&gate, "open").expect("written");
+        let has_ended = worker.wait_gone(PATIENCE);
+        let took = began.elapsed();
+        server.signal(Signal::CONT);
+        assert!(has_ended, "it waits for its log");
+        assert!(took >= Duration::from_secs(2), "{took:?}");
+        stuck.join().expect("no panic").assert_status(502);
+    });
+    written(&server, 1);
+    let report = report(&Admin::of(&server), 1);
+    assert_eq!(report["signal"]["name"], "SIGSEGV");
+    assert_eq!(report["requests"][0]["ran"], true);
+    assert!(
+        text(&report["notes"]).contains("took longer than two seconds"),
+        "{report:#}"
+    );
+}
+
+/// Only of a process that is dumpable. The kernel writes no more of it than the limit permits.
+#[test]
+fn a_core_dump_is_written_and_reported() {
+    let www = Www::new();
+    let limit = ["sh", "-c", "ulimit -c 64 && \"$0\" \"$@\"; exit $?"];
+    let dumpable = limited(&www, "", "", Some("num 1\ndumpable"));
+    let server = dumpable.through(limit).start();
+    allow_crashes(&server);
+    let admin = Admin::of(&server);
+    crash(&server, 1, "do=segv");
+    let dumped = report(&admin, 1);
+    assert_eq!(dumped["core_dumped"], true, "{dumped:#}");
+    assert!(text(&dumped["c_backtrace"]).contains("php+0x"));
+    let shown = admin.command(&["crashes", "show", "1"]);
+    shown.assert(0, "The kernel has written a core dump.\n");
+    crash(&server, 2, "do=kill");
+    assert_eq!(report(&admin, 2)["core_dumped"], false);
+    server.stop();
+    let server = builder(&www, "", Some("num 1")).through(limit).start();
+    allow_crashes(&server);
+    crash(&server, 1, "do=segv");
+    let kept = report(&Admin::of(&server), 1);
+    assert_eq!(kept["core_dumped"], false, "{kept:#}");
+}
+
+#[test]
+fn a_process_that_the_kernel_kills_for_lack_of_memory_is_reported_so() {
+    let Some(group) = MemoryGroup::new() else {
+        return;
+    };
+    let www = Www::new();
+    let limits = "php_ini memory_limit -1";
+    let server = limited(&www, "", limits, Some("num 1")).start();
+    allow_crashes(&server);
+    let admin = Admin::of(&server);
+    crash(&server, 1, "do=kill");
+    let cause = |number| {
+        let report = report(&admin, number);
+        assert_eq!(report["signal"]["name"], "SIGKILL");
+        report["cause"].as_str().expect("a cause").to_owned()
+    };
+    assert!(cause(1).contains("lack of memory"), "{}", cause(1));
+    server.get("/").assert(200, "served");
+    let workers = server.workers().into_iter();
+    for worker in workers.filter(|process| process.command.contains("app worker")) {
+        group.add(worker.pid);
+    }
+    crash(&server, 2, "do=eat");
+    assert!(
+        cause(2).contains("the kernel has killed a process for lack of memory"),
+        "{}",
+        cause(2)
+    );
+    assert_eq!(report(&admin, 2)["requests"][0]["uri"], "/?do=eat");
+    server.get("/").assert(200, "served");
+}
+
+/// A control group whose processes may have 64 MiB together.
+struct MemoryGroup(PathBuf);
+
+impl MemoryGroup {
+    /// `None`: control groups are not to be made here, which it says.
+    fn new() -> Option<Self> {
+        let name = format!("howdah-test-{}", std::process::id());
+        for (parent, limit) in [
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            ("/sys/fs/cgroup", "memory.max"),
+        ] {
+            let group = Self(Path::new(parent).join(&name));
+            if std::fs::create_dir(&group.0).is_err() {
+                continue;
+            }
+            if std::fs::write(group.0.join(limit), "64M").is_ok() {
+                return Some(group);
+            }
+        }
+        println!("skipped: no control group can limit memory here");
+        None
+    }
+
+    fn add(&self, pid: u32) {
+        std::fs::write(self.0.join("cgroup.procs"), pid.to_string()).expect("a member");
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        // A process that ended may still be counted for a moment.
+        let _ = process::wait_until(PATIENCE, || std::fs::remove_dir(&self.0).is_ok());
+    }
 }
 
 #[test]
