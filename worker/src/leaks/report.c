@@ -18,6 +18,12 @@ static const char *const known[] = {
 	"Symfony\\Component\\Routing\\Matcher\\*Matcher::$request",
 	"Symfony\\Component\\HttpFoundation\\Session\\*::$usageIndex", /* counts on, and is only compared with itself */
 	"Symfony\\Component\\HttpFoundation\\RequestStack::*",
+	/* The session of the last client, replaced when the next one's starts. */
+	"Symfony\\Component\\HttpFoundation\\Session\\Session::$data",
+	"Symfony\\Component\\HttpFoundation\\Session\\Attribute\\AttributeBag::$attributes",
+	"Illuminate\\Session\\Store::$attributes",
+	"CodeIgniter\\Debug\\Exceptions::$request", /* set before each use */
+	"CodeIgniter\\Debug\\Exceptions::$response",
 };
 
 unsigned howdah_leak_reported;

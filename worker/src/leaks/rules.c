@@ -6,7 +6,7 @@
  * leaves the same state; a slot that has another value after each of them depends on what came before. Three signs:
  *
  *  - grows, changes: two identical requests after the first one changed the slot, each to another value;
- *  - grows: four requests of the same shape (numbers of the path left out) added elements;
+ *  - grows: four requests of the same shape (numbers of the path left out) left more elements each than the one before;
  *  - holds request data: it has a value that a client sent, and still has it after a request that did not send it.
  *
  * State of the process, which nothing uses as a cache, is a leak when it has changed once.
@@ -33,7 +33,7 @@ struct history {
 		unsigned strikes;
 	} requests[REQUESTS_KEPT];
 	struct {
-		uint64_t shape;
+		uint64_t shape, most;
 		unsigned growths;
 	} shapes[SHAPES_KEPT];
 	unsigned next_request, next_shape, strikes;
@@ -87,15 +87,21 @@ static bool changes_again(struct history *history, uint64_t request, uint64_t co
 	return false;
 }
 
-static bool grows_again(struct history *history, uint64_t shape)
+/* What is emptied at the start of a request and filled again has no more elements than before. */
+static bool grows_again(struct history *history, uint64_t shape, uint64_t count)
 {
 	for (int i = 0; i < SHAPES_KEPT; i++) {
 		if (history->shapes[i].shape == shape) {
-			return ++history->shapes[i].growths >= GROWTHS;
+			if (count > history->shapes[i].most) {
+				history->shapes[i].most = count;
+				history->shapes[i].growths++;
+			}
+			return history->shapes[i].growths >= GROWTHS;
 		}
 	}
 	unsigned at = history->next_shape++ % SHAPES_KEPT;
 	history->shapes[at].shape = shape;
+	history->shapes[at].most = count;
 	history->shapes[at].growths = 1;
 	return false;
 }
@@ -156,7 +162,7 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		return;
 	}
 	bool countable = !change->value || Z_TYPE_P(change->value) == IS_ARRAY;
-	if (grew && countable && grows_again(history, input->shape)) {
+	if (grew && countable && grows_again(history, input->shape, change->count)) {
 		report_change(look, change, request, history, "grows", false);
 		return;
 	}

@@ -18,6 +18,11 @@ class Container
     public function handle(string $route): string
     {
         $this->depth++;
+        /* Emptied by each request, as translators of Octane are, and filled by some. */
+        Parsed::$keys = [];
+        if ($route === Page::class) {
+            Parsed::$keys[] = 'page';
+        }
         try {
             return $this->get($route)->run(new Request());
         } finally {
@@ -36,6 +41,11 @@ class Request
         $this->time = microtime(true);
         $this->query = $_GET;
     }
+}
+
+class Parsed
+{
+    public static array $keys = [];
 }
 
 class Current
