@@ -4,6 +4,7 @@
     tests/apps/run.py                          all applications, with target/release/howdah
     tests/apps/run.py wordpress mediawiki      some of them
     tests/apps/run.py --mode worker            only in worker mode, those that have a worker script
+    tests/apps/run.py --mode leaks             in worker mode with the leak detector, which must find nothing
     tests/apps/run.py --preload auto           classic mode with preloading: a walk before, then a reload
     tests/apps/run.py --server fpm             nginx with php-fpm against itself: tests the walks
     tests/apps/run.py --server-cmd 'SERVER --root {docroot} --listen 127.0.0.1:{port}'
@@ -30,7 +31,7 @@ from harness.client import Answer, Browser, WalkError  # noqa: E402
 from harness.compare import differences  # noqa: E402
 from harness.mariadb import MariaDb  # noqa: E402
 from harness.processes import StartError, free_port  # noqa: E402
-from harness.servers import Command, Fpm, HowdahPreload, HowdahWorker, Server, howdah  # noqa: E402
+from harness.servers import Command, Fpm, HowdahLeaks, HowdahPreload, HowdahWorker, Server, howdah  # noqa: E402
 
 Subject = Callable[[App], Server]
 
@@ -85,7 +86,7 @@ def _check(
     app: App, subjects: Mapping[str, Subject], root: Path, database: MariaDb
 ) -> Iterator[tuple[str, str | None]]:
     """Walks at php-fpm and at each subject that can run the application; the text says what is wrong."""
-    modes = [mode for mode in subjects if mode != "worker" or (app.worker is not None and _missing(app) is None)]
+    modes = [mode for mode in subjects if mode == "classic" or (app.worker is not None and _missing(app) is None)]
     if not modes:
         return
     place = root / app.name
@@ -128,16 +129,18 @@ def _walk(
     browser = Browser(f"http://127.0.0.1:{port}")
     try:
         server.start(app.docroot(place), port, scratch, environment)
-        if server.learns:
+        for _ in range(server.rehearsals):
             app.walk(Browser(f"http://127.0.0.1:{port}"))
             snapshot.restore()
-            server.learned()
+        server.learned()
         app.walk(browser)
     except (WalkError, AssertionError) as error:
         server.stop()
         raise WalkError(f"at {server.name}: {error}\n{_logs(scratch)}") from error
     finally:
         server.stop()
+    if complaints := server.complaints(scratch):
+        raise WalkError("\n".join([f"at {server.name}:", *complaints]))
     if len(browser.transcript) < 3:
         raise WalkError(f"the walk has only {len(browser.transcript)} steps")
     return browser.transcript
@@ -168,15 +171,16 @@ def _subjects(arguments: argparse.Namespace) -> dict[str, Subject] | None:
     subjects: dict[str, Subject] = {
         "classic": lambda _: howdah(binary) if preload == "off" else HowdahPreload(binary, preload),
         "worker": lambda app: HowdahWorker(binary, app.worker or "", app.worker_keep),
+        "leaks": lambda app: HowdahLeaks(binary, app.worker or "", app.worker_keep, app.worker_allow),
     }
-    return {mode: subject for mode, subject in subjects.items() if arguments.mode in (mode, "both")}
+    return {mode: subject for mode, subject in subjects.items() if arguments.mode in (mode, "all")}
 
 
 def _arguments(names: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Walks through real applications at two servers and compares them.")
     parser.add_argument("apps", nargs="*", metavar="APP", help=f"default: all ({', '.join(names)})")
     parser.add_argument("--server", choices=("howdah", "fpm"), default="howdah", help="default: howdah")
-    parser.add_argument("--mode", choices=("both", "classic", "worker"), default="both", help="default: both")
+    parser.add_argument("--mode", choices=("all", "classic", "worker", "leaks"), default="all", help="default: all")
     parser.add_argument(
         "--preload", choices=("auto", "all", "off"), default="off", help="of classic mode; default: off"
     )

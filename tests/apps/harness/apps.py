@@ -26,10 +26,11 @@ class App:
     rules: Sequence[Rule]
     allowed: Sequence[Allowed]
     # Worker mode: the script below the document root, what its requests may change for later ones (`keep`), and the
-    # environment variable without which it is not prepared.
+    # environment variable without which it is not prepared; what the leak detector is to `allow`.
     worker: str | None = None
     worker_keep: str | None = None
     worker_needs: str | None = None
+    worker_allow: Sequence[str] = ()
     # Debian packages that not every distribution has: without them the application is skipped.
     packages: Sequence[str] = ()
 
@@ -81,9 +82,14 @@ class Snapshot:
             database.dump(app.database, self._dump)
 
     def restore(self) -> None:
-        """Brings back the state after the setup."""
-        shutil.rmtree(self._place)
-        shutil.copytree(self._copy, self._place, symlinks=True)
+        """Brings back the state after the setup. Folders stay: one may be the current folder of a server."""
+        for path in sorted(self._place.rglob("*"), reverse=True):
+            pristine = self._copy / path.relative_to(self._place)
+            if path.is_symlink() or not path.is_dir():
+                path.unlink()
+            elif not pristine.is_dir() or pristine.is_symlink():
+                path.rmdir()
+        shutil.copytree(self._copy, self._place, symlinks=True, dirs_exist_ok=True)
         if self._app.database is not None:
             self._database.restore(self._dump)
 
@@ -110,5 +116,6 @@ def _load(folder: Path) -> App:
         worker=getattr(module, "WORKER", None),
         worker_keep=getattr(module, "WORKER_KEEP", None),
         worker_needs=getattr(module, "WORKER_NEEDS", None),
+        worker_allow=getattr(module, "WORKER_ALLOW", ()),
         packages=getattr(module, "PACKAGES", ()),
     )

@@ -8,12 +8,14 @@ import shlex
 import shutil
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .processes import Process, StartError, tcp_is_open, unix_is_open
 
 WORKERS = 4
+# What a server with the leak detector logs of each leak.
+_LEAK = "leaked state into the worker"
 
 
 class Server(ABC):
@@ -29,12 +31,16 @@ class Server(ABC):
         """Returns when the port is open. Everything the server writes goes to the scratch folder."""
 
     @property
-    def learns(self) -> bool:
-        """Whether it is to be walked through once before, and then told so by learned()."""
-        return False
+    def rehearsals(self) -> int:
+        """How often the application is walked through before; after these walks learned() is called."""
+        return 0
 
     def learned(self) -> None:
-        """Has it make use of what the walk has used."""
+        """Has it make use of what the walks have used."""
+
+    def complaints(self, scratch: Path) -> list[str]:
+        """What it found wrong with the application; to be called after stop()."""
+        return []
 
     def stop(self) -> None:
         """Ends what start() has started, the last first."""
@@ -113,8 +119,8 @@ class HowdahPreload(Command):
         self._socket: Path | None = None
 
     @property
-    def learns(self) -> bool:
-        return True
+    def rehearsals(self) -> int:
+        return 1
 
     def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
         super().start(docroot, port, scratch, environment)
@@ -135,22 +141,43 @@ class HowdahWorker(Server):
 
     name = "howdah, worker mode"
 
+    workers = WORKERS
+
     def __init__(self, binary: Path, script: str, keep: str | None) -> None:
         super().__init__()
-        self._binary, self._script, self._keep = binary, script, keep
+        self._binary, self._script = binary, script
+        self._options = [f"keep {keep}"] if keep else []
 
     def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
-        keep = f"keep {self._keep}" if self._keep else ""
+        options = "\n\t\t\t".join([f"num {self.workers}", *self._options])
         caddyfile = scratch / "Caddyfile"
-        caddyfile.write_text(
-            _HOWDAH_WORKER.format(docroot=docroot, port=port, script=self._script, keep=keep, workers=WORKERS)
-        )
+        caddyfile.write_text(_HOWDAH_WORKER.format(docroot=docroot, port=port, script=self._script, options=options))
         command = [str(self._binary), "run", "--config", str(caddyfile)]
         # The application's folder is for the user that tests.
         own = {**environment, "HOWDAH_USER": "root"}
         process = Process("howdah", command, scratch / "server.log", docroot, own)
         self._processes.append(process)
         process.wait_until(lambda: tcp_is_open(port))
+
+
+class HowdahLeaks(HowdahWorker):
+    """One worker with the leak detector, which needs each page a few times."""
+
+    name = "howdah, detect_leaks"
+    workers = 1
+
+    def __init__(self, binary: Path, script: str, keep: str | None, allow: Sequence[str]) -> None:
+        super().__init__(binary, script, keep)
+        patterns = " ".join(f'"{pattern}"' for pattern in allow)
+        self._options += ["detect_leaks {", f"\tallow {patterns}", "}"] if allow else ["detect_leaks"]
+
+    @property
+    def rehearsals(self) -> int:
+        return 4
+
+    def complaints(self, scratch: Path) -> list[str]:
+        lines = (scratch / "server.log").read_text("utf-8", "replace").splitlines()
+        return [line for line in lines if _LEAK in line]
 
 
 def _program(name: str) -> str:
@@ -239,8 +266,7 @@ _HOWDAH_WORKER = """\
 		num_threads 1
 		worker {{
 			file {docroot}/{script}
-			num {workers}
-			{keep}
+			{options}
 		}}
 	}}
 }}

@@ -12,6 +12,8 @@ WORKER = "frankenphp-worker.php"
 # Octane boots the application in the first request, and puts back what requests change by itself.
 WORKER_KEEP = "all"
 WORKER_NEEDS = "HOWDAH_OCTANE"
+# The boot in the first request; and what Symfony's response sets for a download, which `keep` keeps.
+WORKER_ALLOW = ("ini setting", "error handler", "exception handler", "autoloader", "time zone")
 
 
 def walk(b: Browser) -> None:

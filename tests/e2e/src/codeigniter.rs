@@ -70,13 +70,24 @@ fn copy(from: &Path, to: &Path) {
 /// # Panics
 /// If the file is not what was generated once, or the server does not start.
 pub fn serve(www: &Www, workers: usize) -> Server {
+    serve_with(www, workers, "")
+}
+
+/// The same with these lines in the block of its worker.
+///
+/// # Panics
+/// If the file is not what was generated once, or the server does not start.
+pub fn serve_with(www: &Www, workers: usize, lines: &str) -> Server {
     let text = std::fs::read_to_string(www.path().join("Caddyfile")).expect("it was generated");
     assert!(
         text.contains("# num 16") && text.contains(":8080 {"),
         "{text}"
     );
     let text = text
-        .replace("# num 16", &format!("num {workers}\nmax_wait_time 10m"))
+        .replace(
+            "# num 16",
+            &format!("num {workers}\nmax_wait_time 10m\n{lines}"),
+        )
         .replace(":8080 {", "http://:0 {\nbind 127.0.0.1");
     let server = Server::caddyfile(text).current_dir(www.path()).start();
     // The file asks for compression.

@@ -6,8 +6,12 @@
 declare(strict_types=1);
 
 require_once __DIR__ . '/ways.inc';
-require_once 'Symfony/Bundle/FrameworkBundle/autoload.php';
-require_once 'Symfony/Component/Runtime/autoload.php';
+if (getenv('HALF_WAY_SYMFONY')) {
+    require_once getenv('HALF_WAY_SYMFONY') . '/vendor/autoload.php';
+} else {
+    require_once 'Symfony/Bundle/FrameworkBundle/autoload.php';
+    require_once 'Symfony/Component/Runtime/autoload.php';
+}
 require_once __DIR__ . '/../../../php/runtime/src/Runtime.php';
 require_once __DIR__ . '/../../../php/runtime/src/WorkerRunner.php';
 require_once __DIR__ . '/AppKernel.php';

@@ -1,6 +1,7 @@
 //! `detect_leaks`: what requests leave in a worker is named, and what an application keeps on purpose is not.
 
 use howdah_testkit::{Request, Server};
+use howdah_tests::codeigniter;
 use howdah_tests::worker::{scripts, worker_caddyfile};
 
 const FOUND: &str = "a request leaked state into the worker";
@@ -155,23 +156,73 @@ fn psr15_and_the_scripts_of_these_tests_are_clean() {
     }
 }
 
-#[test]
-fn symfony_is_clean() {
+/// Symfony of the distribution, or of a checkout. Its log has no line of a leak, or the server complains of it.
+fn check_symfony(source: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let env = format!(
-        "env HALF_WAY_DIR {0}\nenv HALF_WAY_BOOTS {0}/boots",
+        "env HALF_WAY_DIR {0}\nenv HALF_WAY_BOOTS {0}/boots\n{source}",
         folder.path().display()
     );
-    let server = serve(
-        "half_way/symfony.php",
+    let text = worker_caddyfile(
+        &scripts().join("half_way/symfony.php"),
         &format!("num 1\n{env}\ndetect_leaks"),
     );
+    let site = "php_server {\nindex symfony.php\n}";
+    let server = Server::caddyfile(text.replacen("php_server", site, 1)).start();
     for _ in 0..6 {
-        for target in ["/who", "/who?login=robert", "/who?login=mallory", "/none"] {
-            assert!(
-                [200, 404].contains(&server.get(target).status()),
-                "{target}"
-            );
+        for (target, start) in [
+            ("/who", "nobody in /who below none"),
+            ("/who?login=robert", "robert in /who below none"),
+            ("/who?login=mallory", "mallory in /who below none"),
+        ] {
+            server.get(target).assert(200, start);
+        }
+        let missing = server.get("/none");
+        missing.assert_status(404);
+        assert!(missing.text().contains("<html"), "{}", missing.text());
+    }
+    server.stop();
+}
+
+#[test]
+fn symfony_is_clean() {
+    check_symfony("");
+}
+
+/// Symfony 7 or later, where `HOWDAH_SYMFONY` names a folder in which Composer installed `symfony/symfony`.
+#[test]
+fn symfony_of_a_checkout_is_clean() {
+    let Ok(folder) = std::env::var("HOWDAH_SYMFONY") else {
+        println!("skipped: HOWDAH_SYMFONY does not name a folder of Symfony");
+        return;
+    };
+    check_symfony(&format!("env HALF_WAY_SYMFONY {folder}"));
+}
+
+/// As two visitors, with sessions.
+#[test]
+fn codeigniter_is_clean() {
+    let Some(www) = codeigniter::application("") else {
+        return;
+    };
+    // It counts the requests of its worker.
+    let lines = "detect_leaks {\nallow App\\Controllers\\Probe::$calls\n}";
+    let server = codeigniter::serve_with(&www, 1, lines);
+    for _ in 0..6 {
+        for name in ["robert", "mallory"] {
+            for target in [
+                "/",
+                "/probe/pid",
+                "/probe/count",
+                "/probe/settings",
+                "/probe/download",
+                "/no/such/page",
+            ] {
+                let request = Request::get(format!("{target}?name={name}"));
+                let request = request.header("Cookie", format!("login={name}"));
+                let status = server.send(&request).status();
+                assert!([200, 404].contains(&status), "{target}: {status}");
+            }
         }
     }
     server.stop();
