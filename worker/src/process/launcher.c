@@ -141,11 +141,25 @@ static bool set_preload(const char *object)
 	return true;
 }
 
+/*
+ * The server's real user may differ from its effective one, so that PHP cannot signal it (privileges.rs). PHP itself has
+ * one user: with two, ld.so would ignore LD_PRELOAD.
+ */
+static bool set_one_user(void)
+{
+	uid_t real, user, saved;
+	if (getresuid(&real, &user, &saved) != 0 || ((real != user || saved != user) && setresuid(user, user, user) != 0)) {
+		fprintf(stderr, "howdah-php: cannot set its user: %s\n", strerror(errno));
+		return false;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const char *php = argc > 1 && strcmp(argv[1], "cli") == 0 ? HOWDAH_PHP_CLI : HOWDAH_PHP;
 	char object[PATH_MAX];
-	if (!find_object(object, sizeof(object)) || !fit(php) || !set_preload(object)) {
+	if (!set_one_user() || !find_object(object, sizeof(object)) || !fit(php) || !set_preload(object)) {
 		return 2;
 	}
 	char **arguments = calloc((size_t)argc + 3, sizeof(*arguments));

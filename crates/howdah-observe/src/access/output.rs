@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use howdah_config::model::{LogFile, LogOutput};
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use super::OpenError;
 use super::roll::{ErrorReporter, Rolls};
@@ -143,7 +143,7 @@ fn can_append(path: &Path) -> io::Result<()> {
     trusted::folder(path)?;
     match path.metadata() {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Ok(_) => return Ok(access(path, Access::WRITE_OK)?),
+        Ok(_) => return can_access(path, Access::WRITE_OK),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Err(_) => {}
     }
@@ -154,7 +154,12 @@ fn can_append(path: &Path) -> io::Result<()> {
     if !folder.metadata()?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
-    Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
+    can_access(folder, Access::WRITE_OK | Access::EXEC_OK)
+}
+
+/// As the effective user, which opens the file; the real one differs where root has started the server.
+fn can_access(path: &Path, access: Access) -> io::Result<()> {
+    Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
 
 fn open(options: &LogFile) -> io::Result<(File, u64)> {

@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Instant;
 
 use howdah_monitor::process;
-use rustix::process::Signal;
+use rustix::process::{Signal, pidfd_send_signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -72,6 +72,14 @@ impl Generation {
     pub(crate) fn is_alive(&self) -> bool {
         let pidfd = self.pidfd.as_ref();
         pidfd.is_some_and(|pidfd| !has_ended(pidfd.as_fd()))
+    }
+
+    /// Continues the zygote if it is stopped: PHP of its user can send it SIGSTOP.
+    pub(crate) fn resume(&self) {
+        if let Some(pidfd) = &self.pidfd {
+            // It may be gone. PHP that stops a zygote of a user that only the monitor can signal stops its own pool.
+            let _ = pidfd_send_signal(pidfd.as_fd(), Signal::CONT);
+        }
     }
 
     /// Ends the zygote, and with it all its workers, now.

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
 
 use howdah_monitor::process::{self, Started};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::process::Child;
@@ -57,6 +57,20 @@ impl RootProcess {
             Self::Child(child) => child.id().map(u32::cast_signed),
             Self::OfMonitor { pid, .. } => Some(*pid),
         }
+    }
+
+    /// Continues it if it is stopped: PHP of its user can send it SIGSTOP.
+    pub(crate) fn resume(&self) {
+        // It may be gone. One of a different user cannot be stopped by PHP.
+        let _ = match self {
+            Self::Child(child) => child
+                .id()
+                .and_then(|id| Pid::from_raw(id.cast_signed()))
+                .map_or(Ok(()), |pid| kill_process(pid, Signal::CONT)),
+            Self::OfMonitor { pidfd, .. } => {
+                pidfd_send_signal(pidfd.get_ref().as_fd(), Signal::CONT)
+            }
+        };
     }
 
     /// Waits for its exit.

@@ -123,9 +123,10 @@ impl Supervisor {
         generation.number = self
             .take_number(index, id)
             .ok_or("too many pools and generations exist at the same time")?;
-        let Some((_, root)) = &self.root else {
+        let Some((process, root)) = &self.root else {
             return Err("PHP is restarting".into());
         };
+        process.resume();
         let pool = &self.pools[index];
         let data = encode::pool(&pool.options, id, generation.boot_each, log_key)
             .map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use crate::process::opcache::{OpcacheError, OpcacheOrder, ask};
 impl Supervisor {
     /// Of a [`crate::Handle`]. The answer comes when it comes.
     pub(super) async fn opcache(&self, order: &OpcacheOrder, reply: OpcacheReply) {
-        let Some((_, root)) = &self.root else {
+        let Some((process, root)) = &self.root else {
             // Who asked may have left, here and below.
             let _ = reply.send(Err(OpcacheError::NoRoot));
             return;
@@ -16,6 +16,7 @@ impl Supervisor {
             .pools
             .first()
             .and_then(|pool| pool.options.user.as_ref());
+        process.resume();
         match ask(&root.control, order, user).await {
             Ok(asked) => {
                 tokio::spawn(async move {

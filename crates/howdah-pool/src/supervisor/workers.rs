@@ -190,6 +190,9 @@ impl Supervisor {
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) {
+        if let Some(zygote) = self.pools[pool].generation(generation) {
+            zygote.resume();
+        }
         // Another error means that the zygote exited, which a separate event reports.
         if let Err(ControlError::Full) = control.offer(kind, u32::from(worker.0), data, fds) {
             let event = Event::Zygote {

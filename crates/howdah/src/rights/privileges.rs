@@ -14,7 +14,7 @@ use howdah_config::model::{self, Config};
 use howdah_http::spool::SpoolDir;
 use howdah_pool::{PoolOptions, User};
 use nix::unistd;
-use rustix::fs::Access;
+use rustix::fs::{Access, AtFlags, CWD};
 use rustix::process::{DumpableBehavior, Gid, Uid, getegid, geteuid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
@@ -120,7 +120,8 @@ fn check_storage(config: &Config, wanted: &model::User) -> Result<(), Failure> {
     let Some(directory) = storage(config).filter(|directory| directory.exists()) else {
         return Ok(());
     };
-    rustix::fs::access(directory, Access::WRITE_OK).map_err(|_| {
+    let access = rustix::fs::accessat(CWD, directory, Access::WRITE_OK, AtFlags::EACCESS);
+    access.map_err(|_| {
         let directory = directory.display().to_string();
         let user = wanted.to_string();
         failure(wanted, &UserError::Storage { user, directory })
@@ -411,6 +412,12 @@ fn change_thread(user: &User) -> Result<(), UserError> {
     rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(refused("setresuid"))
 }
 
+/// Real and saved user of a server that root starts. A process may signal another, change its limits or trace it only
+/// if its own user is the other's real or saved one (kill(2), prlimit(2)). So PHP, whose user is often the server's,
+/// cannot stop the server. The number is one that distributions and systemd assign to nobody
+/// (<https://systemd.io/UIDS-GIDS>), and that containers with the usual 65,536 users have.
+const REAL_USER: u32 = 65_533;
+
 /// Changes this process's user for good. It has one thread, whose rights those to come inherit.
 fn change(user: &User) -> Result<(), UserError> {
     let refused = |call| move |source| UserError::Refused { call, source };
@@ -424,7 +431,11 @@ fn change(user: &User) -> Result<(), UserError> {
     rustix::thread::set_keep_capabilities(true).map_err(refused("PR_SET_KEEPCAPS"))?;
     rustix::thread::set_thread_groups(&groups).map_err(refused("setgroups"))?;
     rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(refused("setresgid"))?;
-    rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(refused("setresuid"))?;
+    let real = Uid::from_raw(REAL_USER);
+    // A user namespace may lack it.
+    if rustix::thread::set_thread_res_uid(real, uid, real).is_err() {
+        rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(refused("setresuid"))?;
+    }
     set_capabilities(had.permitted & CapabilitySet::NET_BIND_SERVICE)?;
     let root = Uid::ROOT;
     if uid != root && rustix::thread::set_thread_res_uid(root, root, root).is_ok() {

@@ -12,7 +12,9 @@ use howdah_tests::http2::{over_http2, ready, whole};
 use howdah_tests::tls::{Authority, Client};
 use serde_json::json;
 
-use crate::privileges::{LISTEN, NOBODY, Place, WEB, assert_is, reachable, status_line, who};
+use crate::privileges::{
+    LISTEN, NOBODY, Place, WEB, assert_is, reachable, status_line, users_of_front, who,
+};
 
 /// A server of `www-data`. `{place}` in the texts is the place.
 fn site(place: &Place, global: &str, site: &str, more: &str) -> ServerBuilder {
@@ -82,7 +84,7 @@ fn assert_only_the_monitor_is_root(server: Server) {
     for task in tasks.flatten() {
         let name = task.file_name();
         let task = name.to_string_lossy().parse().expect("a number");
-        assert_eq!(status_line(task, "Uid"), format!("{uid} {uid} {uid} {uid}"));
+        assert_eq!(status_line(task, "Uid"), users_of_front(uid));
         assert_eq!(status_line(task, "Gid"), format!("{gid} {gid} {gid} {gid}"));
         for set in ["CapPrm", "CapEff"] {
             assert_eq!(status_line(task, set), format!("{LISTEN:016x}"));
@@ -98,11 +100,47 @@ fn assert_only_the_monitor_is_root(server: Server) {
     for process in server.processes() {
         let expected = if process.pid == monitor.pid { 0 } else { uid };
         let own = status_line(process.pid, "Uid");
+        let expected = format!("{expected} {expected} {expected} {expected}");
         assert!(
-            own.starts_with(&format!("{expected} ")),
+            own == expected || process.pid == server.pid(),
             "{process:?}: {own}"
         );
     }
+    server.stop();
+}
+
+/// Sends signals to the server, or to PHP's zygotes, which are above the process of the request.
+const SIGNALS: &str = r"<?php
+function parent(int $pid): int {
+    return (int) preg_replace('/^.*\) \S+ (\d+) .*$/s', '$1', (string) file_get_contents('/proc/' . $pid . '/stat'));
+}
+$zygotes = [$pool = posix_getppid(), $root = parent($pool)];
+echo json_encode(match ($_GET['to']) {
+    'server' => array_map(fn ($signal) => posix_kill(parent($root), $signal), [0, 15, 19, 9]),
+    'zygotes' => array_map(fn ($pid) => posix_kill($pid, 19), $zygotes),
+});
+";
+
+#[test]
+fn php_of_the_servers_user_cannot_signal_the_server() {
+    let Some(place) = Place::new() else { return };
+    write(&place, "www/signals.php", SIGNALS, 0o644);
+    let server = site(&place, "", "php_server", "").start();
+    let refused = json!([false, false, false, false]);
+    assert_eq!(who(&server, "/signals.php?to=server"), refused);
+    assert_is(&who(&server, "/who.php"), WEB);
+    server.stop();
+}
+
+#[test]
+fn zygotes_that_php_has_stopped_continue() {
+    let Some(place) = Place::new() else { return };
+    write(&place, "www/signals.php", SIGNALS, 0o644);
+    let server = site(&place, "", "php_server", "").start();
+    let stopped = who(&server, "/signals.php?to=zygotes");
+    assert_eq!(stopped, json!([true, true]));
+    Admin::of(&server).post("/reload").assert_status(200);
+    assert_is(&who(&server, "/who.php"), WEB);
     server.stop();
 }
 

@@ -22,7 +22,8 @@ use rustix::net::{
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use crate::privileges::{
-    LISTEN, NOBODY, Place, WEB, assert_is, assert_takes_bodies, process_of, status_line, who,
+    LISTEN, NOBODY, Place, WEB, assert_is, assert_takes_bodies, process_of, status_line,
+    users_of_front, who,
 };
 use crate::rights::{monitor, site_with, write};
 
@@ -50,7 +51,7 @@ fn assert_front_is_not_root(server: &Server) {
         .collect();
     assert!(tasks.len() > 2, "{tasks:?}");
     for task in tasks {
-        assert_eq!(status_line(task, "Uid"), format!("{uid} {uid} {uid} {uid}"));
+        assert_eq!(status_line(task, "Uid"), users_of_front(uid));
         assert_eq!(status_line(task, "Gid"), format!("{gid} {gid} {gid} {gid}"));
         let groups = status_line(task, "Groups");
         assert!(!groups.split(' ').any(|group| group == "0"), "{groups}");
