@@ -236,25 +236,25 @@ static void put_head(struct howdah_trace *trace)
 	howdah_trace_text(trace, line);
 }
 
-static void look_at_task(struct howdah_trace *trace, const struct howdah_sight *sight)
+static void look_at_request(const struct howdah_wait_place *place, void *argument)
 {
 	static const char *const words[] = {
-		[HOWDAH_SIGHT_RUNS] = "\nruns",
-		[HOWDAH_SIGHT_READY] = "\nwait thread",
-		[HOWDAH_SIGHT_TIME] = "\nwait time",
-		[HOWDAH_SIGHT_CLIENT] = "\nwait client",
-		[HOWDAH_SIGHT_OTHER] = "\nwait coroutine",
+		[HOWDAH_PLACE_READY] = "\nwait thread",
+		[HOWDAH_PLACE_TIME] = "\nwait time",
+		[HOWDAH_PLACE_CLIENT] = "\nwait client",
+		[HOWDAH_PLACE_COROUTINE] = "\nwait coroutine",
 	};
+	struct howdah_trace *trace = argument;
 	put_head(trace);
-	if (sight->what == HOWDAH_SIGHT_DESCRIPTOR) {
-		put_descriptor(trace, "descriptor", sight->fd);
-	} else if (sight->what == HOWDAH_SIGHT_RUNS) {
-		put_wait(trace, sight->request, sight->frame);
+	if (place->state == HOWDAH_PLACE_DESCRIPTOR) {
+		put_descriptor(trace, "descriptor", place->fd);
+	} else if (place->state == HOWDAH_PLACE_RUNS) {
+		put_wait(trace, place->request, place->frame);
 	} else {
-		howdah_trace_text(trace, words[sight->what]);
+		howdah_trace_text(trace, words[place->state]);
 	}
-	howdah_trace_frames(trace, sight->frame);
-	write_record(sight->request_id, trace);
+	howdah_trace_frames(trace, place->frame);
+	write_record(place->request_id, trace);
 }
 
 void howdah_look(struct howdah_trace *trace)
@@ -262,7 +262,7 @@ void howdah_look(struct howdah_trace *trace)
 	const struct howdah_request *request = SG(server_context);
 	uint64_t id;
 	if (howdah_concurrent) {
-		howdah_wait->look(trace, look_at_task);
+		howdah_wait->visit_requests(trace, look_at_request, trace);
 	} else if (request && READ(id, &request->claim.request_id) && id) {
 		const zend_execute_data *frame = EG(current_execute_data);
 		put_head(trace);

@@ -71,10 +71,9 @@ static void log_sample(uint64_t id, const struct howdah_request *request, const 
 static void sample(uint64_t id)
 {
 	if (howdah_concurrent) {
-		const struct howdah_request *request;
-		const zend_execute_data *frame;
-		if (howdah_wait->find_frame(&trace, id, &request, &frame)) {
-			log_sample(id, request, frame);
+		struct howdah_wait_place place;
+		if (howdah_wait->find_request(&trace, id, &place)) {
+			log_sample(id, place.request, place.frame);
 		}
 	} else {
 		const struct howdah_request *request = SG(server_context);

@@ -68,7 +68,7 @@ static struct {
 	uint64_t number;
 	uint32_t turns;
 	uint32_t node;
-	const char *wait;
+	enum howdah_place_state state;
 } waits[WAITS];
 
 /* A sample whose innermost line is asked for. */
@@ -277,12 +277,21 @@ static void take_running(uint32_t parent, uint32_t node)
 	}
 }
 
-static void visit_place(const struct howdah_wait_place *place)
+static void visit_place(const struct howdah_wait_place *place, void *argument)
 {
+	static const char *const names[] = {
+		[HOWDAH_PLACE_READY] = "ready",
+		[HOWDAH_PLACE_TIME] = "sleep",
+		[HOWDAH_PLACE_CLIENT] = "send",
+		[HOWDAH_PLACE_DESCRIPTOR] = "poll",
+		[HOWDAH_PLACE_COROUTINE] = "coroutine",
+	};
+	(void)argument;
+	bool is_running = place->state == HOWDAH_PLACE_RUNS;
 	uint32_t parent, cell = (uint32_t)place->number & (WAITS - 1);
 	visit.any = true;
-	if (!place->runs && waits[cell].number == place->number && waits[cell].turns == place->turns &&
-		waits[cell].wait == place->wait) {
+	if (!is_running && waits[cell].number == place->number && waits[cell].turns == place->turns &&
+		waits[cell].state == place->state) {
 		count_place(waits[cell].node, visit.weight);
 		return;
 	}
@@ -293,14 +302,14 @@ static void visit_place(const struct howdah_wait_place *place)
 		return;
 	}
 	uint32_t node = add_stack(route, &parent);
-	if (place->runs) {
+	if (is_running) {
 		take_running(parent, node);
 		return;
 	}
-	node = howdah_profile_node(node, howdah_profile_wait_named(place->wait, place->fd));
+	node = howdah_profile_node(node, howdah_profile_wait_named(names[place->state], place->fd));
 	waits[cell].number = place->number;
 	waits[cell].turns = place->turns;
-	waits[cell].wait = place->wait;
+	waits[cell].state = place->state;
 	waits[cell].node = node;
 	count_place(node, visit.weight);
 }
@@ -310,7 +319,7 @@ static void sample_all(struct weight weight)
 	visit.weight = weight;
 	visit.any = visit.unreadable = visit.full = false;
 	if (atomic_load_explicit(&words->in_flight, memory_order_relaxed) > 0) {
-		howdah_wait->visit_places(&trace, visit_place);
+		howdah_wait->visit_places(&trace, visit_place, NULL);
 	}
 	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
 		return; /* it counts as taken when that is answered */

@@ -34,36 +34,27 @@ struct howdah_waiters {
 
 typedef void (*howdah_visit_frame)(uint64_t request_id, const zend_execute_data *frame);
 
+enum howdah_place_state {
+	HOWDAH_PLACE_RUNS,
+	HOWDAH_PLACE_READY, /* waits for the thread */
+	HOWDAH_PLACE_TIME,
+	HOWDAH_PLACE_CLIENT, /* waits for room in its response ring */
+	HOWDAH_PLACE_DESCRIPTOR,
+	HOWDAH_PLACE_COROUTINE, /* waits for another coroutine, or a handle that others use */
+};
+
 /* A coroutine of a request, as another thread finds it. */
 struct howdah_wait_place {
 	const struct howdah_request *request;
 	uint64_t request_id;
-	uint64_t number; /* of the coroutine, never used twice */
+	uint64_t number; /* of the coroutine, never used twice; 0: the request has not begun */
 	uint32_t turns;  /* times that it has been given the thread: while that stays the same, so does its stack */
-	bool runs;
-	const zend_execute_data *frame; /* NULL: it has not begun, or runs */
-	const char *wait;               /* what for, as one word; NULL: it runs */
+	enum howdah_place_state state;
+	const zend_execute_data *frame; /* NULL: it has not begun */
 	int fd;                         /* whose readiness it waits for; -1: no descriptor; of several the first */
 };
 
-typedef void (*howdah_visit_place)(const struct howdah_wait_place *place);
-/* What a request does, for another thread. */
-struct howdah_sight {
-	uint64_t request_id;
-	const struct howdah_request *request;
-	const zend_execute_data *frame; /* of its first coroutine, or of the one that runs; NULL: it has not begun */
-	enum {
-		HOWDAH_SIGHT_RUNS,
-		HOWDAH_SIGHT_READY, /* waits for the thread */
-		HOWDAH_SIGHT_TIME,
-		HOWDAH_SIGHT_CLIENT, /* waits for room in its response ring */
-		HOWDAH_SIGHT_DESCRIPTOR,
-		HOWDAH_SIGHT_OTHER, /* waits for another coroutine, or a handle that others use */
-	} what;
-	int fd; /* of DESCRIPTOR */
-};
-
-typedef void (*howdah_visit_sight)(struct howdah_trace *trace, const struct howdah_sight *sight);
+typedef void (*howdah_visit_place)(const struct howdah_wait_place *place, void *argument);
 
 struct howdah_wait_ops {
 	/* Of the coroutine that runs; there is one. */
@@ -79,12 +70,10 @@ struct howdah_wait_ops {
 	void (*callback_ended)(void);
 	void (*memory_limit_restore)(void);
 	void (*visit_frames)(howdah_visit_frame visit); /* of all tasks; safe in a signal handler */
-	/* Of another thread: the request with this id, and where its first coroutine is, or the one that runs. */
-	bool (*find_frame)(const struct howdah_trace *trace, uint64_t request_id, const struct howdah_request **request,
-		const zend_execute_data **frame);
-	void (*visit_places)(const struct howdah_trace *trace, howdah_visit_place visit); /* the same of all coroutines */
-	/* Of another thread: each request in hand. */
-	void (*look)(struct howdah_trace *trace, howdah_visit_sight visit);
+	/* In another thread: all coroutines; of each request the one that runs, else its first one; that of one request. */
+	void (*visit_places)(const struct howdah_trace *trace, howdah_visit_place visit, void *argument);
+	void (*visit_requests)(const struct howdah_trace *trace, howdah_visit_place visit, void *argument);
+	bool (*find_request)(const struct howdah_trace *trace, uint64_t request_id, struct howdah_wait_place *place);
 };
 
 /* NULL: the process has no coroutines. */

@@ -207,7 +207,9 @@ static inline bool howdah_task_timed_out(const struct howdah_task *task)
 /* --- places.c --------------------------------------------------------------------------------------------- */
 
 /* See struct howdah_wait_ops. */
-void howdah_visit_places(const struct howdah_trace *trace, howdah_visit_place visit);
+void howdah_visit_places(const struct howdah_trace *trace, howdah_visit_place visit, void *argument);
+void howdah_visit_requests(const struct howdah_trace *trace, howdah_visit_place visit, void *argument);
+bool howdah_find_request(const struct howdah_trace *trace, uint64_t request_id, struct howdah_wait_place *place);
 
 /* --- aborted.c -------------------------------------------------------------------------------------------- */
 

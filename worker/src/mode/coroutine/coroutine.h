@@ -132,12 +132,6 @@ void howdah_memory_limit_restore(void);
  */
 void howdah_tasks_visit_frames(howdah_visit_frame visit);
 
-/* See struct howdah_wait_ops. */
-bool howdah_tasks_find_frame(const struct howdah_trace *trace, uint64_t request_id,
-	const struct howdah_request **request, const zend_execute_data **frame);
-
-void howdah_tasks_look(struct howdah_trace *trace, howdah_visit_sight visit);
-
 /* The same of one request. */
 void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit);
 

@@ -46,9 +46,9 @@ void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
 		.callback_ended = howdah_aborted_callback_ended,
 		.memory_limit_restore = howdah_memory_limit_restore,
 		.visit_frames = howdah_tasks_visit_frames,
-		.find_frame = howdah_tasks_find_frame,
 		.visit_places = howdah_visit_places,
-		.look = howdah_tasks_look,
+		.visit_requests = howdah_visit_requests,
+		.find_request = howdah_find_request,
 	};
 	howdah_wait = &ops;
 	thread = pthread_self();

@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#include "php/frames.h"
-
 #define PARTS_MAX 32
 
 static const struct howdah_task_part *parts[PARTS_MAX];
@@ -234,95 +232,4 @@ void howdah_tasks_visit_frames(howdah_visit_frame visit)
 			howdah_task_visit_frames(task, visit);
 		}
 	}
-}
-
-/* The frame of the coroutine that runs, else of the first one, which is the last of the list. */
-static const zend_execute_data *frame_of(const struct howdah_trace *trace, const struct howdah_task *task)
-{
-	const zend_execute_data *frame = NULL;
-	const struct howdah_coroutine *next;
-	bool readable = howdah_trace_read(trace, &next, &task->coroutines, sizeof(next));
-	for (uint32_t limit = HOWDAH_COROUTINES_MAX; readable && next && limit > 0; limit--) {
-		enum howdah_coroutine_state state;
-		readable = howdah_trace_read(trace, &state, &next->state, sizeof(state)) &&
-				   howdah_trace_read(trace, &frame, &next->frame, sizeof(frame));
-		if (readable && state == HOWDAH_COROUTINE_RUNNING) {
-			return EG(current_execute_data);
-		}
-		readable = readable && howdah_trace_read(trace, &next, &next->sibling, sizeof(next));
-	}
-	return readable ? frame : NULL;
-}
-
-#define READ(to, from) howdah_trace_read(trace, &(to), (from), sizeof(to))
-
-/* What a coroutine waits for. */
-static bool see_wait(const struct howdah_trace *trace, const struct howdah_coroutine *coroutine,
-	const struct howdah_task *task, struct howdah_sight *sight)
-{
-	enum howdah_coroutine_state state;
-	const struct howdah_waiters *queue;
-	int waits_for;
-	if (!READ(state, &coroutine->state) || !READ(queue, &coroutine->queue) || !READ(waits_for, &coroutine->waits_for) ||
-		!READ(sight->frame, &coroutine->frame)) {
-		return false;
-	}
-	sight->fd = waits_for - 1;
-	sight->what = state == HOWDAH_COROUTINE_RUNNING ? HOWDAH_SIGHT_RUNS
-				  : state == HOWDAH_COROUTINE_READY ? HOWDAH_SIGHT_READY
-				  : queue == &task->space           ? HOWDAH_SIGHT_CLIENT
-				  : queue                           ? HOWDAH_SIGHT_OTHER
-				  : waits_for > 0                   ? HOWDAH_SIGHT_DESCRIPTOR
-													: HOWDAH_SIGHT_TIME;
-	if (sight->what == HOWDAH_SIGHT_RUNS) {
-		sight->frame = EG(current_execute_data);
-	}
-	return true;
-}
-
-/* The coroutine that runs, else the first one, which is the last of the list. */
-static bool see_task(const struct howdah_trace *trace, const struct howdah_task *task, struct howdah_sight *sight)
-{
-	const struct howdah_coroutine *next;
-	bool seen = READ(next, &task->coroutines);
-	for (uint32_t limit = HOWDAH_COROUTINES_MAX; seen && next && limit > 0; limit--) {
-		seen = see_wait(trace, next, task, sight);
-		if (!seen || sight->what == HOWDAH_SIGHT_RUNS) {
-			break;
-		}
-		seen = READ(next, &next->sibling);
-	}
-	return seen;
-}
-
-void howdah_tasks_look(struct howdah_trace *trace, howdah_visit_sight visit)
-{
-	for (uint32_t i = 0; tasks && i < task_count; i++) {
-		const struct howdah_task *task = tasks[i];
-		struct howdah_sight sight = {.request = &task->request, .what = HOWDAH_SIGHT_READY};
-		bool runs, over;
-		if (READ(runs, &task->in_flight) && runs && READ(over, &task->over) && !over &&
-			READ(sight.request_id, &task->request.claim.request_id) && see_task(trace, task, &sight)) {
-			visit(trace, &sight);
-		}
-	}
-}
-
-#undef READ
-
-bool howdah_tasks_find_frame(const struct howdah_trace *trace, uint64_t request_id,
-	const struct howdah_request **request, const zend_execute_data **frame)
-{
-	for (uint32_t i = 0; tasks && i < task_count; i++) {
-		const struct howdah_task *task = tasks[i];
-		uint64_t found;
-		bool runs;
-		if (howdah_trace_read(trace, &found, &task->request.claim.request_id, sizeof(found)) && found == request_id &&
-			howdah_trace_read(trace, &runs, &task->in_flight, sizeof(runs)) && runs) {
-			*request = &task->request;
-			*frame = frame_of(trace, task);
-			return true;
-		}
-	}
-	return false;
 }
