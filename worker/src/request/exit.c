@@ -62,9 +62,41 @@ static void note_cut(void)
 	howdah_exits_current()->skipped |= howdah_frames_in_finally(EG(current_execute_data));
 }
 
+/*
+ * Between two instructions the next one may pass an argument to a call that is being prepared. The engine takes it for
+ * passed when it frees the call's arguments, and would free what was in that place before.
+ */
+static void leave_out_argument(void)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+	if (!frame || !frame->func || !ZEND_USER_CODE(frame->func->type) || !frame->call) {
+		return;
+	}
+	const zend_op *next = frame->opline;
+	switch (next->opcode) {
+		case ZEND_SEND_VAL:
+		case ZEND_SEND_VAL_EX:
+		case ZEND_SEND_VAR:
+		case ZEND_SEND_VAR_EX:
+		case ZEND_SEND_FUNC_ARG:
+		case ZEND_SEND_REF:
+		case ZEND_SEND_VAR_NO_REF:
+		case ZEND_SEND_VAR_NO_REF_EX:
+		case ZEND_SEND_USER:
+			/* Of one that has a name the place is not known yet, and the engine does not count it. */
+			if (next->op2_type != IS_CONST) {
+				ZVAL_UNDEF(ZEND_CALL_VAR(frame->call, next->result.var));
+			}
+			break;
+		default:
+			break;
+	}
+}
+
 void howdah_exit_throw(void)
 {
 	note_cut();
+	leave_out_argument();
 	throw();
 }
 
