@@ -33,6 +33,7 @@
  *   profile N           the worker samples its stack each N microseconds; `profiled` ends that and prints the heaviest
  *   left N              runs up to N requests without printing, until the worker has taken one within 20 ms; prints
  *                       whether it has
+ *   drive               runs requests without printing until one has no body
  *   bench N             runs N requests without printing; prints their time
  *
  * Rules: everything that it waits for has a time limit; every process that it starts is its child's
@@ -418,10 +419,13 @@ static bool advance(struct exchange *exchange, struct progress *progress, bool p
 	return exchange->done;
 }
 
-static struct howdah_slot *run(bool print)
+static struct howdah_slot *run(bool print, uint64_t *body_size)
 {
 	struct exchange exchange;
 	struct progress progress = {.aborted = abort_after >= 0};
+	if (!worker_alive) {
+		front_fail("there is no worker: the last one has ended");
+	}
 	if (abort_after == 0) {
 		/* Before a worker can have it: afterwards the worker could be the quicker one. */
 		front.abort_next = HOWDAH_ABORTED_CLIENT;
@@ -467,7 +471,19 @@ static struct howdah_slot *run(bool print)
 	}
 	request_flags = 0;
 	cut = 0;
+	if (body_size) {
+		*body_size = progress.body_size;
+	}
 	return exchange.slot;
+}
+
+static void drive(void)
+{
+	uint64_t body_size;
+	do {
+		body_size = 0;
+		run(false, &body_size);
+	} while (body_size > 0);
 }
 
 static uint64_t now_ns(void)
@@ -483,7 +499,7 @@ static void left(long count)
 	while (count-- > 0) {
 		front_await_parked(&front);
 		uint64_t pushed = now_ns();
-		if (run(false)->claimed_ns < pushed + 20000000) {
+		if (run(false, NULL)->claimed_ns < pushed + 20000000) {
 			printf("taken\n");
 			return;
 		}
@@ -680,7 +696,7 @@ static void obey(char *line)
 		if (run_count++ && frames_show.headers) {
 			printf("--\n");
 		}
-		run(true);
+		run(true, NULL);
 	} else if (strcmp(line, "push") == 0) {
 		start();
 		push(many_add(&front, rest));
@@ -705,6 +721,9 @@ static void obey(char *line)
 		profile_obey(&front, line, rest);
 	} else if (strcmp(line, "left") == 0) {
 		left(strtol(rest, NULL, 10));
+	} else if (strcmp(line, "drive") == 0) {
+		start();
+		drive();
 	} else if (strcmp(line, "bench") == 0) {
 		start();
 		bench(strtol(rest, NULL, 10));

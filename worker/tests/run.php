@@ -4,8 +4,8 @@
  *
  * Sections: TEST, SKIPIF (PHP code run by `howdah-php cli`; prints "skip" to skip), INI, GET, POST,
  * POST_RAW (first lines "Content-Type: …", an empty line, the body), COOKIE, HEADERS, VARS (NAME=VALUE
- * lines for $_SERVER), FILE, "FILE name" (further files in the document root), HOWDAH (lines for the
- * driver, after the defaults; without one: `run`), CLI (arguments: the script is run by `howdah-php cli`
+ * lines for $_SERVER), FILE, "FILE name" (further files in the document root), USES (files beside the test that are
+ * copied there), HOWDAH (lines for the driver, after the defaults; without one: `run`), CLI (arguments: the script is run by `howdah-php cli`
  * instead), EXPECTHEADERS, and EXPECT, EXPECTF or EXPECTREGEX.
  *
  * In INI, VARS, HOWDAH and expectations {ROOT} stands for the document root, a fresh directory; {PROBE} for the
@@ -86,6 +86,9 @@ final class Phpt
     private function writeFiles(): void
     {
         file_put_contents("$this->root/test.php", $this->sections['FILE'] ?? '');
+        foreach ($this->lines('USES') as $name) {
+            copy(dirname($this->file) . "/$name", "$this->root/$name");
+        }
         foreach ($this->sections as $section => $text) {
             if (str_starts_with($section, 'FILE ')) {
                 $path = "$this->root/" . substr($section, 5);

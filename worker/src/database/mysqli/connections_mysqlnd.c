@@ -6,10 +6,59 @@
 
 #if __has_include(<ext/mysqlnd/mysqlnd_structs.h>)
 
+#include <dlfcn.h>
+
 #include <zend_modules.h>
 
 #include <ext/mysqlnd/mysqlnd.h>
 #include <ext/mysqlnd/mysqlnd_structs.h>
+
+/* --- a result whose description is cut off ------------------------------------------------------------------- */
+
+/* Of the packet that ends the description: its header and its body. */
+#define END_SIZE 9
+
+static func_mysqlnd_res__read_result_metadata read_original;
+
+static bool has_end(MYSQLND_CONN_DATA *data)
+{
+	php_stream *stream = data->vio->data->m.get_stream(data->vio);
+	if (!stream || data->protocol_frame_codec->data->compressed) {
+		return true; /* what is in the stream is no packet */
+	}
+	zend_off_t size;
+	while ((size = stream->writepos - stream->readpos) < END_SIZE) {
+		if (php_stream_fill_read_buffer(stream, END_SIZE) != SUCCESS || stream->writepos - stream->readpos <= size) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Where mysqlnd cannot read the end of the description of a prepared statement's result it clears the statement, and
+ * uses it after that: PHP crashes. A description that cannot be read does no harm, so it is that which fails.
+ */
+static enum_func_status read_metadata(MYSQLND_RES *result, MYSQLND_CONN_DATA *data)
+{
+	enum_func_status status = read_original(result, data);
+	if (EXPECTED(status != PASS || has_end(data))) {
+		return status;
+	}
+	result->m.free_result_contents(result);
+	SET_CLIENT_ERROR(data->error_info, CR_SERVER_GONE_ERROR, UNKNOWN_SQLSTATE, "MySQL server has gone away");
+	data->state.m->set(&data->state, CONN_QUIT_SENT);
+	return FAIL;
+}
+
+static void guard_metadata(void)
+{
+	MYSQLND_CLASS_METHODS_TYPE(mysqlnd_res) *methods = dlsym(RTLD_DEFAULT, "mysqlnd_mysqlnd_res_methods");
+	if (methods && methods->read_result_metadata != read_metadata) {
+		read_original = methods->read_result_metadata;
+		methods->read_result_metadata = read_metadata;
+	}
+}
 
 const char *howdah_mysqlnd_startup(const char *name)
 {
@@ -17,11 +66,14 @@ const char *howdah_mysqlnd_startup(const char *name)
 	/* Built with libmysqlclient an extension has structures of its own, and does not name mysqlnd. */
 	for (const zend_module_dep *needs = module ? module->deps : NULL; needs && needs->name; needs++) {
 		if (needs->type == MODULE_DEP_REQUIRED && strcasecmp(needs->name, "mysqlnd") == 0) {
+			guard_metadata();
 			return NULL;
 		}
 	}
 	return "it does not use mysqlnd";
 }
+
+/* --- what a connection is about -------------------------------------------------------------------------------- */
 
 static MYSQLND_CONN_DATA *connected(void *server)
 {
