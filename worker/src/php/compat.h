@@ -187,6 +187,26 @@ static inline bool howdah_compat_is_hook(const zend_function *function)
 #endif
 }
 
+/* Lazy objects whose initialiser has begun and not returned; they exist since PHP 8.4. */
+static inline void howdah_compat_visit_initializing(void (*visit)(zend_object *object, void *argument), void *argument)
+{
+#if PHP_VERSION_ID >= 80400
+	zend_ulong handle;
+	ZEND_HASH_FOREACH_NUM_KEY(&EG(lazy_objects_store).infos, handle)
+	{
+		zend_object *object = EG(objects_store).object_buckets[handle];
+		/* One that has been initialised is listed only if it is a proxy. */
+		if (!(OBJ_EXTRA_FLAGS(object) & (IS_OBJ_LAZY_UNINITIALIZED | IS_OBJ_LAZY_PROXY))) {
+			visit(object, argument);
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+#else
+	(void)visit;
+	(void)argument;
+#endif
+}
+
 /* Whether setting it only writes the variable that it is bound to. */
 static inline bool howdah_compat_ini_plain(const zend_ini_entry *entry)
 {

@@ -12,6 +12,7 @@
 struct look {
 	struct howdah_half_done *half_done;
 	bool may_evaluate;
+	bool may_initialize;
 };
 
 static void look_at_code(struct look *look, const zend_execute_data *frame, bool innermost)
@@ -26,6 +27,10 @@ static void look_at_code(struct look *look, const zend_execute_data *frame, bool
 	}
 	if (UNEXPECTED(instruction && !innermost && howdah_evaluation_possible(instruction))) {
 		look->may_evaluate = true;
+	}
+	/* An initialiser is called by the engine, with the lazy object. */
+	if (UNEXPECTED((ZEND_CALL_INFO(frame) & ZEND_CALL_TOP) && ZEND_CALL_NUM_ARGS(frame) == 1)) {
+		look->may_initialize = true;
 	}
 }
 
@@ -57,4 +62,6 @@ void howdah_half_done_out(struct howdah_half_done *half_done)
 	if (UNEXPECTED(look.may_evaluate)) {
 		half_done->evaluation = howdah_evaluation_out();
 	}
+	/* The last, since marks are looked for in the objects' properties. */
+	howdah_lazy_out(look.may_initialize);
 }

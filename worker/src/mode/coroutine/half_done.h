@@ -1,17 +1,21 @@
 /*
  * What the engine notes in structures that all requests share, for as long as code that is on a coroutine's stack has
- * not returned: classes that are being linked, constants that are being evaluated, and marks on objects against endless
- * recursion.
+ * not returned: classes that are being linked, constants that are being evaluated, lazy objects that are being
+ * initialised, and marks on objects against endless recursion.
  *
- * While the coroutine waits none of it is there: others wait for the class or the constant, and objects look untouched.
+ * While the coroutine waits none of it is there: others wait for the class, the constant or the lazy object, and other
+ * objects look untouched.
  */
 #ifndef HOWDAH_COROUTINE_HALF_DONE_H
 #define HOWDAH_COROUTINE_HALF_DONE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "evaluation.h"
 #include "php/compat.h"
+
+struct howdah_coroutine;
 
 /* --- marks on objects and arrays (marks.c) ------------------------------------------------------------------ */
 
@@ -50,6 +54,13 @@ void howdah_linking_in(struct howdah_linking *linking);
  * meanwhile. NULL: none, or a copy is linked. */
 const zend_class_entry *howdah_linking_in_place(void);
 
+/* --- lazy objects (lazy.c) ---------------------------------------------------------------------------------- */
+
+/* Of the coroutine that runs and is to give up the thread; when it has it again; and of one that has ended. */
+void howdah_lazy_out(bool may_initialize);
+void howdah_lazy_in(void);
+void howdah_lazy_end(const struct howdah_coroutine *owner);
+
 /* --- all of it; constants: evaluation.h --------------------------------------------------------------------- */
 
 struct howdah_half_done {
@@ -63,6 +74,7 @@ void howdah_half_done_out(struct howdah_half_done *half_done);
 
 static inline void howdah_half_done_in(struct howdah_half_done *half_done)
 {
+	howdah_lazy_in();
 	if (UNEXPECTED(half_done->marks.list)) {
 		howdah_marks_in(&half_done->marks);
 	}

@@ -161,6 +161,7 @@ static struct howdah_task *ended(struct howdah_coroutine *coroutine)
 			other->parent = coroutine->parent;
 		}
 	}
+	howdah_lazy_end(coroutine);
 	alive--;
 	if (!task->fatal) {
 		howdah_context_give_back(coroutine);
