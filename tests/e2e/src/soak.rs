@@ -14,7 +14,7 @@ use crate::meeting::Meeting;
 use crate::traffic::{Client, during};
 
 /// What needs nothing but PHP.
-const PLAIN: [&str; 17] = [
+const PLAIN: [&str; 25] = [
     "sleep",
     "yield",
     "buffer",
@@ -22,6 +22,14 @@ const PLAIN: [&str; 17] = [
     "generator",
     "callback",
     "autoload",
+    "link",
+    "constant",
+    "magic",
+    "lazy",
+    "mbregex",
+    "name",
+    "apcu",
+    "cancel",
     "include",
     "compile",
     "wrapper",
@@ -157,6 +165,28 @@ impl Soak {
                 "<?php final class Soak{n} {{ public function name(): string {{ return 'Soak{n}'; }} }}"
             );
             meeting.write(&format!("Soak{n}.php"), &class);
+            for (name, code) in [
+                (
+                    "Parent",
+                    format!(
+                        "class Parent{n} {{ public function name(): string {{ return self::class; }} }}"
+                    ),
+                ),
+                (
+                    "Child",
+                    format!("final class Child{n} extends Parent{n} {{}}"),
+                ),
+                (
+                    "Named",
+                    format!("final class Named{n} {{ const NAME = self::class; }}"),
+                ),
+                (
+                    "Constant",
+                    format!("final class Constant{n} {{ const NAME = Named{n}::NAME; }}"),
+                ),
+            ] {
+                meeting.write(&format!("{name}{n}.php"), &format!("<?php {code}"));
+            }
         }
         for n in 0..4 {
             // Declared when it runs, and others want it meanwhile.

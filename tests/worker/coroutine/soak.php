@@ -8,7 +8,7 @@
 
 $dir = getenv('MEETING');
 spl_autoload_register(static function (string $class) use ($dir): void {
-    if (str_starts_with($class, 'Soak')) {
+    if (preg_match('/^(Soak|Parent|Child|Named|Constant)[0-9]/', $class)) {
         usleep(2000); // others want the same class meanwhile
         require "$dir/$class.php";
     }
@@ -165,6 +165,22 @@ final class ToldToOthers extends Told
 {
 }
 
+/** One of which all requests ask for properties that it has not. */
+final class Magic
+{
+    public function __get(string $name): string
+    {
+        usleep(500);
+        return $name;
+    }
+}
+
+final class Filled
+{
+    public string $name = '';
+    public bool $done = false;
+}
+
 /** Objects that all requests of the process share, made when the first one wants them. */
 $shared = new class () {
     private array $objects = [];
@@ -242,6 +258,68 @@ $ops = [
     'autoload' => static function (string $id) use ($need): void {
         $class = 'Soak' . crc32($id) % 20;
         $need((new $class())->name() === $class, 'another class');
+    },
+    'link' => static function (string $id) use ($need): void {
+        $n = crc32($id) % 20;
+        $class = "Child$n"; // loads its parent while it is linked
+        $need((new $class())->name() === "Parent$n", 'another parent');
+    },
+    'constant' => static function (string $id) use ($need): void {
+        $n = crc32($id) % 20;
+        $need(constant("Constant$n::NAME") === "Named$n", 'another constant');
+    },
+    'magic' => static function (string $id) use ($need, $shared): void {
+        $magic = $shared->get('magic', static fn (): object => new Magic());
+        $need($magic->$id === $id, 'the property of another one');
+    },
+    'lazy' => static function (string $id) use ($need, $shared): void {
+        if (PHP_VERSION_ID < 80400) {
+            return;
+        }
+        $object = $shared->get('lazy' . crc32($id) % 500, static function (): object {
+            return (new ReflectionClass(Filled::class))->newLazyGhost(static function (Filled $object): void {
+                usleep(500);
+                $object->name = 'filled';
+                usleep(500);
+                $object->done = true;
+            });
+        });
+        $need($object->name === 'filled' && $object->done, 'half an object');
+    },
+    'mbregex' => static function (string $id) use ($need): void {
+        mb_ereg_search_init($id, '[0-9]+');
+        usleep(500);
+        preg_match('/\d+/', $id, $found);
+        $need(mb_ereg_search_regs()[0] === $found[0], 'the search of another one');
+    },
+    'name' => static function (string $id) use ($need): void {
+        session_name("n$id");
+        usleep(500);
+        $need(session_name() === "n$id", "the session's name of another one");
+    },
+    'apcu' => static function (string $id) use ($need): void {
+        if (!function_exists('apcu_enabled') || !apcu_enabled()) {
+            return;
+        }
+        $key = 'soak' . crc32($id) % 500;
+        $made = apcu_entry($key, static function (string $key): string {
+            usleep(500);
+            return "made for $key";
+        });
+        $need($made === "made for $key", 'the entry of another one');
+    },
+    'cancel' => static function (string $id) use ($need, $shared): void {
+        $cancelled = false;
+        try {
+            Howdah\timeout(0.001, static function () use ($id, $shared): void {
+                spl_object_id($shared);
+                spl_object_id(sleep(60)); // is left out, and the shared object stays
+                throw new LogicException("$id was not cancelled");
+            });
+        } catch (Howdah\TimeoutException) {
+            $cancelled = true;
+        }
+        $need($cancelled, 'was not cancelled');
     },
     'include' => static function (string $id) use ($need, $dir): void {
         $n = crc32($id) % 4;

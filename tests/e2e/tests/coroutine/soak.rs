@@ -79,6 +79,15 @@ fn with_jit() {
 }
 
 #[test]
+fn with_a_time_slice() {
+    let settings = Settings {
+        worker: "time_slice 1ms",
+        ..Settings::default()
+    };
+    with(&settings, "OPcache on, JIT off");
+}
+
+#[test]
 fn what_requests_share_is_noticed() {
     let soak = Soak::start(&Settings {
         worker: "statics share",
