@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Howdah\Runtime;
 
 use InvalidArgumentException;
+use Symfony\Component\HttpFoundation\Response;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\Runtime\RunnerInterface;
 use Symfony\Component\Runtime\SymfonyRuntime;
@@ -21,34 +22,42 @@ class Runtime extends SymfonyRuntime
     /**
      * @param array<string, mixed> $options those of SymfonyRuntime, `worker_loop_max`: requests after which the script
      *                                      ends; 0, the default: never; and `kernel_per_request`: each request gets a
-     *                                      copy of the kernel, with a container of its own; false by default
+     *                                      copy of the kernel, with a separate container; false by default
      *
-     * @throws InvalidArgumentException if `worker_loop_max` is no number, or `kernel_per_request` neither yes nor no
+     * @throws InvalidArgumentException if `worker_loop_max` is not a number, or `kernel_per_request` not a boolean
      */
     public function __construct(array $options = [])
     {
-        $limit = $options['worker_loop_max']
-            ?? $_SERVER['FRANKENPHP_LOOP_MAX'] ?? $_ENV['FRANKENPHP_LOOP_MAX'] ?? 0;
+        $limit = self::setting($options, 'worker_loop_max', 'FRANKENPHP_LOOP_MAX') ?? 0;
         $number = filter_var($limit, FILTER_VALIDATE_INT);
         if ($number === false) {
             throw new InvalidArgumentException('worker_loop_max (FRANKENPHP_LOOP_MAX) must be a whole number.');
         }
         $this->maxRequests = max(0, $number);
-        $copies = $options['kernel_per_request']
-            ?? $_SERVER['HOWDAH_KERNEL_PER_REQUEST'] ?? $_ENV['HOWDAH_KERNEL_PER_REQUEST'] ?? false;
+        // FRANKENPHP_RESET_KERNEL is Symfony's name since 8.1.
+        $copies = self::setting($options, 'kernel_per_request', 'HOWDAH_KERNEL_PER_REQUEST')
+            ?? self::setting($options, 'reset_kernel', 'FRANKENPHP_RESET_KERNEL') ?? false;
         $this->kernelPerRequest = filter_var($copies, FILTER_VALIDATE_BOOL, FILTER_NULL_ON_FAILURE)
             ?? throw new InvalidArgumentException(
-                'kernel_per_request (HOWDAH_KERNEL_PER_REQUEST) must be 1 or 0.',
+                'kernel_per_request (HOWDAH_KERNEL_PER_REQUEST, FRANKENPHP_RESET_KERNEL) must be 1 or 0.',
             );
         parent::__construct($options);
     }
 
     public function getRunner(?object $application): RunnerInterface
     {
-        if ($application instanceof HttpKernelInterface && self::isWorker()) {
+        if (($application instanceof HttpKernelInterface || $application instanceof Response) && self::isWorker()) {
             return new WorkerRunner($application, $this->maxRequests, $this->kernelPerRequest);
         }
         return parent::getRunner($application);
+    }
+
+    /**
+     * @param array<string, mixed> $options
+     */
+    private static function setting(array $options, string $name, string $variable): mixed
+    {
+        return $options[$name] ?? $_SERVER[$variable] ?? $_ENV[$variable] ?? null;
     }
 
     private static function isWorker(): bool

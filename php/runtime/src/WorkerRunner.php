@@ -4,70 +4,103 @@ declare(strict_types=1);
 
 namespace Howdah\Runtime;
 
+use InvalidArgumentException;
+use LogicException;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\HttpKernel\HttpCache\HttpCache;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\HttpKernel\TerminableInterface;
 use Symfony\Component\Runtime\RunnerInterface;
 
 /**
- * Hands request after request to one kernel until the server says that it is enough.
+ * Passes request after request to one kernel until the server ends the loop.
  */
 final class WorkerRunner implements RunnerInterface
 {
-    /** Variables that describe a request; those of the boot's must not show through. */
+    /** Variables that describe a request: those of the boot's request must not be visible in later ones. */
     private const OF_A_REQUEST =
         '/^(?:HTTP_|REQUEST_|CONTENT_|PATH_|REMOTE_|PHP_AUTH_|AUTH_|ORIG_|REDIRECT_|QUERY_STRING$|HTTPS$)/';
 
-    private ?Request $request = null;
-
-    private ?Response $response = null;
+    /** Whether the shared kernel handles a request. */
+    private bool $busy = false;
 
     /**
-     * @param int  $maxRequests      requests after which run() returns; 0: never
-     * @param bool $kernelPerRequest each request gets a copy of the kernel, with a container of its own: for workers
-     *                               that run several requests at a time
+     * @param HttpKernelInterface|Response $application      a response is sent to every request
+     * @param int                          $maxRequests      requests after which run() returns; 0: never
+     * @param bool                         $kernelPerRequest each request gets a copy of the kernel, with a separate
+     *                                                       container: for workers that run several requests at a time
+     *
+     * @throws InvalidArgumentException if copies of the kernel would share one container
      */
     public function __construct(
-        private readonly HttpKernelInterface $kernel,
+        private readonly HttpKernelInterface|Response $application,
         private readonly int $maxRequests = 0,
         private readonly bool $kernelPerRequest = false,
     ) {
+        if ($kernelPerRequest && $application instanceof HttpCache) {
+            throw new InvalidArgumentException(
+                'kernel_per_request does not work with HttpCache around the kernel, because its copies share the '
+                . 'kernel: return the kernel itself, and set framework.http_cache to true.',
+            );
+        }
     }
 
     public function run(): int
     {
-        // A client that leaves must not stop the application half way.
+        // A client that disconnects must not stop the application half way.
         ignore_user_abort(true);
-        $boot = preg_grep(self::OF_A_REQUEST, array_keys($_SERVER), PREG_GREP_INVERT);
-        $boot = array_intersect_key($_SERVER, array_flip($boot));
+        $boot = array_filter(
+            $_SERVER,
+            static fn (int|string $name): bool => preg_match(self::OF_A_REQUEST, (string) $name) !== 1,
+            ARRAY_FILTER_USE_KEY,
+        );
         $boot['APP_RUNTIME_MODE'] = 'web=1&worker=1';
 
         $handle = function () use ($boot): void {
-            // Symfony looks for APP_ENV and its like here, which only the boot has set.
+            // Symfony reads APP_ENV and the like from here, where only the boot has set them.
             $_SERVER += $boot;
-            if ($this->kernelPerRequest) {
-                self::serve(clone $this->kernel);
-                return;
-            }
-            $this->request = Request::createFromGlobals();
-            $this->response = $this->kernel->handle($this->request);
-            $this->response->send();
+            $this->handle();
         };
         $served = 0;
         do {
-            $goesOn = frankenphp_handle_request($handle);
-            $this->terminate();
-            // Cycles of the request would hold its memory until PHP's own collector runs in a later one.
+            $continue = frankenphp_handle_request($handle);
+            // Cycles of the request would hold its memory until PHP's collector runs in a later one.
             gc_collect_cycles();
             $served++;
-        } while ($goesOn && ($this->maxRequests === 0 || $served < $this->maxRequests));
+        } while ($continue && ($this->maxRequests === 0 || $served < $this->maxRequests));
 
         return 0;
     }
 
+    private function handle(): void
+    {
+        $application = $this->application;
+        if ($application instanceof Response) {
+            (clone $application)->send();
+            return;
+        }
+        if ($this->kernelPerRequest) {
+            self::serve(clone $application);
+            return;
+        }
+        if ($this->busy) {
+            throw new LogicException(
+                'This worker runs several requests at a time (`concurrency`), and they would share one kernel with '
+                . 'its request and its user: set HOWDAH_KERNEL_PER_REQUEST to 1, or remove `concurrency`.',
+            );
+        }
+        $this->busy = true;
+        try {
+            self::serve($application);
+        } finally {
+            $this->busy = false;
+        }
+    }
+
     /**
-     * Serves a request with a kernel of its own, without a trace in this object, which other requests use meanwhile.
+     * Terminates within the request, as Symfony does since 8.1: superglobals are still the request's, and what
+     * terminates may call exit(). send() has completed the response before.
      */
     private static function serve(HttpKernelInterface $kernel): void
     {
@@ -77,17 +110,5 @@ final class WorkerRunner implements RunnerInterface
         if ($kernel instanceof TerminableInterface) {
             $kernel->terminate($request, $response);
         }
-    }
-
-    /**
-     * Work that the application put off until its response is sent. There is none behind a request that exit() or
-     * an exception ended.
-     */
-    private function terminate(): void
-    {
-        if ($this->kernel instanceof TerminableInterface && $this->request !== null && $this->response !== null) {
-            $this->kernel->terminate($this->request, $this->response);
-        }
-        $this->request = $this->response = null;
     }
 }

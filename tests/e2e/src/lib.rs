@@ -11,6 +11,7 @@ pub mod browser;
 pub mod codeigniter;
 pub mod devtools;
 pub mod frames;
+pub mod gate;
 pub mod http2;
 pub mod http3;
 pub mod meeting;

@@ -16,4 +16,7 @@ $_SERVER['HTTP_X_BOOT'] = 'must not be seen';
 $_SERVER['CONTENT_TYPE'] = 'of/the-boot';
 
 $runtime = new Howdah\Runtime\Runtime(['disable_dotenv' => true, 'error_handler' => false]);
-exit($runtime->getRunner(new Kernel())->run());
+$application = isset($_SERVER['MAINTENANCE'])
+    ? new Symfony\Component\HttpFoundation\Response('back soon', 503)
+    : new Kernel();
+exit($runtime->getRunner($application)->run());

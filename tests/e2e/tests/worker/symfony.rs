@@ -2,6 +2,7 @@
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Response, Server};
+use howdah_tests::gate::Gate;
 use howdah_tests::worker::{scripts, worker_caddyfile};
 use serde_json::{Value, json};
 
@@ -55,6 +56,54 @@ fn requests_that_do_not_return_are_not_terminated() {
 }
 
 #[test]
+fn the_response_is_complete_before_the_kernel_terminates() {
+    let server = serve("");
+    let gate = Gate::new();
+    let page = format!("/page?late={}", gate.target());
+    json(&server.get(&page));
+    gate.wait();
+    gate.open();
+    // Of the query, which only the request's own superglobals have, nothing is left.
+    assert_eq!(json(&server.get("/"))["terminated"], json!(["/page"]));
+}
+
+#[test]
+fn exit_while_the_kernel_terminates_ends_nothing_else() {
+    let server = serve("");
+    json(&server.get("/late-exit"));
+    let answer = json(&server.get("/"));
+    assert_eq!(
+        (&answer["handled"], &answer["terminated"]),
+        (&json!(2), &json!(["/late-exit"]))
+    );
+}
+
+#[test]
+fn a_response_in_place_of_a_kernel_is_sent_to_each_request() {
+    let server = serve("env MAINTENANCE 1");
+    for _ in 0..3 {
+        server.get("/").assert(503, "back soon");
+    }
+}
+
+#[test]
+fn requests_at_a_time_are_refused_without_a_kernel_each() {
+    let server = serve("concurrency 2");
+    server.allow_log("set HOWDAH_KERNEL_PER_REQUEST to 1");
+    let gate = Gate::new();
+    let page = format!("/page?gate={}", gate.target());
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| json(&server.get(&page)));
+        gate.wait();
+        server.get("/other").assert_status(500);
+        gate.open();
+        assert_eq!(first.join().expect("it ends")["path"], "/page");
+    });
+    // The refused request has left no trace in the kernel.
+    assert_eq!(json(&server.get("/"))["handled"], 2);
+}
+
+#[test]
 fn the_loop_has_a_limit_where_one_is_set() {
     let server = serve("env FRANKENPHP_LOOP_MAX 2");
     for _ in 0..3 {
@@ -79,7 +128,16 @@ fn classic_mode_works_as_before() {
 
 #[test]
 fn requests_at_a_time_have_a_kernel_each() {
-    let server = serve("concurrency 50\nenv HOWDAH_KERNEL_PER_REQUEST 1");
+    assert_kernel_each("HOWDAH_KERNEL_PER_REQUEST");
+}
+
+#[test]
+fn the_name_of_symfony_for_a_kernel_each_is_known() {
+    assert_kernel_each("FRANKENPHP_RESET_KERNEL");
+}
+
+fn assert_kernel_each(variable: &str) {
+    let server = serve(&format!("concurrency 50\nenv {variable} 1"));
     server.allow_hogs();
     // They wait with their request in the kernel, where the next one would find its own.
     let answers = at_once(50, |n| json(&server.get(&format!("/page/{n}?wait=200"))));
