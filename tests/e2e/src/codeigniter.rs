@@ -1,10 +1,12 @@
-//! An application on CodeIgniter 4.7.1 or later, from a folder that `HOWDAH_CODEIGNITER` names, with the files that
-//! `spark worker:install` generates and the pages of `tests/worker/codeigniter`.
+//! An application on CodeIgniter 4.3 or later, from a folder that `HOWDAH_CODEIGNITER` names, with the pages of
+//! `tests/worker/codeigniter` and the files that `spark worker:install` generates: before CodeIgniter 4.7
+//! `spark howdah:install`, of the Composer package `php/codeigniter4`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use howdah_testkit::{Server, Www};
+use serde_json::json;
 
 use crate::worker::scripts;
 
@@ -38,21 +40,65 @@ pub fn install(folder: &Path, settings: &str) -> Option<PathBuf> {
     write("app/Config/Routes.php", format!("{routes}{more}"));
     write(
         ".env",
-        format!("CI_ENVIRONMENT = production\napp.indexPage = ''\n{settings}"),
+        // Of two values the first counts.
+        format!("{settings}\nCI_ENVIRONMENT = production\napp.indexPage = ''\n"),
     );
-    let installed = Command::new("php")
-        .args(["spark", "worker:install", "--force"])
-        .current_dir(folder)
-        .output()
-        .expect("php can be run");
+    let command = if has_worker_mode(folder) {
+        "worker:install"
+    } else {
+        require_package(folder);
+        "howdah:install"
+    };
+    let said = run(folder, "php", &["spark", command, "--force"]);
     let root = folder.join("public");
-    assert!(
-        root.join("frankenphp-worker.php").is_file(),
-        "{}{}",
-        String::from_utf8_lossy(&installed.stdout),
-        String::from_utf8_lossy(&installed.stderr),
-    );
+    assert!(root.join("frankenphp-worker.php").is_file(), "{said}");
     Some(root)
+}
+
+/// Whether this CodeIgniter has a worker mode of its own.
+pub fn has_worker_mode(folder: &Path) -> bool {
+    folder.join("system/Commands/Worker").is_dir()
+}
+
+/// Installs the package with Composer, which checks that it may be used with this version.
+fn require_package(folder: &Path) {
+    let system = std::fs::read_to_string(folder.join("system/CodeIgniter.php"));
+    let system = system.expect("a folder of CodeIgniter");
+    let version = system
+        .split_once("CI_VERSION = '")
+        .and_then(|(_, rest)| rest.split_once('\''))
+        .map(|(version, _)| version)
+        .expect("CodeIgniter names its version");
+    let package = scripts().join("../../php/codeigniter4");
+    let text = json!({
+        "repositories": [
+            {"packagist.org": false},
+            {"type": "path", "url": package},
+            // The framework itself is in `system`, as in a download without Composer.
+            {"type": "package", "package": {
+                "name": "codeigniter4/framework", "version": version, "type": "metapackage",
+            }},
+        ],
+        "require": {"howdah/codeigniter4": "*"},
+        "minimum-stability": "dev",
+    });
+    std::fs::write(folder.join("composer.json"), text.to_string()).expect("written");
+    let said = run(folder, "composer", &["install", "--no-interaction"]);
+    assert!(folder.join("vendor/autoload.php").is_file(), "{said}");
+}
+
+/// Runs a program in this folder. Answers with what it printed.
+///
+/// # Panics
+/// If it cannot be run.
+pub fn run(folder: &Path, program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .env("COMPOSER_ALLOW_SUPERUSER", "1")
+        .output()
+        .unwrap_or_else(|error| panic!("{program} cannot be run: {error}"));
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -79,18 +125,21 @@ pub fn serve(www: &Www, workers: usize) -> Server {
 /// If the file is not what was generated once, or the server does not start.
 pub fn serve_with(www: &Www, workers: usize, lines: &str) -> Server {
     let text = std::fs::read_to_string(www.path().join("Caddyfile")).expect("it was generated");
-    assert!(
-        text.contains("# num 16") && text.contains(":8080 {"),
-        "{text}"
-    );
+    let script = "file public/frankenphp-worker.php\n";
+    assert!(text.contains(script) && text.contains(":8080 {"), "{text}");
     let text = text
         .replace(
-            "# num 16",
-            &format!("num {workers}\nmax_wait_time 10m\n{lines}"),
+            script,
+            &format!("{script}num {workers}\nmax_wait_time 10m\n{lines}\n"),
         )
         .replace(":8080 {", "http://:0 {\nbind 127.0.0.1");
+    let text = if text.contains("admin off") {
+        text
+    } else {
+        text.replacen("\n{\n", "\n{\nadmin off\n", 1)
+    };
     let server = Server::caddyfile(text).current_dir(www.path()).start();
-    // The file asks for compression.
+    // CodeIgniter's file asks for compression.
     server.allow_log("encode");
     server
 }

@@ -11,7 +11,6 @@ pub mod browser;
 pub mod codeigniter;
 pub mod devtools;
 pub mod frames;
-pub mod gate;
 pub mod http2;
 pub mod http3;
 pub mod meeting;

@@ -5,7 +5,7 @@
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{PATIENCE, Request, Server, Www};
-use howdah_tests::codeigniter::{application, serve};
+use howdah_tests::codeigniter::{application, serve, serve_with};
 use howdah_tests::traffic::many;
 use howdah_tests::worker::cookie;
 use serde_json::json;
@@ -144,6 +144,51 @@ fn cache_and_sessions_in_redis() {
 #[test]
 fn cache_and_sessions_in_memcached() {
     cache_and_sessions_are_shared(memcached());
+}
+
+/// Sessions of one worker use one connection.
+fn sessions_keep_their_connection(settings: Option<String>) {
+    let Some((_www, server)) = settings.and_then(|settings| site(&settings, 1)) else {
+        return;
+    };
+    for _ in 0..5 {
+        server.get("/store/pooled").assert(200, "pooled");
+        server.get("/probe/exit").assert_status(200);
+    }
+}
+
+#[test]
+fn sessions_in_redis_keep_their_connection() {
+    sessions_keep_their_connection(redis());
+}
+
+#[test]
+fn sessions_in_memcached_keep_their_connection() {
+    sessions_keep_their_connection(memcached());
+}
+
+/// A request after the database has closed the worker's connection is answered as any other.
+fn lost_connections_come_back(settings: Option<String>) {
+    let Some(www) = settings.and_then(|settings| application(&settings)) else {
+        return;
+    };
+    // By default the server replaces the worker, before CodeIgniter looks.
+    let server = serve_with(&www, 1, "connections ignore");
+    for _ in 0..3 {
+        server.get("/store/two").assert(200, "12");
+        server.get("/store/lose").assert(200, "lost");
+    }
+    server.get("/store/two").assert(200, "12");
+}
+
+#[test]
+fn lost_connections_of_postgresql_come_back() {
+    lost_connections_come_back(postgresql());
+}
+
+#[test]
+fn lost_connections_of_mariadb_come_back() {
+    lost_connections_come_back(mariadb());
 }
 
 /// Many connections at once: each request is answered with its own values, and the database sees as many connections

@@ -2,6 +2,7 @@
 
 mod boot;
 mod codeigniter;
+mod codeigniter_package;
 mod codeigniter_stores;
 mod corruption;
 mod endings;

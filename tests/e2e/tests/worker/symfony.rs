@@ -1,8 +1,8 @@
 //! The Composer package `php/runtime`, with a kernel of the tests on Debian's Symfony components.
 
 use howdah_testkit::load::at_once;
-use howdah_testkit::{Response, Server};
-use howdah_tests::gate::Gate;
+use howdah_testkit::{Gate, Response, Server};
+use howdah_tests::encode;
 use howdah_tests::worker::{scripts, worker_caddyfile};
 use serde_json::{Value, json};
 
@@ -58,11 +58,12 @@ fn requests_that_do_not_return_are_not_terminated() {
 #[test]
 fn the_response_is_complete_before_the_kernel_terminates() {
     let server = serve("");
-    let gate = Gate::new();
-    let page = format!("/page?late={}", gate.target());
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut gate = Gate::new(dir.path(), "gate").expect("a gate");
+    let page = format!("/page?late={}", encode(gate.path()));
     json(&server.get(&page));
-    gate.wait();
-    gate.open();
+    gate.reached();
+    gate.open(1);
     // Of the query, which only the request's own superglobals have, nothing is left.
     assert_eq!(json(&server.get("/"))["terminated"], json!(["/page"]));
 }
@@ -90,13 +91,14 @@ fn a_response_in_place_of_a_kernel_is_sent_to_each_request() {
 fn requests_at_a_time_are_refused_without_a_kernel_each() {
     let server = serve("concurrency 2");
     server.allow_log("set HOWDAH_KERNEL_PER_REQUEST to 1");
-    let gate = Gate::new();
-    let page = format!("/page?gate={}", gate.target());
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut gate = Gate::new(dir.path(), "gate").expect("a gate");
+    let page = format!("/page?gate={}", encode(gate.path()));
     std::thread::scope(|scope| {
         let first = scope.spawn(|| json(&server.get(&page)));
-        gate.wait();
+        gate.reached();
         server.get("/other").assert_status(500);
-        gate.open();
+        gate.open(1);
         assert_eq!(first.join().expect("it ends")["path"], "/page");
     });
     // The refused request has left no trace in the kernel.

@@ -94,7 +94,8 @@ impl Application {
             ),
             Framework::CodeIgniter if self.has_worker_script => worker(CODEIGNITER),
             Framework::CodeIgniter => classic(
-                "for worker mode run `php spark worker:install` (CodeIgniter 4.7 or later), undo this and run \
+                "for worker mode run `php spark worker:install` (CodeIgniter 4.7 or later; before, \
+                 `composer require howdah/codeigniter4` and `php spark howdah:install --force`), undo this and run \
                  `howdah init` again",
                 own,
             ),

@@ -27,9 +27,11 @@ class Probe extends BaseController
             'post' => $this->request->getPost('mark'),
             'cookie' => $this->request->getCookie('mark'),
             'header' => $this->request->getHeaderLine('X-Mark'),
-            'server' => service('superglobals')->server('HTTP_X_MARK'),
+            // CodeIgniter 4.3 has no such service.
+            'server' => service('superglobals')?->server('HTTP_X_MARK') ?? $this->request->getServer('HTTP_X_MARK'),
             'uri' => uri_string(),
-            'method' => $this->request->getMethod(),
+            // Before 4.5 it is in lower case.
+            'method' => strtoupper($this->request->getMethod()),
         ]);
     }
 
@@ -48,6 +50,50 @@ class Probe extends BaseController
     public function flashed(): string
     {
         return (string) session()->getFlashdata('message');
+    }
+
+    public function login(string $user): string
+    {
+        session()->set('user', $user);
+        return $user;
+    }
+
+    public function whoami(): string
+    {
+        return session('user') ?? 'nobody';
+    }
+
+    /** Is cached, and nothing else is. */
+    public function cached(): string
+    {
+        $this->cachePage(60);
+        return bin2hex(random_bytes(8));
+    }
+
+    public function host(string $name): string
+    {
+        return $name;
+    }
+
+    public function stream(): ResponseInterface
+    {
+        while (ob_get_level() > 0) {
+            ob_end_clean();
+        }
+        foreach (['first', 'second'] as $part) {
+            echo "$part\n";
+            flush();
+        }
+        return $this->response;
+    }
+
+    /** Waits until the test lets it go on. */
+    public function gate(): string
+    {
+        $gate = (string) $this->request->getGet('gate');
+        file_put_contents("$gate.reached", 'x');
+        fgetc(fopen("$gate.open", 'r'));
+        return 'open';
     }
 
     public function throw(): never

@@ -9,6 +9,8 @@ use CodeIgniter\HTTP\ResponseInterface;
 /** Pages that use the database, the cache and the session that `.env` names. */
 class Store extends BaseController
 {
+    private static ?object $first = null;
+
     public function create(): string
     {
         $db = db_connect();
@@ -51,6 +53,37 @@ class Store extends BaseController
             ? "SELECT COUNT(*) AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND usename = 'test'"
             : 'SELECT COUNT(*) AS n FROM information_schema.processlist';
         return (string) $db->query($sql)->getRow()->n;
+    }
+
+    /** Has the database close the connection that this worker keeps. */
+    public function lose(): string
+    {
+        $db = db_connect();
+        $sql = $db->DBDriver === 'Postgre' ? 'SELECT pg_terminate_backend(pg_backend_pid())' : 'KILL CONNECTION_ID()';
+        try {
+            $db->query($sql);
+        } catch (\Throwable) {
+            // The answer does not arrive any more.
+        }
+        return 'lost';
+    }
+
+    /** Two queries, which the debug toolbar counts. */
+    public function two(): string
+    {
+        $db = db_connect();
+        return $db->query('SELECT 1 AS n')->getRow()->n . $db->query('SELECT 2 AS n')->getRow()->n;
+    }
+
+    /** Whether sessions use the connection that the first one of this worker used. */
+    public function pooled(): string
+    {
+        $session = session();
+        $handler = (new \ReflectionProperty($session, 'driver'))->getValue($session);
+        $name = property_exists($handler, 'redis') ? 'redis' : 'memcached';
+        $client = (new \ReflectionProperty($handler, $name))->getValue($handler);
+        self::$first ??= $client;
+        return $client === self::$first ? 'pooled' : 'another one';
     }
 
     public function remember(string $mark): string

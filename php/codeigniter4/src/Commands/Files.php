@@ -1,0 +1,76 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Howdah\CodeIgniter4\Commands;
+
+/**
+ * The files of an application that worker mode adds, and their templates.
+ */
+final class Files
+{
+    /** From the application's folder. CodeIgniter 4.7 has the same names. */
+    private const TEMPLATES = [
+        'public/frankenphp-worker.php' => 'worker.php.tpl',
+        'Caddyfile' => 'Caddyfile.tpl',
+    ];
+
+    public function __construct(private readonly string $folder)
+    {
+    }
+
+    public static function ofTheApplication(): self
+    {
+        $folder = constant('ROOTPATH');
+        return new self(is_string($folder) ? $folder : '');
+    }
+
+    /**
+     * @return list<string>
+     */
+    public function existing(): array
+    {
+        return array_values(array_filter($this->names(), fn (string $file): bool => is_file($this->folder . $file)));
+    }
+
+    /**
+     * @return list<string> those that are not as they were written
+     */
+    public function changed(): array
+    {
+        return array_values(array_filter(
+            $this->existing(),
+            fn (string $file): bool => file_get_contents($this->folder . $file) !== self::template($file),
+        ));
+    }
+
+    /**
+     * @return array<string, bool> whether each could be written
+     */
+    public function write(): array
+    {
+        $written = [];
+        foreach ($this->names() as $file) {
+            $written[$file] = @file_put_contents($this->folder . $file, self::template($file)) !== false;
+        }
+        return $written;
+    }
+
+    public function remove(string $file): bool
+    {
+        return @unlink($this->folder . $file);
+    }
+
+    /**
+     * @return list<string>
+     */
+    private function names(): array
+    {
+        return array_keys(self::TEMPLATES);
+    }
+
+    private static function template(string $file): string
+    {
+        return (string) file_get_contents(__DIR__ . '/Views/' . self::TEMPLATES[$file]);
+    }
+}

@@ -1,0 +1,128 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Howdah\CodeIgniter4;
+
+use CodeIgniter\Cache\Handlers\PredisHandler;
+use CodeIgniter\Cache\Handlers\RedisHandler;
+use CodeIgniter\Config\BaseService;
+use CodeIgniter\Database\BaseConnection;
+use CodeIgniter\Database\Config as Database;
+use Throwable;
+
+/**
+ * Connections of databases and of the cache: kept from request to request, checked before each one.
+ */
+final class Connections
+{
+    private readonly Property $services;
+
+    private readonly Property $depth;
+
+    /** @var array<string, mixed> what a request may change, and its value in a fresh connection */
+    private const OF_A_REQUEST = [
+        'transStatus' => true, 'transFailure' => false, 'transException' => false, 'transEnabled' => true,
+        'lastQuery' => null, 'aliasedTables' => [],
+    ];
+
+    public function __construct()
+    {
+        $this->services = new Property(BaseService::class, 'instances');
+        $this->depth = new Property(BaseConnection::class, 'transDepth');
+    }
+
+    /**
+     * Before a request: what the other end has closed is closed here too, and opened again when it is first used.
+     */
+    public function begin(): void
+    {
+        foreach ($this->databases() as $connection) {
+            if (!self::isAlive($connection)) {
+                try {
+                    $connection->close();
+                } catch (Throwable) {
+                    // It is closed already: that is why it is not alive.
+                    $connection->connID = false;
+                }
+            }
+        }
+        $this->checkCache();
+    }
+
+    /**
+     * After the response: a transaction that is open now would contain the queries of the next request.
+     */
+    public function end(): void
+    {
+        foreach ($this->databases() as $group => $connection) {
+            if ($this->depth->get($connection) > 0) {
+                log_message('error', "Uncommitted transaction in database group '{$group}': it was rolled back.");
+                while ($this->depth->get($connection) > 0 && $connection->transRollback()) {
+                    continue;
+                }
+                $this->depth->set(0, $connection);
+            }
+            foreach (self::OF_A_REQUEST as $name => $value) {
+                (new Property(BaseConnection::class, $name))->set($value, $connection);
+            }
+        }
+    }
+
+    /**
+     * @return array<array-key, BaseConnection<mixed, mixed>> those that have been opened
+     */
+    private function databases(): array
+    {
+        $open = [];
+        foreach (Database::getConnections() as $group => $connection) {
+            if ($connection instanceof BaseConnection && $connection->connID) {
+                $open[$group] = $connection;
+            }
+        }
+        return $open;
+    }
+
+    /**
+     * Asks the server past CodeIgniter, which would log the query, and the error if there is one.
+     *
+     * @param BaseConnection<mixed, mixed> $connection
+     */
+    private static function isAlive(BaseConnection $connection): bool
+    {
+        $handle = $connection->connID;
+        try {
+            return match (true) {
+                $handle instanceof \mysqli => @$handle->query('DO 1') === true,
+                $handle instanceof \PgSql\Connection => @pg_query($handle, 'SELECT 1') !== false,
+                $handle instanceof \SQLite3 => true,
+                default => $connection->simpleQuery(
+                    $connection->getPlatform() === 'OCI8' ? 'SELECT 1 FROM DUAL' : 'SELECT 1',
+                ) !== false,
+            };
+        } catch (Throwable) {
+            return false;
+        }
+    }
+
+    private function checkCache(): void
+    {
+        $services = $this->services->get();
+        $cache = is_array($services) ? $services['cache'] ?? null : null;
+        if (!$cache instanceof RedisHandler && !$cache instanceof PredisHandler) {
+            return;
+        }
+        $client = (new Property($cache::class, 'redis'))->get($cache);
+        try {
+            if (is_object($client) && method_exists($client, 'ping')) {
+                $client->ping();
+            }
+        } catch (Throwable) {
+            try {
+                $cache->initialize();
+            } catch (Throwable $error) {
+                log_message('error', 'The cache cannot be reached: ' . $error->getMessage());
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Howdah\CodeIgniter4;
+
+use ReflectionProperty;
+
+/**
+ * A property that the framework does not expose, and that not every version has.
+ */
+final class Property
+{
+    private readonly ?ReflectionProperty $property;
+
+    /**
+     * @param class-string $class that declares it
+     */
+    public function __construct(string $class, string $name)
+    {
+        $this->property = property_exists($class, $name) ? new ReflectionProperty($class, $name) : null;
+    }
+
+    /**
+     * @param object|null $object null: of a static property
+     *
+     * @return mixed null if it does not exist or has no value
+     */
+    public function get(?object $object = null): mixed
+    {
+        return $this->property?->isInitialized($object) === true ? $this->property->getValue($object) : null;
+    }
+
+    public function set(mixed $value, ?object $object = null): void
+    {
+        if ($this->property?->isStatic() === true) {
+            $this->property->setValue(null, $value);
+        } else {
+            $this->property?->setValue($object, $value);
+        }
+    }
+}
