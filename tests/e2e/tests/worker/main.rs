@@ -14,6 +14,7 @@ mod limits;
 mod load;
 mod load_memory;
 mod psr15;
+mod psr7_worker;
 mod requests;
 mod routes;
 mod scaling;

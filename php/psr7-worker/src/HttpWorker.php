@@ -1,0 +1,74 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Howdah\Psr7Worker;
+
+use Generator;
+use InvalidArgumentException;
+use Stringable;
+
+/**
+ * Sends responses that are not PSR-7 objects.
+ */
+final class HttpWorker
+{
+    public function __construct(private readonly Worker $worker)
+    {
+    }
+
+    public function getWorker(): WorkerInterface
+    {
+        return $this->worker;
+    }
+
+    /**
+     * @param string|Generator<mixed, scalar|Stringable, mixed, Stringable|scalar|null> $body each part is sent at once
+     * @param array<array-key, string|array<array-key, string>>                       $headers
+     * @param bool $endOfStream false: more of the body comes with the next call
+     *
+     * @throws InvalidArgumentException if an interim response has a body
+     */
+    public function respond(
+        int $status,
+        string|Generator $body = '',
+        array $headers = [],
+        bool $endOfStream = true,
+    ): void {
+        $isInterim = $status >= 100 && $status < 200;
+        if ($isInterim && $body !== '') {
+            throw new InvalidArgumentException('A response with an informational status code has no body.');
+        }
+        if (!headers_sent()) {
+            $this->worker->begin();
+            foreach ($headers as $name => $values) {
+                foreach (array_values((array) $values) as $index => $value) {
+                    header("$name: $value", $index === 0 && strcasecmp((string) $name, 'Set-Cookie') !== 0);
+                }
+            }
+            if ($isInterim) {
+                self::sendInterim($status);
+                return;
+            }
+            http_response_code($status);
+        }
+        if ($body instanceof Generator) {
+            foreach ($body as $part) {
+                echo $part;
+                flush();
+            }
+            echo $body->getReturn();
+        } else {
+            echo $body;
+        }
+        $endOfStream ? $this->worker->finish() : flush();
+    }
+
+    private static function sendInterim(int $status): void
+    {
+        if (function_exists('headers_send')) {
+            headers_send($status);
+        }
+        header_remove();
+    }
+}
