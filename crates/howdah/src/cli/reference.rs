@@ -1,4 +1,4 @@
-//! The reference pages of the command line and of the PHP functions, made from the code.
+//! The reference pages of the command line and of the PHP functions, and the stubs of the latter, made from the code.
 //! `HOWDAH_BLESS=1 cargo test -p howdah` writes them again.
 
 use std::fmt::Write as _;
@@ -70,6 +70,28 @@ fn functions(stub: &str) -> String {
         }
     }
     page
+}
+
+/// The stub as the package `php/stubs` has it for IDEs, without what PHP's generator of C code reads.
+fn package(stub: &str) -> String {
+    let mut text = String::from(
+        "<?php\n\n// Made from worker/src/php/howdah.stub.php; do not edit.\n// What Howdah adds to PHP's own functions. \
+         For IDEs and static analysis; never loaded at run time.\n",
+    );
+    let mut lines = stub.lines().skip(1).peekable();
+    while let Some(line) = lines.next() {
+        if line.contains("@generate-class-entries") {
+            // With the empty line after it.
+            lines.next_if(|next| next.is_empty());
+        } else if let Some((before, rest)) = line.split_once("@alias ") {
+            let (name, after) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+            let _ = writeln!(text, "{before}The same as {name}().{after}");
+        } else if !line.contains("@cvalue") {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
 }
 
 /// What a comment stands before.
@@ -198,7 +220,7 @@ impl Tag {
 
 fn check(name: &str, page: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs/reference")
+        .join("../..")
         .join(name);
     if std::env::var_os("HOWDAH_BLESS").is_some() {
         std::fs::write(&file, page).expect("written");
@@ -213,9 +235,8 @@ fn check(name: &str, page: &str) {
 
 #[test]
 fn the_reference_pages_are_of_this_code() {
-    check("commands.md", &markdown());
-    check(
-        "php-functions.md",
-        &functions(include_str!("../../../../worker/src/php/howdah.stub.php")),
-    );
+    check("docs/reference/commands.md", &markdown());
+    let stub = include_str!("../../../../worker/src/php/howdah.stub.php");
+    check("docs/reference/php-functions.md", &functions(stub));
+    check("php/stubs/howdah.stub.php", &package(stub));
 }

@@ -21,4 +21,5 @@ mod scaling;
 mod sessions;
 mod spare;
 mod state;
+mod stubs;
 mod symfony;
