@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A small application on Debian's Laravel 8.   setup.sh DIR
-# With HOWDAH_OCTANE, a checkout of laravel/octane 2, also Octane's worker script.
+# With HOWDAH_OCTANE, a checkout of laravel/octane 2, also Octane's worker script. With HOWDAH_LARAVEL, an application
+# in which Composer installed Laravel 10 or later and laravel/octane, on these, with php/octane.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${1:?usage: setup.sh DIR}
@@ -11,6 +12,26 @@ cp -a "$here/app/." "$here/../harness/Notes.php" "$dir/"
 mkdir -p "$dir/vendor/composer"
 echo '[]' >"$dir/vendor/composer/installed.json"
 echo '{}' >"$dir/composer.json"
+
+if [ -n "${HOWDAH_LARAVEL:-}" ]; then
+	# Laravel and Octane from there, and php/octane of this repository, which its autoloader does not know.
+	for entry in "$HOWDAH_LARAVEL"/vendor/*; do
+		case $entry in */autoload.php | */composer) ;; *) ln -s "$entry" "$dir/vendor/" ;; esac
+	done
+	mkdir -p "$dir/vendor/howdah"
+	cp -a "$here/../../../php/octane" "$dir/vendor/howdah/octane"
+	cp "$HOWDAH_LARAVEL/vendor/laravel/octane/config/octane.php" "$dir/config/octane.php"
+	cat >"$dir/vendor/autoload.php" <<-PHP
+		<?php
+		spl_autoload_register(static function (string \$class): void {
+		    if (str_starts_with(\$class, 'Howdah\\\\Octane\\\\')) {
+		        require __DIR__ . '/howdah/octane/src/' . strtr(substr(\$class, 14), '\\\\', '/') . '.php';
+		    }
+		});
+		return require '$HOWDAH_LARAVEL/vendor/autoload.php';
+	PHP
+	exit 0
+fi
 
 [ -n "${HOWDAH_OCTANE:-}" ] || exit 0
 [ -f "$HOWDAH_OCTANE/bin/frankenphp-worker.php" ] || {

@@ -13,6 +13,7 @@ mod leaks;
 mod limits;
 mod load;
 mod load_memory;
+mod octane_package;
 mod psr15;
 mod psr7_worker;
 mod requests;

@@ -3,6 +3,7 @@
 declare(strict_types=1);
 
 use Illuminate\Http\Request;
+use Illuminate\Support\Facades\DB;
 use Illuminate\Support\Facades\Route;
 
 $notes = static fn (): Notes => new Notes(base_path('data'));
@@ -49,3 +50,41 @@ Route::get('/stream', static fn () => response()->stream(static function (): voi
     }
 }, 200, ['Content-Type' => 'text/plain', 'X-Accel-Buffering' => 'no']));
 Route::get('/throw', static fn () => throw new RuntimeException('thrown on purpose'));
+
+// How requests of a worker end, and what they leave behind.
+Route::get('/who', static fn (Request $request) => $request->session()->get('user', 'nobody'));
+Route::get('/become/{name}', static function (Request $request, string $name) {
+    $request->session()->put('user', $name);
+    return $name;
+});
+Route::get('/exit', static function (): void {
+    echo 'exited';
+    exit;
+});
+Route::get('/pid', static fn () => (string) getmypid());
+Route::get('/settings', static function (): array {
+    $seen = [ini_get('precision'), date_default_timezone_get(), config('app.locale'), app()->getLocale()];
+    ini_set('precision', '3');
+    date_default_timezone_set('Asia/Kolkata');
+    config(['app.locale' => 'fr']);
+    app()->setLocale('fr');
+    return $seen;
+});
+Route::get('/table', static function (): string {
+    DB::statement('CREATE TABLE rows (name TEXT)');
+    return 'made';
+});
+Route::get('/rows', static fn () => (string) DB::table('rows')->count());
+Route::get('/leave', static function (): string {
+    DB::beginTransaction();
+    DB::table('rows')->insert(['name' => 'left']);
+    return 'left';
+});
+Route::get('/later', static function (Request $request): string {
+    $gate = $request->query('gate');
+    app()->terminating(static function () use ($gate): void {
+        file_put_contents("$gate.reached", 'x');
+        fgetc(fopen("$gate.open", 'r'));
+    });
+    return 'sent';
+});

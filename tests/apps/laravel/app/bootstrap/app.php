@@ -2,10 +2,13 @@
 
 declare(strict_types=1);
 
-require_once 'Illuminate/autoload.php';
-require_once 'Illuminate/Foundation/helpers.php';
-// With Octane, see setup.sh.
-is_file(__DIR__ . '/../vendor/autoload.php') && require_once __DIR__ . '/../vendor/autoload.php';
+if (is_file(__DIR__ . '/../vendor/autoload.php')) {
+    // With Octane, see setup.sh.
+    require_once __DIR__ . '/../vendor/autoload.php';
+} else {
+    require_once 'Illuminate/autoload.php';
+    require_once 'Illuminate/Foundation/helpers.php';
+}
 require_once __DIR__ . '/../Notes.php';
 require_once __DIR__ . '/../app/classes.php';
 

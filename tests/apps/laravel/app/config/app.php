@@ -28,7 +28,10 @@ return [
         Illuminate\View\ViewServiceProvider::class,
         App\Routes::class,
         // Where setup.sh was given it.
-        ...(class_exists(Laravel\Octane\OctaneServiceProvider::class) ? [Laravel\Octane\OctaneServiceProvider::class] : []),
+        ...array_filter([
+            Laravel\Octane\OctaneServiceProvider::class,
+            Howdah\Octane\ServiceProvider::class,
+        ], class_exists(...)),
     ],
     'aliases' => [],
 ];

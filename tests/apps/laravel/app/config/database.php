@@ -2,4 +2,8 @@
 
 declare(strict_types=1);
 
-return ['default' => 'sqlite', 'connections' => [], 'migrations' => 'migrations'];
+return [
+    'default' => 'sqlite',
+    'connections' => ['sqlite' => ['driver' => 'sqlite', 'database' => dirname(__DIR__) . '/data/laravel.sqlite']],
+    'migrations' => 'migrations',
+];

@@ -1,0 +1,25 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Howdah\Octane\Commands;
+
+use Howdah\Octane\Server;
+use Laravel\Octane\Commands\StatusCommand as Octane;
+use Symfony\Component\Console\Attribute\AsCommand;
+
+#[AsCommand(name: 'octane:status')]
+final class StatusCommand extends Octane
+{
+    use NamesServer;
+
+    public function handle(): int
+    {
+        if (!$this->isHowdah()) {
+            return (int) parent::handle();
+        }
+        $isRunning = app(Server::class)->serverIsRunning();
+        $this->info($isRunning ? 'Octane server is running.' : 'Octane server is not running.');
+        return $isRunning ? self::SUCCESS : self::FAILURE;
+    }
+}

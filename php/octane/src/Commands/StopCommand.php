@@ -1,0 +1,37 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Howdah\Octane\Commands;
+
+use Howdah\Octane\Server;
+use Laravel\Octane\Commands\StopCommand as Octane;
+use Laravel\Octane\FrankenPhp\ServerStateFile;
+use Symfony\Component\Console\Attribute\AsCommand;
+
+#[AsCommand(name: 'octane:stop')]
+final class StopCommand extends Octane
+{
+    use NamesServer;
+
+    public function handle(): int
+    {
+        if (!$this->isHowdah()) {
+            return (int) parent::handle();
+        }
+        $server = app(Server::class);
+        $state = app(ServerStateFile::class);
+        if (!$server->serverIsRunning()) {
+            $state->delete();
+            $this->error('Howdah server is not running.');
+            return self::FAILURE;
+        }
+        $this->info('Stopping server...');
+        if (!$server->stopServer()) {
+            $this->error('Failed to stop Howdah server.');
+            return self::FAILURE;
+        }
+        $state->delete();
+        return self::SUCCESS;
+    }
+}

@@ -1,0 +1,36 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Howdah\Octane;
+
+use Illuminate\Contracts\Foundation\Application;
+use Illuminate\Support\ServiceProvider as Provider;
+use Laravel\Octane\Commands as Octane;
+use Laravel\Octane\FrankenPhp\ServerStateFile;
+
+/**
+ * Adds `octane:howdah`, and the server `howdah` to the commands of Octane, whose servers are a fixed list: Artisan gets
+ * its commands from the container, so they are replaced there.
+ */
+final class ServiceProvider extends Provider
+{
+    public function register(): void
+    {
+        $this->app->bind(
+            Server::class,
+            static fn (Application $app): Server => new Server($app->basePath(), $app->make(ServerStateFile::class)),
+        );
+        $this->app->bind(Octane\StartCommand::class, Commands\StartCommand::class);
+        $this->app->bind(Octane\StopCommand::class, Commands\StopCommand::class);
+        $this->app->bind(Octane\ReloadCommand::class, Commands\ReloadCommand::class);
+        $this->app->bind(Octane\StatusCommand::class, Commands\StatusCommand::class);
+    }
+
+    public function boot(): void
+    {
+        if ($this->app->runningInConsole()) {
+            $this->commands([Commands\StartHowdahCommand::class]);
+        }
+    }
+}
