@@ -28,15 +28,14 @@ final class Property
      */
     public function get(?object $object = null): mixed
     {
-        return $this->property?->isInitialized($object) === true ? $this->property->getValue($object) : null;
+        if ($this->property === null || !$this->property->isInitialized($object)) {
+            return null;
+        }
+        return $this->property->getValue($object);
     }
 
     public function set(mixed $value, ?object $object = null): void
     {
-        if ($this->property?->isStatic() === true) {
-            $this->property->setValue(null, $value);
-        } else {
-            $this->property?->setValue($object, $value);
-        }
+        $this->property?->setValue($this->property->isStatic() ? null : $object, $value);
     }
 }

@@ -47,7 +47,7 @@ final class PooledRedisHandler extends RedisHandler
             }
             return true;
         } catch (RedisException $error) {
-            $this->logger->error('Session: Got RedisException on close(): ' . $error->getMessage());
+            $this->logger?->error('Session: Got RedisException on close(): ' . $error->getMessage());
             return true;
         } finally {
             $this->redis = null;
