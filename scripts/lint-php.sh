@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lints the PHP of this repository: syntax, PSR-12, and types where Mago is installed.
+# Lints the PHP of this repository: syntax, PSR-12, the packages of Composer, and types where Mago is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +18,23 @@ if command -v phpcs >/dev/null; then
 	phpcs -q --standard=tools/php/phpcs.xml "${styled[@]}"
 else
 	echo "lint-php: style not checked, since phpcs is not installed (Debian 13 has no package of it)" >&2
+fi
+
+# Each package is published alone, so each has a copy of the licences.
+for package in php/*/composer.json; do
+	folder=$(dirname "$package")
+	for licence in LICENSE-MIT LICENSE-APACHE; do
+		cmp -s "$licence" "$folder/$licence" || { echo "lint-php: $folder/$licence is not a copy of $licence" >&2; exit 1; }
+	done
+	[ -f "$folder/README.md" ] || { echo "lint-php: $folder has no README.md" >&2; exit 1; }
+done
+if command -v composer >/dev/null; then
+	for package in php/*/composer.json; do
+		COMPOSER_ALLOW_SUPERUSER=1 composer validate --quiet --strict --no-interaction "$package" ||
+			{ COMPOSER_ALLOW_SUPERUSER=1 composer validate --strict --no-interaction "$package"; exit 1; }
+	done
+else
+	echo "lint-php: packages not validated, since composer is not installed" >&2
 fi
 
 if command -v mago >/dev/null; then
