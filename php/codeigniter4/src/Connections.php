@@ -39,12 +39,7 @@ final class Connections
     {
         foreach ($this->databases() as $connection) {
             if (!self::isAlive($connection)) {
-                try {
-                    $connection->close();
-                } catch (Throwable) {
-                    // It is closed already: that is why it is not alive.
-                    $connection->connID = false;
-                }
+                self::close($connection);
             }
         }
         $this->checkCache();
@@ -58,14 +53,47 @@ final class Connections
         foreach ($this->databases() as $group => $connection) {
             if ($this->depth->get($connection) > 0) {
                 log_message('error', "Uncommitted transaction in database group '{$group}': it was rolled back.");
-                while ($this->depth->get($connection) > 0 && $connection->transRollback()) {
-                    continue;
+                if (!$this->rollBack($connection)) {
+                    self::close($connection);
                 }
                 $this->depth->set(0, $connection);
             }
             foreach (self::OF_A_REQUEST as $name => $value) {
                 (new Property(BaseConnection::class, $name))->set($value, $connection);
             }
+        }
+    }
+
+    /**
+     * @param BaseConnection<mixed, mixed> $connection
+     */
+    private function rollBack(BaseConnection $connection): bool
+    {
+        try {
+            while ($this->depth->get($connection) > 0) {
+                if (!$connection->transRollback()) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (Throwable) {
+            // The server has closed the connection, and with it the transaction.
+            return false;
+        }
+    }
+
+    /**
+     * CodeIgniter opens it again when it is used.
+     *
+     * @param BaseConnection<mixed, mixed> $connection
+     */
+    private static function close(BaseConnection $connection): void
+    {
+        try {
+            $connection->close();
+        } catch (Throwable) {
+            // Its server was faster.
+            $connection->connID = false;
         }
     }
 

@@ -178,7 +178,11 @@ fn lost_connections_come_back(settings: Option<String>) {
         server.get("/store/two").assert(200, "12");
         server.get("/store/lose").assert(200, "lost");
     }
-    server.get("/store/two").assert(200, "12");
+    server.get("/store/create").assert(200, "created");
+    for _ in 0..3 {
+        server.get("/store/leave/lost/lost").assert(200, "left");
+        server.get("/store/found/lost").assert(200, "0");
+    }
 }
 
 #[test]

@@ -37,6 +37,9 @@ class Store extends BaseController
             echo 'left';
             exit;
         }
+        if ($how === 'lost') {
+            $this->lose();
+        }
         return 'left';
     }
 
