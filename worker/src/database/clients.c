@@ -218,6 +218,10 @@ static void revive(const struct howdah_client_kind *kind, zval *subject, struct 
 	if ((kind->reconnects || client->cut_by != howdah_client_user->serial) && kind->key(subject) == client->key) {
 		client->is_ours = true;
 		client->cut_by = kind->revive(client->key) ? 0 : client->cut_by;
+		if (client->unrestored && !client->cut_by) {
+			client->unrestored = false;
+			kind->restore(client->key);
+		}
 		client->is_ours = false;
 	}
 }

@@ -96,6 +96,8 @@ struct howdah_client_kind {
 	bool (*half)(zval *subject);         /* of a dialogue over two clients; or NULL */
 	/* The task has ended with something open, or, with `cut`, in the middle of a call. Or NULL. */
 	void (*rollback)(const void *key, bool cut);
+	/* The task has ended, and had set something: puts it back, which may wait. Or NULL. */
+	void (*restore)(const void *key);
 	/* A wait of a call was cancelled: the answer may come yet, and nobody is to get it. Or NULL: the library sees to
 	 * that itself. */
 	void (*cut)(const void *key);

@@ -7,6 +7,7 @@
 #include "clients_pool.h"
 #include "clients_record.h"
 #include "database/pdo/clients_pdo.h"
+#include "database/redis/clients_redis_settings.h"
 
 struct howdah_client_user *howdah_client_user;
 
@@ -80,12 +81,18 @@ static void end(void *room)
 	howdah_client_records_sweep();
 }
 
+static void snapshot(void)
+{
+	howdah_pdo_snapshot();
+	howdah_redis_settings_snapshot();
+}
+
 void howdah_clients_init(void)
 {
 	static const struct howdah_task_part part = {
 		.name = "clients",
 		.size = sizeof(struct howdah_client_user),
-		.snapshot = howdah_pdo_snapshot,
+		.snapshot = snapshot,
 		.begin = begin,
 		.in = in,
 		.out = out,

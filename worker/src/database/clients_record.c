@@ -169,19 +169,33 @@ void howdah_client_let_go_of_idle(struct howdah_client_user *user)
 	}
 }
 
+/* What the kind does may wait. */
+static void begin_ours(struct howdah_client *client)
+{
+	client->depth++;
+	/* The coroutine of the last call may be another one that has ended. */
+	client->coroutine = howdah_sibling_number();
+	client->is_ours = true;
+}
+
 void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
 {
 	while (user->clients) {
 		struct howdah_client *client = user->clients;
 		if (client->kind->rollback && (client->hold & HOWDAH_CLIENT_HOLD || client->depth)) {
 			bool cut = fatal || client->depth;
-			client->depth++; /* it may wait */
-			/* The coroutine of the last call may be another one that has ended. */
-			client->coroutine = howdah_sibling_number();
-			client->is_ours = true;
+			begin_ours(client);
 			client->kind->rollback(client->key, cut);
 			client->is_ours = false;
 			client->cut_by = client->kind->reconnects ? user->serial : client->cut_by;
+		}
+		if (client->kind->restore && client->hold & HOWDAH_CLIENT_PIN) {
+			client->unrestored = fatal || client->cut_by;
+			if (!client->unrestored) {
+				begin_ours(client);
+				client->kind->restore(client->key);
+				client->is_ours = false;
+			}
 		}
 		howdah_client_let_go(client);
 	}

@@ -22,6 +22,7 @@ struct howdah_client {
 	bool was_read;            /* a stream that somebody reads from */
 	uint32_t waits_cancelled; /* of the coroutine, when the call began */
 	uint64_t cut_by;          /* serial of the user whose call was cancelled or failed, 0: it is not cut */
+	bool unrestored;          /* as a request set it whose connection was cut; to be put back when there is another */
 	struct howdah_turns turns;
 	struct put_off *put_off;
 };

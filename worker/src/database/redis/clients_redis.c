@@ -11,6 +11,7 @@
 
 #include <zend_exceptions.h>
 
+#include "clients_redis_settings.h"
 #include "connections_redis.h"
 #include "database/clients_record.h"
 #include "database/clients_wrap.h"
@@ -82,12 +83,29 @@ static void redis_rollback(const void *key, bool cut)
 	end_beside(&beside);
 }
 
+static void note_settings(struct howdah_client *client, zend_object *object)
+{
+	struct beside beside = begin_beside();
+	client->is_ours = true;
+	howdah_redis_settings_note(object);
+	client->is_ours = false;
+	end_beside(&beside);
+}
+
+static void redis_restore(const void *key)
+{
+	struct beside beside = begin_beside();
+	howdah_redis_settings_restore((zend_object *)key);
+	end_beside(&beside);
+}
+
 static const struct howdah_client_kind redis_kind = {
 	.by_object = true,
 	.database = true,
 	.key = howdah_client_object_key,
 	.busy = redis_busy,
 	.rollback = redis_rollback,
+	.restore = redis_restore,
 	.cut = redis_cut,
 	.revive = redis_renew,
 	.reconnects = true,
@@ -213,6 +231,9 @@ static ZEND_FUNCTION(guarded_redis)
 	}
 	if (!howdah_client_enter(guard->kind, ZEND_THIS, guard->effect, &client)) {
 		RETURN_THROWS();
+	}
+	if (UNEXPECTED(guard->effect & HOWDAH_CLIENT_PIN) && client && guard->kind == &redis_kind) {
+		note_settings(client, Z_OBJ_P(ZEND_THIS));
 	}
 	uint32_t exits = howdah_exits_current()->begun;
 	guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);

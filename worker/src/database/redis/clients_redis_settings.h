@@ -1,0 +1,19 @@
+/*
+ * Options and database of Redis objects that the boot has connected, in a concurrent worker: what a request sets ends
+ * with it.
+ */
+#ifndef HOWDAH_CLIENTS_REDIS_SETTINGS_H
+#define HOWDAH_CLIENTS_REDIS_SETTINGS_H
+
+#include "php/compat.h"
+
+/* At the end of the boot: which objects those are. */
+void howdah_redis_settings_snapshot(void);
+
+/* Before a request sets something. */
+void howdah_redis_settings_note(zend_object *object);
+
+/* Has the server select the database again, if need be; exceptions are dropped. */
+void howdah_redis_settings_restore(zend_object *object);
+
+#endif
