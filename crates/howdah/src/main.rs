@@ -43,9 +43,10 @@ use crate::commands::describe;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let result = match cli.command {
+    let result = match cli.into_command() {
         Command::PhpServer(options) => commands::php_server(*options),
         Command::Run(options) => commands::run(&options),
+        Command::Dev(options) => commands::development::run(&options),
         Command::PhpCli(options) => commands::php_cli(&options),
         Command::Validate(options) => commands::validate::run(&options),
         Command::Fmt(options) => commands::fmt(&options),

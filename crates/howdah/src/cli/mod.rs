@@ -8,7 +8,7 @@ mod value;
 mod worker_flags;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -21,12 +21,44 @@ use self::value::{bounded, duration};
 use self::worker_flags::WorkerFlags;
 
 /// A PHP application server on the stock PHP of the distribution.
+///
+/// Without a command it serves the current folder: its Caddyfile as `howdah run --watch` does, else its application as
+/// `howdah dev` does.
 #[derive(Debug, Parser)]
 #[command(name = "howdah", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    command: Option<Command>,
 }
+
+impl Cli {
+    /// The command. Without one, the Caddyfile in the current folder is served, else the application in it.
+    pub(crate) fn into_command(self) -> Command {
+        self.command.unwrap_or_else(|| {
+            let dev = Dev {
+                listen: None,
+                php: None,
+            };
+            if !Path::new(CADDYFILE).is_file() {
+                return Command::Dev(dev);
+            }
+            Command::Run(Run {
+                file: ConfigFile {
+                    config: CADDYFILE.into(),
+                    lenient: false,
+                    format: Format { adapter: None },
+                },
+                envfile: Vec::new(),
+                watch: true,
+                environ: false,
+                detached: false,
+            })
+        })
+    }
+}
+
+/// The configuration of a folder.
+const CADDYFILE: &str = "Caddyfile";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -34,6 +66,9 @@ pub(crate) enum Command {
     PhpServer(Box<PhpServer>),
     /// Serve the sites of a Caddyfile
     Run(Run),
+    /// Serve the application in the current folder for development: errors are shown in the browser, which reloads the
+    /// page when a file changes
+    Dev(Dev),
     /// Find the application in a folder and write a Caddyfile with safe settings for it
     Init(Init),
     /// Serve what a Caddyfile says, in the background
@@ -169,7 +204,7 @@ pub(crate) struct PhpServer {
 #[derive(Debug, Args)]
 pub(crate) struct ConfigFile {
     /// The Caddyfile
-    #[arg(short, long, value_name = "FILE", default_value = "Caddyfile")]
+    #[arg(short, long, value_name = "FILE", default_value = CADDYFILE)]
     pub(crate) config: PathBuf,
     /// Leave out what this version lacks, such as directives of plugins, with a warning for each
     #[arg(long)]
@@ -187,6 +222,17 @@ impl ConfigFile {
             Strictness::Strict
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dev {
+    /// Address to listen on, HOST:PORT or :PORT [default: the first free port of this machine from 8080 to 8099]
+    #[arg(short, long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// The PHP to run, a version that is installed or a howdah-php [default: the one beside this executable, then the
+    /// newest version that is installed, then on PATH]
+    #[arg(long, value_name = "VERSION|FILE")]
+    pub(crate) php: Option<PhpExecutable>,
 }
 
 #[derive(Debug, Args)]
@@ -616,7 +662,7 @@ mod tests {
     fn options_of_a_script_are_not_ours() {
         let cli =
             Cli::try_parse_from(["howdah", "php-cli", "x.php", "--help", "-v"]).expect("parsed");
-        let Command::PhpCli(PhpCli { arguments }) = cli.command else {
+        let Command::PhpCli(PhpCli { arguments }) = cli.into_command() else {
             panic!("php-cli")
         };
         assert_eq!(arguments, ["x.php", "--help", "-v"]);

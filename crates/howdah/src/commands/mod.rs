@@ -3,6 +3,7 @@
 pub(crate) mod background;
 pub(crate) mod crashes;
 pub(crate) mod describe;
+pub(crate) mod development;
 pub(crate) mod hash_password;
 pub(crate) mod health_check;
 pub(crate) mod init;

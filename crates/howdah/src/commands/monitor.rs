@@ -12,7 +12,7 @@ use howdah_config::{Disk, Files};
 use howdah_monitor::{Grants, Receiver};
 use nix::sys::signal::SigSet;
 
-use super::php_server;
+use super::{development, php_server};
 use crate::cli::{self, Cli};
 use crate::crash_folder;
 use crate::failure::{Failure, Outcome, setup};
@@ -25,7 +25,7 @@ use crate::rights::{privileges, users};
 pub(crate) fn run(options: &cli::Monitor) -> Outcome {
     let line = [OsString::from("howdah")];
     let line = line.into_iter().chain(options.arguments.iter().cloned());
-    let command = Cli::try_parse_from(line).map_err(setup)?.command;
+    let command = Cli::try_parse_from(line).map_err(setup)?.into_command();
     // Whoever ends a server ends it, not this.
     SigSet::all().thread_block().map_err(setup)?;
     // PHP inherits it, as from a server that starts it.
@@ -46,11 +46,14 @@ fn grants(command: &cli::Command) -> Grants {
             read.ok().map(|parsed| parsed.config)
         }
         cli::Command::PhpServer(options) => php_server::config((**options).clone()).ok(),
+        cli::Command::Dev(options) => development::grants(options),
         _ => None,
     };
     let config = config.map(|mut config| {
         match command {
-            cli::Command::PhpServer(_) => users::settle_php_server(&mut config),
+            cli::Command::PhpServer(_) | cli::Command::Dev(_) => {
+                users::settle_php_server(&mut config);
+            }
             _ => users::settle(&mut config),
         }
         config
@@ -138,7 +141,7 @@ mod tests {
         std::fs::write(path("more"), "b.example {\n}\n").expect("written");
         let file = path("Caddyfile");
         let line = ["howdah", "run", "--config", file.to_str().expect("UTF-8")];
-        let command = Cli::try_parse_from(line).expect("valid").command;
+        let command = Cli::try_parse_from(line).expect("valid").into_command();
         let names = |names: &[&str]| names.iter().map(|name| path(name)).collect();
         let found = grants(&command);
         assert_eq!(found.files, names(&["Caddyfile", "more", "a.crt", "a.key"]));

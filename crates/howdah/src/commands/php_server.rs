@@ -262,7 +262,7 @@ fn utf8(path: &Path) -> Result<String, Failure> {
 }
 
 /// `HOST:PORT`, `:PORT` or `HOST`; `localhost` is 127.0.0.1.
-fn listen_address(text: &str) -> Result<(Option<IpAddr>, u16), Failure> {
+pub(super) fn listen_address(text: &str) -> Result<(Option<IpAddr>, u16), Failure> {
     let wrong = || {
         setup(format_args!(
             "--listen {text}: expected HOST:PORT or :PORT, such as 127.0.0.1:8080"
@@ -289,7 +289,8 @@ mod tests {
 
     fn parsed(arguments: &[&str]) -> Config {
         let line = ["howdah", "php-server"].iter().chain(arguments);
-        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").command else {
+        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").into_command()
+        else {
             panic!("php-server")
         };
         config(*options).expect("valid")
@@ -328,7 +329,8 @@ mod tests {
         let plain = [address(8000, false)];
         assert_eq!(addresses(&["-d", "a.example", "-l", ":8000"]), plain);
         let line = ["howdah", "php-server", "-d", "*.a.example"];
-        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").command else {
+        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").into_command()
+        else {
             panic!("php-server")
         };
         let error = config(*options).expect_err("only through DNS").to_string();
@@ -373,7 +375,8 @@ mod tests {
             "-w",
             "/b.php",
         ];
-        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").command else {
+        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").into_command()
+        else {
             panic!("php-server")
         };
         let error = super::config(*options).expect_err("outside").to_string();

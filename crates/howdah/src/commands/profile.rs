@@ -119,7 +119,7 @@ mod tests {
         let words = ["howdah", "profile"]
             .into_iter()
             .chain(line.split_whitespace());
-        match cli::Cli::parse_from(words).command {
+        match cli::Cli::parse_from(words).into_command() {
             cli::Command::Profile(options) => options,
             other => panic!("{other:?}"),
         }

@@ -209,7 +209,7 @@ fn flags(options: &cli::Doctor, report: &mut Report) -> Config {
         }
     }
     let result = Cli::try_parse_from(words).map_err(|error| error.to_string());
-    let config = result.and_then(|cli| match cli.command {
+    let config = result.and_then(|cli| match cli.into_command() {
         cli::Command::PhpServer(options) => {
             php_server::config(*options).map_err(|failure| failure.to_string())
         }

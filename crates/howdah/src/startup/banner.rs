@@ -39,6 +39,8 @@ pub(super) struct Banner<'a> {
     pub(super) pools: &'a [PoolLine],
     /// The address of the admin API.
     pub(super) admin: Option<&'a str>,
+    /// The next step.
+    pub(super) next: Option<&'a str>,
 }
 
 impl Banner<'_> {
@@ -97,6 +99,9 @@ impl Banner<'_> {
         }
         if let Some(admin) = self.admin {
             row("admin", &format!("{admin} (howdah status, howdah top)"));
+        }
+        if let Some(next) = self.next {
+            row("next", next);
         }
         row("stop", "Ctrl+C");
         text.push('\n');
@@ -186,6 +191,7 @@ mod tests {
             php: &php(),
             pools: &pools(),
             admin: Some("localhost:2019"),
+            next: Some("howdah init"),
         }
         .text(colour)
     }
@@ -195,7 +201,7 @@ mod tests {
         let expected = format!(
             "\n  Howdah {}  PHP 8.2.30 with OPcache\n\n  address  http://localhost:4711\n           \
              https://a.test\n           unix//run/a.sock\n  PHP      index: worker mode, 8 processes\n           \
-             php: classic, 1 process\n  admin    localhost:2019 (howdah status, howdah top)\n  stop     Ctrl+C\n\n",
+             php: classic, 1 process\n  admin    localhost:2019 (howdah status, howdah top)\n  next     howdah init\n  stop     Ctrl+C\n\n",
             env!("CARGO_PKG_VERSION")
         );
         assert_eq!(text(":0 {\n}\na.test {\n}\n", false), expected);

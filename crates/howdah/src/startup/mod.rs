@@ -44,6 +44,15 @@ use crate::watch::{Watch, start_watch, watched};
 
 /// Serves until a stop is requested. `source` is where the configuration was read from.
 pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
+    serve_with(config, source, None)
+}
+
+/// The same; the start on a terminal also names the next step.
+pub(crate) fn serve_with(
+    config: &Config,
+    source: Option<Source>,
+    next: Option<&'static str>,
+) -> Outcome {
     let activation = Activation::take()?;
     let monitor = privileges::become_user(config)?;
     privileges::set_dumpable(config);
@@ -56,7 +65,14 @@ pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::Runtime(format!("cannot start: {error}")))?;
-    runtime.block_on(run(config, source, watch, activation, monitor.as_ref()))
+    runtime.block_on(run(
+        config,
+        source,
+        watch,
+        activation,
+        monitor.as_ref(),
+        next,
+    ))
 }
 
 async fn run(
@@ -65,6 +81,7 @@ async fn run(
     watch: Watch,
     mut activation: Activation,
     monitor: Option<&Monitor>,
+    next: Option<&'static str>,
 ) -> Outcome {
     // First of all, so that a signal during start-up stops the server as well.
     let signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
@@ -180,6 +197,7 @@ async fn run(
         php: &php,
         pools: &pool_lines,
         admin: admin_address.as_deref(),
+        next,
     }
     .show();
     let threads = start_threads(&server, &trees.parts(), &shutdown)?;

@@ -6,6 +6,7 @@ mod admin;
 mod command_line;
 mod dashboard;
 mod deployments;
+mod development;
 mod doctor;
 mod doctor_leaks;
 mod draining;

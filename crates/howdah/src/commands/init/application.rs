@@ -9,21 +9,23 @@ use serde_json::Value;
 
 /// An application that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Application {
-    pub(super) framework: Framework,
+pub(in crate::commands) struct Application {
+    pub(in crate::commands) framework: Framework,
     /// Its version, if Composer knows it.
     version: Option<String>,
     /// The document root below the folder.
-    pub(super) root: &'static str,
+    pub(in crate::commands) root: &'static str,
     /// There is a worker script of the framework.
-    pub(super) has_worker_script: bool,
+    pub(in crate::commands) has_worker_script: bool,
+    /// A file in its folder, or the environment, sets whether CodeIgniter is in development or in production.
+    has_environment: bool,
     /// `howdah/runtime` is installed.
-    pub(super) has_runtime: bool,
+    pub(in crate::commands) has_runtime: bool,
 }
 
 /// Frameworks and applications that are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framework {
+pub(in crate::commands) enum Framework {
     CakePhp,
     CodeIgniter,
     Drupal,
@@ -71,6 +73,8 @@ const FILES: &[(&str, Framework)] = &[
 /// Folders that may be document roots, the usual first.
 const ROOTS: &[&str] = &["public", "web", "webroot", "docroot", "."];
 
+const CODEIGNITER_ENVIRONMENT: &str = "CI_ENVIRONMENT";
+
 impl fmt::Display for Application {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.framework {
@@ -97,7 +101,7 @@ impl fmt::Display for Application {
 
 impl Application {
     /// Looks into a folder. `None`: there is no PHP application.
-    pub(super) fn find(folder: &Path) -> io::Result<Option<Self>> {
+    pub(in crate::commands) fn find(folder: &Path) -> io::Result<Option<Self>> {
         let packages = packages(folder)?;
         let named = PACKAGES
             .iter()
@@ -129,17 +133,32 @@ impl Application {
                 .filter(|version| version.starts_with(|char: char| char.is_ascii_digit())),
             root,
             has_worker_script: folder.join("public/frankenphp-worker.php").is_file(),
+            has_environment: std::env::var_os(CODEIGNITER_ENVIRONMENT).is_some()
+                || sets(&folder.join(".env"), CODEIGNITER_ENVIRONMENT),
             has_runtime: packages.contains_key("howdah/runtime"),
         }))
     }
 
+    /// The variable that turns its own error pages on, where its default is production and nothing sets it.
+    pub(in crate::commands) fn development_variable(&self) -> Option<(&'static str, &'static str)> {
+        let missing = self.framework == CodeIgniter && !self.has_environment;
+        missing.then_some((CODEIGNITER_ENVIRONMENT, "development"))
+    }
+
     /// Whether its version is at least this one.
-    pub(super) fn is_at_least(&self, major: u32, minor: u32) -> bool {
+    pub(in crate::commands) fn is_at_least(&self, major: u32, minor: u32) -> bool {
         let mut numbers = self.version.iter().flat_map(|version| version.split('.'));
         let mut next = || numbers.next()?.parse().ok();
         let own: Option<(u32, u32)> = next().and_then(|major| Some((major, next()?)));
         own.is_some_and(|own| own >= (major, minor))
     }
+}
+
+/// Whether a file of `NAME = VALUE` lines sets this name.
+fn sets(file: &Path, name: &str) -> bool {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut names = text.lines().filter_map(|line| line.split_once('='));
+    names.any(|(other, _)| other.trim() == name)
 }
 
 /// Packages and their versions: those that are installed, else those that are required.

@@ -1,8 +1,8 @@
 //! `howdah init`: finds the application in a folder and writes a Caddyfile with safe settings for it. `--undo` removes
 //! exactly what was written.
 
-mod application;
-mod settings;
+pub(super) mod application;
+pub(super) mod settings;
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};

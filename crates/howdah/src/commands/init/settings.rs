@@ -4,7 +4,7 @@ use super::application::{Application, Framework};
 
 /// How PHP runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(in crate::commands) enum Mode {
     /// A script boots once.
     Worker,
     /// State is fresh for each request.
@@ -16,8 +16,8 @@ pub(super) enum Mode {
 
 /// Settings of one application.
 #[derive(Debug)]
-pub(super) struct Settings {
-    pub(super) mode: Mode,
+pub(in crate::commands) struct Settings {
+    pub(in crate::commands) mode: Mode,
     /// In worker mode the whole file; else what the site has before `php_server`.
     text: &'static str,
     /// `APP_RUNTIME` names the runtime of Howdah.
@@ -73,7 +73,7 @@ const NEXTCLOUD: &str = "\
 ";
 
 impl Application {
-    pub(super) fn settings(&self) -> Settings {
+    pub(in crate::commands) fn settings(&self) -> Settings {
         let worker = |text| Settings {
             mode: Mode::Worker,
             text,
@@ -125,8 +125,16 @@ impl Application {
 }
 
 impl Settings {
+    /// What the site has before `php_server`, whatever the mode: what must not be reached from outside.
+    pub(in crate::commands) fn site(&self) -> &'static str {
+        match self.mode {
+            Mode::Worker => "",
+            Mode::Classic { .. } => self.text,
+        }
+    }
+
     /// The text of the Caddyfile.
-    pub(super) fn caddyfile(&self, application: &Application) -> String {
+    pub(in crate::commands) fn caddyfile(&self, application: &Application) -> String {
         const WRITTEN: &str = "# Written by `howdah init`; `howdah init --undo` removes it.\n";
         match self.mode {
             Mode::Worker => {
