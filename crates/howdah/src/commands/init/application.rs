@@ -49,11 +49,13 @@ use Framework::{
 /// Packages that name a framework, the more particular first: applications of one may use parts of another.
 const PACKAGES: &[(&str, Framework)] = &[
     ("drupal/core", Drupal),
+    ("drupal/core-recommended", Drupal),
     ("laravel/framework", Laravel),
     ("codeigniter4/framework", CodeIgniter),
     ("codeigniter4/codeigniter4", CodeIgniter),
     ("cakephp/cakephp", CakePhp),
     ("yiisoft/yii2", Yii),
+    ("yiisoft/yii-runner-http", Yii),
     ("laminas/laminas-mvc", Laminas),
     ("mezzio/mezzio", Mezzio),
     ("slim/slim", Slim),
@@ -71,7 +73,7 @@ const FILES: &[(&str, Framework)] = &[
 ];
 
 /// Folders that may be document roots, the usual first.
-const ROOTS: &[&str] = &["public", "web", "webroot", "docroot", "."];
+const ROOTS: &[&str] = &["public", "web", "webroot", "docroot", "frontend/web", "."];
 
 const CODEIGNITER_ENVIRONMENT: &str = "CI_ENVIRONMENT";
 
@@ -174,6 +176,11 @@ fn packages(folder: &Path) -> io::Result<BTreeMap<String, String>> {
         }
     }
     if let Some(own) = json(&folder.join("composer.json"))? {
+        // An archive of a framework is the framework itself.
+        if let Some(name) = own["name"].as_str() {
+            let version = own["version"].as_str().unwrap_or_default();
+            packages.insert(name.to_owned(), version.to_owned());
+        }
         for (name, wanted) in own["require"].as_object().into_iter().flatten() {
             let wanted = wanted
                 .as_str()
@@ -230,6 +237,10 @@ mod tests {
             ("cakephp/cakephp", "webroot", "CakePHP 5.2.1"),
             ("yiisoft/yii2", "web", "Yii 5.2.1"),
             ("slim/slim", "public", "Slim 5.2.1"),
+            ("yiisoft/yii2", "frontend/web", "Yii 5.2.1"),
+            ("yiisoft/yii-runner-http", "public", "Yii 5.2.1"),
+            ("drupal/core-recommended", "web", "Drupal 5.2.1"),
+            ("roots/wordpress", "web", "WordPress 5.2.1"),
             ("mezzio/mezzio", "public", "Mezzio 5.2.1"),
             ("laminas/laminas-mvc", "public", "Laminas 5.2.1"),
         ] {
@@ -248,6 +259,11 @@ mod tests {
             assert_eq!((found.to_string().as_str(), found.root), (expected, root));
         }
         assert_eq!(find(&[("README.md", "")]), None);
+        // The archive of CodeIgniter, without Composer.
+        let archive = r#"{"name": "codeigniter4/framework", "require": {"php": "^8.1"}}"#;
+        let files = [("composer.json", archive), ("public/index.php", "")];
+        let found = find(&files).expect("CodeIgniter");
+        assert_eq!(found.to_string(), "CodeIgniter");
     }
 
     #[test]

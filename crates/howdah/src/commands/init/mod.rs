@@ -155,6 +155,55 @@ mod tests {
     }
 
     #[test]
+    fn each_framework_is_as_before_after_undo() {
+        let composer = |package: &str| format!(r#"{{"require": {{"{package}": "^7.4"}}}}"#);
+        let frameworks = [
+            ("codeigniter4/framework", "public/index.php"),
+            ("laravel/framework", "public/index.php"),
+            ("symfony/framework-bundle", "public/index.php"),
+            ("slim/slim", "public/index.php"),
+            ("mezzio/mezzio", "public/index.php"),
+            ("yiisoft/yii2", "web/index.php"),
+            ("cakephp/cakephp", "webroot/index.php"),
+            ("laminas/laminas-mvc", "public/index.php"),
+            ("none/of-them", "wp-includes/version.php"),
+            ("drupal/core", "web/core/lib/Drupal.php"),
+            ("none/of-them", "includes/Defines.php"),
+            ("none/of-them", "lib/versioncheck.php"),
+            ("none/of-them", "index.php"),
+        ];
+        for (package, file) in frameworks {
+            let dir = tempfile::tempdir().expect("a directory");
+            let folder = dir.path();
+            let file = folder.join(file);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            std::fs::write(&file, "<?php").expect("written");
+            std::fs::write(folder.join("composer.json"), composer(package)).expect("written");
+            let before = tree(folder);
+            run(&options(folder, false)).expect(package);
+            assert_eq!(tree(folder).len(), before.len() + 2, "{package}");
+            run(&options(folder, true)).expect(package);
+            assert_eq!(tree(folder), before, "{package}");
+        }
+    }
+
+    /// All files below a folder, with what they hold.
+    fn tree(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+        let mut all = Vec::new();
+        for entry in std::fs::read_dir(folder).expect("readable") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                all.extend(tree(&path));
+            } else {
+                let text = std::fs::read(&path).expect("readable");
+                all.push((path, text));
+            }
+        }
+        all.sort();
+        all
+    }
+
+    #[test]
     fn what_was_changed_stays() {
         let dir = tempfile::tempdir().expect("a directory");
         let folder = dir.path();
