@@ -69,6 +69,7 @@ fn main() -> ExitCode {
         Command::HashPassword(options) => commands::hash_password::run(&options),
         Command::Healthcheck(options) => commands::health_check::run(&options),
         Command::Init(options) => commands::init::run(&options),
+        Command::Import(options) => commands::import::run(&options),
         Command::Start(options) => commands::background::start(&options),
         Command::Monitor(options) => commands::monitor::run(&options),
     };

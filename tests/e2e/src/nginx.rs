@@ -37,13 +37,24 @@ impl Nginx {
     /// # Panics
     /// If it does not start.
     pub fn start(root: &Path, listeners: &[(String, &str)]) -> Self {
+        Self::with(|socket| {
+            let servers = listeners.iter();
+            servers
+                .map(|(own, parameters)| server(root, socket, own, parameters))
+                .collect()
+        })
+    }
+
+    /// One with these `server` blocks, made for the socket of its PHP-FPM. `DIRECTORY` in them is a directory of its
+    /// own.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn with(servers: impl FnOnce(&Path) -> String) -> Self {
         let fpm = Fpm::start(&Options::default());
         let directory = tempfile::tempdir().expect("a directory");
         let folder = directory.path().display().to_string();
-        let servers: String = listeners
-            .iter()
-            .map(|(own, parameters)| server(root, fpm.socket().as_path(), own, parameters))
-            .collect();
+        let servers = servers(fpm.socket().as_path());
         // It is ready when it listens at all of them.
         let [port] = free_ports();
         let text = format!(

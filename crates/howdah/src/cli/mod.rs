@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Dev(Dev),
     /// Find the application in a folder and write a Caddyfile with safe settings for it
     Init(Init),
+    /// Convert the configuration of another server to a Caddyfile, with notes on what it cannot carry over
+    Import(Import),
     /// Serve what a Caddyfile says, in the background
     Start(Start),
     /// Run a PHP script like the php command
@@ -243,6 +245,31 @@ pub(crate) struct Init {
     /// Remove what was written, unless it was changed since
     #[arg(long)]
     pub(crate) undo: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The server
+    #[arg(
+        value_enum,
+        value_name = "nginx|apache|rr",
+        hide_possible_values = true
+    )]
+    pub(crate) server: ImportOrigin,
+    /// Its file: nginx.conf or that of a site; that of a virtual host or .htaccess; .rr.yaml
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write to this file, which must not exist [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportOrigin {
+    Nginx,
+    Apache,
+    #[value(alias = "roadrunner")]
+    Rr,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ pub(crate) mod describe;
 pub(crate) mod development;
 pub(crate) mod hash_password;
 pub(crate) mod health_check;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod monitor;
 pub(crate) mod php_server;

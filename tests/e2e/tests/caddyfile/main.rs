@@ -2,6 +2,7 @@
 
 mod directives;
 mod fastcgi;
+mod import;
 mod mercure;
 mod mercure_publish;
 mod policy;

@@ -1,0 +1,374 @@
+//! `mod_rewrite`: the forms that front controllers and redirects have.
+
+use super::php::Php;
+use super::syntax::Directive;
+use crate::output::{Lines, MatcherNames, Notes, block, word};
+use crate::pattern::rust_regex;
+
+/// What the rules of a site have become.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    pub(super) lines: Lines,
+    conditions: Vec<Directive>,
+}
+
+impl Rules {
+    pub(super) fn condition(&mut self, directive: &Directive) {
+        self.conditions.push(directive.clone());
+    }
+
+    /// A rule with the conditions before it. `below`: patterns have no slash at their start, as in `.htaccess`.
+    pub(super) fn rule(
+        &mut self,
+        rule: &Directive,
+        below: bool,
+        php: &mut Php,
+        names: &mut MatcherNames,
+        notes: &mut Notes,
+    ) {
+        let conditions = std::mem::take(&mut self.conditions);
+        if is_idiom(rule, &conditions) {
+            return;
+        }
+        let (to, flags) = (rule.argument(1), flags(rule));
+        let has = |flag: &str| flags.iter().any(|own| own.eq_ignore_ascii_case(flag));
+        if to == "-" && !has("F") && !has("G") && code(&flags).is_none() {
+            // It ends the rules for files, which are sent as they are, or sets a variable.
+            let sets = flags.iter().find_map(|flag| flag.strip_prefix("E="));
+            let known = sets.is_none_or(|set| {
+                set.starts_with("HTTP_") && set.contains(":%{HTTP:") || set.starts_with("BASE:")
+            });
+            let only_files = conditions.iter().all(is_about_files);
+            if !known || !only_files && sets.is_none() {
+                self.lines.push(notes.add(rule.line, &rule.to_string(), ""));
+            }
+            return;
+        }
+        if front_controller(rule, &conditions, php) {
+            return;
+        }
+        let name = names.next("rule");
+        if let Some(lines) = converted(rule, &conditions, &flags, below, &name) {
+            self.lines.extend(lines);
+        } else {
+            for condition in &conditions {
+                self.lines.push(format!("# {condition}"));
+            }
+            self.lines
+                .push(notes.add(rule.line, &rule.to_string(), "write it with a matcher"));
+        }
+    }
+}
+
+fn flags(rule: &Directive) -> Vec<String> {
+    let text = rule
+        .argument(2)
+        .trim_start_matches('[')
+        .trim_end_matches(']');
+    text.split(',').map(|flag| flag.trim().to_owned()).collect()
+}
+
+/// The status of a redirect.
+fn code(flags: &[String]) -> Option<u16> {
+    flags.iter().find_map(|flag| match flag.split_once('=') {
+        None if flag.eq_ignore_ascii_case("R") => Some(302),
+        Some((name, "permanent")) if name.eq_ignore_ascii_case("R") => Some(301),
+        Some((name, code)) if name.eq_ignore_ascii_case("R") => code.parse().ok(),
+        _ => None,
+    })
+}
+
+fn is_about_files(condition: &Directive) -> bool {
+    let test = condition.argument(1).trim_start_matches('!');
+    [
+        "%{REQUEST_FILENAME}",
+        "%{DOCUMENT_ROOT}%{REQUEST_URI}",
+        "%{DOCUMENT_ROOT}/%{REQUEST_URI}",
+    ]
+    .contains(&condition.argument(0))
+        && ["-f", "-d", "-l", "-s", "-e"].contains(&test)
+}
+
+/// Rules that need nothing here.
+fn is_idiom(rule: &Directive, conditions: &[Directive]) -> bool {
+    // `RewriteRule ^index\.php$ - [L]`
+    let own = rule
+        .argument(0)
+        .trim_start_matches('^')
+        .trim_end_matches('$');
+    let is_script = rule.argument(1) == "-" && ["index\\.php", "index.php"].contains(&own);
+    // The path of the folder, for applications below the document root.
+    let finds_base = conditions
+        .iter()
+        .any(|own| own.argument(0).starts_with("%{REQUEST_URI}::$"));
+    is_script || finds_base
+}
+
+/// Everything that is not a file goes to a script.
+fn front_controller(rule: &Directive, conditions: &[Directive], php: &mut Php) -> bool {
+    let any = [
+        "^",
+        "^(.*)$",
+        "(.*)",
+        ".*",
+        "^.*$",
+        ".",
+        "^(.+)$",
+        "^.",
+        "(.+)",
+        "^/(.*)$",
+        "^([\\s\\S]*)$",
+    ];
+    if !any.contains(&rule.argument(0)) || code(&flags(rule)).is_some() {
+        return false;
+    }
+    let target = rule
+        .argument(1)
+        .trim_start_matches("%{ENV:BASE}")
+        .trim_start_matches('/');
+    let (script, rest) = match target.find(".php") {
+        Some(at) => target.split_at(at + 4),
+        None => return false,
+    };
+    let keeps_path = ["", "/$1", "/$0"].contains(&rest);
+    let only_files = conditions.iter().all(|condition| {
+        is_about_files(condition)
+            // Hidden names of Drupal and assets that never are scripts.
+            || condition.argument(0) == "%{REQUEST_URI}" && condition.argument(1).starts_with('!')
+    });
+    if keeps_path && only_files && !script.contains(['$', '%']) {
+        php.front = Some(script.to_owned());
+        php.runs = true;
+        return true;
+    }
+    false
+}
+
+/// The rule as matcher and directive.
+fn converted(
+    rule: &Directive,
+    conditions: &[Directive],
+    flags: &[String],
+    below: bool,
+    name: &str,
+) -> Option<Lines> {
+    let has = |flag: &str| flags.iter().any(|own| own.eq_ignore_ascii_case(flag));
+    if has("C") || has("P") || flags.iter().any(|flag| flag.starts_with("S=")) {
+        return None;
+    }
+    if conditions.iter().any(|own| own.argument(2).contains("OR")) && !all_of_one_kind(conditions) {
+        return None;
+    }
+    let mut matcher = Lines::new();
+    let mut captures = None;
+    let mut hosts = Vec::new();
+    for condition in conditions {
+        // A rule has not been applied before: requests come here once.
+        if condition.argument(0) == "%{ENV:REDIRECT_STATUS}"
+            && ["^$", "=\"\"", "="].contains(&condition.argument(1))
+        {
+            continue;
+        }
+        if condition.argument(2).contains("OR") || !hosts.is_empty() {
+            hosts.push(condition);
+            continue;
+        }
+        let line = condition_line(condition, name)?;
+        if line.contains("_regexp ") && !line.starts_with("not ") {
+            captures = Some(format!("{name}c"));
+        }
+        matcher.push(line);
+    }
+    if !hosts.is_empty() {
+        let parts: Option<Vec<_>> = hosts.iter().map(|own| any_of(own)).collect();
+        matcher.push(format!(
+            "vars_regexp {name}c {} {}",
+            variable(hosts[0].argument(0))?,
+            word(&parts?.join("|"))
+        ));
+        captures = Some(format!("{name}c"));
+    }
+    let (negated, pattern) = match rule.argument(0).strip_prefix('!') {
+        Some(pattern) => (true, pattern),
+        None => (false, rule.argument(0)),
+    };
+    let ignore_case = if has("NC") { "(?i)" } else { "" };
+    let is_any = ["^", ".*", "^.*$", "."].contains(&pattern);
+    if !is_any {
+        let pattern = if below {
+            with_slash(pattern)
+        } else {
+            pattern.to_owned()
+        };
+        let regex = rust_regex(&format!("{ignore_case}{pattern}"))?;
+        let not = if negated { "not " } else { "" };
+        matcher.push(format!("{not}path_regexp {name} {}", word(&regex)));
+    }
+    let of = if matcher.is_empty() {
+        "* ".to_owned()
+    } else {
+        format!("@{name} ")
+    };
+    let mut lines = match &matcher[..] {
+        [] => Lines::new(),
+        [one] => vec![format!("@{name} {one}")],
+        _ => block(&format!("@{name}"), matcher.clone()),
+    };
+    if has("F") || has("G") {
+        lines.push(format!("error {of}{}", if has("F") { 403 } else { 410 }));
+        return Some(lines);
+    }
+    let mut to = target(rule.argument(1), name, captures.as_deref())?;
+    let code = code(flags);
+    let is_url =
+        to.starts_with("http://") || to.starts_with("https://") || to.starts_with("{scheme}");
+    if !is_url && !to.starts_with('/') && !to.starts_with('{') {
+        to = format!("/{to}");
+    }
+    let drops_query = has("QSD") || to.ends_with('?');
+    if drops_query {
+        to = to.trim_end_matches('?').to_owned();
+    }
+    if code.is_some() || is_url {
+        let has_query = to.contains('?') || to.ends_with("{uri}");
+        if !drops_query && !has_query {
+            to.push_str("{?query}");
+        } else if has("QSA") && to.contains('?') {
+            to.push_str("&{query}");
+        }
+        let code = code.unwrap_or(302);
+        if (300..400).contains(&code) {
+            lines.push(format!("redir {of}{} {code}", word(&to)));
+        } else {
+            lines.push(format!("error {of}{code}"));
+        }
+        return Some(lines);
+    }
+    if has("QSA") && to.contains('?') {
+        to.push_str("&{query}");
+    }
+    lines.push(format!("rewrite {of}{}", word(&to)));
+    Some(lines)
+}
+
+/// `^old` as `^/old`: the path of a request has a slash.
+fn with_slash(pattern: &str) -> String {
+    match pattern.strip_prefix('^') {
+        Some(rest) if rest.starts_with("(?:/") => pattern.to_owned(),
+        Some(rest) => format!("^/{}", rest.trim_start_matches('/')),
+        None => pattern.to_owned(),
+    }
+}
+
+fn all_of_one_kind(conditions: &[Directive]) -> bool {
+    let mut rest = conditions
+        .iter()
+        .skip_while(|own| !own.argument(2).contains("OR"));
+    let first = rest.next().map(|own| own.argument(0));
+    rest.all(|own| Some(own.argument(0)) == first)
+}
+
+fn any_of(condition: &Directive) -> Option<String> {
+    let pattern = condition.argument(1);
+    if pattern.starts_with(['!', '-', '=', '<', '>']) {
+        return None;
+    }
+    let ignore = if condition.argument(2).contains("NC") {
+        "(?i)"
+    } else {
+        ""
+    };
+    rust_regex(&format!("(?:{ignore}{pattern})"))
+}
+
+/// The placeholder of a server variable.
+fn variable(text: &str) -> Option<String> {
+    let name = text.strip_prefix("%{")?.strip_suffix('}')?;
+    if let Some(field) = name.strip_prefix("HTTP:") {
+        return Some(format!("{{header.{field}}}"));
+    }
+    let placeholder = match name {
+        "HTTP_HOST" | "SERVER_NAME" => "{host}",
+        "HTTP_USER_AGENT" => "{header.User-Agent}",
+        "HTTP_REFERER" => "{header.Referer}",
+        "HTTP_COOKIE" => "{header.Cookie}",
+        "QUERY_STRING" => "{query}",
+        "REMOTE_ADDR" => "{remote_host}",
+        "REQUEST_METHOD" => "{method}",
+        "REQUEST_SCHEME" | "HTTPS" => "{scheme}",
+        "REQUEST_URI" => "{path}",
+        "SERVER_PORT" => "{port}",
+        "THE_REQUEST" => "{orig_uri}",
+        _ => return None,
+    };
+    Some(placeholder.to_owned())
+}
+
+fn condition_line(condition: &Directive, name: &str) -> Option<String> {
+    let (subject, pattern) = (condition.argument(0), condition.argument(1));
+    let (mut not, pattern) = match pattern.strip_prefix('!') {
+        Some(pattern) => ("not ", pattern),
+        None => ("", pattern),
+    };
+    if is_about_files(condition) {
+        let file = match pattern {
+            "-d" => "{path}/",
+            "-e" => "{path} {path}/",
+            _ => "{path}",
+        };
+        return Some(format!("{not}file {file}"));
+    }
+    if subject == "%{HTTPS}" {
+        let plain = pattern
+            .trim_start_matches(['=', '^'])
+            .trim_end_matches('$')
+            .to_ascii_lowercase();
+        if plain == "off" {
+            not = if not.is_empty() { "not " } else { "" };
+        } else if plain != "on" {
+            return None;
+        }
+        return Some(format!("{not}protocol https"));
+    }
+    if subject == "%{THE_REQUEST}" {
+        return None;
+    }
+    let subject = variable(subject)?;
+    if let Some(text) = pattern.strip_prefix('=') {
+        return Some(format!("{not}vars {subject} {}", word(text)));
+    }
+    if pattern.starts_with('-') || pattern.starts_with(['<', '>']) {
+        return None;
+    }
+    let ignore = if condition.argument(2).contains("NC") {
+        "(?i)"
+    } else {
+        ""
+    };
+    let regex = word(&rust_regex(&format!("{ignore}{pattern}"))?);
+    Some(if subject == "{path}" {
+        format!("{not}path_regexp {name}c {regex}")
+    } else {
+        format!("{not}vars_regexp {name}c {subject} {regex}")
+    })
+}
+
+/// The target of a rule with placeholders.
+fn target(text: &str, name: &str, captures: Option<&str>) -> Option<String> {
+    let mut text = text.replace("%{ENV:BASE}", "");
+    for digit in 0..=9 {
+        text = text.replace(&format!("${digit}"), &format!("{{re.{name}.{digit}}}"));
+        let of_condition = format!("%{digit}");
+        if text.contains(&of_condition) {
+            text = text.replace(&of_condition, &format!("{{re.{}.{digit}}}", captures?));
+        }
+    }
+    text = text
+        .replace("%{REQUEST_URI}", "{path}")
+        .replace("%{HTTP_HOST}", "{host}")
+        .replace("%{SERVER_NAME}", "{host}");
+    text = text
+        .replace("%{QUERY_STRING}", "{query}")
+        .replace("%{REQUEST_SCHEME}", "{scheme}");
+    (!text.contains("%{") && !text.contains("${")).then_some(text)
+}

@@ -1,0 +1,205 @@
+//! What a section is about, as a matcher; and who may come in.
+
+use howdah_config::Files;
+
+use super::syntax::Directive;
+use crate::http_basic::basic_auth;
+use crate::output::{Lines, MatcherNames, Notes, word};
+use crate::pattern::rust_regex;
+
+/// What the directives of a section are for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The whole site.
+    Site,
+    /// Requests with this matcher.
+    Matcher(String),
+    /// Something that is not reached through the site.
+    Nothing,
+    /// It cannot be said.
+    Unknown,
+}
+
+impl Scope {
+    /// Of a section within this scope. `root` is the document root, `aliases` are prefixes and their folders.
+    pub(super) fn of(
+        section: &Directive,
+        root: Option<&str>,
+        aliases: &[(String, String)],
+    ) -> Self {
+        let (first, second) = (section.argument(0), section.argument(1));
+        let regex = |text: &str| match rust_regex(text) {
+            Some(regex) => Self::Matcher(format!("path_regexp {}", word(&regex))),
+            None => Self::Unknown,
+        };
+        match section.name.to_ascii_lowercase().as_str() {
+            "location" if first == "~" => regex(second),
+            "locationmatch" => regex(first),
+            "location" if first == "/" => Self::Site,
+            "location" => Self::Matcher(format!("path {}", word(&format!("{first}*")))),
+            "files" if first == "~" => regex(&in_name(second)),
+            "filesmatch" => regex(&in_name(first)),
+            "files" if first == "*" => Self::Site,
+            "files" => Self::Matcher(format!("path {}", word(&format!("*/{first}")))),
+            "directory" if first == "~" => Self::Unknown,
+            "directory" => directory(first, root, aliases),
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// An expression about the last element of the path.
+fn in_name(regex: &str) -> String {
+    match regex.strip_prefix('^') {
+        Some(rest) => format!("/{rest}"),
+        None => regex.to_owned(),
+    }
+}
+
+fn directory(folder: &str, root: Option<&str>, aliases: &[(String, String)]) -> Scope {
+    let folder = folder.trim_end_matches(['/', '*']);
+    for (prefix, target) in aliases {
+        if target.trim_end_matches('/') == folder {
+            return Scope::Matcher(format!("path {}", word(&format!("{prefix}*"))));
+        }
+    }
+    let Some(root) = root.map(|root| root.trim_end_matches('/')) else {
+        return Scope::Nothing;
+    };
+    if root == folder {
+        return Scope::Site;
+    }
+    match folder.strip_prefix(root) {
+        Some(below) if below.starts_with('/') => Scope::Matcher(format!("path {below}/*")),
+        // Around the document root are rights of the whole server, which the section of the site grants.
+        _ => Scope::Nothing,
+    }
+}
+
+/// Who may come in.
+#[derive(Debug, Default)]
+pub(super) struct Access {
+    line: usize,
+    denied: bool,
+    addresses: Vec<String>,
+    asks: bool,
+    pub(super) file: Option<String>,
+    pub(super) realm: Option<String>,
+    /// Rules that could not be carried over.
+    others: Vec<String>,
+}
+
+impl Access {
+    /// `Require`, `Deny` or `Allow`.
+    pub(super) fn rule(&mut self, directive: &Directive) {
+        self.line = directive.line;
+        let words: Vec<_> = directive
+            .arguments
+            .iter()
+            .map(|word| word.to_ascii_lowercase())
+            .collect();
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let is_address = |text: &&str| {
+            text.split('/')
+                .next()
+                .unwrap_or_default()
+                .parse::<std::net::IpAddr>()
+                .is_ok()
+        };
+        match (directive.name.to_ascii_lowercase().as_str(), &words[..]) {
+            ("require", ["all", "granted"]) | ("allow", ["from", "all"]) => {}
+            ("require", ["all", "denied"]) | ("deny", ["from", "all"]) => self.denied = true,
+            ("require", ["local"]) => {
+                self.denied = true;
+                self.addresses
+                    .extend(["127.0.0.0/8".to_owned(), "::1".to_owned()]);
+            }
+            ("require", ["ip", ranges @ ..]) if ranges.iter().all(is_address) => {
+                self.denied = true;
+                self.addresses
+                    .extend(ranges.iter().map(|&range| range.to_owned()));
+            }
+            ("allow", ["from", ranges @ ..]) if ranges.iter().all(is_address) => {
+                self.addresses
+                    .extend(ranges.iter().map(|&range| range.to_owned()));
+            }
+            ("require", ["valid-user"]) => self.asks = true,
+            _ => self.others.push(directive.to_string()),
+        }
+    }
+
+    /// The lines for requests of a matcher.
+    pub(super) fn lines(
+        self,
+        scope: &Scope,
+        names: &mut MatcherNames,
+        files: &dyn Files,
+        notes: &mut Notes,
+    ) -> Lines {
+        let mut lines = Lines::new();
+        let closes = !self.others.is_empty();
+        for other in &self.others {
+            lines.push(notes.add(
+                self.line,
+                other,
+                "the answer is 403 until a matcher says who may come in",
+            ));
+        }
+        if self.denied || closes {
+            let mut own = Vec::new();
+            if let Scope::Matcher(matcher) = scope {
+                own.push(matcher.clone());
+            }
+            if !self.addresses.is_empty() && !closes {
+                own.push(format!("not remote_ip {}", self.addresses.join(" ")));
+            }
+            lines.extend(restricted(&own, names, "error", "403"));
+        }
+        if self.asks {
+            let auth = basic_auth(
+                self.file.as_deref(),
+                self.realm.as_deref(),
+                self.line,
+                files,
+                notes,
+            );
+            match scope {
+                Scope::Matcher(matcher) => {
+                    let name = names.next("protected");
+                    lines.push(format!("@{name} {matcher}"));
+                    for line in auth {
+                        let line = match line.split_once(' ') {
+                            Some(("basic_auth" | "error", rest)) => {
+                                let head = line.split(' ').next().unwrap_or_default();
+                                format!("{head} @{name} {rest}")
+                            }
+                            _ => line,
+                        };
+                        lines.push(line);
+                    }
+                }
+                _ => lines.extend(auth),
+            }
+        }
+        lines
+    }
+}
+
+/// A directive for requests that match all of these lines.
+pub(super) fn restricted(
+    matcher: &[String],
+    names: &mut MatcherNames,
+    directive: &str,
+    rest: &str,
+) -> Lines {
+    if matcher.is_empty() {
+        return vec![format!("{directive} {rest}")];
+    }
+    let name = names.next("closed");
+    let mut lines = match matcher {
+        [one] => vec![format!("@{name} {one}")],
+        _ => crate::output::block(&format!("@{name}"), matcher.to_vec()),
+    };
+    lines.push(format!("{directive} @{name} {rest}"));
+    lines
+}

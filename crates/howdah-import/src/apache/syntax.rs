@@ -1,0 +1,163 @@
+//! The syntax of Apache: a directive on each line, and sections.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::ImportError;
+
+/// A directive, or a section with what stands in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Directive {
+    pub(super) name: String,
+    pub(super) arguments: Vec<String>,
+    pub(super) block: Option<Vec<Directive>>,
+    /// From 1.
+    pub(super) line: usize,
+}
+
+impl Directive {
+    pub(super) fn argument(&self, index: usize) -> &str {
+        self.arguments.get(index).map_or("", String::as_str)
+    }
+
+    pub(super) fn children(&self) -> &[Directive] {
+        self.block.as_deref().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Directive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (open, close) = if self.block.is_some() {
+            ("<", ">")
+        } else {
+            ("", "")
+        };
+        write!(f, "{open}{}", self.name)?;
+        for argument in &self.arguments {
+            write!(f, " {argument}")?;
+        }
+        f.write_str(close)
+    }
+}
+
+pub(super) fn parse(text: &str, file: &Path) -> Result<Vec<Directive>, ImportError> {
+    let failed = |line: usize, reason: String| ImportError::Syntax {
+        file: file.display().to_string(),
+        line,
+        reason,
+    };
+    let mut stack: Vec<Vec<Directive>> = vec![Vec::new()];
+    let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+    let mut last = 1;
+    while let Some((index, first)) = lines.next() {
+        let number = index + 1;
+        last = number;
+        let mut line = first.trim().to_owned();
+        while line.ends_with('\\') && !line.starts_with('#') {
+            line.pop();
+            let Some((_, next)) = lines.next() else { break };
+            line.push_str(next.trim());
+        }
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix("</") {
+            let name = name.trim_end_matches('>').trim();
+            let block = stack.pop().unwrap_or_default();
+            let parent = stack
+                .last_mut()
+                .and_then(|directives| directives.last_mut());
+            match parent {
+                Some(parent) if parent.name.eq_ignore_ascii_case(name) => {
+                    parent.block = Some(block);
+                }
+                _ => return Err(failed(number, format!("</{name}> closes nothing"))),
+            }
+            continue;
+        }
+        let is_section = line.starts_with('<');
+        let inner = line.trim_start_matches('<');
+        let inner = if is_section {
+            inner.trim_end_matches('>')
+        } else {
+            inner
+        };
+        let mut words = words(inner).into_iter();
+        let directive = Directive {
+            name: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            block: is_section.then(Vec::new),
+            line: number,
+        };
+        stack.last_mut().expect("there is the file").push(directive);
+        if is_section {
+            stack.push(Vec::new());
+        }
+    }
+    if stack.len() > 1 {
+        return Err(failed(last, "a section is not closed".to_owned()));
+    }
+    Ok(stack.pop().unwrap_or_default())
+}
+
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut chars = line.chars().peekable();
+    loop {
+        while chars.next_if(|c| c.is_whitespace()).is_some() {}
+        let Some(&first) = chars.peek() else {
+            return words;
+        };
+        let quote = (first == '"' || first == '\'').then_some(first);
+        if quote.is_some() {
+            chars.next();
+        }
+        let mut text = String::new();
+        while let Some(c) = chars.next() {
+            match quote {
+                Some(quote) if c == quote => break,
+                Some(quote) if c == '\\' && chars.peek() == Some(&quote) => {
+                    text.extend(chars.next());
+                }
+                // Outside of quotes it is a part of the word, as in `\ ` of an expression.
+                None if c == '\\' && chars.peek().is_some_and(|next| next.is_whitespace()) => {
+                    text.push(c);
+                    text.extend(chars.next());
+                }
+                None if c.is_whitespace() => break,
+                _ => text.push(c),
+            }
+        }
+        words.push(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_sections_and_quotes() {
+        let text =
+            "# no\n<IfModule a.c>\n  Header set A \"b \\\"c\" \\\n env=x\n</IfModule>\nB 'c d' e\n";
+        let parsed = parse(text, Path::new("f")).expect("valid");
+        assert_eq!(
+            parsed[0].children()[0].arguments,
+            ["set", "A", "b \"c", "env=x"]
+        );
+        assert_eq!((parsed[0].line, parsed[1].line), (2, 6));
+        assert_eq!(parsed[1].arguments, ["c d", "e"]);
+    }
+
+    #[test]
+    fn mistakes_have_a_line() {
+        for (text, expected) in [
+            ("<A>\nB\n", "f:2: a section is not closed"),
+            ("B\n</A>\n", "f:2: </A> closes nothing"),
+            ("<A>\n</B>\n", "f:2: </B> closes nothing"),
+        ] {
+            let error = parse(text, Path::new("f")).expect_err(text);
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

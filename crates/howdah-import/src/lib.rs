@@ -1,0 +1,108 @@
+//! Configurations of other servers as Caddyfiles: nginx, Apache, `RoadRunner`.
+//!
+//! What a Caddyfile cannot say is a note: a comment at the place where it would stand, and an entry of the list that
+//! the command prints. A restriction that cannot be carried over closes what it protects.
+//!
+//! # Floors
+//!
+//! | | |
+//! |---|---|
+//! | `nginx`, `apache`, `roadrunner` | the servers |
+//! | `pattern`, `http_basic`, `proxy` | what they have in common |
+//! | `output` | the file that is written |
+#![forbid(unsafe_code)]
+
+mod apache;
+mod http_basic;
+mod nginx;
+mod output;
+mod pattern;
+mod proxy;
+mod roadrunner;
+
+use std::fmt;
+use std::path::Path;
+
+use howdah_config::Files;
+
+/// A configuration that was converted.
+#[derive(Debug)]
+pub struct Import {
+    /// The Caddyfile.
+    pub caddyfile: String,
+    /// What it could not carry over.
+    pub notes: Vec<Note>,
+}
+
+/// Something that was not carried over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Where it stands in the original file or in one that it includes, from 1.
+    pub line: usize,
+    /// What it is, and what to do instead.
+    pub text: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.text)
+    }
+}
+
+/// Why a file cannot be converted.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It is not a configuration of this server.
+    #[error("{file}:{line}: {reason}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Nothing in it is about sites.
+    #[error("{file}: {reason}")]
+    Empty {
+        /// The file.
+        file: String,
+        /// What was expected.
+        reason: &'static str,
+    },
+}
+
+/// The server whose configuration is converted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// `nginx.conf`, or the file of a site.
+    Nginx,
+    /// `httpd.conf`, the file of a virtual host, or `.htaccess`.
+    Apache,
+    /// `.rr.yaml`.
+    RoadRunner,
+}
+
+/// Converts the text of a file. Files that it includes, and password files, are read through `files`.
+///
+/// # Errors
+/// The text is not a configuration of this server, or describes nothing that is served.
+pub fn import(
+    origin: Origin,
+    text: &str,
+    file: &Path,
+    files: &dyn Files,
+) -> Result<Import, ImportError> {
+    let (lines, notes) = match origin {
+        Origin::Nginx => nginx::convert(text, file, files)?,
+        Origin::Apache => apache::convert(text, file, files)?,
+        Origin::RoadRunner => roadrunner::convert(text, file)?,
+    };
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    let mut caddyfile = format!("# Imported from {}.\n", name.to_string_lossy());
+    caddyfile.push_str(&lines.join("\n"));
+    Ok(Import {
+        caddyfile: howdah_config::fmt(&caddyfile),
+        notes: notes.into_inner(),
+    })
+}

@@ -1,0 +1,251 @@
+//! `if`, `return` and `rewrite`.
+
+use super::settings::{Context, header};
+use super::syntax::Directive;
+use super::value::{header_name, placeholders};
+use crate::output::{Lines, block, word};
+use crate::pattern::{PathPattern, rust_regex};
+
+/// What a `return` does.
+pub(super) fn returned(directive: &Directive, matcher: &str, cx: &mut Context<'_>) -> String {
+    let (first, second) = (directive.argument(0), directive.argument(1));
+    // A word with one of these at its start would be a matcher.
+    let matcher = if matcher.is_empty()
+        && directive
+            .arguments
+            .iter()
+            .any(|text| text.starts_with(['/', '@', '*']))
+    {
+        "*"
+    } else {
+        matcher
+    };
+    let with = |head: &str, rest: &str| {
+        [head, matcher, rest]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let (code, text) = match first.parse::<u16>() {
+        Ok(code) => (code, second),
+        Err(_) => (302, first),
+    };
+    let text = match placeholders(text, cx.constants) {
+        Ok(text) => text,
+        Err(unknown) => return cx.note(directive, &format!("{unknown} has no placeholder")),
+    };
+    match code {
+        444 => with("abort", ""),
+        301 | 302 | 303 | 307 | 308 => with("redir", &format!("{} {code}", word(&text))),
+        400.. if text.is_empty() => with("error", &code.to_string()),
+        _ if text.is_empty() => with("respond", &code.to_string()),
+        _ => with("respond", &format!("{} {code}", word(&text))),
+    }
+}
+
+/// A `rewrite`, for requests that also match `more`.
+pub(super) fn rewrite(directive: &Directive, more: &[String], cx: &mut Context<'_>) -> Lines {
+    let (regex, to, flag) = (
+        directive.argument(0),
+        directive.argument(1),
+        directive.argument(2),
+    );
+    let takes_all =
+        ["^", ".*", "^.*$", "^(.*)$", "(.*)", "^/"].contains(&regex) && !to.contains("$1");
+    let name = cx.names.next("rewrite");
+    let Some(pattern) = PathPattern::of(&name, regex, false) else {
+        let why = "this regular expression has no counterpart";
+        return vec![cx.note(directive, why)];
+    };
+    let to = match placeholders(to, cx.constants) {
+        Ok(to) => named_groups(&to, &name),
+        Err(unknown) => return vec![cx.note(directive, &format!("{unknown} has no placeholder"))],
+    };
+    let to = with_query(&to);
+    let of = if takes_all && more.is_empty() {
+        String::new()
+    } else {
+        format!("@{name} ")
+    };
+    let mut lines = if of.is_empty() {
+        Lines::new()
+    } else if takes_all {
+        block(&format!("@{name}"), more.to_vec())
+    } else if more.is_empty() {
+        pattern.define(&name)
+    } else {
+        let mut all = more.to_vec();
+        all.extend(pattern.lines);
+        block(&format!("@{name}"), all)
+    };
+    let code = match flag {
+        "permanent" => Some(301),
+        "redirect" => Some(302),
+        _ if to.starts_with("http://")
+            || to.starts_with("https://")
+            || to.starts_with("{scheme}") =>
+        {
+            Some(302)
+        }
+        _ => None,
+    };
+    lines.push(if let Some(code) = code {
+        let of = if of.is_empty() { "* " } else { &of };
+        format!("redir {of}{} {code}", word(&to))
+    } else {
+        // The query stays unless the new one says otherwise.
+        let to = to.strip_suffix("{?query}").unwrap_or(&to);
+        let of = if of.is_empty() { "* " } else { &of };
+        format!("rewrite {of}{}", word(to))
+    });
+    lines
+}
+
+/// `{re.1}` of a matcher by its name: another expression may match in between.
+fn named_groups(text: &str, name: &str) -> String {
+    let mut text = text.to_owned();
+    for digit in 1..=9 {
+        text = text.replace(
+            &format!("{{re.{digit}}}"),
+            &format!("{{re.{name}.{digit}}}"),
+        );
+    }
+    text
+}
+
+/// nginx adds the query of the request, unless there is a `?` at the end.
+fn with_query(to: &str) -> String {
+    if let Some(without) = to.strip_suffix('?') {
+        return without.to_owned();
+    }
+    if to.contains("{query}") || to.contains("{?query}") || to.contains("{orig_uri}") {
+        return to.to_owned();
+    }
+    if to.contains('?') {
+        format!("{to}&{{query}}")
+    } else {
+        format!("{to}{{?query}}")
+    }
+}
+
+/// An `if` of a server or location.
+pub(super) fn condition(directive: &Directive, cx: &mut Context<'_>) -> Lines {
+    let text = directive.arguments.join(" ");
+    let text = text.trim();
+    let text = text.strip_prefix('(').unwrap_or(text);
+    let text = text.strip_suffix(')').unwrap_or(text).trim();
+    let name = cx.names.next("if");
+    let Some(matcher) = matcher(text, &name) else {
+        // What refuses requests must not be dropped in silence, nor refuse all.
+        return vec![cx.note(directive, "write it as a matcher")];
+    };
+    let mut lines = vec![format!("@{name} {matcher}")];
+    let known = |own: &Directive| {
+        ["return", "rewrite", "break", "add_header", "access_log"].contains(&own.name.as_str())
+    };
+    // The query of a request is passed on in any case.
+    let is_query = |own: &Directive| {
+        own.name == "set" && ["?$query_string", "?$args"].contains(&own.argument(1))
+    };
+    if directive.children().iter().all(is_query) {
+        return Lines::new();
+    }
+    if !directive.children().iter().all(known) {
+        return vec![cx.note(directive, "write it as a matcher")];
+    }
+    for own in directive.children() {
+        match own.name.as_str() {
+            "return" => {
+                let line = returned(own, &format!("@{name}"), cx);
+                lines.push(named_groups(&line, &name));
+            }
+            "rewrite" => {
+                lines.remove(0);
+                lines.extend(rewrite(own, std::slice::from_ref(&matcher), cx));
+            }
+            "access_log" if own.argument(0) == "off" => lines.push(format!("log_skip @{name}")),
+            "add_header" => lines.push(header(own, &format!("@{name} "), cx)),
+            "break" => {}
+            _ => return vec![cx.note(directive, "write it as a matcher")],
+        }
+    }
+    if lines.len() < 2 { Lines::new() } else { lines }
+}
+
+/// The line of a matcher for this condition.
+fn matcher(text: &str, name: &str) -> Option<String> {
+    let mut words = text.splitn(3, char::is_whitespace);
+    let (first, second, third) = (
+        words.next()?,
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
+    let third = third.trim().trim_matches(['"', '\'']);
+    match first {
+        "-f" | "!-f" | "-e" | "!-e" | "-d" | "!-d" => {
+            if second != "$request_filename" && second != "$document_root$uri" {
+                return None;
+            }
+            let files = match &first[first.len() - 2..] {
+                "-f" => "{path}",
+                "-d" => "{path}/",
+                _ => "{path} {path}/",
+            };
+            let not = if first.starts_with('!') { "not " } else { "" };
+            return Some(format!("{not}file {files}"));
+        }
+        _ => {}
+    }
+    let (not, operator) = match second {
+        "=" | "~" | "~*" => ("", second),
+        "!=" => ("not ", "="),
+        "!~" => ("not ", "~"),
+        "!~*" => ("not ", "~*"),
+        // It is set, and not 0.
+        "" if first == "$https" => return Some("protocol https".to_owned()),
+        "" => {
+            let value = placeholders(first, &super::value::Constants::new()).ok()?;
+            return Some(format!("not vars {value} \"\" 0"));
+        }
+        _ => return None,
+    };
+    if operator == "=" {
+        return Some(match first {
+            "$scheme" => format!("{not}protocol {third}"),
+            "$https" if third == "on" => format!("{not}protocol https"),
+            "$host" | "$http_host" => format!("{not}host {third}"),
+            "$request_method" => format!("{not}method {third}"),
+            "$remote_addr" => format!("{not}remote_ip {third}"),
+            _ => {
+                let value = placeholders(first, &super::value::Constants::new()).ok()?;
+                format!("{not}vars {value} {}", word(third))
+            }
+        });
+    }
+    let methods = third
+        .trim_start_matches("^(")
+        .trim_end_matches(['$'])
+        .trim_end_matches(')');
+    if first == "$request_method" && methods.chars().all(|c| c.is_ascii_uppercase() || c == '|') {
+        return Some(format!("{not}method {}", methods.replace('|', " ")));
+    }
+    let flags = if operator == "~*" { "(?i)" } else { "" };
+    let regex = word(&format!("{flags}{}", rust_regex(third)?));
+    Some(match first {
+        "$uri" | "$document_uri" | "$fastcgi_script_name" => {
+            format!("{not}path_regexp {name} {regex}")
+        }
+        _ => {
+            if let Some(field) = first
+                .strip_prefix("$http_")
+                .filter(|field| *field != "host")
+            {
+                format!("{not}header_regexp {name} {} {regex}", header_name(field))
+            } else {
+                let value = placeholders(first, &super::value::Constants::new()).ok()?;
+                format!("{not}vars_regexp {name} {value} {regex}")
+            }
+        }
+    })
+}

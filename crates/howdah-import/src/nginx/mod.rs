@@ -1,0 +1,119 @@
+//! nginx: servers become sites, and a location the `handle` that nginx would choose.
+
+mod condition;
+mod fastcgi;
+mod location;
+mod proxy;
+mod server;
+mod settings;
+mod syntax;
+mod upstream;
+mod value;
+
+use std::path::Path;
+
+use howdah_config::Files;
+
+use self::syntax::Directive;
+use self::upstream::Upstreams;
+use crate::ImportError;
+use crate::output::{Lines, Notes};
+
+/// Directives of the whole server that need nothing here.
+const SILENT: &[&str] = &[
+    "daemon",
+    "default_type",
+    "error_log",
+    "events",
+    "keepalive_requests",
+    "keepalive_timeout",
+    "load_module",
+    "log_format",
+    "pid",
+    "resolver",
+    "resolver_timeout",
+    "send_timeout",
+    "sendfile",
+    "server_names_hash_bucket_size",
+    "server_names_hash_max_size",
+    "server_tokens",
+    "tcp_nodelay",
+    "tcp_nopush",
+    "types",
+    "types_hash_bucket_size",
+    "types_hash_max_size",
+    "user",
+    "variables_hash_bucket_size",
+    "variables_hash_max_size",
+    "worker_connections",
+    "worker_processes",
+    "worker_rlimit_nofile",
+];
+
+pub(crate) fn convert(
+    text: &str,
+    file: &Path,
+    files: &dyn Files,
+) -> Result<(Lines, Notes), ImportError> {
+    let mut notes = Notes::default();
+    let mut lines = Lines::new();
+    let mut directives = syntax::parse(text, file)?;
+    syntax::include(&mut directives, file, files, &mut |line, what, why| {
+        lines.push(notes.add(line, what, why));
+    })?;
+    let mut top = Vec::new();
+    for directive in directives {
+        if directive.name == "http" {
+            top.extend(directive.block.unwrap_or_default());
+        } else {
+            top.push(directive);
+        }
+    }
+    // A file with the inner lines of a server, as some projects have it.
+    if !top.iter().any(|directive| directive.name == "server")
+        && top
+            .iter()
+            .any(|directive| ["location", "root"].contains(&directive.name.as_str()))
+    {
+        top = vec![Directive {
+            name: "server".to_owned(),
+            arguments: Vec::new(),
+            block: Some(top),
+            line: 1,
+        }];
+    }
+    let mut upstreams = Upstreams::default();
+    let mut inherited = Vec::new();
+    let mut servers = Vec::new();
+    for directive in top {
+        match directive.name.as_str() {
+            "server" => servers.push(directive),
+            "upstream" => upstreams.add(directive, &mut |line, what, why| {
+                lines.push(notes.add(line, what, why));
+            }),
+            // Whether an upstream switches protocols is decided by the proxy itself.
+            "map"
+                if directive
+                    .arguments
+                    .first()
+                    .is_some_and(|from| from == "$http_upgrade") => {}
+            name if SILENT.contains(&name) => {}
+            "map" => inherited.push(directive),
+            name if settings::OF_SERVER.contains(&name) || settings::is_known(name) => {
+                inherited.push(directive);
+            }
+            _ => lines.push(notes.add(directive.line, &directive.to_string(), "")),
+        }
+    }
+    if servers.is_empty() {
+        return Err(ImportError::Empty {
+            file: file.display().to_string(),
+            reason: "there is no `server` block",
+        });
+    }
+    for server in servers {
+        let site = server::site(&server, &inherited, &upstreams, files, &mut notes);
+        lines.extend(site);
+    }
+    Ok((lines, notes))
+}

@@ -1,0 +1,157 @@
+//! `proxy_pass` and its options.
+
+use super::settings::Context;
+use super::syntax::Directive;
+use super::upstream::{Upstreams, address};
+use super::value::placeholders;
+use crate::output::{Lines, block, word};
+use crate::proxy::{duration, is_sent_anyway};
+
+/// Directives about upstreams.
+pub(super) const PROXY: &[&str] = &[
+    "proxy_buffer_size",
+    "proxy_buffering",
+    "proxy_buffers",
+    "proxy_busy_buffers_size",
+    "proxy_cache_bypass",
+    "proxy_connect_timeout",
+    "proxy_intercept_errors",
+    "proxy_hide_header",
+    "proxy_http_version",
+    "proxy_max_temp_file_size",
+    "proxy_next_upstream",
+    "proxy_pass_header",
+    "proxy_pass_request_headers",
+    "proxy_read_timeout",
+    "proxy_redirect",
+    "proxy_request_buffering",
+    "proxy_send_timeout",
+    "proxy_set_header",
+    "proxy_ssl_server_name",
+    "proxy_ssl_verify",
+];
+
+/// The lines of a location with `proxy_pass`, and whether its path is taken off that of the request.
+pub(super) fn proxy(
+    path: &str,
+    is_exact: bool,
+    children: &[Directive],
+    upstreams: &Upstreams,
+    cx: &mut Context<'_>,
+) -> Option<(Lines, bool)> {
+    let pass = children.iter().find(|own| own.name == "proxy_pass")?;
+    let failed = |cx: &mut Context<'_>, why: &str| {
+        Some((vec![cx.note(pass, why), "error 502".to_owned()], false))
+    };
+    let url = match placeholders(pass.argument(0), cx.constants) {
+        Ok(url) => url,
+        Err(unknown) => return failed(cx, &format!("{unknown} has no placeholder")),
+    };
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", &url));
+    let (host, uri) = if let Some(socket) = rest.strip_prefix("unix:") {
+        let (file, uri) = socket.split_once(':').unwrap_or((socket, ""));
+        (format!("unix:{file}"), uri.to_owned())
+    } else {
+        let end = rest
+            .find('/')
+            .or_else(|| rest.find('{'))
+            .unwrap_or(rest.len());
+        (rest[..end].to_owned(), rest[end..].to_owned())
+    };
+    if host.is_empty() || host.contains('{') {
+        return failed(cx, "the upstream depends on the request");
+    }
+    let (servers, mut options) = match upstreams.get(&host) {
+        Some(group) => (group.servers.clone(), group.options.clone()),
+        None => (
+            vec![if scheme == "http" {
+                address(&host)
+            } else {
+                host.clone()
+            }],
+            Vec::new(),
+        ),
+    };
+    if servers.is_empty() {
+        return failed(cx, "its group has no server");
+    }
+    let servers: Vec<_> = servers
+        .iter()
+        .map(|server| {
+            if scheme == "https" {
+                format!("https://{server}")
+            } else {
+                server.clone()
+            }
+        })
+        .collect();
+    let mut lines = Lines::new();
+    let mut strips = false;
+    match uri.as_str() {
+        "" | "{orig_uri}" | "{path}{?query}" => {}
+        _ if uri.contains('{') => lines.push(format!("rewrite * {}", word(&uri))),
+        _ if is_exact => lines.push(format!("rewrite * {}", word(&uri))),
+        _ if uri == path => {}
+        _ => {
+            strips = path != "/";
+            let prefix = uri.trim_end_matches('/');
+            if !prefix.is_empty() {
+                lines.push(format!("rewrite * {}{{uri}}", word(prefix)));
+            }
+        }
+    }
+    options.extend(proxy_options(children, cx));
+    lines.extend(block(
+        &format!("reverse_proxy {}", servers.join(" ")),
+        options,
+    ));
+    Some((lines, strips))
+}
+
+fn proxy_options(children: &[Directive], cx: &mut Context<'_>) -> Lines {
+    let mut lines = Lines::new();
+    let mut transport = Lines::new();
+    let mut host = Some("header_up Host {upstream_hostport}".to_owned());
+    for own in children {
+        let (name, value) = (own.argument(0), own.argument(1));
+        match own.name.as_str() {
+            "proxy_set_header" if name.eq_ignore_ascii_case("host") => {
+                host = match value {
+                    "$proxy_host" => host,
+                    "$host" | "$http_host" => None,
+                    _ => Some(set_header(own, cx)),
+                };
+            }
+            "proxy_set_header" if is_sent_anyway(name) => {}
+            "proxy_set_header" if value.is_empty() => lines.push(format!("header_up -{name}")),
+            "proxy_set_header" => lines.push(set_header(own, cx)),
+            "proxy_hide_header" => lines.push(format!("header_down -{name}")),
+            "proxy_buffering" if name == "off" => lines.push("flush_interval -1".to_owned()),
+            "proxy_connect_timeout" => transport.push(format!("dial_timeout {}", duration(name))),
+            "proxy_read_timeout" => {
+                transport.push(format!("response_header_timeout {}", duration(name)));
+            }
+            "proxy_ssl_verify" if name == "off" => {
+                transport.push("tls_insecure_skip_verify".to_owned());
+            }
+            "proxy_redirect" if !["off", "default"].contains(&name) => lines.push(cx.note(own, "")),
+            "proxy_intercept_errors" if name == "on" => {
+                lines.push(cx.note(own, "`handle_response` replaces responses"));
+            }
+            _ => {}
+        }
+    }
+    let mut all: Lines = host.into_iter().collect();
+    all.extend(lines);
+    if !transport.is_empty() {
+        all.extend(block("transport http", transport));
+    }
+    all
+}
+
+fn set_header(own: &Directive, cx: &mut Context<'_>) -> String {
+    match placeholders(own.argument(1), cx.constants) {
+        Ok(value) => format!("header_up {} {}", own.argument(0), word(&value)),
+        Err(unknown) => cx.note(own, &format!("{unknown} has no placeholder")),
+    }
+}

@@ -1,0 +1,331 @@
+//! `server`: addresses, certificates and logs of a site, and errors.
+
+use howdah_config::Files;
+
+use super::fastcgi::Php;
+use super::location::{Site, control, dispatch, named, php_location, unknown};
+use super::settings::{ACCESS, Context, access, maps, settings};
+use super::syntax::Directive;
+use super::upstream::Upstreams;
+use super::value::Constants;
+use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
+
+/// A site of the Caddyfile.
+pub(super) fn site(
+    server: &Directive,
+    inherited: &[Directive],
+    upstreams: &Upstreams,
+    files: &dyn Files,
+    notes: &mut Notes,
+) -> Lines {
+    let own = server.children();
+    // What a server sets replaces what is set around it.
+    let has = |name: &str| own.iter().any(|directive| directive.name == name);
+    let mut children: Vec<_> = inherited
+        .iter()
+        .filter(|directive| directive.name == "map" || !has(&directive.name))
+        .cloned()
+        .collect();
+    children.extend(own.iter().cloned());
+    let mut constants = Constants::new();
+    let mut names = MatcherNames::default();
+    let mut cx = Context {
+        files,
+        notes,
+        constants: &mut constants,
+        names: &mut names,
+    };
+    let mut before = Lines::new();
+    let Addresses { hosts, bind } = addresses(&children, &mut cx, &mut before);
+    let mut lines = Lines::new();
+    if !bind.is_empty() {
+        lines.push(format!("bind {}", bind.join(" ")));
+    }
+    lines.extend(tls(&children, &mut cx));
+    lines.extend(log(&children, &mut cx));
+    lines.extend(real_ip(&children, &mut cx));
+    lines.extend(maps(&children, &mut cx));
+    let mut of_all = settings(&children, &mut cx);
+    // Only what is logged is skipped.
+    of_all.retain(|line| line != "log_skip");
+    lines.extend(of_all);
+    lines.extend(unknown(&children, &mut cx));
+    let rules = control(&children, &mut cx);
+    let is_done = rules.iter().any(|line| is_terminal(line));
+    let php = php_location(&children).and_then(|php| Php::of(php, upstreams, &mut cx));
+    let index = children.iter().rfind(|own| own.name == "index");
+    let guards: Vec<_> = children
+        .iter()
+        .filter(|own| {
+            ACCESS
+                .iter()
+                .any(|group| group.contains(&own.name.as_str()))
+        })
+        .cloned()
+        .collect();
+    let is_overridden = overrides_access(&children);
+    let mut site = Site {
+        upstreams,
+        php,
+        index: index.map(|own| own.arguments.clone()).unwrap_or_default(),
+        named: named(&children),
+        access: if is_overridden {
+            guards.clone()
+        } else {
+            Vec::new()
+        },
+    };
+    let mut first = rules;
+    if !is_done && !is_overridden {
+        first.extend(access(&guards, &mut cx));
+    }
+    if is_done {
+        lines.extend(first);
+    } else {
+        // `index` with a path is a front controller too.
+        site.index.retain(|name| !name.contains('$'));
+        let dispatched = dispatch(&children, &site, &mut cx);
+        let is_chain = dispatched.iter().any(|line| line.starts_with("handle"));
+        first.extend(dispatched);
+        let needs_order = is_chain || first.iter().any(|line| line.starts_with('@'));
+        lines.extend(if needs_order {
+            block("route", first)
+        } else {
+            first
+        });
+    }
+    lines.extend(error_pages(&children, &site, &mut cx));
+    if let Some(own) = intercepts(&children)
+        && children.iter().any(|own| own.name == "error_page")
+    {
+        lines.push(cx.note(
+            own,
+            "errors that PHP itself sends are not replaced: `intercept` does this",
+        ));
+    }
+    before.extend(block(&hosts.join(", "), lines));
+    before
+}
+
+/// A location has its own rules of who may come in.
+fn overrides_access(children: &[Directive]) -> bool {
+    let own = |directive: &Directive| {
+        ACCESS
+            .iter()
+            .any(|group| group.contains(&directive.name.as_str()))
+    };
+    let locations = children.iter().filter(|own| own.name == "location");
+    locations
+        .flat_map(Directive::children)
+        .any(|inner| own(inner) || inner.name == "location" && overrides_access(inner.children()))
+}
+
+/// Where responses of PHP are replaced by error pages.
+fn intercepts(children: &[Directive]) -> Option<&Directive> {
+    let is_on =
+        |own: &&Directive| own.name == "fastcgi_intercept_errors" && own.argument(0) == "on";
+    let here = children.iter().find(is_on);
+    here.or_else(|| children.iter().find_map(|own| intercepts(own.children())))
+}
+
+struct Addresses {
+    hosts: Vec<String>,
+    bind: Vec<String>,
+}
+
+fn addresses(children: &[Directive], cx: &mut Context<'_>, notes: &mut Lines) -> Addresses {
+    let mut names: Vec<String> = Vec::new();
+    for own in children.iter().filter(|own| own.name == "server_name") {
+        for name in &own.arguments {
+            match name.as_str() {
+                "_" | "" | "localhost.localdomain" => {}
+                name if name.starts_with('~') || name.ends_with(".*") || name.contains('$') => {
+                    notes.push(cx.notes.add(
+                        own.line,
+                        &format!("server_name {name}"),
+                        "write the names down",
+                    ));
+                }
+                name => match name.strip_prefix('.') {
+                    Some(name) => names.extend([name.to_owned(), format!("*.{name}")]),
+                    None => names.push(name.to_owned()),
+                },
+            }
+        }
+    }
+    let listens: Vec<_> = children.iter().filter(|own| own.name == "listen").collect();
+    let is_ssl = children
+        .iter()
+        .any(|own| own.name == "ssl" && own.argument(0) == "on");
+    let mut ports: Vec<(u16, bool, bool)> = Vec::new();
+    let mut bind: Vec<String> = Vec::new();
+    let mut on_all = false;
+    for own in &listens {
+        let address = own.argument(0);
+        let has = |word: &str| own.arguments.iter().any(|argument| argument == word);
+        if has("quic") {
+            continue;
+        }
+        if let Some(path) = address.strip_prefix("unix:") {
+            bind.push(format!("unix/{path}"));
+            continue;
+        }
+        let (host, port) = match address.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port),
+            _ if address.chars().all(|c| c.is_ascii_digit()) => ("", address),
+            _ => (address, "80"),
+        };
+        let Ok(port) = port.parse() else {
+            notes.push(cx.notes.add(own.line, &own.to_string(), "not a port"));
+            continue;
+        };
+        let host = host.trim_matches(['[', ']']);
+        if ["", "*", "0.0.0.0", "::"].contains(&host) {
+            on_all = true;
+        } else if host == "localhost" {
+            bind.push("127.0.0.1".to_owned());
+        } else {
+            bind.push(host.to_owned());
+        }
+        let entry = (
+            port,
+            is_ssl || has("ssl"),
+            has("default_server") || has("default"),
+        );
+        if !ports.contains(&entry) {
+            ports.push(entry);
+        }
+    }
+    if on_all {
+        bind.retain(|address| address.starts_with("unix/"));
+    }
+    if ports.is_empty() {
+        ports.push((80, is_ssl, false));
+    }
+    let mut hosts = Vec::new();
+    let mut add = |host: &str, port: u16, tls: bool| {
+        let address = match (port, tls) {
+            (443, true) if !host.is_empty() => host.to_owned(),
+            (80, false) => format!("http://{host}{}", if host.is_empty() { ":80" } else { "" }),
+            (_, true) => format!("https://{host}:{port}"),
+            (_, false) => format!("http://{host}:{port}"),
+        };
+        if !hosts.contains(&address) {
+            hosts.push(address);
+        }
+    };
+    for (port, tls, is_default) in ports {
+        for name in &names {
+            add(name, port, tls);
+        }
+        if names.is_empty() || is_default && !tls {
+            add("", port, tls);
+        }
+    }
+    bind.dedup();
+    Addresses { hosts, bind }
+}
+
+fn tls(children: &[Directive], cx: &mut Context<'_>) -> Lines {
+    let found = |name: &str| children.iter().rfind(|own| own.name == name);
+    let mut options = Lines::new();
+    if let Some(own) = found("ssl_protocols") {
+        let oldest = ["TLSv1.2", "TLSv1.3"]
+            .iter()
+            .find(|name| own.arguments.iter().any(|argument| argument == *name));
+        if own
+            .arguments
+            .iter()
+            .any(|name| ["TLSv1", "TLSv1.1", "SSLv3"].contains(&name.as_str()))
+        {
+            options.push("# TLS before 1.2 is not offered.".to_owned());
+        }
+        if oldest == Some(&"TLSv1.3") {
+            options.push("protocols tls1.3".to_owned());
+        }
+    }
+    match (found("ssl_certificate"), found("ssl_certificate_key")) {
+        (Some(certificate), Some(key)) => {
+            let files = [certificate.argument(0), key.argument(0)];
+            if files.iter().any(|file| file.contains('$')) {
+                return vec![cx.note(certificate, "the certificate depends on the request")];
+            }
+            block(
+                &format!("tls {} {}", word(files[0]), word(files[1])),
+                options,
+            )
+        }
+        _ => Lines::new(),
+    }
+}
+
+fn log(children: &[Directive], cx: &mut Context<'_>) -> Lines {
+    let mut lines = Lines::new();
+    for own in children.iter().filter(|own| own.name == "access_log") {
+        let file = own.argument(0);
+        if file == "off" {
+            continue;
+        }
+        if file.contains('$') || file.starts_with("syslog:") {
+            lines.push(cx.note(own, ""));
+            continue;
+        }
+        let output = match file {
+            "/dev/stdout" | "/dev/fd/1" => "output stdout".to_owned(),
+            "/dev/stderr" | "/dev/fd/2" => "output stderr".to_owned(),
+            _ => format!("output file {}", word(file)),
+        };
+        lines.push("# Entries are JSON.".to_owned());
+        lines.extend(block("log", vec![output]));
+    }
+    lines
+}
+
+fn real_ip(children: &[Directive], cx: &mut Context<'_>) -> Lines {
+    let proxies: Vec<_> = children
+        .iter()
+        .filter(|own| own.name == "set_real_ip_from")
+        .map(|own| own.argument(0))
+        .collect();
+    let Some(first) = children.iter().find(|own| own.name == "set_real_ip_from") else {
+        return Lines::new();
+    };
+    let why = format!(
+        "write `servers {{ trusted_proxies static {} }}` in the global options",
+        proxies.join(" ")
+    );
+    vec![cx.notes.add(first.line, "addresses of proxies", &why)]
+}
+
+fn error_pages(children: &[Directive], site: &Site<'_>, cx: &mut Context<'_>) -> Lines {
+    let mut lines = Lines::new();
+    for own in children.iter().filter(|own| own.name == "error_page") {
+        let Some((to, codes)) = own.arguments.split_last() else {
+            continue;
+        };
+        let status = codes.iter().find_map(|code| code.strip_prefix('='));
+        let codes: Vec<_> = codes
+            .iter()
+            .filter(|code| !code.starts_with('='))
+            .cloned()
+            .collect();
+        let mut body = Lines::new();
+        if to.starts_with("http") {
+            body.push(format!("redir {} 302", word(to)));
+        } else if to.starts_with('@') || to.contains('$') {
+            lines.push(cx.note(own, "`handle_errors` with the directives of that location"));
+            continue;
+        } else {
+            body.push(format!("rewrite * {}", word(to)));
+            if let (Some(php), true) = (&site.php, to.contains(".php")) {
+                body.extend(php.serve(Lines::new()));
+            } else {
+                let status = status.filter(|status| !status.is_empty());
+                let options = status.map(|status| format!("status {status}"));
+                body.extend(block("file_server", options.into_iter().collect()));
+            }
+        }
+        lines.extend(block(&format!("handle_errors {}", codes.join(" ")), body));
+    }
+    lines
+}

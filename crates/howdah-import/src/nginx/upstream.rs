@@ -1,0 +1,93 @@
+//! `upstream` and `proxy_pass`.
+
+use std::collections::BTreeMap;
+
+use super::syntax::Directive;
+
+/// Groups of upstreams by name.
+#[derive(Debug, Default)]
+pub(super) struct Upstreams(BTreeMap<String, Group>);
+
+/// Servers that stand for each other.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Group {
+    pub(super) servers: Vec<String>,
+    /// Lines for the block of `reverse_proxy`.
+    pub(super) options: Vec<String>,
+}
+
+impl Upstreams {
+    pub(super) fn get(&self, name: &str) -> Option<&Group> {
+        self.0.get(name)
+    }
+
+    pub(super) fn add(&mut self, directive: Directive, note: &mut dyn FnMut(usize, &str, &str)) {
+        let mut group = Group {
+            servers: Vec::new(),
+            // nginx takes turns.
+            options: vec!["lb_policy round_robin".to_owned()],
+        };
+        for own in directive.children() {
+            match own.name.as_str() {
+                "server" => add_server(&mut group, own, note),
+                "hash" | "least_conn" | "ip_hash" | "random" => match policy(own) {
+                    Some(policy) => group.options[0] = format!("lb_policy {policy}"),
+                    None => note(own.line, &own.to_string(), ""),
+                },
+                // Connections are reused in any case.
+                "keepalive" | "keepalive_timeout" | "keepalive_requests" | "zone" => {}
+                _ => note(own.line, &own.to_string(), ""),
+            }
+        }
+        if group.servers.len() < 2 {
+            group.options.remove(0);
+        }
+        let name = directive.arguments.into_iter().next().unwrap_or_default();
+        self.0.insert(name, group);
+    }
+}
+
+/// How a group chooses, in the words of `lb_policy`.
+fn policy(own: &Directive) -> Option<&'static str> {
+    Some(match (own.name.as_str(), own.argument(0)) {
+        ("least_conn", _) => "least_conn",
+        ("random", _) => "random",
+        ("ip_hash", _) | ("hash", "$remote_addr") => "ip_hash",
+        ("hash", "$request_uri" | "$uri") => "uri_hash",
+        _ => return None,
+    })
+}
+
+fn add_server(group: &mut Group, own: &Directive, note: &mut dyn FnMut(usize, &str, &str)) {
+    let mut set = |name: &str, value: &str| {
+        group.options.retain(|line| !line.starts_with(name));
+        group.options.push(format!("{name} {value}"));
+    };
+    for option in own.arguments.iter().skip(1) {
+        match option.split_once('=') {
+            Some(("max_fails", count)) => set("max_fails", count),
+            Some(("fail_timeout", time)) => {
+                let time = if time.ends_with(|c: char| c.is_ascii_digit()) {
+                    format!("{time}s")
+                } else {
+                    time.to_owned()
+                };
+                set("fail_duration", &time);
+            }
+            Some(("weight", "1")) => {}
+            None if option == "down" => return,
+            None if option == "resolve" => {}
+            _ => note(own.line, &format!("{option} of {}", own.argument(0)), ""),
+        }
+    }
+    group.servers.push(address(own.argument(0)));
+}
+
+/// An address as `reverse_proxy` has it.
+pub(super) fn address(text: &str) -> String {
+    match text.strip_prefix("unix:") {
+        Some(path) => format!("unix/{}", path.trim_end_matches(':')),
+        None if text.contains(':') => text.to_owned(),
+        None => format!("{text}:80"),
+    }
+}

@@ -1,0 +1,156 @@
+//! Regular expressions of PCRE as the matcher `path_regexp` has them.
+
+use crate::output::word;
+
+/// A matcher of paths.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PathPattern {
+    /// The lines of its block; they have to match together.
+    pub(crate) lines: Vec<String>,
+}
+
+/// What tells hidden files from `/.well-known/`: no later part of the path starts with a dot.
+const WELL_KNOWN: &str = "^/\\.well-known(/[^./][^/]*)*/?$";
+
+impl PathPattern {
+    /// `None`: it uses something that the expressions of Caddyfiles lack.
+    pub(crate) fn of(name: &str, regex: &str, ignore_case: bool) -> Option<Self> {
+        let flags = if ignore_case { "(?i)" } else { "" };
+        let line = |regex: &str| format!("path_regexp {name} {}", word(&format!("{flags}{regex}")));
+        if let Some(regex) = rust_regex(regex) {
+            return Some(Self {
+                lines: vec![line(&regex)],
+            });
+        }
+        let (start, excluded, rest) = lookahead(regex)?;
+        let plain = excluded
+            .trim_start_matches('\\')
+            .trim_end_matches(['/', '$', '*', '.', '\\']);
+        if plain == "well-known" || plain == ".well-known" {
+            let regex = rust_regex(&format!("{start}{rest}"))?;
+            return Some(Self {
+                lines: vec![line(&regex), format!("not path_regexp {WELL_KNOWN}")],
+            });
+        }
+        // What cannot match in two ways: the start of the path, and not these after it.
+        let is_plain =
+            start.starts_with('^') && !start.contains(['(', '[', '|', '*', '+', '?', '.']);
+        if !is_plain || !["", ".*", ".*$", "(.*)$", ".+", ".+$"].contains(&rest) {
+            return None;
+        }
+        let others = rust_regex(&format!("{flags}{start}(?:{excluded})"))?;
+        Some(Self {
+            lines: vec![
+                line(&rust_regex(&format!("{start}{rest}"))?),
+                format!("not path_regexp {}", word(&others)),
+            ],
+        })
+    }
+
+    /// The definition of a matcher with this name.
+    pub(crate) fn define(self, name: &str) -> Vec<String> {
+        match &self.lines[..] {
+            [one] => vec![format!("@{name} {one}")],
+            _ => crate::output::block(&format!("@{name}"), self.lines),
+        }
+    }
+}
+
+/// The parts before, in and after `(?!…)`, if there is one.
+fn lookahead(regex: &str) -> Option<(&str, &str, &str)> {
+    let (start, inner) = regex.split_once("(?!")?;
+    let mut depth = 1;
+    let mut escaped = false;
+    let end = inner.char_indices().find_map(|(at, c)| {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        (depth == 0).then_some(at)
+    })?;
+    Some((start, &inner[..end], &inner[end + 1..]))
+}
+
+/// The expression as Rust's regular expressions have it.
+pub(crate) fn rust_regex(pcre: &str) -> Option<String> {
+    // Only the way to write a named group differs.
+    let mut text = pcre.replace("(?<", "(?P<");
+    for looking in ["(?P<=", "(?P<!"] {
+        if text.contains(looking) {
+            return None;
+        }
+    }
+    // `++` and its like only forbid backtracking, which there is none of.
+    for (possessive, plain) in [("*+", "*"), ("++", "+"), ("?+", "?")] {
+        text = text.replace(possessive, plain);
+    }
+    regex::Regex::new(&text).ok().map(|_| text)
+}
+
+/// Whether the expression is about PHP scripts.
+pub(crate) fn is_about_php(regex: &str) -> bool {
+    regex.contains("\\.php") || regex.contains("[.]php") || regex.contains("\\.(php")
+}
+
+/// Whether the name is that of a PHP script.
+pub(crate) fn is_script(name: &str) -> bool {
+    name.strip_suffix(".php").is_some()
+}
+
+/// A name for the matcher of an expression.
+pub(crate) fn matcher_name(regex: &str) -> &'static str {
+    let has = |text: &str| regex.contains(text);
+    if is_about_php(regex) {
+        "php"
+    } else if regex.starts_with("/\\.") || regex.starts_with("^/\\.") || regex.contains("(^|/)\\.")
+    {
+        "hidden"
+    } else if has("css") || has("png") || has("jpg") || has("jpe?g") || has("woff") {
+        "static"
+    } else {
+        "location"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(regex: &str) -> Option<Vec<String>> {
+        PathPattern::of("m", regex, false).map(|pattern| pattern.lines)
+    }
+
+    #[test]
+    fn lookahead_is_a_second_matcher() {
+        let hidden = lines("/\\.(?!well-known).*").expect("known");
+        assert_eq!(hidden[0], "path_regexp m /\\..*");
+        let others = lines("^/(?!index|core\\/(a|b))").expect("plain");
+        assert_eq!(
+            others,
+            [
+                "path_regexp m ^/",
+                "not path_regexp ^/(?:index|core\\/(a|b))"
+            ]
+        );
+        for unknown in ["^/a+(?!b)", "a(?!b)", "(?<=a)b", "(a)\\1", "^/(?!a)b"] {
+            assert_eq!(lines(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_hidden_stays_hidden() {
+        let exempt = regex::Regex::new(WELL_KNOWN).expect("valid");
+        assert!(exempt.is_match("/.well-known/acme-challenge/x"));
+        for hidden in [
+            "/.env",
+            "/.well-known/.git/config",
+            "/a/.well-known/x",
+            "/.well-knownx",
+        ] {
+            assert!(!exempt.is_match(hidden), "{hidden}");
+        }
+    }
+}

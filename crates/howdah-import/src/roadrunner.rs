@@ -1,0 +1,459 @@
+//! `RoadRunner`: `.rr.yaml` as a site with a worker.
+
+use std::path::Path;
+
+use saphyr::{LoadableYamlNode, Yaml};
+
+use crate::ImportError;
+use crate::output::{Lines, Notes, block, word};
+use crate::pattern::is_script;
+
+/// Sections that are not about HTTP, or that need nothing here.
+const SILENT: &[&str] = &[
+    "version", "server", "http", "env", "endure", "status", "metrics", "logs", "rpc", "reload",
+];
+
+pub(crate) fn convert(text: &str, file: &Path) -> Result<(Lines, Notes), ImportError> {
+    let documents = Yaml::load_from_str(text).map_err(|error| ImportError::Syntax {
+        file: file.display().to_string(),
+        line: error.marker().line(),
+        reason: error.info().to_owned(),
+    })?;
+    let empty = || ImportError::Empty {
+        file: file.display().to_string(),
+        reason: "there is no `http` section",
+    };
+    let root = documents.first().ok_or_else(empty)?;
+    let http = get(root, "http").ok_or_else(empty)?;
+    let mut converter = Converter {
+        text,
+        notes: Notes::default(),
+        global: Lines::new(),
+        site: Lines::new(),
+    };
+    Ok(converter.file(root, http)).map(|lines| (lines, converter.notes))
+}
+
+fn get<'a, 'y>(yaml: &'a Yaml<'y>, name: &str) -> Option<&'a Yaml<'y>> {
+    yaml.as_mapping_get(name)
+}
+
+/// A scalar as it is written.
+fn text(yaml: &Yaml<'_>) -> Option<String> {
+    if let Some(text) = yaml.as_str() {
+        return Some(environment(text));
+    }
+    if let Some(number) = yaml.as_integer() {
+        return Some(number.to_string());
+    }
+    yaml.as_bool().map(|value| value.to_string())
+}
+
+/// `${NAME:-default}` as `{$NAME:default}`.
+fn environment(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, end)) = after.split_once('}') else {
+            break;
+        };
+        result.push_str(before);
+        result.push_str("{$");
+        result.push_str(&name.replacen(":-", ":", 1));
+        result.push('}');
+        rest = end;
+    }
+    result + rest
+}
+
+fn list(yaml: &Yaml<'_>) -> Vec<String> {
+    let items = yaml.as_sequence().into_iter().flatten();
+    items.filter_map(text).collect()
+}
+
+fn entries<'a, 'y>(yaml: &'a Yaml<'y>) -> impl Iterator<Item = (String, &'a Yaml<'y>)> {
+    let entries = yaml.as_mapping().into_iter().flatten();
+    entries.filter_map(|(name, value)| Some((text(name)?, value)))
+}
+
+/// Static files, then the worker.
+fn files(http: &Yaml<'_>, worker: Option<Lines>) -> Lines {
+    let mut lines = Lines::new();
+    if let Some(files) = get(http, "static") {
+        let folder = get(files, "dir").and_then(text).unwrap_or(".".to_owned());
+        let mut conditions = vec!["file".to_owned()];
+        for (key, not) in [("forbid", "not "), ("allow", "")] {
+            let endings = get(files, key).map(list).unwrap_or_default();
+            let endings: Vec<_> = endings
+                .iter()
+                .filter(|ending| !ending.is_empty())
+                .map(|ending| format!("*{ending}"))
+                .collect();
+            if !endings.is_empty() && !endings.contains(&"*#".to_owned()) {
+                conditions.push(format!("{not}path {}", endings.join(" ")));
+            }
+        }
+        lines.push(format!("root * {}", word(&folder)));
+        lines.extend(block("@files", conditions));
+        lines.extend(block("handle @files", vec!["file_server".to_owned()]));
+    }
+    if let Some(worker) = worker {
+        lines.extend(block("handle", block("php", worker)));
+    }
+    lines
+}
+
+struct Converter<'a> {
+    text: &'a str,
+    notes: Notes,
+    /// Before the site.
+    global: Lines,
+    site: Lines,
+}
+
+impl Converter<'_> {
+    /// The comment of a note about a key.
+    fn note(&mut self, key: &str, why: &str) -> String {
+        let name = key.rsplit('.').next().unwrap_or(key);
+        let is_key = |line: &str| {
+            line.trim_start()
+                .trim_matches('"')
+                .starts_with(&format!("{name}:"))
+        };
+        let line = self
+            .text
+            .lines()
+            .position(is_key)
+            .map_or(1, |index| index + 1);
+        self.notes.add(line, key, why)
+    }
+
+    fn file(&mut self, root: &Yaml<'_>, http: &Yaml<'_>) -> Lines {
+        for (name, _) in entries(root).filter(|(name, _)| !SILENT.contains(&name.as_str())) {
+            let why = "not a part of this server; run it in a process of its own";
+            let note = self.note(&name, why);
+            self.global.push(note);
+        }
+        let worker = self.worker(root, http);
+        let middleware = get(http, "middleware").map(list).unwrap_or_default();
+        if let Some(fields) = get(http, "headers") {
+            self.headers(fields);
+        }
+        if middleware.iter().any(|name| name == "gzip") {
+            self.site.push("encode zstd br gzip".to_owned());
+        }
+        if let Some(megabytes) = get(http, "max_request_size")
+            .and_then(Yaml::as_integer)
+            .filter(|size| *size > 0)
+        {
+            self.site.extend(block(
+                "request_body",
+                vec![format!("max_size {megabytes}MiB")],
+            ));
+        }
+        if get(http, "access_logs").and_then(Yaml::as_bool) == Some(true) {
+            self.site.push("log".to_owned());
+        }
+        self.others(http, &middleware);
+        let files = files(http, worker);
+        self.site.extend(files);
+        let addresses = self.addresses(http);
+        let mut lines = std::mem::take(&mut self.global);
+        lines.extend(block(&addresses.join(", "), std::mem::take(&mut self.site)));
+        lines
+    }
+
+    fn addresses(&mut self, http: &Yaml<'_>) -> Vec<String> {
+        let mut addresses = Vec::new();
+        let mut bind = None;
+        let mut parts = |address: &str| {
+            // A variable may have a default, which comes after a colon too.
+            let end = address.find("{$").unwrap_or(address.len());
+            let (host, port) = match address[..end].rfind(':') {
+                Some(at) => (&address[..at], &address[at + 1..]),
+                None => ("", address),
+            };
+            if !["", "0.0.0.0", "::", "[::]"].contains(&host) && !host.contains('{') {
+                bind = Some(if host == "localhost" {
+                    "127.0.0.1".to_owned()
+                } else {
+                    host.to_owned()
+                });
+            }
+            port.to_owned()
+        };
+        if let Some(address) = get(http, "address").and_then(text) {
+            // The variable may hold the host too.
+            let port = if address.starts_with("{$") {
+                "8080".to_owned()
+            } else {
+                parts(&address)
+            };
+            addresses.push(format!("http://:{port}"));
+        }
+        if let Some(ssl) = get(http, "ssl") {
+            let address = get(ssl, "address")
+                .and_then(text)
+                .unwrap_or(":443".to_owned());
+            let port = parts(&address);
+            addresses.push(format!("https://:{port}"));
+            let files = [get(ssl, "cert"), get(ssl, "key")];
+            let files: Vec<_> = files.into_iter().flatten().filter_map(text).collect();
+            if files.len() == 2 {
+                self.site
+                    .insert(0, format!("tls {} {}", word(&files[0]), word(&files[1])));
+            } else {
+                let note = self.note(
+                    "ssl.acme",
+                    "write the names of the site in place of the port",
+                );
+                self.site.push(note);
+            }
+            if get(ssl, "redirect").and_then(Yaml::as_bool) == Some(true) {
+                self.site.push("@plain protocol http".to_owned());
+                self.site
+                    .push("redir @plain https://{host}{uri} 308".to_owned());
+            }
+        }
+        if let Some(bind) = bind {
+            self.site.insert(0, format!("bind {bind}"));
+        }
+        if addresses.is_empty() {
+            addresses.push("http://:8080".to_owned());
+        }
+        addresses
+    }
+
+    /// The lines of `php`.
+    fn worker(&mut self, root: &Yaml<'_>, http: &Yaml<'_>) -> Option<Lines> {
+        let server = get(root, "server")?;
+        let command = get(server, "command");
+        let command =
+            command.and_then(|command| text(command).or_else(|| Some(list(command).join(" "))));
+        let command = command.unwrap_or_default();
+        let mut words = command
+            .split_whitespace()
+            .skip_while(|word| !is_script(word));
+        let Some(script) = words.next() else {
+            let note = self.note("server.command", "name the worker script: `worker FILE`");
+            self.site.push(note);
+            return None;
+        };
+        // Whatever is asked for, the worker answers.
+        let mut lines = vec![format!("file {}", word(script)), "match *".to_owned()];
+        let mut ini = Lines::new();
+        let before: Vec<_> = command
+            .split_whitespace()
+            .take_while(|word| *word != script)
+            .collect();
+        for pair in before.windows(2).filter(|pair| pair[0] == "-d") {
+            if let Some((name, value)) = pair[1].split_once('=') {
+                ini.push(format!("{name} {}", word(value)));
+            }
+        }
+        for option in before.iter().filter_map(|word| word.strip_prefix("-d")) {
+            if let Some((name, value)) = option.split_once('=') {
+                ini.push(format!("{name} {}", word(value)));
+            }
+        }
+        let rest: Vec<_> = words.collect();
+        if !rest.is_empty() {
+            lines.push(self.note(
+                "server.command",
+                &format!("the arguments {} of the script", rest.join(" ")),
+            ));
+        }
+        lines.push("# The script takes its requests from howdah/psr7-worker in place of RoadRunner's PSR7Worker.".to_owned());
+        if let Some(pool) = get(http, "pool") {
+            self.pool(pool, &mut lines);
+        }
+        if get(root, "reload").is_some() {
+            lines.push("watch".to_owned());
+        }
+        if let Some(limit) = get(http, "uploads")
+            && let Some(folder) = get(limit, "dir").and_then(text)
+        {
+            ini.push(format!("upload_tmp_dir {}", word(&folder)));
+        }
+        let of_server = get(server, "env").into_iter().flat_map(entries);
+        let of_file = get(root, "env").into_iter().flat_map(entries);
+        let mut variables: Vec<_> = of_server
+            .chain(of_file)
+            .map(|(name, value)| (name, text(value)))
+            .collect();
+        // RoadRunner also has a list of single entries.
+        for item in get(server, "env")
+            .and_then(|env| env.as_sequence())
+            .into_iter()
+            .flatten()
+        {
+            variables.extend(entries(item).map(|(name, value)| (name, text(value))));
+        }
+        for (name, value) in variables {
+            lines.push(format!("env {name} {}", word(&value.unwrap_or_default())));
+        }
+        if !ini.is_empty() {
+            lines.extend(block("php_ini", ini));
+        }
+        if let Some(user) = get(server, "user")
+            .and_then(text)
+            .filter(|user| !user.is_empty())
+        {
+            lines.push(format!("user {}", word(&user)));
+        }
+        for name in ["on_init", "relay"] {
+            if get(server, name)
+                .is_some_and(|value| text(value).is_none_or(|relay| relay != "pipes"))
+            {
+                lines.push(self.note(&format!("server.{name}"), ""));
+            }
+        }
+        Some(block("worker", lines))
+    }
+
+    fn pool(&mut self, pool: &Yaml<'_>, lines: &mut Lines) {
+        for (name, value) in entries(pool) {
+            let number = value.as_integer().filter(|number| *number > 0);
+            let time = text(value).map(|time| {
+                if value.as_integer().is_some() {
+                    format!("{time}s")
+                } else {
+                    time
+                }
+            });
+            match (name.as_str(), number, time) {
+                ("num_workers", Some(number), _) => lines.push(format!("num {number}")),
+                ("max_jobs", Some(number), _) => lines.push(format!("max_requests {number}")),
+                (
+                    "num_workers" | "max_jobs" | "command" | "destroy_timeout" | "reset_timeout"
+                    | "stream_timeout",
+                    ..,
+                ) => {}
+                ("max_queue_size", Some(number), _) => lines.push(format!("queue_length {number}")),
+                ("allocate_timeout", _, Some(time)) => lines.push(format!("max_wait_time {time}")),
+                ("debug", ..) if value.as_bool() == Some(false) => {}
+                ("debug", ..) => {
+                    lines.push("# A new worker for each request.\nmax_requests 1".to_owned());
+                }
+                ("supervisor", ..) => self.supervisor(value, lines),
+                _ => lines.push(self.note(&format!("http.pool.{name}"), "")),
+            }
+        }
+    }
+
+    fn supervisor(&mut self, supervisor: &Yaml<'_>, lines: &mut Lines) {
+        for (name, value) in entries(supervisor) {
+            let is_zero = text(value).is_some_and(|text| ["0", "0s"].contains(&text.as_str()));
+            if is_zero || name == "watch_tick" {
+                continue;
+            }
+            let plain = text(value).unwrap_or_default();
+            let time = if value.as_integer().is_some() {
+                format!("{plain}s")
+            } else {
+                plain.clone()
+            };
+            match name.as_str() {
+                "ttl" => lines.push(format!("max_age {time}")),
+                "idle_ttl" => lines.push(format!("max_idle_time {time}")),
+                "exec_ttl" => lines.push(format!("request_timeout {time}")),
+                "max_worker_memory" => lines.push(format!("max_memory {plain}MiB")),
+                _ => lines.push(self.note(&format!("http.pool.supervisor.{name}"), "")),
+            }
+        }
+    }
+
+    fn headers(&mut self, fields: &Yaml<'_>) {
+        for (name, value) in entries(fields) {
+            match name.as_str() {
+                "response" => {
+                    for (name, value) in entries(value) {
+                        let value = text(value).unwrap_or_default();
+                        self.site.push(format!("header {name} {}", word(&value)));
+                    }
+                }
+                "request" => {
+                    for (name, value) in entries(value) {
+                        let value = text(value).unwrap_or_default();
+                        self.site
+                            .push(format!("request_header {name} {}", word(&value)));
+                    }
+                }
+                "cors" => self.cors(value),
+                _ => {
+                    let note = self.note(&format!("http.headers.{name}"), "");
+                    self.site.push(note);
+                }
+            }
+        }
+    }
+
+    fn cors(&mut self, cors: &Yaml<'_>) {
+        let mut names = Vec::new();
+        for (name, value) in entries(cors) {
+            let field = match name.as_str() {
+                "allowed_origin" => "Access-Control-Allow-Origin",
+                "allowed_headers" => "Access-Control-Allow-Headers",
+                "allowed_methods" => "Access-Control-Allow-Methods",
+                "allow_credentials" => "Access-Control-Allow-Credentials",
+                "exposed_headers" => "Access-Control-Expose-Headers",
+                "max_age" => "Access-Control-Max-Age",
+                _ => {
+                    names.push(self.note(&format!("http.headers.cors.{name}"), ""));
+                    continue;
+                }
+            };
+            let value = text(value).unwrap_or_default();
+            names.push(format!("header {field} {}", word(&value)));
+        }
+        self.site.extend(names);
+        self.site.push("@preflight method OPTIONS".to_owned());
+        self.site.push("respond @preflight 200".to_owned());
+    }
+
+    fn others(&mut self, http: &Yaml<'_>, middleware: &[String]) {
+        const KNOWN: &[&str] = &[
+            "address",
+            "middleware",
+            "pool",
+            "headers",
+            "static",
+            "ssl",
+            "uploads",
+            "max_request_size",
+            "access_logs",
+            "http2",
+            "http3",
+            "raw_body",
+            "internal_error_code",
+        ];
+        for (name, _) in entries(http).filter(|(name, _)| !KNOWN.contains(&name.as_str())) {
+            let why = match name.as_str() {
+                "trusted_subnets" => {
+                    "write `servers { trusted_proxies static … }` in the global options"
+                }
+                "fcgi" => "this server does not speak FastCGI to a server before it",
+                _ => "",
+            };
+            let note = self.note(&format!("http.{name}"), why);
+            self.site.push(note);
+        }
+        for name in middleware {
+            if !["gzip", "headers", "static", "sendfile", "http_metrics"].contains(&name.as_str()) {
+                let note = self.note(
+                    "http.middleware",
+                    &format!("{name} is not a part of this server"),
+                );
+                self.site.push(note);
+            }
+        }
+        if let Some(uploads) = get(http, "uploads") {
+            let forbidden = get(uploads, "forbid").map(list).unwrap_or_default();
+            if !forbidden.is_empty() {
+                let why = "the application checks the names of uploads";
+                let note = self.note("http.uploads.forbid", why);
+                self.site.push(note);
+            }
+        }
+    }
+}
