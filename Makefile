@@ -9,7 +9,7 @@ LISTEN ?= :8080
 WORKER := $(MAKE) -j$(shell nproc) -C worker
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build quick debug deb dist docs test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri matrix reference extensions pgo analyze sanitize clean
+.PHONY: help serve build quick debug deb dist image-check docs test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri matrix reference extensions pgo analyze sanitize clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -62,6 +62,10 @@ deb: build ## Build Debian packages in target/deb: the server, and one for each 
 
 dist: build ## Build an archive of the server in target/dist, with debug symbols apart
 	scripts/dist.sh
+
+image-check: deb ## Run the image's Dockerfile in a root of Debian, without Docker, as root
+	@scripts/setup.sh matrix
+	tests/image/run.py
 
 docs: ## Build the documentation as a site in target/docs/site, with mdBook, which takes minutes to build once
 	@test -x target/bin/mdbook || $(CARGO) install --locked --quiet --version 0.5.4 --root target \

@@ -19,7 +19,7 @@ if clang-format --version | grep -q 'version 14\.'; then
 else
 	echo "lint: C formatting not checked, it needs clang-format 14"
 fi
-shellcheck .ci/run scripts/*.sh pgo/rustc pgo/*.sh fuzz/*.sh tests/*.sh tests/apps/*/*.sh
+shellcheck .ci/run scripts/*.sh pgo/rustc pgo/*.sh fuzz/*.sh tests/*.sh tests/apps/*/*.sh packaging/docker/install-php-extensions
 scripts/lint-php.sh
 scripts/lint-docs.py
 scripts/lint-circles.py

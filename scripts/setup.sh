@@ -126,7 +126,7 @@ rust
 case $task in
 build) ;;
 test)
-	install clang clang-format curl gdb git haproxy nghttp2-client nginx-light openssl procps python3 shellcheck util-linux \
+	install clang clang-format curl gdb git haproxy nghttp2-client nginx-light openssl procps python3 python3-yaml shellcheck util-linux \
 		"php$version-cgi" "php$version-cli" "php$version-curl" "php$version-fpm" "php$version-gd" \
 		"php$version-intl" "php$version-zip" "php$version-pgsql" "php$version-mysql" php-apcu \
 		postgresql mariadb-server redis-server memcached

@@ -29,6 +29,7 @@ export HOWDAH_FAULTY_PHP=$PWD/target/debug/faults/howdah-php
 # In one, since dependencies are built again for another choice of packages. nohup and some supervisors have SIGHUP
 # ignored, by which the tests reload.
 step "unit tests, end to end, conformance" tests/databases.sh env --default-signal=HUP scripts/run-tests.py --workspace
+step "image" sh -c 'python3 -m unittest discover -q tests/image && python3 tests/image/compose.py'
 step "tutorials" sh -c 'python3 -m unittest discover -q tests/tutorials && python3 tests/tutorials/run.py'
 step "model checks of the queue" loom
 step "bench harness" make -s -C bench test

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Runs the last stage of packaging/docker/Dockerfile, instruction by instruction, in a root of its own, then the server
+as a container would run it. For machines without Docker, so root is needed:
+
+    tests/image/run.py --packages target/deb --work /var/tmp/image
+
+`target/deb` has what `make deb` built: the first stage of the Dockerfile is that. Networks, limits and the file system
+of a container are not a part of it.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dockerfile import Instruction, Stage, expand, parse
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DOCKERFILE = REPOSITORY / "packaging/docker/Dockerfile"
+MIRROR = "http://deb.debian.org/debian"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PAGE = "<?php echo 'served by PHP ', PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION, ' as ', posix_geteuid();"
+
+
+@dataclass
+class Image:
+    """A root, and what the instructions so far have set."""
+
+    root: Path
+    packages: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, str] = field(default_factory=dict)
+    folder: str = "/"
+    user: str = "0:0"
+    command: list[str] = field(default_factory=list)
+    check: list[str] = field(default_factory=list)
+    stop: str = "SIGTERM"
+
+    def chroot(self, words: list[str], user: str | None = None) -> list[str]:
+        """The command line that runs these words in the image."""
+        variables = {"PATH": PATH, **self.arguments, **self.environment}
+        return [
+            "chroot",
+            f"--userspec={user or self.user}",
+            str(self.root),
+            "/usr/bin/env",
+            "-i",
+            *(f"{name}={value}" for name, value in variables.items()),
+            "sh",
+            "-c",
+            'cd "$0" && exec "$@"',
+            self.folder,
+            *words,
+        ]
+
+    def run(self, words: list[str], user: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Runs these words in the image."""
+        return subprocess.run(self.chroot(words, user), text=True, capture_output=True, check=False)
+
+    def apply(self, instruction: Instruction) -> None:
+        """Does what the instruction says; what it does not know is an error."""
+        name, text = instruction.name, instruction.text
+        values = {**self.arguments, **self.environment}
+        match name:
+            case "RUN":
+                with self.mounts(instruction):
+                    done = self.run(["sh", "-c", text])
+                if done.returncode != 0:
+                    sys.exit(f"RUN {text}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+            case "COPY":
+                *sources, target = instruction.words()
+                for source in sources:
+                    self.copy(REPOSITORY / source, target)
+            case "ARG":
+                key, _, value = text.partition("=")
+                self.arguments.setdefault(key, value)
+            case "ENV":
+                for pair in instruction.words():
+                    key, _, value = pair.partition("=")
+                    self.environment[key] = expand(value, values)
+            case "WORKDIR":
+                self.folder = text
+                (self.root / text.lstrip("/")).mkdir(parents=True, exist_ok=True)
+            case "USER":
+                self.user = text
+            case "CMD":
+                self.command = instruction.words()
+            case "HEALTHCHECK":
+                self.check = json.loads(text.removeprefix("CMD "))
+            case "STOPSIGNAL":
+                self.stop = text
+            case "VOLUME":
+                for folder in instruction.words():
+                    if not (self.root / folder.lstrip("/")).is_dir():
+                        sys.exit(f"VOLUME {folder}: the folder does not exist, so root would own it")
+            case "LABEL" | "EXPOSE":
+                pass
+            case _:
+                sys.exit(f"{name}: the test does not know this instruction")
+
+    def copy(self, source: Path, target: str) -> None:
+        """`COPY` of one file."""
+        place = self.root / target.lstrip("/")
+        if target.endswith("/"):
+            place = place / source.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, place)
+
+    @contextmanager
+    def mounts(self, instruction: Instruction) -> Iterator[None]:
+        """`--mount=type=bind,from=packages,target=…`"""
+        targets = []
+        for option in instruction.options:
+            settings = dict(pair.split("=", 1) for pair in option.removeprefix("--mount=").split(","))
+            if settings.get("type") != "bind" or settings.get("from") != "packages":
+                sys.exit(f"{option}: the test does not know this option")
+            targets.append(self.root / settings["target"].lstrip("/"))
+        for target in targets:
+            target.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["mount", "--bind", str(self.packages), str(target)], check=True)
+        try:
+            yield
+        finally:
+            for target in targets:
+                subprocess.run(["umount", str(target)], check=True)
+                target.rmdir()
+
+
+@contextmanager
+def root_of(work: Path, suite: str) -> Iterator[Path]:
+    """A minimal Debian, as `debian:SUITE-slim` is one; removed afterwards."""
+    root = work / "root"
+    if root.exists():
+        sys.exit(f"{root} exists: another run may use it")
+    root.mkdir(parents=True)
+    inner = [("proc", "proc"), ("dev", "/dev")]
+    mounted: list[Path] = []
+    bootstrap = ["debootstrap", "--variant=minbase", suite, str(root), MIRROR]
+    try:
+        subprocess.run(bootstrap, check=True, stdout=subprocess.DEVNULL)
+        shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+        (root / "etc/apt/sources.list").write_text(
+            f"deb {MIRROR} {suite} main\ndeb {MIRROR} {suite}-updates main\n"
+            f"deb {MIRROR}-security {suite}-security main\n"
+        )
+        for name, source in inner:
+            kind = ["-t", "proc"] if source == "proc" else ["--bind"]
+            subprocess.run(["mount", *kind, source, str(root / name)], check=True)
+            mounted.append(root / name)
+        yield root
+    finally:
+        for place in reversed(mounted):
+            subprocess.run(["umount", "--lazy", str(place)], check=True)
+        shutil.rmtree(root)
+
+
+class Server:
+    """The image's command, with a network of its own."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        start = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *image.chroot(image.command)]
+        self.log = image.root.parent / "server.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(["unshare", "--net", *start], stdout=log, stderr=log)
+
+    def inside(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        """Runs these words in the server's network."""
+        enter = ["nsenter", "--net", "--target", str(self.process.pid)]
+        return subprocess.run([*enter, *words], text=True, capture_output=True, check=False)
+
+    def wait_healthy(self) -> None:
+        """Waits for the first success of the health check."""
+        for _ in range(120):
+            if self.inside(self.image.chroot(self.image.check)).returncode == 0:
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.5)
+        sys.exit(f"the server is not healthy:\n{self.log.read_text()}")
+
+    def stop(self) -> int:
+        """Stops it as Docker does; returns its exit code."""
+        self.process.send_signal(signal.Signals[self.image.stop])
+        return self.process.wait(60)
+
+
+def expect(what: str, is_true: bool, shown: object = "") -> None:
+    """Prints what holds, or ends with what was found instead."""
+    if not is_true:
+        sys.exit(f"{what}: {shown}")
+    print(f"ok: {what}")
+
+
+def check_server(image: Image, php: str) -> None:
+    """The server starts, serves, and stops."""
+    uid = int(image.user.split(":")[0])
+    (image.root / "app/public/index.php").write_text(PAGE)
+    server = Server(image)
+    try:
+        server.wait_healthy()
+        print("ok: the health check succeeds")
+        page = server.inside(["curl", "--silent", "--max-time", "10", "http://127.0.0.1:8080/a/page"]).stdout
+        expect("the application is served", page == f"served by PHP {php} as {uid}", page)
+        children = ["ps", "-o", "uid=", "--ppid", str(server.process.pid)]
+        users = subprocess.run(children, text=True, capture_output=True, check=True)
+        expect("no process is root", {int(line) for line in users.stdout.split()} == {uid}, users.stdout)
+        code = server.stop()
+        expect(f"{image.stop} stops it", code == 0, code)
+    finally:
+        if server.process.poll() is None:
+            server.process.kill()
+            server.process.wait()
+    problems = [line for line in server.log.read_text().splitlines() if '"level":"error"' in line]
+    expect("its log has no error", not problems, problems)
+
+
+def check_extensions(image: Image) -> None:
+    """Extensions of Debian are installed by their names, others refused."""
+    install = "install-php-extensions"
+    done = image.run([install, "pdo_mysql", "exif", "redis"], "0:0")
+    expect("extensions are installed", done.returncode == 0, done.stdout + done.stderr)
+    modules = image.run(["howdah", "php-cli", "-m"]).stdout.split()
+    expect("PHP has them", {"pdo_mysql", "exif", "redis"} <= set(modules), modules)
+    for words, message in [
+        (["redis-5.3.7"], "Debian has one version"),
+        (["no_such"], "not packaged by this release of Debian"),
+        (["user/repository@1"], "only names of extensions"),
+    ]:
+        refused = image.run([install, *words], "0:0")
+        expect(f"{words[0]} is refused", refused.returncode == 1 and message in refused.stderr, refused.stderr)
+    refused = image.run([install, "gd"])
+    expect("root is needed", refused.returncode == 1 and "USER root" in refused.stderr, refused.stderr)
+
+
+def main() -> None:
+    """Makes the root and runs all of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--packages", type=Path, default=REPOSITORY / "target/deb", help="the Debian packages")
+    parser.add_argument("--work", type=Path, default=Path("/var/tmp/howdah-image"), help="where the root is made, 1 GB")
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("root is needed: chroot and mount")
+    packages = sorted(options.packages.glob("howdah*.deb"))
+    if not packages:
+        sys.exit(f"{options.packages}: no packages; run make deb")
+    arguments, stages = parse(DOCKERFILE)
+    stage: Stage = stages[-1]
+    base = expand(stage.base, arguments)
+    suite = base.removeprefix("debian:").removesuffix("-slim")
+    with root_of(options.work, suite) as root:
+        image = Image(root, options.packages.resolve(), arguments=dict(arguments))
+        for instruction in stage.instructions:
+            print(f"{instruction.name} {instruction.text}"[:100], flush=True)
+            image.apply(instruction)
+        check_server(image, arguments["PHP"])
+        check_extensions(image)
+
+
+if __name__ == "__main__":
+    main()
