@@ -33,11 +33,23 @@ BEFORE = (
     "--rounds=6",
     "--rate=0",
 )
+# The same server with and without what observes requests; as small as the differences above.
+OBSERVE = (
+    "--title=What observation costs",
+    "--skip-missing",
+    "--peer=howdah-worker,howdah-leaks,howdah-accounting,howdah-tracing",
+    "--case=hello,symfony,codeigniter",
+    "--connections=16",
+    "--duration=2",
+    "--rounds=6",
+    "--rate=0",
+)
 MAIN = "main"
 PARTS = {
     MAIN: ("run",),
     "exit": ("run", *EXIT),
     "before": ("run", *BEFORE),
+    "observe": ("run", *OBSERVE),
     "replace": ("faults", "--fault=replace"),
 }
 FAULTS = "faults"

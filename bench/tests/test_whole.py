@@ -30,8 +30,8 @@ class WholeTest(unittest.TestCase):
 
     def test_an_earlier_build_is_compared_only_if_there_is_one(self) -> None:
         names = [part.name for part in self.parts()]
-        self.assertEqual(names, ["main", "exit", "replace"])
-        (_, _, part, _) = self.parts("--against", "/x")
+        self.assertEqual(names, ["main", "exit", "observe", "replace"])
+        (_, _, part, *_) = self.parts("--against", "/x")
         self.assertEqual((part.name, part.argv[-1]), ("before", "--against=/x"))
         (part,) = self.parts("--part", "replace", "--php-ini", "a=1")
         self.assertEqual(part.argv, ("faults", "--fault=replace", "--php-ini=a=1"))
@@ -74,9 +74,16 @@ class WholeTest(unittest.TestCase):
             report = (Path(scratch) / "whole" / "report.md").read_text()
         self.assertEqual(status, 1)
         self.assertEqual(
-            done, [("run", "whole"), ("run", "1-exit"), ("run", "2-before"), ("faults", "faults")]
+            done,
+            [
+                ("run", "whole"),
+                ("run", "1-exit"),
+                ("run", "2-before"),
+                ("run", "3-observe"),
+                ("faults", "faults"),
+            ],
         )
-        self.assertEqual(report.count("## Leaderboard"), 3)
+        self.assertEqual(report.count("## Leaderboard"), 4)
         self.assertIn("whole/report.html", said.getvalue())
 
     def test_a_part_that_fails_does_not_keep_the_others_back_and_an_interruption_does(self) -> None:
