@@ -44,6 +44,55 @@
     }
   }
 
+  const search = document.getElementById('search');
+  const found = document.getElementById('found');
+  let sought = '';
+
+  /* Marks the boxes whose title contains the text, and shows their share without counting callees twice. */
+  function mark(text) {
+    sought = text;
+    const part = text.toLowerCase();
+    const matches = boxes.filter((box) => {
+      const is = part !== '' && box.title.toLowerCase().includes(part);
+      box.group.classList.toggle('found', is);
+      return is;
+    });
+    let end = 0;
+    let sum = 0;
+    for (const box of matches.sort((one, two) => one.x - two.x || two.width - one.width)) {
+      const more = box.x + box.width - Math.max(end, box.x);
+      if (more > 0) {
+        sum += more;
+        end = box.x + box.width;
+      }
+    }
+    found.textContent = part === '' ? '' : `${text}: ${matches.length} found, ${(sum * 100 / width).toFixed(2)} %`;
+    search.textContent = part === '' ? 'Search' : 'Clear search';
+  }
+
+  function ask() {
+    const text = sought === '' ? window.prompt('Search in names, files and lines') : '';
+    if (text !== null) {
+      mark(text.trim());
+    }
+  }
+
+  search.addEventListener('click', (event) => {
+    event.stopPropagation();
+    ask();
+  });
+  search.style.display = '';
+  document.addEventListener('keydown', (event) => {
+    if (event.key === '/') {
+      event.preventDefault();
+      mark('');
+      ask();
+    } else if (event.key === 'Escape') {
+      mark('');
+      enlarge(null);
+    }
+  });
+
   for (const box of boxes) {
     box.group.addEventListener('click', (event) => {
       event.stopPropagation();

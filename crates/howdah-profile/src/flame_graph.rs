@@ -1,7 +1,7 @@
 //! A flame graph as SVG: a box for each stack, as wide as its share of the time, callers above what they call.
 //!
-//! `flame_graph.js` within it enlarges what is clicked, as far as the browser runs scripts; without it every box still
-//! has its title.
+//! `flame_graph.js` within it enlarges what is clicked and searches, as far as the browser runs scripts; without it
+//! every box still has its title.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -50,6 +50,7 @@ pub(crate) fn render(profile: &Profile, metric: Metric) -> String {
     let boxes = placed(profile, &totals, all);
     let rows = boxes.iter().map(|placed| placed.depth + 1).max();
     let height = HEADER + rows.unwrap_or(1) as f64 * ROW + MARGIN;
+    let right = WIDTH - MARGIN;
     let mut svg = String::new();
     // Writing to a string does not fail.
     let _ = write!(
@@ -61,7 +62,9 @@ pub(crate) fn render(profile: &Profile, metric: Metric) -> String {
          <rect class=\"page\" width=\"100%\" height=\"100%\"/>\n\
          <text class=\"title\" x=\"{MARGIN}\" y=\"22\">{}</text>\n\
          <text class=\"note\" x=\"{MARGIN}\" y=\"40\">{}</text>\n\
-         <text class=\"note\" id=\"details\" x=\"{MARGIN}\" y=\"56\">{}</text>\n",
+         <text class=\"note\" id=\"details\" x=\"{MARGIN}\" y=\"56\">{}</text>\n\
+         <text id=\"search\" x=\"{right}\" y=\"22\" text-anchor=\"end\" style=\"display: none\">Search</text>\n\
+         <text class=\"note\" id=\"found\" x=\"{right}\" y=\"40\" text-anchor=\"end\"/>\n",
         escaped(&format!(
             "PHP: {} of {}, {} in all",
             metric.title(),

@@ -1,6 +1,7 @@
 //! Profiles: that the time of PHP is where it was spent, in each mode, and what becomes of orders that cannot be obeyed.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -8,7 +9,9 @@ use howdah_testkit::{
     ClosedPort, Connection, PATIENCE, Request, Response, Server, ServerBuilder, Www, process,
 };
 use howdah_tests::admin::{Admin, ON, worker_site};
+use howdah_tests::browser::Browser;
 use howdah_tests::caddyfile;
+use howdah_tests::devtools::Page;
 
 /// What a request does: `?spins`, `?sleeps`, `?waits` for a stream, or `?deep`, for some 100 ms.
 const WORK: &str = r"
@@ -144,7 +147,7 @@ fn profile(server: &Server, query: &str, targets: &[&str]) -> Response {
                 }
             });
         }
-        let response = admin.post(&format!("/profile?format=folded&{query}"));
+        let response = admin.post(&format!("/profile?{query}"));
         over.store(true, Ordering::Relaxed);
         response.assert_status(200);
         response
@@ -152,7 +155,8 @@ fn profile(server: &Server, query: &str, targets: &[&str]) -> Response {
 }
 
 fn stacks(server: &Server, query: &str, targets: &[&str]) -> Stacks {
-    Stacks::parse(&profile(server, query, targets).text())
+    let response = profile(server, &format!("format=folded&{query}"), targets);
+    Stacks::parse(&response.text())
 }
 
 /// The line of the source that has this text.
@@ -194,7 +198,7 @@ fn check(server: &Server, pool: &str, file: &str, source: &str) {
         frames.contains(&call) && has(frames, "fgetc") && has(frames, "[poll")
     });
 
-    let response = profile(server, query, &["/?deep=1"]);
+    let response = profile(server, &format!("format=folded&{query}"), &["/?deep=1"]);
     let deep = Stacks::parse(&response.text());
     deep.assert_most(80, |frames| {
         frames
@@ -432,4 +436,78 @@ fn nothing_runs_while_there_is_no_profile() {
             assert!(wakes(&server) > before + 50);
         }
     }
+}
+
+/// The parts of time that a flame graph is made of: a loop, sleep, a stream that waits, and coroutines that do.
+#[test]
+fn a_flame_graph_is_enlarged_and_searched_in_a_browser() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let source = script("while (frankenphp_handle_request('handle'));");
+    let www = Www::new().file("worker.php", &source);
+    let mut page = Page::open(&browser);
+    page.set_screen(1240, 500, false);
+    for (name, lines, targets, frame) in [
+        ("loop", "", &["/?spins=1"][..], "tight "),
+        ("sleep", "", &["/?sleeps=1"], "usleep"),
+        ("wait", "", &["/?waits=1"], "fgetc"),
+        (
+            "coroutines",
+            "concurrency 20",
+            &["/?sleeps=1", "/?waits=1", "/?spins=1", "/?sleeps=2"],
+            "fgetc",
+        ),
+    ] {
+        let server = Server::caddyfile(worker_site(www.path(), lines)).start();
+        server.allow_hogs();
+        let svg = profile(&server, "seconds=1&hz=200&pool=app&format=svg", targets);
+        let file = www.write(&format!("{name}.svg"), svg.text());
+        check_flame_graph(&mut page, &file, frame);
+        if let Some(folder) = std::env::var_os("HOWDAH_SCREENSHOTS").map(PathBuf::from) {
+            page.photograph(&folder.join(format!("flame-graph-{name}.png")));
+        }
+    }
+    let complaints = page.complaints();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+/// Enlarges the box of this frame and goes back, then searches it.
+fn check_flame_graph(page: &mut Page, file: &Path, frame: &str) {
+    page.load(&format!("file://{}", file.display()));
+    page.wait(
+        "the boxes",
+        "document.querySelectorAll('#boxes g').length > 2",
+    );
+    let find = format!(
+        "[...document.querySelectorAll('#boxes g')]
+            .filter(box => box.querySelector('title').textContent.startsWith('{frame}'))
+            .map(box => box.querySelector('rect'))
+            .sort((one, two) => two.width.baseVal.value - one.width.baseVal.value)[0]"
+    );
+    let click = |target: &str| {
+        format!("{target}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    };
+    let width = format!("{find}.width.baseVal.value");
+    let before = page.value(&width).as_f64().expect("a width");
+    assert!(before > 1.0, "{frame}: {before}");
+    page.value(&click(&find));
+    assert_eq!(page.value(&width).as_f64(), Some(1180.0), "{frame}");
+    page.value(&click("document.documentElement"));
+    assert_eq!(page.value(&width).as_f64(), Some(before), "{frame}");
+
+    let found = "document.querySelectorAll('#boxes .found').length";
+    assert_eq!(page.value(found), 0);
+    page.value(&format!("window.prompt = () => '{}'", frame.to_uppercase()));
+    page.value(&click("document.getElementById('search')"));
+    assert!(page.value(found).as_u64().is_some_and(|boxes| boxes > 0));
+    let share =
+        page.value("parseFloat(document.getElementById('found').textContent.split('found, ')[1])");
+    let share = share.as_f64().expect("a share");
+    let least = before * 100.0 / 1180.0 - 0.1;
+    assert!((least..=100.0).contains(&share), "{share}, {least}");
+    page.value(&click("document.getElementById('search')"));
+    assert_eq!(page.value(found), 0, "a second click clears the search");
+    page.value("document.dispatchEvent(new KeyboardEvent('keydown', {key: '/'}))");
+    assert!(page.value(found).as_u64().is_some_and(|boxes| boxes > 0));
 }
