@@ -65,6 +65,11 @@ impl HasUpstreams for Draft {
     fn health(&mut self) -> &mut health::Draft {
         &mut self.health
     }
+
+    fn add_upstream(&mut self, word: &Word) -> Result<(), Error> {
+        self.upstreams.push(upstream::fastcgi(word)?);
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -233,22 +238,7 @@ const FASTCGI_SCRIPT: &[Item<Draft>] = &[
         },
         resolve_root_symlink,
     ),
-    Item::Supported(
-        Entry {
-            name: "to",
-            syntax: "to UPSTREAM…",
-            default: "",
-            about: "Further upstreams. May be given several times.",
-            differs: "",
-            example: "to 127.0.0.1:9001 127.0.0.1:9002",
-        },
-        |_, call, draft| {
-            for word in call.arguments(1, usize::MAX)? {
-                draft.upstreams.push(upstream::fastcgi(word)?);
-            }
-            Ok(())
-        },
-    ),
+    upstream_options::to(),
 ];
 
 const FASTCGI_UPSTREAM_OPTIONS: &[Item<Draft>] = &upstream_options::options(

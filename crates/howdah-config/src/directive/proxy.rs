@@ -42,6 +42,10 @@ impl HasUpstreams for Draft {
     fn health(&mut self) -> &mut health::Draft {
         &mut self.health
     }
+
+    fn add_upstream(&mut self, word: &Word) -> Result<(), Error> {
+        self.upstreams.add(word)
+    }
 }
 
 /// Names of the block of `reverse_proxy`.
@@ -57,22 +61,7 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
 const UPSTREAM_OPTIONS: &[Item<Draft>] =
     &upstream_options::options(balance::POLICY, balance::RETRIES, health::URI);
 
-const TO: &[Item<Draft>] = &[Item::Supported(
-    Entry {
-        name: "to",
-        syntax: "to UPSTREAM…",
-        default: "",
-        about: "Further upstreams. May be given several times.",
-        differs: "",
-        example: "to 127.0.0.1:9001 127.0.0.1:9002",
-    },
-    |_, call, draft| {
-        for word in call.arguments(1, usize::MAX)? {
-            draft.upstreams.add(word)?;
-        }
-        Ok(())
-    },
-)];
+const TO: &[Item<Draft>] = &[upstream_options::to()];
 
 const OWN: &[Item<Draft>] = &[
     Item::Supported(

@@ -1,12 +1,33 @@
-//! Options of balancing and health checks, which `reverse_proxy` and `php_fastcgi` have in common.
+//! Options of upstreams, balancing and health checks, which `reverse_proxy` and `php_fastcgi` have in common.
 
 use super::{balance, health};
+use crate::error::Error;
+use crate::syntax::tree::Word;
 use crate::table::{Entry, Item};
 
 /// A block with upstreams.
 pub(super) trait HasUpstreams: 'static {
     fn balance(&mut self) -> &mut balance::Draft;
     fn health(&mut self) -> &mut health::Draft;
+    fn add_upstream(&mut self, word: &Word) -> Result<(), Error>;
+}
+
+/// `to`.
+pub(super) const fn to<T: HasUpstreams>() -> Item<T> {
+    let entry = Entry {
+        name: "to",
+        syntax: "to UPSTREAM…",
+        default: "",
+        about: "Further upstreams. May be given several times.",
+        differs: "",
+        example: "to 127.0.0.1:9001 127.0.0.1:9002",
+    };
+    Item::Supported(entry, |_, call, draft| {
+        for word in call.arguments(1, usize::MAX)? {
+            draft.add_upstream(word)?;
+        }
+        Ok(())
+    })
 }
 
 /// How many options there are.
