@@ -104,6 +104,18 @@ const LONG_MIN: usize = 24;
 const LONG_LEAST: usize = 8;
 
 impl Sheet {
+    pub(super) fn new(
+        columns: &[Column],
+        rows: impl Iterator<Item = Row>,
+        empty: &'static str,
+    ) -> Self {
+        Self {
+            columns: columns.to_vec(),
+            rows: rows.collect(),
+            empty,
+        }
+    }
+
     /// Leaves out what does not have the text in any cell, and sorts the rest; equal rows keep their order.
     pub(super) fn arrange(&mut self, filter: &str, sort: Option<Sort>) {
         let wanted = filter.to_lowercase();

@@ -80,11 +80,7 @@ fn pools(snapshot: &Snapshot) -> Sheet {
             details: details::pool(pool),
         }
     });
-    Sheet {
-        columns: POOLS.to_vec(),
-        rows: rows.collect(),
-        empty: "There is no PHP pool.",
-    }
+    Sheet::new(POOLS, rows, "There is no PHP pool.")
 }
 
 fn state(pool: &Pool) -> Cell {
@@ -161,11 +157,7 @@ fn workers(snapshot: &Snapshot) -> Sheet {
             details: details::worker(pool, worker, request.as_deref()),
         }
     });
-    Sheet {
-        columns: WORKERS.to_vec(),
-        rows: rows.collect(),
-        empty: "There is no worker.",
-    }
+    Sheet::new(WORKERS, rows, "There is no worker.")
 }
 
 const REQUESTS: &[Column] = &[
@@ -195,11 +187,7 @@ fn requests(snapshot: &Snapshot) -> Sheet {
             details: details::request(request),
         }
     });
-    Sheet {
-        columns: REQUESTS.to_vec(),
-        rows: rows.collect(),
-        empty: "No request is in flight.",
-    }
+    Sheet::new(REQUESTS, rows, "No request is in flight.")
 }
 
 fn target(request: &Request) -> String {
@@ -257,11 +245,11 @@ fn routes(snapshot: &Snapshot) -> Sheet {
             details: details::route(route),
         }
     });
-    Sheet {
-        columns: ROUTES.to_vec(),
-        rows: rows.collect(),
-        empty: "No request has ended since somebody looks.",
-    }
+    Sheet::new(
+        ROUTES,
+        rows,
+        "No request has ended since `howdah top` started.",
+    )
 }
 
 const SLOW: &[Column] = &[
@@ -293,15 +281,15 @@ fn slow(snapshot: &Snapshot) -> Sheet {
             details: details::slow(slow),
         }
     });
-    Sheet {
-        columns: SLOW.to_vec(),
-        rows: rows.collect(),
-        empty: if snapshot.activity.log.is_some() {
+    Sheet::new(
+        SLOW,
+        rows,
+        if snapshot.activity.log.is_some() {
             "No request was slow; `slow_log` in the Caddyfile has slow requests sampled."
         } else {
             WITHHELD
         },
-    }
+    )
 }
 
 /// Why there is neither log nor timeline.
@@ -332,11 +320,11 @@ fn leaks(snapshot: &Snapshot) -> Sheet {
         ],
         details: details::leak(leak),
     });
-    Sheet {
-        columns: LEAKS.to_vec(),
-        rows: rows.collect(),
-        empty: "No leak was found; `detect_leaks` in a worker block looks for them.",
-    }
+    Sheet::new(
+        LEAKS,
+        rows,
+        "No leak was found; `detect_leaks` in a worker block looks for them.",
+    )
 }
 
 const LOG: &[Column] = &[
@@ -366,13 +354,13 @@ fn log(snapshot: &Snapshot, lines: &[Line]) -> Sheet {
             details: details::line(line),
         }
     });
-    Sheet {
-        columns: LOG.to_vec(),
-        rows: rows.collect(),
-        empty: if snapshot.activity.log.is_some() {
+    Sheet::new(
+        LOG,
+        rows,
+        if snapshot.activity.log.is_some() {
             "No line."
         } else {
             WITHHELD
         },
-    }
+    )
 }
