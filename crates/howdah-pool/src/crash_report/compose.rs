@@ -15,7 +15,7 @@ const REQUESTS_MAX: usize = 256;
 /// What is known of the end of a process.
 #[derive(Debug, Default)]
 pub(crate) struct CrashEvidence {
-    /// `None`: it was not told in time.
+    /// `None`: it was not reported in time.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) process: CrashedProcess,
     pub(crate) requests: Vec<CrashedRequest>,
@@ -49,7 +49,7 @@ pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) ->
         extensions,
         ..CrashReport::default()
     };
-    let mut said = None;
+    let mut fault = None;
     for note in &notes {
         let first = note.text.lines().next().unwrap_or_default();
         let frames = fault::frames(&note.text);
@@ -57,13 +57,13 @@ pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) ->
             "c" => report.c_backtrace = frames,
             "waits" => wait_of(&mut requests, note.request, frames),
             _ => {
-                said = Fault::parse(first).or(said);
+                fault = Fault::parse(first).or(fault);
                 report.php_backtrace = frames;
             }
         }
     }
     let signal = status.and_then(|status| status.signal());
-    report.signal = signal.map(|signal| signal_of(signal, said));
+    report.signal = signal.map(|signal| signal_of(signal, fault));
     report.cause = match (&report.signal, report.exit_status) {
         (Some(signal), _) => {
             let oom = (signal.number == 9).then(|| sink.take_oom_kill()).flatten();
@@ -99,22 +99,22 @@ fn wait_of(requests: &mut [CrashedRequest], id: Option<u64>, frames: Vec<String>
     request.backtrace.extend(frames);
 }
 
-fn signal_of(number: i32, said: Option<Fault>) -> CrashSignal {
-    // A process that was killed while it reported a fault died of something else.
-    let said = said
-        .filter(|said| said.signal == number)
+fn signal_of(number: i32, fault: Option<Fault>) -> CrashSignal {
+    // A process that was killed while it reported a fault did not exit because of that fault.
+    let fault = fault
+        .filter(|fault| fault.signal == number)
         .unwrap_or_default();
     CrashSignal {
         number,
         name: fault::name(number),
-        code: said.code,
-        address: said.address,
-        sender: said.sender,
-        thread: said.thread,
+        code: fault.code,
+        address: fault.address,
+        sender: fault.sender,
+        thread: fault.thread,
     }
 }
 
-/// Says why there is no backtrace.
+/// Adds why the backtrace is missing.
 fn note_gaps(report: &mut CrashReport, notes: &[CrashNote], process: &CrashedProcess) {
     let Some(signal) = &report.signal else {
         report

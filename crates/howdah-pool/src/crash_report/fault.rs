@@ -1,8 +1,8 @@
-//! Signals in words, and what a process reports of its fault.
+//! Descriptions of signals, and the fault that a process reports.
 
 use super::{CrashSignal, text};
 
-/// Lines of a backtrace that are kept.
+/// Most lines of a backtrace.
 const FRAMES_MAX: usize = 66;
 /// Characters of a line.
 const FRAME_MAX: usize = 600;
@@ -69,7 +69,7 @@ pub(super) fn name(signal: i32) -> String {
     name.to_owned()
 }
 
-/// What the kernel said of the signal, as a part of a sentence.
+/// The kernel's reason for the signal, as a part of a sentence.
 fn reason(signal: &CrashSignal) -> Option<&'static str> {
     Some(match (signal.number, signal.code?) {
         (4, 1) => "an invalid instruction",

@@ -1,5 +1,5 @@
-//! Reports of processes that crashed: what is known of one is brought together here, and given to whoever writes it
-//! down. Nothing that a process wrote is believed to be more than text.
+//! Reports of processes that crashed: one is composed here and sent to the task that writes it. Whatever a process
+//! wrote is text and nothing else.
 
 mod compose;
 mod fault;
@@ -26,7 +26,7 @@ pub struct CrashReport {
     pub number: u64,
     /// Seconds since 1970.
     pub time: u64,
-    /// A sentence: the signal, and what the kernel said of it.
+    /// A sentence: the signal, and the kernel's reason for it.
     pub cause: String,
     /// The signal that ended it; `None`: it exited.
     pub signal: Option<CrashSignal>,
@@ -36,7 +36,7 @@ pub struct CrashReport {
     pub core_dumped: bool,
     /// The process.
     pub process: CrashedProcess,
-    /// The requests that it had in hand.
+    /// The requests in flight in it.
     pub requests: Vec<CrashedRequest>,
     /// The frames of PHP that ran, the innermost first.
     pub php_backtrace: Vec<String>,
@@ -98,7 +98,7 @@ pub struct CrashedProcess {
     pub memory: u64,
 }
 
-/// A request that was in the hand of a process that crashed.
+/// A request in flight in a process that crashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrashedRequest {
     /// 16 hex digits, as in the logs.
@@ -156,7 +156,7 @@ impl CrashSink {
         }
     }
 
-    /// Whether the kernel has killed a process for lack of memory since the last time; `None`: it does not say.
+    /// Whether the kernel has killed a process for lack of memory since the last time; `None`: the kernel does not report it.
     pub(crate) fn take_oom_kill(&self) -> Option<bool> {
         let now = kernel::oom_kills()?;
         Some(self.oom_kills.swap(now, Ordering::Relaxed) < now)
@@ -164,7 +164,7 @@ impl CrashSink {
 }
 
 impl CrashReceiver {
-    /// The next report; `None`: nobody can send one any more.
+    /// The next report; `None`: all sinks are dropped.
     pub async fn recv(&mut self) -> Option<CrashReport> {
         self.reports.recv().await
     }
@@ -209,8 +209,8 @@ impl CrashLink {
         (Self { number, requests }, receiver)
     }
 
-    /// A request that the process had in hand.
-    pub(crate) fn tell(&self, request: CrashedRequest) {
+    /// Adds a request that was in flight in the process.
+    pub(crate) fn add(&self, request: CrashedRequest) {
         // The report may have been written without it.
         let _ = self.requests.send(request);
     }

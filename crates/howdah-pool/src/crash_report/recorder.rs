@@ -1,4 +1,4 @@
-//! What is kept of a process for the case that it crashes: its last log lines, and what it reports of its fault.
+//! The recording of a process, for the report if it crashes: its last log lines, and what it reports of its fault.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,13 +7,13 @@ use tokio::sync::watch;
 
 use super::text;
 
-/// Lines that are kept.
+/// Most lines in a recording.
 const LINES: usize = 40;
-/// Characters of a line that are kept.
+/// Most characters of a line.
 const LINE_SIZE: usize = 500;
-/// Lines of one message that are kept, the last ones.
+/// Most lines of one message, the last ones.
 const MESSAGE_LINES: usize = 20;
-/// Records of a fault that are kept: one for each of many coroutines, and two.
+/// Most records of a fault: one for each of many coroutines, and two.
 const NOTES: usize = 258;
 /// Bytes of them, together.
 const NOTES_SIZE: usize = 256 << 10;
@@ -24,13 +24,13 @@ pub(crate) struct CrashRecorder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    kept: Mutex<Kept>,
+    recording: Mutex<Recording>,
     /// All that the process wrote has been read.
     closed: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Recording {
     lines: VecDeque<String>,
     notes: Vec<CrashNote>,
     notes_size: usize,
@@ -46,29 +46,29 @@ pub(crate) struct CrashNote {
 impl CrashRecorder {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Inner {
-            kept: Mutex::default(),
+            recording: Mutex::default(),
             closed: watch::Sender::new(false),
         }))
     }
 
-    /// Keeps a message of the log.
+    /// Adds a message of the log.
     pub(crate) fn push(&self, message: &str) {
-        let mut kept = self.kept();
+        let mut recording = self.recording();
         let skip = message.lines().count().saturating_sub(MESSAGE_LINES);
         for line in message.lines().skip(skip) {
-            if kept.lines.len() == LINES {
-                kept.lines.pop_front();
+            if recording.lines.len() == LINES {
+                recording.lines.pop_front();
             }
-            kept.lines.push_back(text::line(line, LINE_SIZE));
+            recording.lines.push_back(text::line(line, LINE_SIZE));
         }
     }
 
-    /// Keeps a record of a fault.
+    /// Adds a record of a fault.
     pub(crate) fn note(&self, request: Option<u64>, text: String) {
-        let mut kept = self.kept();
-        if kept.notes.len() < NOTES && kept.notes_size + text.len() <= NOTES_SIZE {
-            kept.notes_size += text.len();
-            kept.notes.push(CrashNote { request, text });
+        let mut recording = self.recording();
+        if recording.notes.len() < NOTES && recording.notes_size + text.len() <= NOTES_SIZE {
+            recording.notes_size += text.len();
+            recording.notes.push(CrashNote { request, text });
         }
     }
 
@@ -78,20 +78,23 @@ impl CrashRecorder {
 
     /// Returns when all that the process wrote has been read.
     pub(crate) async fn closed(&self) {
-        // An error would mean that the sender is gone, which this value holds.
+        // An error would mean that the sender was dropped, which this value owns.
         let _ = self.0.closed.subscribe().wait_for(|closed| *closed).await;
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.kept().lines.iter().cloned().collect()
+        self.recording().lines.iter().cloned().collect()
     }
 
     pub(crate) fn notes(&self) -> Vec<CrashNote> {
-        self.kept().notes.clone()
+        self.recording().notes.clone()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recording(&self) -> MutexGuard<'_, Recording> {
+        self.0
+            .recording
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_has_a_limit() {
+    fn a_recording_has_a_limit() {
         let recorder = CrashRecorder::new();
         for number in 0..1000 {
             recorder.push(&number.to_string());

@@ -2,7 +2,7 @@
 
 /// What stands for a secret.
 const MASK: &str = "***";
-/// Characters of a URI that are kept.
+/// Most characters of a URI.
 const URI_MAX: usize = 2048;
 /// Names of parameters that hold a secret if they contain one of these.
 const SECRET_PARTS: [&str; 11] = [

@@ -66,7 +66,7 @@ impl Inner {
             let ran = if is_concurrent { suspect } else { torn.started };
             let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
             if let Some(report) = report {
-                report.tell(state.crashed(ran, crashed));
+                report.add(state.crashed(ran, crashed));
             }
             let quarantined = crashed && self.count_crash(&state, report);
             if self.starts_over(&mut state, &torn, repeats && !suspect && !quarantined) {

@@ -72,7 +72,7 @@ impl LogBudget {
     }
 
     /// What was left out since the last time, if that is long enough ago.
-    pub(crate) fn tell(&self, now: Instant) -> Option<LogLoss> {
+    pub(crate) fn take_due(&self, now: Instant) -> Option<LogLoss> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = state
             .reported_at
@@ -96,14 +96,16 @@ mod tests {
         let line = 1 << 20;
         let logged = (0..100).filter(|_| budget.take(line, start)).count();
         assert_eq!(logged, 15);
-        let lost = budget.tell(start).expect("something was lost");
+        let lost = budget.take_due(start).expect("something was lost");
         assert_eq!((lost.messages, lost.bytes), (85, 85 << 20));
         assert!(!budget.has_lost());
         assert!(!budget.take(line, start));
-        assert_eq!(budget.tell(start + REPORT_EVERY / 2), None);
+        assert_eq!(budget.take_due(start + REPORT_EVERY / 2), None);
         assert!(budget.has_lost());
         assert_eq!(
-            budget.tell(start + REPORT_EVERY).map(|lost| lost.messages),
+            budget
+                .take_due(start + REPORT_EVERY)
+                .map(|lost| lost.messages),
             Some(1)
         );
     }

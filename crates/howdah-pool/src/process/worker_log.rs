@@ -122,7 +122,7 @@ pub(crate) async fn forward(
 }
 
 fn tell_lost(source: &Source) {
-    if let Some(LogLoss { messages, bytes }) = source.budget.tell(Instant::now()) {
+    if let Some(LogLoss { messages, bytes }) = source.budget.take_due(Instant::now()) {
         tracing::warn!(
             target: "howdah::pool", pool = &*source.pool, messages, bytes,
             "dropped log messages of PHP code: the pool writes more than 4 MiB a second"
