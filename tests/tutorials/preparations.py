@@ -136,8 +136,6 @@ def _symfony(place: Place) -> None:
 
 
 def _psr7(place: Place) -> None:
-    handler = {"autoload": {"psr-4": {"Psr\\Http\\Server\\": ""}}}
-    place.package("psr/http-server-handler", "1.0.0", HERE / "stand-ins/psr-http-server-handler", handler)
     place.stand_in("nyholm/psr7", _debian("php-nyholm-psr7"), ["Nyholm/Psr7/autoload.php"])
     place.ours()
 
