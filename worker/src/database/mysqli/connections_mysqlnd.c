@@ -37,17 +37,23 @@ static bool has_end(MYSQLND_CONN_DATA *data)
 
 /*
  * Where mysqlnd cannot read the end of the description of a prepared statement's result it clears the statement, and
- * uses it after that: PHP crashes. A description that cannot be read does no harm, so it is that which fails.
+ * uses it after that: PHP crashes. A description that cannot be read does less harm, so it is that which fails.
  */
 static enum_func_status read_metadata(MYSQLND_RES *result, MYSQLND_CONN_DATA *data)
 {
-	enum_func_status status = read_original(result, data);
-	if (EXPECTED(status != PASS || has_end(data))) {
-		return status;
+	if (EXPECTED(read_original(result, data) == PASS)) {
+		if (EXPECTED(has_end(data))) {
+			return PASS;
+		}
+		result->m.free_result_contents(result);
+		SET_CLIENT_ERROR(data->error_info, CR_SERVER_GONE_ERROR, UNKNOWN_SQLSTATE, "MySQL server has gone away");
+		data->state.m->set(&data->state, CONN_QUIT_SENT);
 	}
-	result->m.free_result_contents(result);
-	SET_CLIENT_ERROR(data->error_info, CR_SERVER_GONE_ERROR, UNKNOWN_SQLSTATE, "MySQL server has gone away");
-	data->state.m->set(&data->state, CONN_QUIT_SENT);
+	/* Of a query. Releases of PHP, such as 8.3.6, would free it as if it was not in a pool of memory, and crash. */
+	if (result == data->current_result) {
+		data->current_result = NULL;
+		result->m.free_result(result, true);
+	}
 	return FAIL;
 }
 
