@@ -10,7 +10,7 @@ use crate::preload::PreloadResult;
 /// All pools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
-    /// Version of PHP.
+    /// Version of PHP, of the classic pool of all sites.
     pub php: String,
     /// Times that the root process died and was restarted.
     pub root_restarts: u64,
@@ -40,6 +40,8 @@ fn shared<S: Serializer>(preloaded: &Arc<PreloadResult>, serializer: S) -> Resul
 pub struct PoolStatus {
     /// Its name.
     pub name: String,
+    /// Version of the PHP that its processes run.
+    pub php: String,
     /// `classic` or `worker`.
     pub mode: &'static str,
     /// The worker script.

@@ -4,9 +4,12 @@
 //! `../lib/howdah/phpVERSION/howdah-php` as seen from the folder of `howdah`.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use howdah_config::model::PhpExecutable;
+use howdah_config::model::{Config, PhpExecutable};
+
+use crate::failure::Failure;
 
 /// Its file name.
 const NAME: &str = "howdah-php";
@@ -38,6 +41,71 @@ pub(crate) fn executable(named: Option<&PhpExecutable>) -> PathBuf {
     newest(&versions).or_else(on_path).unwrap_or(beside)
 }
 
+/// The `howdah-php` of each pool, in the order of [`pools::options`](crate::php::pools::options).
+pub(crate) fn executables(config: &Config) -> Vec<PathBuf> {
+    let global = config.global.php.executable.as_ref();
+    let own = config.own_pool_settings();
+    std::iter::once(global)
+        .chain(own.map(|settings| settings.php.as_ref().or(global)))
+        .map(executable)
+        .collect()
+}
+
+/// The error of a PHP that a pool names and that is missing, with what to install.
+pub(crate) fn check_executables(config: &Config) -> Result<(), Failure> {
+    let missing = missing_executables(config).into_iter().next();
+    missing.map_or(Ok(()), |missing| Err(Failure::Setup(missing)))
+}
+
+/// The errors of all that are missing, each once.
+pub(crate) fn missing_executables(config: &Config) -> Vec<String> {
+    let global = config.global.php.executable.iter();
+    let own = config.own_pool_settings();
+    let mut missing: Vec<String> = Vec::new();
+    for php in global.chain(own.filter_map(|settings| settings.php.as_ref())) {
+        let file = executable(Some(php));
+        // One that may not be looked at is reported by whoever runs it.
+        let is_missing =
+            fs::metadata(&file).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        if !is_missing {
+            continue;
+        }
+        let text = match php {
+            PhpExecutable::Version(version) => format!(
+                "PHP {version} is not installed for howdah, since {} is missing: install the package \
+                 howdah-php{version}, or name another version with `php`{}",
+                file.display(),
+                known_versions(&file)
+            ),
+            PhpExecutable::File(_) => format!(
+                "PHP executable {} not found: name another with `php` in the Caddyfile",
+                file.display()
+            ),
+        };
+        if !missing.contains(&text) {
+            missing.push(text);
+        }
+    }
+    missing
+}
+
+/// The versions that are installed where this file should be.
+fn known_versions(file: &Path) -> String {
+    let Some(folder) = file.ancestors().nth(2) else {
+        return String::new();
+    };
+    let mut versions = installed_versions(folder);
+    versions.sort_unstable();
+    let versions = versions
+        .iter()
+        .map(|(major, minor)| format!("{major}.{minor}"));
+    let versions: Vec<String> = versions.collect();
+    if versions.is_empty() {
+        return String::new();
+    }
+    format!(" ({} is installed)", versions.join(", "))
+}
+
 fn of_version(versions: &Path, version: &str) -> PathBuf {
     let folder = versions.join(format!("php{version}"));
     // Without `..`, for messages.
@@ -66,6 +134,8 @@ fn installed_versions(versions: &Path) -> Vec<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use howdah_config::model::WorkerPool;
+
     use super::*;
 
     #[test]
@@ -79,6 +149,25 @@ mod tests {
         assert!(executable(None).ends_with(NAME));
         let version = PhpExecutable::Version("7.0".into());
         assert!(executable(Some(&version)).ends_with("lib/howdah/php7.0/howdah-php"));
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let mut config = Config::default();
+        assert_eq!(missing_executables(&config), Vec::<String>::new());
+        let mut pool = WorkerPool::new("app", "/srv/a.php");
+        pool.settings.php = Some(PhpExecutable::Version("7.0".into()));
+        config.workers = vec![pool.clone(), pool];
+        let missing = missing_executables(&config);
+        let [missing] = missing.as_slice() else {
+            panic!("{missing:?}");
+        };
+        assert!(
+            missing.contains("install the package howdah-php7.0"),
+            "{missing}"
+        );
+        let error = check_executables(&config).expect_err("it is missing");
+        assert!(error.to_string().contains("howdah-php7.0"), "{error}");
     }
 
     #[test]

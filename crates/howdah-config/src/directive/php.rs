@@ -14,10 +14,11 @@ use super::upstream_options::{self, HasUpstreams};
 use crate::draft::{Place, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
-    FastCgi, FileServer, Handler, Network, Part, PhpScript, PhpServer, PhpWorker, Placeholder,
-    Symlinks, Template, TryFiles, Upstream,
+    FastCgi, FileServer, Handler, Network, Part, PhpExecutable, PhpScript, PhpServer, PhpWorker,
+    Placeholder, Symlinks, Template, TryFiles, Upstream,
 };
 use crate::pool::classic::{self, PoolChoice};
+use crate::pool::php;
 use crate::pool::php_value::{self, Runs};
 use crate::pool::resolve;
 use crate::pool::worker;
@@ -43,6 +44,8 @@ pub(crate) struct Draft {
     name: Option<(String, Position)>,
     workers: Vec<WorkerDraft>,
     pool: Option<PoolChoice>,
+    /// `php`, with its place.
+    php: Option<(PhpExecutable, PoolChoice, Position)>,
     runs: Runs,
     pub(super) hot_reload: Option<hot_reload::Draft>,
     /// Of `php_fastcgi`.
@@ -172,6 +175,7 @@ pub(crate) const PHP: Table<Draft> = Table {
         Item::Supported(SYMLINK, resolve_root_symlink),
         Item::Supported(worker::APPLICATION, read_worker),
         Item::Supported(classic::APPLICATION, read_pool),
+        Item::Supported(php::APPLICATION_PHP, read_version),
         Item::Supported(NAME, name),
         Item::Supported(EARLY_HINTS, early_hints),
         Item::Supported(hot_reload::ENTRY, hot_reload::read),
@@ -206,6 +210,7 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
         Item::Supported(SYMLINK, resolve_root_symlink),
         Item::Supported(worker::APPLICATION, read_worker),
         Item::Supported(classic::APPLICATION, read_pool),
+        Item::Supported(php::APPLICATION_PHP, read_version),
         Item::Supported(NAME, name),
         Item::Supported(EARLY_HINTS, early_hints),
         Item::Supported(hot_reload::ENTRY, hot_reload::read),
@@ -483,6 +488,7 @@ fn index_and_files(
 
 /// The workers of the block with what they have from it: where a file starts, variables, and a name.
 fn workers(cx: &mut Context, draft: &mut Draft) -> Result<Vec<PhpWorker>, Error> {
+    apply_php(draft)?;
     let mut workers = std::mem::take(&mut draft.workers);
     if let (Some((_, position)), true) = (&draft.name, workers.is_empty()) {
         cx.warn(
@@ -642,6 +648,30 @@ fn read_worker(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(
 fn read_pool(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let pool = classic::of_application(cx, call)?;
     call.set(&mut draft.pool, pool)
+}
+
+fn read_version(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let (php, pool) = classic::of_version(cx, call)?;
+    call.set(&mut draft.php, (php, pool, call.name.position.clone()))
+}
+
+/// `php` says which pool its scripts have, and which PHP its workers have.
+fn apply_php(draft: &mut Draft) -> Result<(), Error> {
+    let Some((php, pool, position)) = draft.php.take() else {
+        return Ok(());
+    };
+    if draft.pool.replace(pool).is_some() {
+        return Err(Error::new(
+            ErrorKind::Conflict,
+            &position,
+            "`pool` and `php` both say which processes run the scripts",
+            "remove `php`, and write it in the `pool` of the global block",
+        ));
+    }
+    for worker in &mut draft.workers {
+        worker.own.settings.php.get_or_insert_with(|| php.clone());
+    }
+    Ok(())
 }
 
 fn early_hints(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! What a pool may have of its own, whatever its mode: part of [`model`](crate::model).
 
+use super::php_executable::PhpExecutable;
 use super::pool_limits::PoolLimitOverrides;
 use super::user::User;
 
@@ -18,6 +19,8 @@ pub struct ClassicPool {
 /// default of all pools.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PoolSettings {
+    /// `php`: the PHP of its processes. Default: that of the global block.
+    pub php: Option<PhpExecutable>,
     /// `workers`, `num_threads` or `num`: processes that are always there.
     pub workers: Option<usize>,
     /// `max_threads`: how many there may be when requests wait. Default: as many as `workers`.

@@ -2,9 +2,10 @@
 
 use crate::draft::{ClassicPoolDraft, PoolDraft};
 use crate::error::{Error, ErrorKind};
-use crate::model::CLASSIC_POOL;
+use crate::model::{CLASSIC_POOL, PhpExecutable};
 use crate::pool::limits::{Block, count, limits};
 use crate::pool::options::{HasPoolDraft, Options, processes};
+use crate::pool::php;
 use crate::pool::worker;
 use crate::table::template::literal;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, nearest};
@@ -139,4 +140,50 @@ pub(crate) fn of_application(cx: &mut Context, call: &Call<'_>) -> Result<PoolCh
     };
     let message = format!("there is no pool `{name}`");
     Err(bad_value(&word.position, message, hint))
+}
+
+/// Reads `php VERSION` of an application: the version, and the pool of its scripts.
+pub(crate) fn of_version(
+    cx: &mut Context,
+    call: &Call<'_>,
+) -> Result<(PhpExecutable, PoolChoice), Error> {
+    let word = call.one()?;
+    let php = php::executable(call)?;
+    if let PhpExecutable::File(file) = &php {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not a version of PHP", file.display()),
+            "write a version such as `8.3`, or name a `pool` that has `php FILE`",
+        ));
+    }
+    let name = format!("php{php}");
+    let found = cx.pools.iter_mut().position(|pool| pool.name == name);
+    let index = found.unwrap_or(cx.pools.len());
+    if found.is_none() {
+        let mut own = PoolDraft::default();
+        own.settings.php = Some(php.clone());
+        cx.pools.push(ClassicPoolDraft {
+            position: call.name.position.clone(),
+            name,
+            own,
+            is_used: true,
+        });
+    }
+    let pool = &mut cx.pools[index];
+    if pool.own.settings.php.as_ref() != Some(&php) {
+        return Err(call.error(
+            ErrorKind::Conflict,
+            format!("the pool `{}` has a different PHP", pool.name),
+            format!("write `php {php}` in that pool, or give it another name"),
+        ));
+    }
+    pool.is_used = true;
+    let index = u16::try_from(index).map_err(|_| {
+        call.error(
+            ErrorKind::Conflict,
+            "there are too many pools".into(),
+            "let sites share pools",
+        )
+    })?;
+    Ok((php, PoolChoice(Some(index))))
 }

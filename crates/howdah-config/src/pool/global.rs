@@ -7,10 +7,10 @@ use crate::pool::classic;
 use crate::pool::ini;
 use crate::pool::limits::{Block, count, limits};
 use crate::pool::options::processes;
+use crate::pool::php;
 use crate::pool::preload;
 use crate::pool::user;
 use crate::pool::worker;
-use crate::table::template::literal;
 use crate::table::value::{flag, number};
 use crate::table::{Call, Entry, Item, Table, bad_value, joined};
 
@@ -82,27 +82,10 @@ const OPTIONS: &[Item<Php>] = &[
             call.set(&mut php.front_threads, threads)
         },
     ),
-    Item::Supported(
-        Entry {
-            name: "php",
-            syntax: "php VERSION|FILE",
-            default: "`howdah-php` beside `howdah`, then the newest version that is installed, then on `PATH`",
-            about: "The PHP to run: a version whose package `howdah-phpVERSION` is installed, or the path of a \
-                    `howdah-php`.",
-            differs: "Not in FrankenPHP.",
-            example: "php 8.2",
-        },
-        |_, call, php| {
-            let word = call.one()?;
-            let path = literal(word, "the version of PHP, or the path of its executable")?;
-            if path.is_empty() {
-                return Err(bad_value(&word.position, "the path is empty".into(), ""));
-            }
-            let Ok(executable) = path.parse();
-            php.executable = Some(executable);
-            Ok(())
-        },
-    ),
+    Item::Supported(php::SERVER_PHP, |_, call, settings| {
+        settings.executable = Some(php::executable(call)?);
+        Ok(())
+    }),
     Item::Supported(ini::PHP_INI, |cx, call, php| {
         ini::settings(cx, call, &mut php.ini)
     }),

@@ -7,6 +7,7 @@ mod ini;
 mod leaks;
 mod limits;
 pub(crate) mod options;
+pub(crate) mod php;
 pub(crate) mod php_value;
 pub(crate) mod preload;
 pub(crate) mod resolve;

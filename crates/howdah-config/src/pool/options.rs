@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use crate::draft::PoolDraft;
 use crate::error::Error;
 use crate::pool::ini;
+use crate::pool::php;
 use crate::pool::user;
 use crate::pool::worker::workers_max;
 use crate::table::value::number;
@@ -19,7 +20,7 @@ pub(crate) trait HasPoolDraft: 'static {
 pub(crate) struct Options<T>(PhantomData<T>);
 
 impl<T: HasPoolDraft> Options<T> {
-    pub(crate) const ALL: [Item<T>; 4] = [
+    pub(crate) const ALL: [Item<T>; 5] = [
         Item::Supported(
             Entry {
                 name: "max_threads",
@@ -36,6 +37,9 @@ impl<T: HasPoolDraft> Options<T> {
                 Ok(())
             },
         ),
+        Item::Supported(php::POOL_PHP, |_, call, draft| {
+            call.set(&mut draft.pool_draft().settings.php, php::executable(call)?)
+        }),
         Item::Supported(user::POOL_USER, |_, call, draft| {
             draft.pool_draft().settings.user = Some(user::user(call)?);
             Ok(())

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::{config, errors, full};
 use howdah_config::model::{
-    ClassicPool, Handler, Ini, Part, PhpScript, Placeholder, PoolLimitOverrides, PoolSettings,
-    WorkersMax,
+    ClassicPool, Handler, Ini, Part, PhpExecutable, PhpScript, Placeholder, PoolLimitOverrides,
+    PoolSettings, WorkersMax,
 };
 
 fn file(howdah: &str, site: &str) -> String {
@@ -30,11 +30,12 @@ fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
 fn a_pool_has_what_is_given_and_the_rest_from_all() {
     let howdah = "request_timeout 9s\npool plain\npool shop {\nworkers 3\nmax_threads auto\nmax_requests 7\n\
                   request_timeout off\nmax_wait_time 2s\nqueue_length 5\ndrop_abandoned\nmax_in_flight 4\nmax_idle_time 6s\nuser web\n\
-                  no_new_privs\ndumpable\nphp_ini memory_limit 64M\nphp_admin_ini {\nopen_basedir /srv\n}\n}";
+                  no_new_privs\ndumpable\nphp 8.3\nphp_ini memory_limit 64M\nphp_admin_ini {\nopen_basedir /srv\n}\n}";
     let site = "php_server {\npool shop\n}\nphp {\npool plain\n}";
     let pools = config(&file(howdah, site)).pools;
     let inherited = PoolSettings::default();
     let own = PoolSettings {
+        php: Some(PhpExecutable::Version("8.3".into())),
         workers: Some(3),
         workers_max: WorkersMax::Auto,
         limits: PoolLimitOverrides {
@@ -73,6 +74,67 @@ fn applications_name_pools() {
     ] {
         let script = script(site, howdah);
         assert_eq!((script.pool, script.workers.len()), (index, 1), "{site}");
+    }
+}
+
+#[test]
+fn a_site_has_a_version_of_php() {
+    let howdah =
+        "php 8.2\npool own {\nphp /opt/howdah-php\n}\npool php8.4 {\nworkers 3\nphp 8.4\n}";
+    let sites = "php_server {\nphp 8.3\nworker /srv/a.php\nworker /srv/b.php {\nphp 8.4\n}\n}\n\
+        php {\nphp 8.3\n}\nphp {\nphp 8.4\n}\nphp {\npool own\n}";
+    let found = config(&file(howdah, sites));
+    let pools = found.pools.iter().map(|pool| {
+        let php = pool.settings.php.as_ref().map(ToString::to_string);
+        (pool.name.as_str(), php, pool.settings.workers)
+    });
+    let php = |php: &str| Some(php.to_owned());
+    assert_eq!(
+        pools.collect::<Vec<_>>(),
+        [
+            ("own", php("/opt/howdah-php"), None),
+            ("php8.4", php("8.4"), Some(3)),
+            ("php8.3", php("8.3"), None),
+        ]
+    );
+    let workers = found.workers.iter();
+    let workers = workers.map(|worker| worker.settings.php.as_ref().map(ToString::to_string));
+    assert_eq!(workers.collect::<Vec<_>>(), [php("8.3"), php("8.4")]);
+    let routes = found.sites[0].routes.iter();
+    let of_routes = routes.filter_map(|route| match &route.handler {
+        Handler::PhpServer(server) => Some(server.script.pool),
+        Handler::Php(script) => Some(script.pool),
+        _ => None,
+    });
+    let mut chosen: Vec<_> = of_routes.collect();
+    chosen.sort_unstable();
+    assert_eq!(chosen, [Some(0), Some(1), Some(2), Some(2)]);
+}
+
+#[test]
+fn versions_of_php_that_cannot_be() {
+    for (howdah, site, message) in [
+        (
+            "",
+            "php_server {\nphp /opt/php\n}",
+            "`/opt/php` is not a version of PHP",
+        ),
+        (
+            "pool a",
+            "php_server {\npool a\nphp 8.3\n}",
+            "`pool` and `php` both say which processes run the scripts",
+        ),
+        (
+            "pool php8.3",
+            "php_server {\nphp 8.3\n}",
+            "the pool `php8.3` has a different PHP",
+        ),
+    ] {
+        let found = errors(&file(howdah, site));
+        assert!(
+            found.iter().any(|error| error.contains(message)),
+            "{found:?}"
+        );
     }
 }
 

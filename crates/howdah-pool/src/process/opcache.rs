@@ -85,6 +85,41 @@ pub struct Opcache {
 }
 
 impl Opcache {
+    /// This and another one as one: of all PHPs of a server.
+    #[must_use]
+    pub fn with(self, other: &Self) -> Self {
+        let tally = |own: Tally, other: Tally| Tally {
+            scripts: own.scripts.saturating_add(other.scripts),
+            size: own.size.saturating_add(other.size),
+        };
+        Self {
+            enabled: self.enabled.min(other.enabled),
+            full: self.full.max(other.full),
+            restart_pending: self.restart_pending.max(other.restart_pending),
+            used: self.used.saturating_add(other.used),
+            free: self.free.saturating_add(other.free),
+            wasted: self.wasted.saturating_add(other.wasted),
+            strings_size: self.strings_size.saturating_add(other.strings_size),
+            strings_used: self.strings_used.saturating_add(other.strings_used),
+            scripts: self.scripts.saturating_add(other.scripts),
+            keys: self.keys.saturating_add(other.keys),
+            keys_max: self.keys_max.saturating_add(other.keys_max),
+            hits: self.hits.saturating_add(other.hits),
+            misses: self.misses.saturating_add(other.misses),
+            oom_restarts: self.oom_restarts.saturating_add(other.oom_restarts),
+            hash_restarts: self.hash_restarts.saturating_add(other.hash_restarts),
+            manual_restarts: self.manual_restarts.saturating_add(other.manual_restarts),
+            jit_size: self.jit_size.saturating_add(other.jit_size),
+            jit_free: self.jit_free.saturating_add(other.jit_free),
+            preload: self.preload.max(other.preload),
+            validates: self.validates.max(other.validates),
+            wasted_percent_max: self.wasted_percent_max.min(other.wasted_percent_max),
+            live: tally(self.live, other.live),
+            changed: tally(self.changed, other.changed),
+            gone: tally(self.gone, other.gone),
+        }
+    }
+
     /// All of its memory.
     pub fn size(&self) -> u64 {
         self.used
@@ -304,6 +339,32 @@ mod tests {
         for wrong in [&b"{\"used\":-1}"[..], b"[]", b"{", b"{\"gone\":3}"] {
             assert!(matches!(parse(wrong), Err(OpcacheError::Malformed)));
         }
+    }
+
+    #[test]
+    fn two_memories_are_shown_as_one() {
+        let one = |full, used, gone| Opcache {
+            enabled: 1,
+            full,
+            used,
+            gone: Tally {
+                scripts: gone,
+                size: 7,
+            },
+            ..Opcache::default()
+        };
+        let both = one(0, 5, 1).with(&one(1, 6, 2));
+        let gone = Tally {
+            scripts: 3,
+            size: 14,
+        };
+        assert_eq!(
+            both,
+            Opcache {
+                gone,
+                ..one(1, 11, 0)
+            }
+        );
     }
 
     #[test]

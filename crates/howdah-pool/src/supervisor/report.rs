@@ -31,7 +31,9 @@ impl Supervisor {
         Status {
             php: self.info.php.clone(),
             root_restarts: u64::from(self.root_generation.saturating_sub(1)),
-            pools: self.pools.iter().map(|pool| report(pool, now_ns)).collect(),
+            pools: (self.pools.iter())
+                .map(|pool| report(pool, &self.info.php, now_ns))
+                .collect(),
             preloads: (self.preloaded.iter())
                 .map(|preloaded| PreloadStatus {
                     pools: self
@@ -75,7 +77,7 @@ impl Supervisor {
     }
 }
 
-fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
+fn report(pool: &Pool, php: &str, now_ns: u64) -> PoolStatus {
     let workers: Vec<_> = pool
         .occupants()
         .map(|(worker, occupant)| worker_status(pool, worker, occupant, now_ns))
@@ -89,6 +91,7 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
     };
     PoolStatus {
         name: pool.name.to_string(),
+        php: php.to_owned(),
         mode,
         script,
         generation: pool

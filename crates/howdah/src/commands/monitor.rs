@@ -18,7 +18,7 @@ use crate::crash_folder;
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
 use crate::php::pools;
-use crate::php::root_options::root_options;
+use crate::php::root_options::tree_options;
 use crate::rights::{privileges, users};
 
 /// `howdah monitor COMMAND…`: the monitor of a server with this command line.
@@ -73,16 +73,13 @@ fn of(config: &Config) -> Grants {
         _ => None,
     });
     let storage = config.global.https.storage.iter();
-    let php = pools::options(config).map(|pools| root_options(config, &pools, 1));
+    let php = pools::options(config).map(|pools| tree_options(config, pools, 1));
     // The server reports the same mistake when it looks up the users itself.
-    let (users, programs) = match php {
-        Ok(options) => {
-            let programs = options.programs().unwrap_or_default();
-            (options.users, programs)
-        }
-        Err(_) => Default::default(),
-    };
-    let receivers = users.iter().map(|user| Receiver {
+    let trees = php.unwrap_or_default();
+    let roots = || trees.iter().map(|tree| &tree.root);
+    let programs = roots().flat_map(|root| root.programs().unwrap_or_default());
+    let users = roots().flat_map(|root| &root.users);
+    let receivers = users.map(|user| Receiver {
         uid: user.uid,
         gid: user.gid,
     });
@@ -100,7 +97,7 @@ fn of(config: &Config) -> Grants {
             .collect(),
         logs: logs.collect(),
         receivers: receivers.collect(),
-        programs: programs.into_iter().collect(),
+        programs: programs.collect(),
         servers: server.iter().map(|user| user.uid).collect(),
     }
 }

@@ -44,6 +44,8 @@ struct Leaving {
 #[derive(Debug, Deserialize)]
 struct Pool {
     name: String,
+    #[serde(default)]
+    php: String,
     mode: String,
     script: Option<String>,
     generation: u32,
@@ -116,9 +118,11 @@ pub(crate) fn table(status: &Status) -> String {
     if let Some(opcache) = &status.opcache {
         memory(&mut text, opcache);
     }
+    let several = status.pools.iter().any(|pool| pool.php != status.php);
     for pool in &status.pools {
         text.push('\n');
-        head(&mut text, pool);
+        let php = (several && !pool.php.is_empty()).then_some(pool.php.as_str());
+        head(&mut text, pool, php);
         if let Some(failure) = &pool.failure {
             for line in failure.lines() {
                 let _ = writeln!(text, "  ! {}", printable(line));
@@ -188,10 +192,13 @@ fn memory(text: &mut String, opcache: &Opcache) {
 }
 
 // Writing to a string does not fail.
-fn head(text: &mut String, pool: &Pool) {
+fn head(text: &mut String, pool: &Pool, php: Option<&str>) {
     let _ = write!(text, "{}: {}", printable(&pool.name), pool.mode);
     if let Some(script) = &pool.script {
         let _ = write!(text, " {}", printable(script));
+    }
+    if let Some(php) = php {
+        let _ = write!(text, ", PHP {php}");
     }
     let _ = write!(text, ", generation {}", pool.generation);
     if pool.reloading {
@@ -338,6 +345,31 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
      10 91000   3 busy        12 3.3 MiB 1m01s ab for 1.2s
 ";
         assert_eq!(table(&status), expected);
+    }
+
+    #[test]
+    fn several_versions_of_php_are_shown() {
+        let pool = |name: &str, php: &str| {
+            serde_json::json!({
+                "name": name, "php": php, "mode": "classic", "script": null, "generation": 1, "failure": null,
+                "reloading": false, "ready": 1, "busy": 0, "queue": 0, "workers": [],
+                "counters": {"crashed": 0, "fatal": 0, "killed": 0, "reloads": 0},
+            })
+        };
+        let heads = |pools: [serde_json::Value; 2]| -> Vec<String> {
+            let status = serde_json::json!({
+                "version": "1", "pid": 1, "stopping": false, "php": "8.2.35", "pools": pools,
+            });
+            let status: Status = serde_json::from_value(status).expect("it fits");
+            let table = table(&status);
+            let heads = table.lines().filter(|line| line.contains("generation"));
+            let heads = heads.filter_map(|line| line.split_once(", generation"));
+            heads.map(|(head, _)| head.to_owned()).collect()
+        };
+        let two = heads([pool("php", "8.2.35"), pool("new", "8.4.1")]);
+        assert_eq!(two, ["php: classic, PHP 8.2.35", "new: classic, PHP 8.4.1"]);
+        let one = heads([pool("php", "8.2.35"), pool("new", "8.2.35")]);
+        assert_eq!(one, ["php: classic", "new: classic"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::config::source::Source;
 use crate::failure::{Outcome, setup};
 use crate::php::pools;
 use crate::php::root_options::withheld_variables;
-use crate::php_executable::executable;
+use crate::php_executable::{executable, missing_executables};
 use crate::rights::privileges;
 use crate::server::hubs;
 use crate::{cli, watch};
@@ -53,8 +53,9 @@ impl Findings {
         self.certificates(config);
         self.parts(config, Some(source));
         self.sockets(config);
-        let php = executable(config.global.php.executable.as_ref());
-        if !php.is_file() {
+        self.warnings.extend(missing_executables(config));
+        let php = executable(None);
+        if config.global.php.executable.is_none() && !php.is_file() {
             let missing = format!("PHP executable {} not found", php.display());
             self.warnings.push(missing);
         }

@@ -49,7 +49,10 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
             found.push(format!("{} was removed", called(pool)));
             continue;
         };
-        for change in between(aspects(pool), aspects(next)) {
+        let php = [old, new].map(|config| [("php", own_php(config, &pool.name))]);
+        let [old_php, new_php] = php;
+        let changes = between(old_php, new_php);
+        for change in changes.chain(between(aspects(pool), aspects(next))) {
             found.push(if is_secret(change.name) {
                 format!("{}: {} changed", called(pool), change.name)
             } else {
@@ -77,6 +80,14 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
         });
     }
     Ok(found)
+}
+
+/// The PHP that a pool names for itself.
+fn own_php(config: &Config, pool: &str) -> String {
+    let mut own = pools::own_names(config).zip(config.own_pool_settings());
+    let settings = own.find(|(name, _)| *name == pool);
+    let php = settings.and_then(|(_, settings)| settings.php.as_ref());
+    php.map_or_else(|| "none".to_owned(), ToString::to_string)
 }
 
 /// Environment variables may have values that must not be logged.
@@ -208,7 +219,9 @@ pub(crate) fn shown(value: Option<impl Debug>) -> String {
 mod tests {
     use std::time::Duration;
 
-    use howdah_config::model::{Admin, Boot, Keep, Limits, ListenerAddress, WorkerPool};
+    use howdah_config::model::{
+        Admin, Boot, Keep, Limits, ListenerAddress, PhpExecutable, WorkerPool,
+    };
 
     use super::*;
 
@@ -264,6 +277,9 @@ mod tests {
                 config.workers[0].options.keep = Keep::RANDOM.with(Keep::INI);
             },
         );
+        finds(&["worker other: php changed from none to 8.4"], |config| {
+            config.workers[1].settings.php = Some(PhpExecutable::Version("8.4".into()));
+        });
         finds(&["worker app: env changed"], |config| {
             config.workers[0].options.env = vec![("KEY".into(), "secret".into())];
         });

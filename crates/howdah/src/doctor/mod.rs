@@ -32,7 +32,7 @@ use crate::commands::{php_server, remote};
 use crate::config::source;
 use crate::failure::{Failure, Outcome};
 use crate::php::root_options::withheld_variables;
-use crate::php_executable::executable;
+use crate::php_executable::{executable, executables};
 use php::Php;
 use report::{Area, Level, PathRequirement, Report};
 
@@ -348,16 +348,43 @@ fn check_php(
             return None;
         }
     };
-    for pool in &config.workers {
+    let others = other_phps(config, report);
+    let of_workers = executables(config).split_off(1 + config.pools.len());
+    for (pool, executable) in config.workers.iter().zip(of_workers) {
         let file = Path::new(&pool.file);
+        let own = others.iter().find(|other| other.is_at(&executable));
         if fs::File::open(file).is_ok() {
-            php.worker_script(file, report);
+            own.unwrap_or(&php).worker_script(file, report);
         }
     }
     let facts = php.check(report)?;
     let count = application.map_or(0, php_files);
     opcache::check(&php, &facts, count, report);
     Some((php, facts))
+}
+
+/// What pools run besides the PHP of the global block.
+fn other_phps(config: &Config, report: &mut Report) -> Vec<Php> {
+    let mut known = executables(config);
+    let mut others = Vec::new();
+    let first = known.remove(0);
+    known.retain(|executable| *executable != first);
+    known.sort_unstable();
+    known.dedup();
+    for executable in known {
+        match Php::find(executable, &config.global.php.ini.all()) {
+            Ok(php) => {
+                php.check(report);
+                others.push(php);
+            }
+            Err(error) => report.error(
+                Area::Php,
+                error.to_string(),
+                "install the package howdah-phpVERSION that a pool names with `php`",
+            ),
+        }
+    }
+    others
 }
 
 /// PHP files below a folder; links are not followed.

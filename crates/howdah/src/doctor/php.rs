@@ -222,6 +222,11 @@ impl Php {
         Some(facts)
     }
 
+    /// Whether this file runs it.
+    pub(super) fn is_at(&self, executable: &Path) -> bool {
+        self.executable == executable
+    }
+
     pub(super) fn has_opcache(&self) -> bool {
         self.info.opcache
     }

@@ -5,5 +5,6 @@ pub(crate) mod pools;
 pub(crate) mod preload;
 pub(crate) mod renewal;
 pub(crate) mod root_options;
+pub(crate) mod tree;
 pub(crate) mod trees;
 pub(crate) mod vulnerabilities;

@@ -21,6 +21,21 @@ pub(crate) fn worn_out(opcache: &Opcache, was_pending: bool) -> Option<String> {
     })
 }
 
+/// What a line about the OPcache of one of several PHPs begins with.
+pub(crate) fn prefix(php: &str, count: usize) -> String {
+    if count > 1 {
+        format!("PHP {php}: ")
+    } else {
+        String::new()
+    }
+}
+
+/// The figures of all PHPs as those of one.
+pub(crate) fn merged(opcaches: &[(String, Opcache)]) -> Option<Opcache> {
+    let all = opcaches.iter().map(|(_, opcache)| *opcache);
+    all.reduce(|all, own| all.with(&own))
+}
+
 /// A part of OPcache that is full, and the setting that makes it larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FullPart {
@@ -75,14 +90,15 @@ fn warning(full: FullPart, opcache: &Opcache) -> String {
 pub(crate) struct OpcacheWarnings(Vec<FullPart>);
 
 impl OpcacheWarnings {
-    pub(crate) fn report(&mut self, opcache: &Opcache) {
+    /// `prefix`: which OPcache it is, if there are several.
+    pub(crate) fn report(&mut self, prefix: &str, opcache: &Opcache) {
         for full in FullPart::ALL {
             let known = self.0.contains(&full);
             if !full.of(opcache) {
                 self.0.retain(|told| *told != full);
             } else if !known {
                 self.0.push(full);
-                tracing::warn!(target: "howdah", "{}", warning(full, opcache));
+                tracing::warn!(target: "howdah", "{prefix}{}", warning(full, opcache));
             }
         }
     }
@@ -124,10 +140,10 @@ mod tests {
     fn it_is_told_once() {
         let mut told = OpcacheWarnings::default();
         let full = opcache(|own| own.full = 1);
-        told.report(&full);
-        told.report(&full);
+        told.report("", &full);
+        told.report("", &full);
         assert_eq!(told.0, [FullPart::Memory]);
-        told.report(&opcache(|_| {}));
+        told.report("", &opcache(|_| {}));
         assert_eq!(told.0, []);
     }
 

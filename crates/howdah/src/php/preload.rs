@@ -165,8 +165,8 @@ pub(crate) struct PreloadSchedule {
     /// Before then none is started.
     not_before: Instant,
     between: Duration,
-    /// The last reported problem.
-    reported: Option<String>,
+    /// Problems of the last look.
+    reported: Vec<String>,
 }
 
 impl PreloadSchedule {
@@ -176,19 +176,25 @@ impl PreloadSchedule {
             first: None,
             not_before: now,
             between: BETWEEN,
-            reported: None,
+            reported: Vec::new(),
         }
     }
 
-    /// A look: whether to start one now.
-    pub(crate) fn look(&mut self, used: &UsedFiles, now: Instant) -> bool {
-        let problem = used.problem();
-        if let Some(problem) = problem.as_ref().filter(|_| problem != self.reported) {
-            warn(problem);
+    /// A look at what the trees use: whether to start others now.
+    pub(crate) fn look(&mut self, trees: &[UsedFiles], now: Instant) -> bool {
+        let problems: Vec<String> = trees.iter().filter_map(UsedFiles::problem).collect();
+        for problem in &problems {
+            if !self.reported.contains(problem) {
+                warn(problem);
+            }
         }
-        self.reported = problem;
-        let news = used.news();
-        self.is_due(news, used.is_worth(news), now)
+        self.reported = problems;
+        let news: Vec<usize> = trees.iter().map(UsedFiles::news).collect();
+        let worth = trees
+            .iter()
+            .zip(&news)
+            .any(|(own, news)| own.is_worth(*news));
+        self.is_due(news.iter().sum(), worth, now)
     }
 
     fn is_due(&mut self, news: usize, worth: bool, now: Instant) -> bool {

@@ -1,17 +1,57 @@
 //! How a configuration has PHP started.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use howdah_config::model::Config;
-use howdah_pool::{PoolOptions, RootOptions, User};
+use howdah_pool::{Mode, PoolOptions, RootOptions, User};
 
-use crate::php_executable::executable;
+use crate::php_executable::executables;
 
 /// PHP's modules and a preload script may take a while on a cold machine.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How a configuration has PHP started for its pools, in a server with so many front threads.
-pub(crate) fn root_options(config: &Config, pools: &[PoolOptions], fronts: usize) -> RootOptions {
+/// How one PHP is started for the pools that have it.
+#[derive(Debug)]
+pub(crate) struct TreeOptions {
+    pub(crate) root: RootOptions,
+    pub(crate) pools: Vec<PoolOptions>,
+    /// Of each pool, its place among all pools of the configuration.
+    pub(crate) places: Vec<usize>,
+}
+
+/// How a configuration has PHP started for its pools, in a server with so many front threads: for each PHP that a pool
+/// names. The first one is that of the global block, which the classic pool of all sites has.
+pub(crate) fn tree_options(
+    config: &Config,
+    pools: Vec<PoolOptions>,
+    fronts: usize,
+) -> Vec<TreeOptions> {
+    let mut trees: Vec<(PathBuf, Vec<(usize, PoolOptions)>)> = Vec::new();
+    let executables = executables(config);
+    for (own, executable) in pools.into_iter().enumerate().zip(executables) {
+        match trees.iter_mut().find(|(known, _)| *known == executable) {
+            Some((_, pools)) => pools.push(own),
+            None => trees.push((executable, vec![own])),
+        }
+    }
+    let trees = trees.into_iter().map(|(executable, pools)| {
+        let (places, pools): (Vec<_>, Vec<_>) = pools.into_iter().unzip();
+        TreeOptions {
+            root: root_options(config, executable, &pools, fronts),
+            pools,
+            places,
+        }
+    });
+    trees.collect()
+}
+
+fn root_options(
+    config: &Config,
+    executable: PathBuf,
+    pools: &[PoolOptions],
+    fronts: usize,
+) -> RootOptions {
     let settings = &config.global.php;
     let mut users: Vec<User> = Vec::new();
     for user in pools.iter().filter_map(|pool| pool.user.as_ref()) {
@@ -21,16 +61,18 @@ pub(crate) fn root_options(config: &Config, pools: &[PoolOptions], fronts: usize
     }
     let own = rustix::process::geteuid().as_raw();
     let by_monitor = howdah_monitor::is_connected() && users.iter().any(|user| user.uid != own);
+    let mut workers = pools.iter().filter_map(|pool| match &pool.mode {
+        Mode::Worker(worker) => Some(worker),
+        Mode::Classic => None,
+    });
+    let booted = workers.clone().next().is_some();
     RootOptions {
-        executable: executable(settings.executable.as_ref()),
+        executable,
         withheld: settings.environment.withheld.iter().cloned().collect(),
         clear_env: settings.environment.clear,
         ini: settings.ini.all(),
-        concurrent: config
-            .workers
-            .iter()
-            .any(|pool| pool.options.is_concurrent()),
-        booted: !config.workers.is_empty(),
+        concurrent: workers.any(|worker| worker.options.is_concurrent()),
+        booted,
         preload: None,
         fronts,
         start_timeout: START_TIMEOUT,
@@ -60,7 +102,43 @@ pub(crate) fn withheld_variables(config: &Config) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use howdah_config::model::{PhpExecutable, WorkerPool};
+
     use super::*;
+
+    #[test]
+    fn each_php_has_the_pools_that_name_it() {
+        let mut config = Config::default();
+        let pool = |name: &str, php: Option<&str>| {
+            let mut pool = WorkerPool::new(name, "/srv/a.php");
+            pool.settings.php = php.map(|php| PhpExecutable::File(php.into()));
+            pool
+        };
+        config.global.php.executable = Some(PhpExecutable::File("/a".into()));
+        config.workers = vec![
+            pool("one", Some("/b")),
+            pool("two", None),
+            pool("three", Some("/b")),
+            pool("four", Some("/a")),
+        ];
+        config.workers[1].options.concurrency = 10;
+        let pools = crate::php::pools::options(&config).expect("no user is named");
+        let trees = tree_options(&config, pools, 2);
+        let found: Vec<_> = trees
+            .iter()
+            .map(|tree| {
+                let root = &tree.root;
+                let executable = root.executable.to_str().expect("UTF-8");
+                (executable, root.concurrent, tree.places.as_slice())
+            })
+            .collect();
+        let expected: [(_, _, &[usize]); 2] = [("/a", true, &[0, 2, 4]), ("/b", false, &[1, 3])];
+        assert_eq!(found, expected);
+        assert_eq!(
+            crate::php::trees::names(&trees),
+            ["php", "one", "two", "three", "four"]
+        );
+    }
 
     #[test]
     fn withheld_variables_are_named_unless_php_always_inherits_them() {

@@ -1,125 +1,28 @@
-//! The PHP side of the server: a tree of processes for the configuration in force, a root zygote and all that
-//! is forked from it, and the trees of earlier configurations until their last requests have ended.
+//! The PHP side of the server: the trees of processes of the configuration in force, one for each PHP that it names,
+//! and the trees of earlier configurations until their last requests have ended.
 //!
-//! A tree has a supervisor, which runs in a task of its own. A configuration whose pools differ gets another
-//! tree: it is started beside the one that serves, the front threads take their part of it when they prepare
-//! for the configuration, and the one before it leaves when none of them can hand out requests to it.
+//! A configuration whose pools differ gets other trees: they are started beside those that serve, the front threads take
+//! their parts of them when they prepare for the configuration, and the ones before leave when none of them can hand out
+//! requests to them.
 
+use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Instant, SystemTime};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::SystemTime;
 
 use howdah_config::model::Config;
 use howdah_http::POOLS_MAX;
 use howdah_pool::{
-    FrontSeed, FrontSeeds, Handle, OpcacheError, OpcacheOrder, PoolOptions, PoolStatus,
-    RootOptions, ShutdownError, StartError, Status, Supervisor,
+    Handle, Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, PoolStatus, ProfiledPool,
+    ReloadError, RequestLook, ShutdownError, StartError, Status,
 };
-use tokio::sync::watch;
 
 use super::pools;
-use super::preload::{self, UsedFiles};
+use super::preload::UsedFiles;
 use super::renewal::{self, Places};
-
-/// A front thread's part of a tree: its pools by their numbers.
-pub(crate) type Part = Vec<(usize, FrontSeed)>;
-
-/// The parts of a tree that the front threads have not taken yet.
-#[derive(Debug)]
-pub(crate) struct Parts(Box<[Mutex<Option<Part>>]>);
-
-impl Parts {
-    fn new(fronts: usize) -> Self {
-        Self((0..fronts).map(|_| Mutex::new(None)).collect())
-    }
-
-    /// Of a front thread, if there is one for it.
-    pub(crate) fn take(&self, front: usize) -> Option<Part> {
-        let part = self.0.get(front)?;
-        part.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn put(&self, seeds: Vec<FrontSeeds>, numbers: &[usize]) {
-        for (part, seeds) in self.0.iter().zip(seeds) {
-            let own = numbers.iter().copied().zip(seeds).collect();
-            *part.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
-        }
-    }
-
-    fn clear(&self) {
-        for front in 0..self.0.len() {
-            drop(self.take(front));
-        }
-    }
-}
-
-/// What a tree's task is to do.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Order {
-    Serve,
-    /// Another tree has taken over, and maybe yet another since.
-    Leave {
-        followed: bool,
-    },
-    /// The server stops: there are no requests, workers have so long to notice.
-    Stop(Instant),
-    Kill,
-}
-
-#[derive(Debug, Clone)]
-struct Tree {
-    handle: Handle,
-    order: Arc<watch::Sender<Order>>,
-}
-
-impl Tree {
-    fn grow(supervisor: Supervisor) -> Self {
-        let handle = supervisor.handle();
-        let (order, orders) = watch::channel(Order::Serve);
-        tokio::spawn(look_after(supervisor, orders));
-        let order = Arc::new(order);
-        Self { handle, order }
-    }
-
-    fn order(&self, order: Order) {
-        // Its task may have ended.
-        self.order.send_replace(order);
-    }
-
-    fn is_gone(&self) -> bool {
-        self.order.is_closed()
-    }
-}
-
-/// The life of a tree.
-async fn look_after(mut supervisor: Supervisor, mut orders: watch::Receiver<Order>) {
-    let mut order = Order::Serve;
-    loop {
-        let next = async {
-            // The sender is dropped: the server is stopping.
-            orders
-                .changed()
-                .await
-                .map_or(Order::Kill, |()| *orders.borrow_and_update())
-        };
-        order = match order {
-            Order::Serve => supervisor.run_until(next).await,
-            Order::Leave { followed } => tokio::select! {
-                () = supervisor.leave(followed) => {
-                    tracing::info!(target: "howdah", "PHP processes of the previous configuration have exited");
-                    return;
-                }
-                order = next => order,
-            },
-            Order::Stop(deadline) => tokio::select! {
-                () = supervisor.stop(deadline) => return,
-                order = next => order,
-            },
-            Order::Kill => return supervisor.kill().await,
-        };
-    }
-}
+use super::root_options::TreeOptions;
+use super::tree::{GrowError, NewTrees, Order, Parts, Tree, compile};
 
 /// What the trees of a server share; clones are the same.
 #[derive(Debug, Clone)]
@@ -139,54 +42,42 @@ struct State {
     names: Vec<String>,
     /// Of those in force, in the order of the configuration.
     pools: Vec<usize>,
-    current: Tree,
+    /// In the order in which the configuration names their PHP.
+    current: Vec<Tree>,
     older: Vec<Tree>,
     seen: TreeFiles,
 }
 
-/// The files that OPcache of a tree has seen.
+/// The files that OPcache has seen.
 #[derive(Debug, Clone)]
 pub(crate) struct TreeFiles {
     /// Scripts that it held before were compared with their files.
     compared: SystemTime,
-    /// Where links led when it was started.
+    /// Where links led when the trees were started.
     places: Places,
-    /// What its requests use, if something is to be preloaded.
-    used: Option<UsedFiles>,
 }
 
 impl TreeFiles {
-    /// Of the first tree. To be called before PHP is started: what changes from now on may have been read before.
-    pub(crate) fn first(
-        config: &Config,
-        root: &mut RootOptions,
-        pools: &mut [PoolOptions],
-    ) -> std::io::Result<Self> {
-        let seen = Self::now(config);
-        let used = UsedFiles::prepare(config, None, Path::to_path_buf, (root, pools))?;
-        Ok(Self { used, ..seen })
-    }
-
-    /// Of one that follows.
-    fn next(
-        &self,
-        config: &Config,
-        root: &mut RootOptions,
-        pools: &mut [PoolOptions],
-    ) -> std::io::Result<Self> {
-        let seen = Self::now(config);
-        let follow = |path: &Path| self.places.followed(&seen.places, path);
-        let used = UsedFiles::prepare(config, self.used.as_ref(), follow, (root, pools))?;
-        Ok(Self { used, ..seen })
-    }
-
-    fn now(config: &Config) -> Self {
+    /// To be called before PHP is started: what changes from now on may have been read before.
+    pub(crate) fn now(config: &Config) -> Self {
         Self {
             compared: SystemTime::now(),
             places: Places::of(config),
-            used: None,
         }
     }
+}
+
+/// What the first trees record and preload.
+pub(crate) fn prepare_first(
+    config: &Config,
+    trees: Vec<TreeOptions>,
+) -> std::io::Result<Vec<(TreeOptions, Option<UsedFiles>)>> {
+    let prepare = |mut tree: TreeOptions| {
+        let own = (&mut tree.root, tree.pools.as_mut_slice());
+        let used = UsedFiles::prepare(config, None, Path::to_path_buf, own)?;
+        Ok((tree, used))
+    };
+    trees.into_iter().map(prepare).collect()
 }
 
 /// Why another tree did not come to serve.
@@ -208,11 +99,14 @@ impl TreeError {
     }
 }
 
-impl From<StartError> for TreeError {
-    fn from(error: StartError) -> Self {
+impl From<GrowError> for TreeError {
+    fn from(error: GrowError) -> Self {
         match error {
-            StartError::Boot { pool, text, .. } => Self::Boot { pool, text },
-            StartError::Overtaken => Self::Overtaken,
+            GrowError::Start { error, of } => match error {
+                StartError::Boot { pool, text, .. } => Self::Boot { pool, text },
+                StartError::Overtaken => Self::Overtaken,
+                other => Self::Other(format!("{other}{of}")),
+            },
             other => Self::other(other),
         }
     }
@@ -227,34 +121,36 @@ pub(crate) enum ReloadKind {
     Tree(String),
 }
 
-/// A tree that is ready to serve. Dropped, it ends, and nothing has happened.
+/// Trees that are ready to serve. Dropped, they end, and nothing has happened.
 #[derive(Debug)]
-pub(crate) struct StandbyTree {
+pub(crate) struct StandbyTrees {
     trees: Trees,
-    tree: Option<Tree>,
+    new: Vec<Tree>,
     pools: Vec<usize>,
     /// Names that there were before.
     known: usize,
     seen: Option<TreeFiles>,
 }
 
-impl StandbyTree {
-    /// Numbers of its pools, in the order of [`pools::options`](crate::php::pools::options).
+impl StandbyTrees {
+    /// Numbers of their pools, in the order of [`pools::options`](crate::php::pools::options).
     pub(crate) fn pools(&self) -> &[usize] {
         &self.pools
     }
 
-    /// The front threads hand out requests to it: the one before leaves.
+    /// The front threads hand out requests to them: the ones before leave.
     pub(crate) fn take_over(mut self) {
-        let Some(tree) = self.tree.take() else { return };
+        let new = std::mem::take(&mut self.new);
         let mut state = self.trees.write();
-        let old = std::mem::replace(&mut state.current, tree);
-        old.order(Order::Leave { followed: false });
+        let old = std::mem::replace(&mut state.current, new);
+        for tree in &old {
+            tree.order(Order::Leave { followed: false });
+        }
         state.older.retain(|tree| !tree.is_gone());
         for older in &state.older {
             older.order(Order::Leave { followed: true });
         }
-        state.older.push(old);
+        state.older.extend(old);
         state.pools = std::mem::take(&mut self.pools);
         if let Some(seen) = self.seen.take() {
             state.seen = seen;
@@ -262,32 +158,30 @@ impl StandbyTree {
     }
 }
 
-impl Drop for StandbyTree {
+impl Drop for StandbyTrees {
     fn drop(&mut self) {
-        if let Some(tree) = self.tree.take() {
-            self.trees.0.parts.clear();
-            self.trees.write().names.truncate(self.known);
+        if self.new.is_empty() {
+            return;
+        }
+        self.trees.0.parts.clear();
+        self.trees.write().names.truncate(self.known);
+        for tree in &self.new {
             tree.order(Order::Kill);
         }
     }
 }
 
 impl Trees {
-    /// The first tree, whose parts are there for the front threads.
-    pub(crate) fn new(
-        supervisor: Supervisor,
-        seeds: Vec<FrontSeeds>,
-        names: Vec<String>,
-        spool: OwnedFd,
-        seen: TreeFiles,
-    ) -> Self {
+    /// The first trees, whose parts are there for the front threads. `names`: of their pools, in the order of the
+    /// configuration.
+    pub(crate) fn new(new: NewTrees, names: Vec<String>, spool: OwnedFd, seen: TreeFiles) -> Self {
         let pools: Vec<usize> = (0..names.len()).collect();
-        let parts = Parts::new(seeds.len());
-        parts.put(seeds, &pools);
+        let parts = Parts::new(new.parts.len());
+        parts.put(new.parts, &pools);
         let state = State {
             names,
             pools,
-            current: Tree::grow(supervisor),
+            current: new.trees,
             older: Vec::new(),
             seen,
         };
@@ -298,43 +192,60 @@ impl Trees {
         }))
     }
 
-    /// Starts another tree beside the one that serves; it has its workers ready when this returns, and has
-    /// compiled what the other one holds. It is given up when `overtaken` ends before its workers are ready.
+    /// Starts other trees beside those that serve; they have their workers ready when this returns, and have compiled
+    /// what the others hold. They are given up when `overtaken` ends before their workers are ready.
     pub(crate) async fn start(
         &self,
-        mut root: RootOptions,
-        mut pools: Vec<PoolOptions>,
+        options: Vec<TreeOptions>,
         config: &Config,
         overtaken: impl Future<Output = ()>,
-    ) -> Result<StandbyTree, TreeError> {
-        let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
-        let last = self.read().seen.clone();
-        let seen = last.next(config, &mut root, &mut pools);
-        let seen = seen.map_err(TreeError::other)?;
-        let held = self.held(&seen.places).await;
-        let before = self.handle().status().await.map_err(TreeError::other)?;
-        let spool = self.0.spool.try_clone().map_err(TreeError::other)?;
-        let started = Supervisor::start_beside(root, pools, spool, &before, overtaken);
-        let (mut supervisor, seeds) = started.await?;
-        if let Err(error) = preload::tell(&supervisor) {
-            supervisor.kill().await;
-            return Err(TreeError::other(error));
+    ) -> Result<StandbyTrees, TreeError> {
+        let names = names(&options);
+        let seen = TreeFiles::now(config);
+        let mut prepared = Vec::with_capacity(options.len());
+        let mut held = Vec::with_capacity(options.len());
+        for mut options in options {
+            let (last, current) = self.last(&options);
+            let before = current.iter().find_map(|tree| tree.used.as_ref());
+            let follow = |path: &Path| last.places.followed(&seen.places, path);
+            let own = (&mut options.root, options.pools.as_mut_slice());
+            let used = UsedFiles::prepare(config, before, follow, own);
+            prepared.push((options, used.map_err(TreeError::other)?));
+            held.push(last.places.follow(&seen.places, held_by(&current).await));
         }
-        let tree = Tree::grow(supervisor);
-        let handle = tree.handle.clone();
-        let beside = self.adopt(tree, names, seen)?;
-        compile(&handle, held).await;
-        self.0.parts.put(seeds, &beside.pools);
+        let before = self.status().await.map_err(TreeError::other)?;
+        // Boxed, since all reloads contain it.
+        let start = NewTrees::start(prepared, &self.0.spool, Some(before), overtaken);
+        let new = Box::pin(start).await?;
+        let beside = self.adopt(new.trees, names, seen)?;
+        for (tree, held) in beside.new.iter().zip(held) {
+            compile(&tree.handle, held).await;
+        }
+        self.0.parts.put(new.parts, &beside.pools);
         Ok(beside)
     }
 
-    /// Gives the pools of a tree their numbers.
+    /// What the trees that serve have seen, and those of them that another one follows: of the same PHP, or all if none
+    /// is.
+    fn last(&self, options: &TreeOptions) -> (TreeFiles, Vec<Tree>) {
+        let state = self.read();
+        let is_same = |tree: &&Tree| tree.executable == options.root.executable;
+        let same: Vec<Tree> = state.current.iter().filter(is_same).cloned().collect();
+        let followed = if same.is_empty() {
+            state.current.clone()
+        } else {
+            same
+        };
+        (state.seen.clone(), followed)
+    }
+
+    /// Gives the pools of new trees their numbers.
     fn adopt(
         &self,
-        tree: Tree,
+        new: Vec<Tree>,
         names: Vec<String>,
         seen: TreeFiles,
-    ) -> Result<StandbyTree, TreeError> {
+    ) -> Result<StandbyTrees, TreeError> {
         let mut state = self.write();
         let known = state.names.len();
         let numbers: Vec<usize> = names
@@ -343,9 +254,9 @@ impl Trees {
             .collect();
         let count = state.names.len();
         drop(state);
-        let beside = StandbyTree {
+        let beside = StandbyTrees {
             trees: self.clone(),
-            tree: Some(tree),
+            new,
             pools: numbers,
             known,
             seen: Some(seen),
@@ -359,71 +270,134 @@ impl Trees {
         Ok(beside)
     }
 
-    /// Paths of the scripts that OPcache of the tree in force holds, where they are `now`.
-    async fn held(&self, now: &Places) -> Vec<Vec<u8>> {
-        let order = OpcacheOrder {
-            compare: Some(SystemTime::now()),
-            paths: true,
-            ..OpcacheOrder::default()
-        };
-        let answer = self.handle().opcache(order).await;
-        let paths = answer.map(|answer| answer.paths).unwrap_or_default();
-        self.read().seen.places.follow(now, paths)
-    }
-
     /// What new code takes, while links lead where they do `now`.
     pub(crate) async fn need(&self, now: &Places) -> Result<ReloadKind, OpcacheError> {
-        let compare = Some(self.read().seen.compared);
-        let order = OpcacheOrder {
-            compare,
-            ..OpcacheOrder::default()
-        };
-        let answer = self.handle().opcache(order).await?;
-        let Some(held) = answer.opcache else {
-            return Ok(ReloadKind::Processes { stale: 0 });
-        };
-        let stale = held.changed.scripts + held.gone.scripts;
-        let seen = self.read().seen.clone();
-        let moved = seen.places.one_moved(now);
-        let news = seen.used.as_ref().map_or(0, UsedFiles::news);
-        let preload =
-            || (news > 0).then(|| format!("{news} files that requests use are to be preloaded"));
-        let reason = renewal::reason(&held, moved).or_else(preload);
-        Ok(reason.map_or(ReloadKind::Processes { stale }, ReloadKind::Tree))
+        let (seen, trees) = self.in_force();
+        let mut all_stale = 0;
+        for tree in trees {
+            let order = OpcacheOrder {
+                compare: Some(seen.compared),
+                ..OpcacheOrder::default()
+            };
+            let Some(held) = tree.handle.opcache(order).await?.opcache else {
+                continue;
+            };
+            let moved = seen.places.one_moved(now);
+            let news = tree.used.as_ref().map_or(0, UsedFiles::news);
+            let preload = || {
+                (news > 0).then(|| format!("{news} files that requests use are to be preloaded"))
+            };
+            if let Some(reason) = renewal::reason(&held, moved).or_else(preload) {
+                return Ok(ReloadKind::Tree(reason));
+            }
+            all_stale += held.changed.scripts + held.gone.scripts;
+        }
+        Ok(ReloadKind::Processes { stale: all_stale })
     }
 
-    /// Has OPcache of the tree in force compile at their next use those scripts whose files are other ones now.
+    /// Has OPcache of the trees in force compile at their next use those scripts whose files are other ones now.
     pub(crate) async fn invalidate(&self) -> Result<(), OpcacheError> {
         let now = SystemTime::now();
-        let order = OpcacheOrder {
-            compare: Some(self.read().seen.compared),
-            invalidate: true,
-            ..OpcacheOrder::default()
-        };
-        self.handle().opcache(order).await?;
+        let (seen, trees) = self.in_force();
+        for tree in trees {
+            let order = OpcacheOrder {
+                compare: Some(seen.compared),
+                invalidate: true,
+                ..OpcacheOrder::default()
+            };
+            tree.handle.opcache(order).await?;
+        }
         self.write().seen.compared = now;
         Ok(())
     }
 
-    /// What requests use, if something is to be preloaded.
-    pub(crate) fn used(&self) -> Option<UsedFiles> {
-        self.read().seen.used.clone()
+    /// What OPcache of each tree in force says of itself, after the version of its PHP; not of those where it is off or
+    /// that are starting.
+    pub(crate) async fn opcaches(&self) -> Vec<(String, Opcache)> {
+        let mut opcaches = Vec::new();
+        for tree in self.in_force().1 {
+            let answer = tree.handle.opcache(OpcacheOrder::default()).await;
+            if let Some(opcache) = answer.ok().and_then(|answer| answer.opcache) {
+                opcaches.push((tree.php.php, opcache));
+            }
+        }
+        opcaches
     }
 
-    /// The front threads' parts of the newest tree.
+    /// What requests use, of each tree where something is to be preloaded.
+    pub(crate) fn used(&self) -> Vec<UsedFiles> {
+        let state = self.read();
+        let trees = state.current.iter();
+        trees.filter_map(|tree| tree.used.clone()).collect()
+    }
+
+    /// The front threads' parts of the newest trees.
     pub(crate) fn parts(&self) -> Arc<Parts> {
         Arc::clone(&self.0.parts)
     }
 
-    /// Of the tree in force.
-    pub(crate) fn handle(&self) -> Handle {
-        self.read().current.handle.clone()
+    fn in_force(&self) -> (TreeFiles, Vec<Tree>) {
+        let state = self.read();
+        (state.seen.clone(), state.current.clone())
     }
 
-    /// What the processes of the tree in force do.
+    /// Of the trees in force.
+    pub(crate) fn handles(&self) -> Vec<Handle> {
+        let state = self.read();
+        let trees = state.current.iter();
+        trees.map(|tree| tree.handle.clone()).collect()
+    }
+
+    /// Boots a pool of the trees in force again, or all of them. All are tried; the first error is returned.
+    pub(crate) async fn reload(&self, pool: Option<&str>) -> Result<(), ReloadError> {
+        let trees = self.in_force().1;
+        let has = |tree: &&Tree| pool.is_none_or(|name| tree.pools.iter().any(|own| own == name));
+        let mut meant: Vec<&Tree> = trees.iter().filter(has).collect();
+        if meant.is_empty() {
+            // Any of them says that it does not know the pool.
+            meant.extend(trees.first());
+        }
+        let mut result = Ok(());
+        for tree in meant {
+            let one = tree.handle.reload(pool).await;
+            result = result.and(one);
+        }
+        result
+    }
+
+    /// What the processes of the trees in force do, with pools in the order of the configuration.
     pub(crate) async fn status(&self) -> Result<Status, ShutdownError> {
-        let handle = self.handle();
-        handle.status().await
+        let mut trees = self.handles().into_iter();
+        let first = trees.next().ok_or(ShutdownError)?;
+        let mut all = first.status().await?;
+        for handle in trees {
+            let status = handle.status().await?;
+            all.root_restarts += status.root_restarts;
+            all.pools.extend(status.pools);
+            all.preloads.extend(status.preloads);
+        }
+        let order = self.pools();
+        all.pools
+            .sort_by_key(|pool| order.iter().position(|name| *name == pool.name));
+        Ok(all)
+    }
+
+    /// The pools in force, for profiles.
+    pub(crate) async fn profiled_pools(&self) -> Result<Vec<ProfiledPool>, ShutdownError> {
+        let mut pools = Vec::new();
+        for handle in self.handles() {
+            pools.extend(handle.profiled_pools().await?);
+        }
+        Ok(pools)
+    }
+
+    /// What requests in the hand of PHP processes do at this moment, by their ids.
+    pub(crate) async fn looks(&self) -> HashMap<u64, RequestLook> {
+        let mut looks = HashMap::new();
+        for handle in self.handles() {
+            looks.extend(handle.looks().await.unwrap_or_default());
+        }
+        looks
     }
 
     /// The same of the pools of earlier trees.
@@ -467,14 +441,14 @@ impl Trees {
     pub(crate) async fn end(&self, order: Order) {
         let trees: Vec<Tree> = {
             let state = self.read();
-            let all = state.older.iter().chain([&state.current]);
+            let all = state.older.iter().chain(&state.current);
             all.cloned().collect()
         };
         for tree in &trees {
             tree.order(order);
         }
         for tree in trees {
-            tree.order.closed().await;
+            tree.ended().await;
         }
     }
 
@@ -487,6 +461,31 @@ impl Trees {
     }
 }
 
+/// Names of the pools of all trees, in the order of the configuration.
+pub(crate) fn names(trees: &[TreeOptions]) -> Vec<String> {
+    let pools = trees
+        .iter()
+        .flat_map(|tree| tree.places.iter().zip(&tree.pools));
+    let mut pools: Vec<_> = pools.collect();
+    pools.sort_by_key(|(place, _)| **place);
+    pools.iter().map(|(_, pool)| pool.name.clone()).collect()
+}
+
+/// Paths of the scripts that OPcache of some trees holds.
+async fn held_by(trees: &[Tree]) -> Vec<Vec<u8>> {
+    let mut held = Vec::new();
+    for tree in trees {
+        let order = OpcacheOrder {
+            compare: Some(SystemTime::now()),
+            paths: true,
+            ..OpcacheOrder::default()
+        };
+        let answer: Result<OpcacheAnswer, _> = tree.handle.opcache(order).await;
+        held.extend(answer.map(|answer| answer.paths).unwrap_or_default());
+    }
+    held
+}
+
 /// Of the pool with this name, which may be new.
 fn number(names: &mut Vec<String>, name: String) -> usize {
     let known = names.iter().position(|known| *known == name);
@@ -494,26 +493,6 @@ fn number(names: &mut Vec<String>, name: String) -> usize {
         names.push(name);
         names.len() - 1
     })
-}
-
-/// Before requests come. A tree serves as well if it does not work out.
-async fn compile(handle: &Handle, scripts: Vec<Vec<u8>>) {
-    if scripts.is_empty() {
-        return;
-    }
-    let (count, began) = (scripts.len(), Instant::now());
-    let order = OpcacheOrder {
-        compile: scripts,
-        ..OpcacheOrder::default()
-    };
-    let compiled = handle.opcache(order).await;
-    let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    match compiled {
-        Ok(_) => tracing::debug!(target: "howdah", count, took_ms, "scripts compiled"),
-        Err(error) => {
-            tracing::debug!(target: "howdah", count, took_ms, "not all scripts were compiled: {error}");
-        }
-    }
 }
 
 #[cfg(test)]
@@ -531,10 +510,13 @@ mod tests {
 
     #[test]
     fn a_failed_boot_is_told_with_what_it_wrote() {
-        let error = TreeError::from(StartError::Boot {
-            pool: "app".into(),
-            failures: 0,
-            text: "no database".into(),
+        let error = TreeError::from(GrowError::Start {
+            error: StartError::Boot {
+                pool: "app".into(),
+                failures: 0,
+                text: "no database".into(),
+            },
+            of: " (/opt/howdah-php)".into(),
         });
         assert_eq!(error.to_string(), "pool app did not start: no database");
     }

@@ -14,7 +14,7 @@ use super::privileges;
 use crate::admin;
 use crate::failure::Failure;
 use crate::paths::absolute;
-use crate::php_executable::executable;
+use crate::php_executable::executables;
 
 /// The first of these that there is: Debian's for web servers, and the one that everybody has.
 const NAMES: [&str; 2] = ["www-data", "nobody"];
@@ -218,16 +218,18 @@ struct Place {
 
 fn needed(config: &Config, of_roots: Requirement) -> Vec<Place> {
     let place = |kind, path, need| Place { kind, path, need };
-    let php = executable(config.global.php.executable.as_ref());
+    let php = executables(config).into_iter();
     let roots = config.constant_roots().into_iter();
     let scripts = config.workers.iter().map(|pool| pool.file.as_str());
     roots
         .map(|root| place("document root", root.into(), of_roots))
         .chain(scripts.map(|script| place("worker script", script.into(), READ)))
-        .chain([
-            place("PHP executable", php, RUN),
-            place("folder of temporary files", std::env::temp_dir(), WRITE),
-        ])
+        .chain(php.map(|php| place("PHP executable", php, RUN)))
+        .chain([place(
+            "folder of temporary files",
+            std::env::temp_dir(),
+            WRITE,
+        )])
         .collect()
 }
 

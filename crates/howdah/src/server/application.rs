@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use super::hubs;
 use super::timing::{SERVER_TIMING, Timing, watch};
-use crate::php::trees::Parts;
+use crate::php::tree::Parts;
 
 /// Buffers for variables that are kept for the next request; more in flight allocate.
 const BUFFERS_MAX: usize = 64;

@@ -31,8 +31,9 @@ use crate::config::source::{Read, Source};
 use crate::config::{changes, unchangeable};
 use crate::php::pools;
 use crate::php::renewal::Places;
-use crate::php::root_options::root_options;
-use crate::php::trees::{StandbyTree, TreeError};
+use crate::php::root_options::tree_options;
+use crate::php::trees::{StandbyTrees, TreeError};
+use crate::php_executable::check_executables;
 use crate::rights::privileges;
 use crate::watch::{ChangeReceiver, Page, Watcher, start_watch, watched};
 
@@ -209,6 +210,7 @@ impl CurrentConfiguration {
             return Err(differences.join("\n"));
         }
         pools::check_scripts(&config).map_err(failed)?;
+        check_executables(&config).map_err(failed)?;
         let watch = watched(&config, Some(&source)).map_err(failed)?;
         let log = log_settings(&config).map_err(failed)?;
         let (hubs, gone) = self.hubs(&state.config, &config)?;
@@ -305,7 +307,11 @@ impl CurrentConfiguration {
     }
 
     /// PHP for a configuration that has it otherwise, started beside the one that serves.
-    async fn beside(&self, state: &mut State, new: &Config) -> Result<Option<StandbyTree>, String> {
+    async fn beside(
+        &self,
+        state: &mut State,
+        new: &Config,
+    ) -> Result<Option<StandbyTrees>, String> {
         let failed = |error: crate::failure::Failure| error.to_string();
         let changes = changes::of_php(&state.config, new).map_err(failed)?;
         if changes.is_empty() {
@@ -329,11 +335,13 @@ impl CurrentConfiguration {
         &self,
         starts: &mut Starts,
         config: &Config,
-    ) -> Result<StandbyTree, TreeError> {
+    ) -> Result<StandbyTrees, TreeError> {
         let pools = pools::options(config).map_err(TreeError::other)?;
         privileges::prepare(&pools, self.server.spool()).map_err(TreeError::other)?;
-        let mut root = root_options(config, &pools, self.server.threads());
-        root.crashes = self.server_state.crashes.sink();
+        let mut options = tree_options(config, pools, self.server.threads());
+        for tree in &mut options {
+            tree.root.crashes = self.server_state.crashes.sink();
+        }
         let began = Instant::now();
         let time = start_time(starts.took, starts.overtaken);
         let mut asked = self.asked.subscribe();
@@ -342,10 +350,7 @@ impl CurrentConfiguration {
             // An error would mean that the sender is dropped, which this value owns.
             let _ = asked.wait_for(|asked| *asked > began).await;
         };
-        let started = self
-            .server_state
-            .trees
-            .start(root, pools, config, overtaken);
+        let started = self.server_state.trees.start(options, config, overtaken);
         let started = started.await;
         if let Err(error) = &started {
             starts.note(began, Err(error.clone()));

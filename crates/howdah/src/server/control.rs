@@ -153,7 +153,7 @@ impl ServerControl {
                 tracing::warn!(target: "howdah", "OPcache may continue to use old files: {error}");
             }
         }
-        let Err(error) = self.trees().handle().reload(pool).await else {
+        let Err(error) = self.trees().reload(pool).await else {
             return Ok(());
         };
         Err(if self.is_stopping() {
@@ -329,10 +329,12 @@ impl Control for ServerControl {
         let preloads = status.map(|status| status.preloads).unwrap_or_default();
         let mut shown = serde_json::to_value(preloads).unwrap_or_default();
         // One that has come since PHP was started.
-        if let Some(problem) = self.trees().used().and_then(|used| used.problem())
-            && let Some(preload) = shown.get_mut(0)
-        {
-            preload["problem"] = problem.into();
+        for (index, used) in self.trees().used().iter().enumerate() {
+            if let Some(problem) = used.problem()
+                && let Some(preload) = shown.get_mut(index)
+            {
+                preload["problem"] = problem.into();
+            }
         }
         shown
     }
@@ -430,10 +432,7 @@ pub(crate) async fn preload_what_is_used(control: ServerControl) {
     let mut pace = PreloadSchedule::new(Instant::now());
     loop {
         tokio::time::sleep(preload::LOOK).await;
-        if let Some(used) = control.trees().used()
-            && pace.look(&used, Instant::now())
-            && !control.is_stopping()
-        {
+        if pace.look(&control.trees().used(), Instant::now()) && !control.is_stopping() {
             control.preload().await;
         }
     }
@@ -544,6 +543,7 @@ mod tests {
     fn status(pools: &[(&str, Option<&str>, Vec<WorkerStatus>)]) -> Status {
         let pools = pools.iter().map(|(name, script, workers)| PoolStatus {
             name: (*name).to_owned(),
+            php: "8.2.30".into(),
             mode: "worker",
             script: script.map(str::to_owned),
             generation: 1,

@@ -4,10 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use howdah_pool::OpcacheOrder;
+use tokio::task::JoinSet;
 
 use super::control::ServerControl;
-use crate::php::opcache::{OpcacheWarnings, worn_out};
+use crate::php::opcache::{OpcacheWarnings, merged, prefix, worn_out};
 
 /// Interval between checks. `opcache_reset()` is reported immediately.
 const LOOK: Duration = Duration::from_secs(10);
@@ -16,30 +16,40 @@ const BETWEEN: Duration = Duration::from_secs(60);
 
 /// Looks after it until the server ends.
 pub(crate) async fn look_after(control: ServerControl) {
-    let mut warnings = OpcacheWarnings::default();
-    let mut pending = false;
+    let mut known: Vec<Known> = Vec::new();
     let mut renewed: Option<Instant> = None;
     loop {
-        let trees = control.trees();
-        // No reply: PHP is starting, which the supervisor reports.
-        let answer = trees.handle().opcache(OpcacheOrder::default()).await;
-        let opcache = answer.ok().and_then(|answer| answer.opcache);
-        control.server_state().set_opcache(opcache);
-        if let Some(opcache) = opcache {
-            warnings.report(&opcache);
-            let was_pending = std::mem::replace(&mut pending, opcache.restart_pending != 0);
-            let reason = worn_out(&opcache, was_pending);
-            if let Some(reason) = reason
-                && renewed.is_none_or(|renewed| renewed.elapsed() >= BETWEEN)
-            {
-                renewed = Some(Instant::now());
-                // It has logged how it went.
-                let _ = control.renew_for(reason).await;
-                continue;
-            }
+        // Without a reply PHP is starting, which the supervisor reports.
+        let opcaches = control.trees().opcaches().await;
+        control.server_state().set_opcache(merged(&opcaches));
+        let mut reason = None;
+        known.resize_with(opcaches.len(), Known::default);
+        for ((php, opcache), known) in opcaches.iter().zip(&mut known) {
+            known.warnings.report(&prefix(php, opcaches.len()), opcache);
+            let is_pending = opcache.restart_pending != 0;
+            let was_pending = std::mem::replace(&mut known.pending, is_pending);
+            reason = reason.or_else(|| worn_out(opcache, was_pending));
         }
-        let handle = control.trees().handle();
-        let reset = handle.opcache_reset();
-        let _ = tokio::time::timeout(LOOK, reset).await;
+        if let Some(reason) = reason
+            && renewed.is_none_or(|renewed| renewed.elapsed() >= BETWEEN)
+        {
+            renewed = Some(Instant::now());
+            // It has logged how it went.
+            let _ = control.renew_for(reason).await;
+            continue;
+        }
+        let mut resets = JoinSet::new();
+        for handle in control.trees().handles() {
+            resets.spawn(async move { handle.opcache_reset().await });
+        }
+        let _ = tokio::time::timeout(LOOK, resets.join_next()).await;
     }
+}
+
+/// What is known of the OPcache of one PHP.
+#[derive(Default)]
+struct Known {
+    warnings: OpcacheWarnings,
+    /// It waited for a restart at the last look.
+    pending: bool,
 }

@@ -27,7 +27,7 @@ impl Profiler {
     ) -> Result<ProfileReply, ProfileError> {
         let lock = self.taken.try_lock();
         let _lock = lock.map_err(|_: TryLockError| ProfileError::UnderWay)?;
-        let pools = trees.handle().profiled_pools().await;
+        let pools = trees.profiled_pools().await;
         let pools = chosen(
             pools.map_err(|_| ProfileError::Stopping)?,
             request.pool.as_deref(),

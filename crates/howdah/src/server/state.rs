@@ -16,9 +16,7 @@ use howdah_observe::metrics::{
     ConfigReloads, HubCounts, OpcacheCounts, Page, Pool, Preload, Process, Worker, WorkerState,
     for_client,
 };
-use howdah_pool::{
-    Opcache, OpcacheOrder, PoolStatus, PreloadStatus, RequestLook, Target, Verdict, WorkerStatus,
-};
+use howdah_pool::{Opcache, PoolStatus, PreloadStatus, RequestLook, Target, Verdict, WorkerStatus};
 use howdah_tls::Expiries;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Response, StatusCode};
@@ -75,14 +73,20 @@ impl ServerState {
         self.write().opcache = opcache;
     }
 
-    /// OPcache as it is now, with what is to be done about it; `null`: it is off, or not known.
+    /// OPcache of all PHPs as it is now, with what is to be done about it; `null`: it is off, or not known.
     pub(crate) async fn shown_opcache(&self) -> Value {
-        let answer = self.trees.handle().opcache(OpcacheOrder::default()).await;
-        let Some(opcache) = answer.ok().and_then(|answer| answer.opcache) else {
+        let opcaches = self.trees.opcaches().await;
+        let Some(all) = opcache::merged(&opcaches) else {
             return Value::Null;
         };
-        let mut shown = serde_json::to_value(opcache).unwrap_or_default();
-        shown["advice"] = opcache::advice(&opcache).into();
+        let mut shown = serde_json::to_value(all).unwrap_or_default();
+        let mut advice = Vec::new();
+        for (php, own) in &opcaches {
+            let prefix = opcache::prefix(php, opcaches.len());
+            let own = opcache::advice(own).into_iter();
+            advice.extend(own.map(|text| format!("{prefix}{text}")));
+        }
+        shown["advice"] = advice.into();
         shown
     }
 
@@ -199,7 +203,7 @@ impl ServerState {
     pub(crate) async fn requests(&self, detail: bool) -> Value {
         // Before the front threads are asked: what has ended meanwhile is not in their list.
         let looks = if detail {
-            self.trees.handle().looks().await.unwrap_or_default()
+            self.trees.looks().await
         } else {
             HashMap::new()
         };

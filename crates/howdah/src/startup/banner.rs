@@ -35,7 +35,8 @@ pub(super) struct Banner<'a> {
     /// What is listened on.
     pub(super) bound: &'a [SocketAddr],
     pub(super) sockets: &'a [PathBuf],
-    pub(super) php: &'a PhpInfo,
+    /// Each that pools run.
+    pub(super) php: &'a [PhpInfo],
     pub(super) pools: &'a [PoolLine],
     /// The address of the admin API.
     pub(super) admin: Option<&'a str>,
@@ -61,15 +62,15 @@ impl Banner<'_> {
                 text.to_owned()
             }
         };
-        let opcache = if self.php.opcache {
-            "with OPcache"
-        } else {
-            "without OPcache"
-        };
+        let php = self.php.iter().map(|php| {
+            let opcache = if php.opcache { "with" } else { "without" };
+            format!("PHP {} {opcache} OPcache", php.php)
+        });
+        let php: Vec<String> = php.collect();
         let mut text = format!(
-            "\n  {}  PHP {} {opcache}\n\n",
+            "\n  {}  {}\n\n",
             paint("1", concat!("Howdah ", env!("CARGO_PKG_VERSION"))),
-            self.php.php
+            php.join(", ")
         );
         let mut row = |name: &str, value: &str| {
             // A `String` takes all that is written to it.
@@ -188,7 +189,7 @@ mod tests {
             config: &config,
             bound: &bound,
             sockets: &[PathBuf::from("/run/a.sock")],
-            php: &php(),
+            php: &[php()],
             pools: &pools(),
             admin: Some("localhost:2019"),
             next: Some("howdah init"),

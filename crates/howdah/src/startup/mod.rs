@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use howdah_config::model::Config;
 use howdah_http::{Hooks, Server, Shutdown};
 use howdah_observe::log;
-use howdah_pool::{StartError, Supervisor};
+use howdah_pool::StartError;
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
@@ -26,9 +26,11 @@ use crate::config::document_roots::warn_of_roots;
 use crate::config::server_log::log_settings;
 use crate::config::source::Source;
 use crate::failure::{Failure, Outcome};
-use crate::php::root_options::root_options;
-use crate::php::trees::{Order, Parts, TreeFiles, Trees};
-use crate::php::{pools, preload};
+use crate::php::pools;
+use crate::php::root_options::tree_options;
+use crate::php::tree::{GrowError, NewTrees, Order, Parts};
+use crate::php::trees::{self, TreeFiles, Trees};
+use crate::php_executable::check_executables;
 use crate::rights::monitor::Monitor;
 use crate::rights::privileges;
 use crate::server::activity::Activity;
@@ -57,6 +59,7 @@ pub(crate) fn serve_with(
     let monitor = privileges::become_user(config)?;
     privileges::set_dumpable(config);
     pools::check_scripts(config)?;
+    check_executables(config)?;
     let watch = watched(config, source.as_ref())?;
     log::init(log_settings(config)?);
     warn_of_roots(config);
@@ -110,42 +113,39 @@ async fn run(
     // Before scripts are read, so that no change after that is missed.
     let watching = start_watch(watch);
 
-    let mut pools = pools::options(config)?;
+    let pools = pools::options(config)?;
     privileges::prepare(&pools, server.spool())?;
-    let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
-    let spool_of_trees = spool.try_clone();
-    let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
     let pool_lines: Vec<_> = pools.iter().map(PoolLine::of).collect();
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
-    let mut root = root_options(config, &pools, fronts);
+    let mut options = tree_options(config, pools, fronts);
+    let names = trees::names(&options);
     let (crashes, reports) = CrashReports::start(config);
-    root.crashes = crashes.sink();
+    for tree in &mut options {
+        tree.root.crashes = crashes.sink();
+    }
     // From the start on: PHP may crash while it boots.
     if let Some(reports) = reports {
         tokio::spawn(crashes.clone().write(reports));
     }
-    let seen = TreeFiles::first(config, &mut root, &mut pools);
-    let seen = seen.map_err(|error| Failure::Runtime(error.to_string()))?;
+    let seen = TreeFiles::now(config);
+    let options = trees::prepare_first(config, options);
+    let options = options.map_err(|error| Failure::Runtime(error.to_string()))?;
     let began = Instant::now();
-    let start = Supervisor::start(root, pools, spool);
-    let (mut supervisor, seeds) = tokio::select! {
+    let start = NewTrees::start(options, &spool, None, std::future::pending());
+    let new = tokio::select! {
         started = start => started.map_err(|error| not_started(config, &error))?,
         _ = signals.next() => return Ok(ExitCode::SUCCESS),
     };
     let took = began.elapsed();
-    if let Err(error) = preload::tell(&supervisor) {
-        supervisor.kill().await;
-        return Err(Failure::Setup(error.to_owned()));
-    }
     for address in server.local_addrs() {
         tracing::info!(target: "howdah", address = %address, "listening");
     }
     for path in server.unix_sockets() {
         tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
     }
-    let php = supervisor.php().clone();
-    crate::php::vulnerabilities::warn(&php);
-    let trees = Trees::new(supervisor, seeds, names, spool_of_trees, seen);
+    let php = new.php();
+    php.iter().for_each(crate::php::vulnerabilities::warn);
+    let trees = Trees::new(new, names, spool, seen);
     let shutdown = Shutdown::new();
     let server_state = ServerState {
         trees: trees.clone(),
@@ -185,9 +185,13 @@ async fn run(
     if let Some(changed) = changed {
         tasks.spawn(changed.reload(Arc::new(control.clone()), hubs::pages(config, &hubs)));
     }
-    tracing::info!(target: "howdah", php = php.php, opcache = php.opcache, workers, fronts, "ready");
-    if !php.opcache {
-        tracing::info!(target: "howdah", "OPcache is off; the phpX.Y-opcache package makes PHP several times faster");
+    let mut versions: Vec<&str> = php.iter().map(|php| php.php.as_str()).collect();
+    versions.dedup();
+    let opcache = php.iter().all(|php| php.opcache);
+    tracing::info!(target: "howdah", php = versions.join(", "), opcache, workers, fronts, "ready");
+    if let Some(php) = php.iter().find(|php| !php.opcache) {
+        tracing::info!(target: "howdah", php = php.php, "OPcache is off; the phpX.Y-opcache package makes PHP several \
+            times faster");
     }
 
     Banner {
@@ -242,9 +246,12 @@ async fn gone(monitor: Option<&Monitor>) {
 }
 
 /// Names the worker script: the pool may be called otherwise.
-fn not_started(config: &Config, error: &StartError) -> Failure {
+fn not_started(config: &Config, error: &GrowError) -> Failure {
     let pool = match error {
-        StartError::Boot { pool, .. } => config.workers.iter().find(|own| own.name == *pool),
+        GrowError::Start {
+            error: StartError::Boot { pool, .. },
+            ..
+        } => config.workers.iter().find(|own| own.name == *pool),
         _ => None,
     };
     Failure::Setup(match pool {

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use howdah_http::{Server, Shutdown};
 use howdah_pool::WORKERS_LEAVE;
 
-use crate::php::trees::{Order, Trees};
+use crate::php::tree::Order;
+use crate::php::trees::Trees;
 use crate::server::control::ServerControl;
 use crate::server::notify;
 

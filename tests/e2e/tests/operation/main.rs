@@ -21,6 +21,7 @@ mod logs;
 mod metrics;
 mod metrics_tls;
 mod overtaken;
+mod php_versions;
 mod pools;
 mod preload;
 mod preload_workers;

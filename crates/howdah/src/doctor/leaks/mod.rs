@@ -13,7 +13,7 @@ use howdah_config::model::Config;
 use self::compare::Page;
 use self::server::{Response, Target, TestServer};
 use super::report::{Area, Finding, Level, Report};
-use crate::php_executable::executable;
+use crate::php_executable::executables;
 
 /// Requests of each page: the first warms up, the second takes what other pages left for it, the third and fourth
 /// show what differs by itself, the last comes after other pages.
@@ -38,11 +38,12 @@ pub(super) fn check(config: &Config, root: Option<&Path>, urls: &[String], repor
         if config.workers.is_empty() {
             return Err(LeakCheckError::NoWorker);
         }
-        for pool in &config.workers {
+        let php = executables(config).split_off(1 + config.pools.len());
+        for (pool, php) in config.workers.iter().zip(php) {
             let options = server::Options {
                 script: PathBuf::from(&pool.file),
                 root: root.map(Path::to_owned),
-                php: executable(config.global.php.executable.as_ref()),
+                php,
                 ini: config.global.php.ini.all(),
                 env: pool.options.env.clone(),
             };

@@ -1,0 +1,270 @@
+//! A tree: the processes of one PHP, a root zygote and all that is forked from it. Its supervisor runs in a task of its
+//! own. A configuration has a tree for each PHP that its pools name.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use howdah_pool::{
+    FrontSeed, FrontSeeds, Handle, OpcacheOrder, PhpInfo, StartError, Status, Supervisor,
+};
+use tokio::sync::watch;
+
+use super::preload::{self, UsedFiles};
+use super::root_options::TreeOptions;
+
+/// A front thread's part of the trees in force: its pools by their numbers.
+pub(crate) type Part = Vec<(usize, FrontSeed)>;
+
+/// The parts that the front threads have not taken yet.
+#[derive(Debug)]
+pub(crate) struct Parts(Box<[Mutex<Option<Part>>]>);
+
+impl Parts {
+    pub(super) fn new(fronts: usize) -> Self {
+        Self((0..fronts).map(|_| Mutex::new(None)).collect())
+    }
+
+    /// Of a front thread, if there is one for it.
+    pub(crate) fn take(&self, front: usize) -> Option<Part> {
+        let part = self.0.get(front)?;
+        part.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// `numbers`: of the pools, in the order of the configuration.
+    pub(super) fn put(&self, parts: Vec<Part>, numbers: &[usize]) {
+        for (place, part) in self.0.iter().zip(parts) {
+            let own = part.into_iter().map(|(pool, seed)| (numbers[pool], seed));
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(own.collect());
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        for front in 0..self.0.len() {
+            drop(self.take(front));
+        }
+    }
+}
+
+/// What a tree's task is to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Order {
+    Serve,
+    /// Another tree has taken over, and maybe yet another since.
+    Leave {
+        followed: bool,
+    },
+    /// The server stops: there are no requests, workers have so long to notice.
+    Stop(Instant),
+    Kill,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    pub(super) handle: Handle,
+    order: Arc<watch::Sender<Order>>,
+    /// Its `howdah-php`.
+    pub(super) executable: PathBuf,
+    pub(super) php: PhpInfo,
+    /// Names of its pools.
+    pub(super) pools: Vec<String>,
+    /// What its requests use, if something is to be preloaded.
+    pub(super) used: Option<UsedFiles>,
+}
+
+impl Tree {
+    fn grow(supervisor: Supervisor, sprout: Sprout) -> Self {
+        let handle = supervisor.handle();
+        let php = supervisor.php().clone();
+        let (order, orders) = watch::channel(Order::Serve);
+        tokio::spawn(look_after(supervisor, orders));
+        Self {
+            handle,
+            order: Arc::new(order),
+            executable: sprout.executable,
+            php,
+            pools: sprout.pools,
+            used: sprout.used,
+        }
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        // Its task may have ended.
+        self.order.send_replace(order);
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.order.is_closed()
+    }
+
+    /// Returns when its processes have exited.
+    pub(super) async fn ended(&self) {
+        self.order.closed().await;
+    }
+}
+
+/// What is known of a tree before it starts.
+struct Sprout {
+    executable: PathBuf,
+    pools: Vec<String>,
+    used: Option<UsedFiles>,
+}
+
+/// The life of a tree.
+async fn look_after(mut supervisor: Supervisor, mut orders: watch::Receiver<Order>) {
+    let mut order = Order::Serve;
+    loop {
+        let next = async {
+            // The sender is dropped: the server is stopping.
+            orders
+                .changed()
+                .await
+                .map_or(Order::Kill, |()| *orders.borrow_and_update())
+        };
+        order = match order {
+            Order::Serve => supervisor.run_until(next).await,
+            Order::Leave { followed } => tokio::select! {
+                () = supervisor.leave(followed) => {
+                    tracing::info!(target: "howdah", "PHP processes of the previous configuration have exited");
+                    return;
+                }
+                order = next => order,
+            },
+            Order::Stop(deadline) => tokio::select! {
+                () = supervisor.stop(deadline) => return,
+                order = next => order,
+            },
+            Order::Kill => return supervisor.kill().await,
+        };
+    }
+}
+
+/// Why the trees of a configuration did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GrowError {
+    #[error("{error}{of}")]
+    Start {
+        error: StartError,
+        /// Which PHP, if there are several.
+        of: String,
+    },
+    #[error("{0}")]
+    Preload(&'static str),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// The trees of a configuration, whose workers are ready.
+#[derive(Debug)]
+pub(crate) struct NewTrees {
+    pub(super) trees: Vec<Tree>,
+    /// The front threads' parts, with pools by their places in the configuration.
+    pub(super) parts: Vec<Part>,
+}
+
+impl NewTrees {
+    /// Starts a tree for each PHP, one after the other; the first that fails ends all. `before`: what the trees that
+    /// serve do, if there are any. It is given up when `overtaken` ends before the workers are ready.
+    pub(crate) async fn start(
+        options: Vec<(TreeOptions, Option<UsedFiles>)>,
+        spool: &OwnedFd,
+        mut before: Option<Status>,
+        overtaken: impl Future<Output = ()>,
+    ) -> Result<Self, GrowError> {
+        let mut overtaken = pin!(overtaken);
+        let fronts = options.first().map_or(0, |(own, _)| own.root.fronts);
+        let count = options.len();
+        let mut started = Self {
+            trees: Vec::with_capacity(count),
+            parts: (0..fronts).map(|_| Vec::new()).collect(),
+        };
+        for (options, used) in options {
+            let sprout = Sprout {
+                executable: options.root.executable.clone(),
+                pools: options.pools.iter().map(|pool| pool.name.clone()).collect(),
+                used,
+            };
+            let places = options.places.clone();
+            let new = start(options, spool, before.as_ref(), overtaken.as_mut()).await;
+            let (supervisor, seeds) = match new {
+                Ok(new) => new,
+                Err(GrowError::Start { error, .. }) if count > 1 => {
+                    started.kill().await;
+                    let of = format!(" ({})", sprout.executable.display());
+                    return Err(GrowError::Start { error, of });
+                }
+                Err(error) => {
+                    started.kill().await;
+                    return Err(error);
+                }
+            };
+            started.trees.push(Tree::grow(supervisor, sprout));
+            for (part, seeds) in started.parts.iter_mut().zip(seeds) {
+                part.extend(places.iter().copied().zip(seeds));
+            }
+            // The first one goes on counting for all.
+            if let Some(before) = &mut before {
+                before.root_restarts = 0;
+            }
+        }
+        Ok(started)
+    }
+
+    /// What each PHP said of itself.
+    pub(crate) fn php(&self) -> Vec<PhpInfo> {
+        self.trees.iter().map(|tree| tree.php.clone()).collect()
+    }
+
+    async fn kill(self) {
+        for tree in &self.trees {
+            tree.order(Order::Kill);
+        }
+        for tree in &self.trees {
+            tree.ended().await;
+        }
+    }
+}
+
+async fn start(
+    options: TreeOptions,
+    spool: &OwnedFd,
+    before: Option<&Status>,
+    overtaken: impl Future<Output = ()>,
+) -> Result<(Supervisor, Vec<FrontSeeds>), GrowError> {
+    let (root, pools, spool) = (options.root, options.pools, spool.try_clone()?);
+    let started = match before {
+        None => Supervisor::start(root, pools, spool).await,
+        Some(before) => Supervisor::start_beside(root, pools, spool, before, overtaken).await,
+    };
+    let (mut supervisor, seeds) = started.map_err(|error| GrowError::Start {
+        error,
+        of: String::new(),
+    })?;
+    if let Err(error) = preload::tell(&supervisor) {
+        supervisor.kill().await;
+        return Err(GrowError::Preload(error));
+    }
+    Ok((supervisor, seeds))
+}
+
+/// Has OPcache compile scripts before requests come. A tree serves as well if it does not work out.
+pub(super) async fn compile(handle: &Handle, scripts: Vec<Vec<u8>>) {
+    if scripts.is_empty() {
+        return;
+    }
+    let (count, began) = (scripts.len(), Instant::now());
+    let order = OpcacheOrder {
+        compile: scripts,
+        ..OpcacheOrder::default()
+    };
+    let compiled = handle.opcache(order).await;
+    let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match compiled {
+        Ok(_) => tracing::debug!(target: "howdah", count, took_ms, "scripts compiled"),
+        Err(error) => {
+            tracing::debug!(target: "howdah", count, took_ms, "not all scripts were compiled: {error}");
+        }
+    }
+}
