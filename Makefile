@@ -9,7 +9,7 @@ LISTEN ?= :8080
 WORKER := $(MAKE) -j$(shell nproc) -C worker
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build quick debug deb dist image-check docs test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri matrix reference extensions pgo analyze sanitize clean
+.PHONY: help serve build quick debug deb dist sbom reproducible packages image-check docs test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri matrix reference extensions pgo analyze sanitize clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -56,12 +56,21 @@ fmt: ## Format Rust, C and Python
 	find worker/src worker/tests -name '*.[ch]' ! -name '*_arginfo.h' -exec clang-format -i {} +
 	$(MAKE) -C bench fmt
 
-deb: build ## Build Debian packages in target/deb: the server, and one for each PHP that is installed
+deb: build sbom ## Build Debian packages in target/deb: the server, and one for each PHP that is installed
 	@scripts/setup.sh package
 	scripts/deb.sh
 
-dist: build ## Build an archive of the server in target/dist, with debug symbols apart
-	scripts/dist.sh
+dist: build sbom ## Build an archive of the server in target/dist, with debug symbols apart; ARCH=aarch64 for that processor
+	ARCH=$(ARCH) scripts/dist.sh
+
+sbom: ## Write the list of all crates in the server, with licences, to target/sbom.cdx.json (CycloneDX)
+	CARGO=$(CARGO) scripts/sbom.sh
+
+reproducible: ## Build the server a second time in another folder, and compare
+	CARGO=$(CARGO) scripts/reproducible.sh
+
+packages: build sbom ## Test the packages on Debian 12, Debian 13 and Ubuntu 24.04, each in clean roots: needs root
+	for name in debian12 debian13 ubuntu24.04; do scripts/packages.sh $$name || exit 1; done
 
 image-check: deb ## Run the image's Dockerfile in a root of Debian, without Docker, as root
 	@scripts/setup.sh matrix

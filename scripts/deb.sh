@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Packs the release build as Debian packages, in target/deb: howdah, and howdah-php8.x for each PHP that is installed with
 # its headers. Their time is that of the last commit, so that two builds of the same files are the same packages.
+#   VERSION=0.1.0+test SOURCE_DATE_EPOCH=…    another version and another time
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$PWD/target/deb
 tree=$out/howdah
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+version=${VERSION:-$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 
 rm -rf "$out"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what a task needs and this machine lacks; says what, asks nothing.
-#   scripts/setup.sh build|test|bench|package|matrix
+#   scripts/setup.sh build|test|bench|package|matrix|cross-arm64
 # Needs Debian 12, Debian 13 or Ubuntu 24.04, and root or sudo where something is missing.
 # PHP_CONFIG=php-config8.x picks a PHP; otherwise the distribution's default is taken.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-task=${1:?usage: scripts/setup.sh build|test|bench|package|matrix}
+task=${1:?usage: scripts/setup.sh build|test|bench|package|matrix|cross-arm64}
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -148,5 +148,6 @@ bench)
 	;;
 package) install debhelper dpkg-dev lintian ;;
 matrix) install debootstrap iproute2 util-linux ;;
-*) die "unknown task $task; use build, test, bench, package or matrix" ;;
+cross-arm64) install gcc-aarch64-linux-gnu libc6-dev-arm64-cross binutils-aarch64-linux-gnu ;;
+*) die "unknown task $task; use build, test, bench, package, matrix or cross-arm64" ;;
 esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Gathers what packages and archives of the server contain, from a release build:
-#   scripts/stage.sh DIR [PHP_CONFIG ...]
+#   scripts/stage.sh DIR [PHP_CONFIG ...]          PROFILE, TARGET: as for scripts/release.sh
 # DIR gets howdah, php/VERSION for each PHP_CONFIG (default: each php-config8.x whose PHP is installed), man, completions,
-# etc, welcome and systemd.
+# etc, welcome, systemd and sbom.cdx.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stage=${1:?usage: scripts/stage.sh DIR [PHP_CONFIG ...]}
@@ -19,11 +19,14 @@ fi
 
 rm -rf "$stage"
 mkdir -p "$stage"/{etc,completions,php}
-cp target/release/howdah "$stage/howdah"
+profile=${PROFILE:-release}
+cp "target/${TARGET:+$TARGET/}$profile/howdah" "$stage/howdah"
+# Pages and completions are written by one that runs here.
+howdah=$PWD/target/$profile/howdah
 for config in "${configs[@]}"; do
 	version=$("$config" --version | cut -d. -f1,2)
-	built=$PWD/target/php/$version
-	make -s -j"$(nproc)" -C worker OUT="$built" PHP_CONFIG="$config"
+	built=$PWD/target/php/${TARGET:+$TARGET/}$version
+	make -s -j"$(nproc)" -C worker OUT="$built" PHP_CONFIG="$config" ${TARGET:+CROSS=1 CC="${TARGET/-unknown/}-gcc"}
 	mkdir "$stage/php/$version"
 	cp "$built"/howdah-php "$built"/howdah-php.so "$stage/php/$version"
 	# The virtual package of Debian for extensions: what it names changes when PHP's structures do.
@@ -31,9 +34,11 @@ for config in "${configs[@]}"; do
 	# What is linked against it needs functions that an older release may lack.
 	"$config" --version >"$stage/php/$version/release"
 done
+[ -f target/sbom.cdx.json ] || { echo "stage: target/sbom.cdx.json is missing: run scripts/sbom.sh" >&2; exit 1; }
+cp target/sbom.cdx.json "$stage"
 cp packaging/etc/Caddyfile "$stage/etc/Caddyfile"
 cp -r packaging/welcome packaging/systemd README.md LICENSE-APACHE LICENSE-MIT "$stage"
-"$stage/howdah" manpage --directory "$stage/man"
-"$stage/howdah" completions bash >"$stage/completions/howdah"
-"$stage/howdah" completions zsh >"$stage/completions/_howdah"
-"$stage/howdah" completions fish >"$stage/completions/howdah.fish"
+"$howdah" manpage --directory "$stage/man"
+"$howdah" completions bash >"$stage/completions/howdah"
+"$howdah" completions zsh >"$stage/completions/_howdah"
+"$howdah" completions fish >"$stage/completions/howdah.fish"
