@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Tests the packages on one distribution, in clean roots of it:
+#   scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]
+# Steps, all without one: build (twice, which has to give the same files), lintian, life (install, first page, upgrade under
+# load, remove, purge). The server is the one of this machine, target/release/howdah (PROFILE=quick: target/quick/howdah);
+# howdah-php is built for the PHP of the distribution. There is no systemd in a root: scripts/packages/life.py does what it
+# does for the units, when the packages' maintainer scripts call it.
+# Needs root, and an archive that can be reached. Roots stay in target/packages (PACKAGES_ROOTS names another folder) with
+# the packages and a log; PACKAGES_ROOTS may be that of scripts/matrix.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+roots=${PACKAGES_ROOTS:-$PWD/target/packages}
+name=${1:?usage: scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]}
+shift
+steps=("$@")
+[ ${#steps[@]} -gt 0 ] || steps=(build lintian life)
+profile=${PROFILE:-release}
+
+say() { printf 'packages: %s: %s\n' "$name" "$*" >&2; }
+die() { say "$*"; exit 2; }
+# shellcheck source=scripts/roots.sh
+source scripts/roots.sh
+
+[ "$(id -u)" = 0 ] || die "root is needed to make and enter other roots; run it with sudo"
+[ -x "target/$profile/howdah" ] || die "target/$profile/howdah is missing: run make build, or make quick with PROFILE=quick"
+[ -f target/sbom.cdx.json ] || die "target/sbom.cdx.json is missing: run make sbom"
+scripts/setup.sh matrix
+mkdir -p "$roots"
+log=$roots/$name.log
+packages=$roots/$name.packages
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+time=$(git log -1 --format=%ct)
+
+# A copy of the distribution's root that nothing was installed in.
+fresh() {
+	rm -rf --one-file-system "$1"
+	cp -a "$roots/$name" "$1"
+}
+
+# The builds' root stays for the next run.
+build_root() {
+	local root=$roots/$name.build
+	if [ ! -e "$root/.prepared" ]; then
+		fresh "$root"
+		inside "$root" host "apt-get update -qq
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+				debhelper dpkg-dev lintian gcc make libc6-dev php-dev php-cgi php-cli xz-utils"
+		touch "$root/.prepared"
+	fi
+	copy_sources "$root"
+	mkdir -p "$root/src/target/$profile"
+	cp "target/$profile/howdah" "$root/src/target/$profile/howdah"
+	cp target/sbom.cdx.json "$root/src/target"
+}
+
+# Packages and archive in a folder of the root, with a version.
+pack() {
+	local root=$1 folder=$2 of=$3
+	inside "$root" own "cd $folder; rm -rf target/deb target/dist
+		export PROFILE=$profile VERSION=$of SOURCE_DATE_EPOCH=$time
+		scripts/deb.sh; scripts/dist.sh"
+}
+
+step_build() {
+	local root=$roots/$name.build
+	build_root
+	rm -rf "$root/src/target/php"
+	pack "$root" /src "$version"
+	rm -rf "$root/other" "$packages"
+	# The path is longer, and so are the names that builds would leave in their files.
+	mkdir -p "$root/other/folder" "$packages/1" "$packages/2"
+	cp -a "$root/src" "$root/other/folder/src"
+	rm -rf "$root/other/folder/src/target/php"
+	pack "$root" /other/folder/src "$version"
+	local sums
+	sums=$(cd "$root/src/target" && sha256sum deb/*deb dist/*.tar.xz)
+	printf '%s\n' "$sums"
+	if ! (cd "$root/other/folder/src/target" && sha256sum --check --quiet <<<"$sums"); then
+		say "two builds of the same files differ"
+		return 1
+	fi
+	cp "$root"/src/target/deb/*deb "$root"/src/target/dist/*.tar.xz "$packages/1"
+	rm -rf "$root/other"
+	pack "$root" /src "$version+next"
+	cp "$root"/src/target/deb/*deb "$packages/2"
+}
+
+step_lintian() {
+	local root=$roots/$name.build
+	mkdir -p "$root/lintian"
+	rm -f "$root"/lintian/*
+	cp "$packages"/1/*deb "$root/lintian"
+	inside "$root" own 'lintian --allow-root --no-cfg --tag-display-limit 0 --fail-on error,warning --info /lintian/*deb'
+}
+
+step_life() {
+	local root=$roots/$name.life began=$SECONDS
+	fresh "$root"
+	mkdir "$root/packages"
+	for release in 1 2; do
+		mkdir "$root/packages/$release"
+		cp "$packages/$release"/howdah_*.deb "$packages/$release"/howdah-php*_*.deb "$root/packages/$release"
+	done
+	# shellcheck disable=SC2016 # expanded inside
+	inside "$root" host 'apt-get update -qq; began=$(date +%s%N)
+		# Not what is for debugging alone.
+		rm -f /packages/*/*-dbgsym_*
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --download-only /packages/1/*.deb
+		echo "$(( ($(date +%s%N) - began) / 1000000 )) ms" >/packages/downloaded'
+	# Offline from here on.
+	beside "$root" own python3 scripts/packages/life.py "$root"
+	rm -rf --one-file-system "$root"
+	say "life took $((SECONDS - began)) s"
+}
+
+distribution "$name"
+: >"$log"
+bootstrap "$roots/$name" >>"$log" 2>&1 || die "its archive cannot be reached ($log)"
+for step in "${steps[@]}"; do
+	case $step in
+	build | lintian | life) ;;
+	*) die "unknown step $step; known are build, lintian and life" ;;
+	esac
+	began=$SECONDS
+	# Not in a condition, where bash would go on after an error.
+	set +e
+	(set -e; "step_$step") >>"$log" 2>&1
+	status=$?
+	set -e
+	if [ "$status" != 0 ]; then
+		tail -n 40 "$log" >&2
+		say "$step FAILED after $((SECONDS - began)) s ($log)"
+		exit 1
+	fi
+	say "$step passed in $((SECONDS - began)) s"
+done
+sed -n 's/^life: //p' "$log"
