@@ -2,6 +2,9 @@
 
 use howdah_testkit::{PATIENCE, Request, Server, ServerBuilder, Www, process};
 
+/// Two that look for a free port at the same time may find the same one, so that only one test does.
+const ANY_PORT: &[&str] = &["dev", "--listen", "127.0.0.1:0"];
+
 /// In a folder of its own; what the command says is not a message of the log.
 fn start(www: &Www, arguments: &[&str]) -> Server {
     let server = ServerBuilder::command(arguments)
@@ -44,7 +47,7 @@ fn errors_are_shown_in_the_browser() {
             "thrown.php",
             "<?php throw new Exception('what went wrong');",
         );
-    let server = start(&www, &[]);
+    let server = start(&www, ANY_PORT);
     for (path, message) in [
         ("/broken.php", "syntax error"),
         ("/thrown.php", "what went wrong"),
@@ -67,7 +70,7 @@ fn errors_are_shown_in_the_browser() {
 #[test]
 fn a_changed_file_reloads_the_page() {
     let www = Www::new().file("index.php", page("one"));
-    let server = start(&www, &["dev", "--listen", "127.0.0.1:0"]);
+    let server = start(&www, ANY_PORT);
     let text = server.get("/").text();
     let (_, rest) = text
         .split_once("EventSource(\"")
@@ -105,7 +108,7 @@ fn only_pages_are_changed() {
         )
         .file("empty.php", "<?php http_response_code(204);")
         .file("style.css", "body {}</body>");
-    let server = start(&www, &[]);
+    let server = start(&www, ANY_PORT);
     server.get("/json.php").assert(200, "{}</body>");
     server.get("/style.css").assert(200, "body {}</body>");
     assert_eq!(server.get("/stream.php").text(), "ab");
@@ -155,7 +158,7 @@ fn codeigniter_is_in_development_unless_told_otherwise() {
             .file("public/index.php", "<?php header('Content-Type: text/plain'); echo $_SERVER['CI_ENVIRONMENT'] ?? 'unset';")
     };
     let www = application("# CI_ENVIRONMENT = production\n");
-    assert_eq!(start(&www, &[]).get("/").text(), "development");
+    assert_eq!(start(&www, ANY_PORT).get("/").text(), "development");
     let www = application("CI_ENVIRONMENT = testing\n");
-    assert_eq!(start(&www, &[]).get("/").text(), "unset");
+    assert_eq!(start(&www, ANY_PORT).get("/").text(), "unset");
 }
