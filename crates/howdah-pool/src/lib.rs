@@ -69,7 +69,9 @@ pub use process::control::ControlError;
 pub use process::encode::EncodeError;
 pub use process::opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
 pub use process::root::{PhpInfo, StartError, php_info};
-pub use process::root_command::{FROM_SERVICE_MANAGER, USER_OF_SERVER, withheld_from_php};
+pub use process::root_command::{
+    FROM_SERVICE_MANAGER, USER_OF_SERVER, inherited_environment, withheld_from_php,
+};
 pub use profile::{ProfiledPool, RunningProfile};
 pub use record::{Record, RecordedFile};
 pub use response::{CallError, Head, ScriptResult, ScriptUsage};
@@ -78,4 +80,5 @@ pub use status::{
     RequestStatus, RouteCrashes, SlowPlace, SlowRequestStatus, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};
+pub use system::readiness::register;
 pub use system::signal::worker_signals;

@@ -55,6 +55,21 @@ fn is_always_inherited(name: &OsStr) -> bool {
     NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(begins)
 }
 
+/// That part of this process's environment which PHP inherits, without those of the configuration's own; with `clear`
+/// only what a process needs.
+pub fn inherited_environment<'n>(
+    withheld: impl IntoIterator<Item = &'n String> + Copy,
+    clear: bool,
+) -> Vec<(OsString, OsString)> {
+    let left_out = |name: &OsStr| {
+        let of_server = FROM_SERVICE_MANAGER.iter().chain([&USER_OF_SERVER]);
+        let mut left_out = of_server.copied().chain(withheld_from_php(withheld));
+        (clear && !is_always_inherited(name)) || left_out.any(|other| name == other)
+    };
+    let variables = std::env::vars_os();
+    variables.filter(|(name, _)| !left_out(name)).collect()
+}
+
 /// The environment variable with the user of a server whose configuration names none, for images and units. PHP does
 /// not get it.
 pub const USER_OF_SERVER: &str = "HOWDAH_USER";
@@ -80,13 +95,7 @@ impl RootOptions {
 
     /// That part of this process's environment which PHP inherits.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
-        let left_out = |name: &OsStr| {
-            let of_server = FROM_SERVICE_MANAGER.iter().chain([&USER_OF_SERVER]);
-            let mut left_out = of_server.copied().chain(withheld_from_php(&self.withheld));
-            (self.clear_env && !is_always_inherited(name)) || left_out.any(|other| name == other)
-        };
-        let variables = std::env::vars_os();
-        variables.filter(|(name, _)| !left_out(name)).collect()
+        inherited_environment(&self.withheld, self.clear_env)
     }
 
     /// Tells programs of the monitor apart. It protects from nothing: whoever finds the key of a program has that

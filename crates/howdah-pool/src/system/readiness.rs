@@ -6,11 +6,14 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// Registers a descriptor with the current runtime.
+///
+/// # Errors
+/// The kernel cannot report its readiness, or there are too many.
 #[expect(
     unsafe_code,
     reason = "tokio asks for a promise that the type system cannot express"
 )]
-pub(crate) fn register(fd: OwnedFd, interest: Interest) -> std::io::Result<AsyncFd<OwnedFd>> {
+pub fn register(fd: OwnedFd, interest: Interest) -> std::io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: the `AsyncFd` owns the `OwnedFd`, which keeps one file description open under one number
     // until it is dropped. This crate only ever borrows it from there, and nothing in it replaces a
     // descriptor by number (no dup2).

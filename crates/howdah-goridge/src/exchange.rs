@@ -1,0 +1,504 @@
+//! One request on one worker.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::StatusCode;
+use tempfile::TempPath;
+use tokio::time::{Instant, timeout_at};
+
+use crate::body::{Body, Chunks};
+use crate::call_error::CallError;
+use crate::frame::{self, Kind, PING, PONG, Part, STOP, STREAM};
+use crate::link::{Link, LinkError};
+use crate::pool::{Shared, add};
+use crate::response::{Context, Head};
+use crate::worker::Worker;
+
+/// Bytes of a spooled body that are sent at a time.
+const PIECE: usize = 64 << 10;
+/// Bytes of an error that a worker reports; the rest is dropped.
+const ERROR_MAX: usize = 64 << 10;
+/// How long a worker may go on with a response that nobody needs.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Is notified of the progress of a request.
+pub trait Observer {
+    /// The worker at this place has it.
+    fn claimed(&self, place: u16);
+    /// The worker is done with it.
+    fn done(&self);
+}
+
+/// A request as it is sent.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    pub(crate) context: Vec<u8>,
+    pub(crate) body: PayloadBody,
+    /// Uploaded files, removed when the worker is done.
+    pub(crate) files: Vec<TempPath>,
+}
+
+#[derive(Debug)]
+pub(crate) enum PayloadBody {
+    Memory(Bytes),
+    File(File, u64),
+}
+
+impl PayloadBody {
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File(_, size) => *size,
+        }
+    }
+}
+
+/// What came of a request on one worker.
+pub(crate) enum Outcome {
+    Response(Box<(Head, Body)>),
+    /// Another worker can have the request: this one has not begun it.
+    Declined,
+    /// The worker crashed before it sent anything.
+    Lost(CallError),
+}
+
+/// A request that counts as in flight.
+pub(crate) struct InFlight(Arc<Shared>);
+
+impl InFlight {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        shared.in_flight.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A worker with a request. Dropped before the response has ended, the worker goes on without the client.
+pub(crate) struct Exchange {
+    shared: Arc<Shared>,
+    worker: Option<Worker>,
+    deadline: Option<Instant>,
+    /// All of the request has been sent.
+    is_sent: bool,
+    /// The response has parts, so the worker can be told to stop.
+    is_stream: bool,
+    files: Vec<TempPath>,
+    observer: Option<Rc<dyn Observer>>,
+}
+
+impl Exchange {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        mut worker: Worker,
+        id: u64,
+        observer: Option<Rc<dyn Observer>>,
+    ) -> Result<Self, CallError> {
+        let now = Instant::now();
+        let pid = worker.process.pid;
+        worker.link = worker.link.here().map_err(|error| CallError::Crashed {
+            pid,
+            text: error.to_string(),
+        })?;
+        *worker
+            .process
+            .request
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some((id, now.into_std()));
+        if let Some(observer) = &observer {
+            observer.claimed(worker.process.place);
+        }
+        let deadline = shared.options.limits.request_timeout.map(|time| now + time);
+        Ok(Self {
+            shared,
+            deadline,
+            is_sent: false,
+            is_stream: false,
+            files: Vec::new(),
+            observer,
+            worker: Some(worker),
+        })
+    }
+
+    fn link(&mut self) -> &mut Link {
+        &mut self
+            .worker
+            .as_mut()
+            .expect("it has a worker until it ends")
+            .link
+    }
+
+    /// Sends the request, and reads the response up to its head, or to its end if that is near.
+    pub(crate) async fn run(
+        mut self,
+        payload: &mut Payload,
+        in_flight: &mut Option<InFlight>,
+        interim: &mut impl FnMut(&Head),
+    ) -> Result<Outcome, CallError> {
+        let sent = match self.deadline {
+            None => self.send(payload).await,
+            Some(deadline) => match timeout_at(deadline, self.send(payload)).await {
+                Ok(sent) => sent,
+                Err(_) => return Err(self.timed_out()),
+            },
+        };
+        if let Err(error) = sent {
+            // Its end of the pipe is closed: it has read none of it, or not all.
+            drop(self.lost(&LinkError::Io(error)));
+            return Ok(Outcome::Declined);
+        }
+        self.is_sent = true;
+        loop {
+            let part = match self.part().await? {
+                Ok(part) => part,
+                Err(error @ LinkError::Closed) => return Ok(Outcome::Lost(self.lost(&error))),
+                Err(error) => return Err(self.lost(&error)),
+            };
+            let (kind, marks, context, size) = match part {
+                Part::Start {
+                    kind,
+                    marks,
+                    context,
+                    body,
+                } => (kind, marks, context, body),
+                // Of an interim response, which has none.
+                Part::Body(_) => continue,
+                Part::End(marks) => {
+                    self.pong(marks).await;
+                    continue;
+                }
+            };
+            self.is_stream |= marks & STREAM != 0;
+            match kind {
+                Kind::Control => return Err(self.broken("it sent an order in place of a response")),
+                Kind::Error => return Err(self.error().await),
+                Kind::Message if context.is_empty() && size == 0 && marks & !STREAM != 0 => {
+                    continue;
+                }
+                Kind::Message => {}
+            }
+            let head = match Context::decode(&context) {
+                Ok(Context::Head(head)) => head,
+                Ok(Context::Stop) => {
+                    self.decline();
+                    return Ok(Outcome::Declined);
+                }
+                Err(error) => return Err(CallError::Response(error.to_string())),
+            };
+            if !head.status.is_informational() {
+                self.files = std::mem::take(&mut payload.files);
+                return self.body((head, marks, size), in_flight).await;
+            }
+            if marks & STREAM == 0 {
+                let status = head.status.as_u16();
+                self.finish();
+                let text = format!("the worker ended its response with the status {status}");
+                return Err(CallError::Response(text));
+            }
+            if head.status == StatusCode::SWITCHING_PROTOCOLS {
+                tracing::warn!(target: "howdah::php", pool = self.shared.options.name, "the worker sent the status 101, which was ignored");
+            } else {
+                interim(&head);
+            }
+        }
+    }
+
+    /// The rest of a response whose head was read.
+    async fn body(
+        mut self,
+        (head, marks, size): (Head, u8, u32),
+        in_flight: &mut Option<InFlight>,
+    ) -> Result<Outcome, CallError> {
+        let trailers = head.trailers.clone();
+        let buffer = self.shared.options.limits.response_buffer;
+        if marks & STREAM != 0 || size as usize > buffer {
+            let length = (marks & STREAM == 0).then_some(u64::from(size));
+            let (chunks, body) = Body::stream((buffer / PIECE).max(1), length, trailers);
+            tokio::task::spawn_local(self.pump(chunks, in_flight.take()));
+            return Ok(Outcome::Response(Box::new((head, body))));
+        }
+        let mut first = Bytes::new();
+        let mut rest = BytesMut::new();
+        loop {
+            match self.part().await? {
+                Ok(Part::Body(piece)) if first.is_empty() => first = piece,
+                Ok(Part::Body(piece)) => {
+                    rest.reserve(size as usize - first.len());
+                    rest.extend_from_slice(&piece);
+                }
+                Ok(Part::End(marks)) => {
+                    self.pong(marks).await;
+                    self.finish();
+                    break;
+                }
+                Ok(Part::Start { .. }) => return Err(self.broken("it sent a frame within another")),
+                Err(error) => return Err(self.lost(&error)),
+            }
+        }
+        let whole = if rest.is_empty() {
+            first
+        } else {
+            [&first[..], &rest].concat().into()
+        };
+        let body = Body::whole(whole, trailers);
+        Ok(Outcome::Response(Box::new((head, body))))
+    }
+
+    /// Passes on the rest of a response, as far as the client keeps up.
+    async fn pump(mut self, mut chunks: Chunks, _in_flight: Option<InFlight>) {
+        loop {
+            let error = match self.part().await {
+                Ok(Ok(Part::Body(piece))) => {
+                    let began = Instant::now();
+                    if chunks.send(piece).await.is_err() {
+                        // The client has left.
+                        return;
+                    }
+                    // What the client takes is not the worker's time.
+                    self.deadline = self.deadline.map(|deadline| deadline + began.elapsed());
+                    continue;
+                }
+                Ok(Ok(Part::End(marks))) => {
+                    self.pong(marks).await;
+                    if marks & STREAM == 0 {
+                        self.finish();
+                        return chunks.end().await;
+                    }
+                    continue;
+                }
+                Ok(Ok(Part::Start {
+                    kind: Kind::Message,
+                    ..
+                })) => continue,
+                Ok(Ok(Part::Start {
+                    kind: Kind::Error, ..
+                })) => self.error().await,
+                Ok(Ok(Part::Start {
+                    kind: Kind::Control,
+                    ..
+                })) => self.broken("it sent an order in place of a response"),
+                Ok(Err(error)) => self.lost(&error),
+                Err(error) => error,
+            };
+            tracing::warn!(target: "howdah::php", pool = self.shared.options.name, "a response was cut off: {error}");
+            return chunks.fail(error).await;
+        }
+    }
+
+    async fn send(&mut self, payload: &Payload) -> io::Result<()> {
+        let Payload { context, body, .. } = payload;
+        // Checked before.
+        let head = frame::message(context.len(), body.len()).ok_or(io::ErrorKind::InvalidInput)?;
+        let link = self.link();
+        let bytes: &[u8] = match body {
+            PayloadBody::Memory(bytes) => bytes,
+            PayloadBody::File(..) => &[],
+        };
+        let parts = &mut [&head[..], context, bytes].map(IoSlice::new);
+        link.write(parts).await?;
+        if let PayloadBody::File(file, size) = body {
+            let mut piece = vec![0; PIECE];
+            let mut at = 0;
+            while at < *size {
+                // The page cache has it: it was written a moment ago.
+                let read = file.read_at(&mut piece, at)?;
+                if read == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                let read = read.min(usize::try_from(*size - at).unwrap_or(read));
+                link.write(&mut [IoSlice::new(&piece[..read])]).await?;
+                at += read as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next part of the response, before the deadline.
+    async fn part(&mut self) -> Result<Result<Part, LinkError>, CallError> {
+        let Some(deadline) = self.deadline else {
+            return Ok(self.link().next().await);
+        };
+        match timeout_at(deadline, self.link().next()).await {
+            Ok(part) => Ok(part),
+            Err(_) => Err(self.timed_out()),
+        }
+    }
+
+    fn timed_out(&mut self) -> CallError {
+        self.kill();
+        let limit = self.shared.options.limits.request_timeout;
+        CallError::RequestTimeout(limit.unwrap_or_default())
+    }
+
+    /// For a reason that is reported to who sent the request.
+    fn kill(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            add(&self.shared.counts.killed);
+            worker.process.kill();
+        }
+    }
+
+    async fn pong(&mut self, marks: u8) {
+        if marks & PING != 0 {
+            // If it fails, the next read does too.
+            let _ = self
+                .link()
+                .write(&mut [IoSlice::new(&frame::mark(PONG))])
+                .await;
+        }
+    }
+
+    /// Reads what the worker says has failed. It can handle other requests.
+    async fn error(&mut self) -> CallError {
+        let mut text = Vec::new();
+        loop {
+            match self.part().await {
+                Ok(Ok(Part::Body(piece))) => {
+                    let room = ERROR_MAX - text.len();
+                    text.extend_from_slice(&piece[..piece.len().min(room)]);
+                }
+                Ok(Ok(Part::End(_))) => break,
+                Ok(Ok(Part::Start { .. })) => return self.broken("it sent a frame within another"),
+                Ok(Err(error)) => return self.lost(&error),
+                Err(error) => return error,
+            }
+        }
+        self.finish();
+        CallError::Worker(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The response has ended, and the worker can have another request.
+    fn finish(&mut self) {
+        self.files.clear();
+        if let Some(observer) = self.observer.take() {
+            observer.done();
+        }
+        if let Some(worker) = self.worker.take() {
+            self.shared.finish(worker);
+        }
+    }
+
+    /// The worker wants to be replaced.
+    fn decline(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            worker.process.set_retired();
+            self.shared.release(worker);
+            self.shared.wake.notify_one();
+        }
+    }
+
+    /// The worker has exited, or its pipes are of no use.
+    fn lost(&mut self, error: &LinkError) -> CallError {
+        let Some(worker) = self.worker.take() else {
+            return CallError::Response(error.to_string());
+        };
+        if matches!(error, LinkError::Frame { .. }) {
+            add(&self.shared.counts.killed);
+            worker.process.kill();
+        } else {
+            worker.process.end();
+        }
+        CallError::Crashed {
+            pid: worker.process.pid,
+            text: error.to_string(),
+        }
+    }
+
+    fn broken(&mut self, text: &str) -> CallError {
+        let pid = self.worker.as_ref().map_or(0, |worker| worker.process.pid);
+        self.kill();
+        CallError::Crashed {
+            pid,
+            text: text.to_owned(),
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let Some(worker) = self.worker.take() else {
+            return;
+        };
+        if !self.is_sent {
+            // It would take the next request for the rest of this one.
+            add(&self.shared.counts.killed);
+            worker.process.kill();
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let files = std::mem::take(&mut self.files);
+        let (deadline, is_stream) = (self.deadline, self.is_stream);
+        self.shared.runtime.spawn(async move {
+            let process = Arc::clone(&worker.process);
+            let deadline = if is_stream {
+                let latest = Instant::now() + CANCEL_TIMEOUT;
+                Some(deadline.map_or(latest, |deadline| deadline.min(latest)))
+            } else {
+                deadline
+            };
+            let ended = end_alone(worker, is_stream);
+            let ended = match deadline {
+                Some(deadline) => timeout_at(deadline, ended).await.ok(),
+                None => Some(ended.await),
+            };
+            drop(files);
+            match ended {
+                Some(Ok(worker)) => shared.finish(worker),
+                Some(Err(LinkError::Closed)) => process.end(),
+                Some(Err(error)) => {
+                    let (pool, pid) = (&*shared.options.name, process.pid);
+                    tracing::warn!(target: "howdah::php", pool, pid, "a worker was killed: {error}");
+                    add(&shared.counts.killed);
+                    process.kill();
+                }
+                None => {
+                    let (pool, pid) = (&*shared.options.name, process.pid);
+                    tracing::warn!(target: "howdah::php", pool, pid, "a worker was killed: it did not end its response after the client disconnected");
+                    add(&shared.counts.killed);
+                    process.kill();
+                }
+            }
+        });
+    }
+}
+
+/// Reads a response to its end without its client.
+async fn end_alone(mut worker: Worker, is_stream: bool) -> Result<Worker, LinkError> {
+    worker.link = worker.link.here()?;
+    let mut is_cancelled = false;
+    let mut is_stream = is_stream;
+    loop {
+        if is_stream && !std::mem::replace(&mut is_cancelled, true) {
+            worker
+                .link
+                .write(&mut [IoSlice::new(&frame::mark(STOP))])
+                .await?;
+        }
+        match worker.link.next().await? {
+            Part::Body(_) => {}
+            Part::Start { marks, .. } => is_stream |= marks & STREAM != 0,
+            Part::End(marks) => {
+                if marks & PING != 0 {
+                    worker
+                        .link
+                        .write(&mut [IoSlice::new(&frame::mark(PONG))])
+                        .await?;
+                }
+                if marks & STREAM == 0 {
+                    return Ok(worker);
+                }
+            }
+        }
+    }
+}

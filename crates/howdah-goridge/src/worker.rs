@@ -1,0 +1,125 @@
+//! A worker: its process and its pipes. Whoever holds it has it alone.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+
+use crate::launch;
+use crate::link::Link;
+
+/// A worker that can be given a request.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) process: std::sync::Arc<Process>,
+    pub(crate) link: Link,
+}
+
+/// What is known of a worker's process, whoever has the worker.
+#[derive(Debug)]
+pub(crate) struct Process {
+    /// Its place in the pool.
+    pub(crate) place: u16,
+    pub(crate) pid: i32,
+    pub(crate) generation: u32,
+    pub(crate) started: Instant,
+    pidfd: OwnedFd,
+    /// Requests that it has handled.
+    requests: AtomicU64,
+    /// Resident bytes when they were last looked at.
+    pub(crate) memory: AtomicU64,
+    /// It takes requests, or did.
+    is_ready: AtomicBool,
+    /// A successor is on its way.
+    is_due: AtomicBool,
+    /// It gets no more requests.
+    is_retired: AtomicBool,
+    /// It was killed, for a reason that is logged elsewhere.
+    is_killed: AtomicBool,
+    /// The request in hand, and since when.
+    pub(crate) request: Mutex<Option<(u64, Instant)>>,
+    /// To the task that looks after it: the worker, to be stopped.
+    stop: mpsc::UnboundedSender<Worker>,
+}
+
+impl Process {
+    pub(crate) fn new(
+        (place, generation): (u16, u32),
+        (pid, pidfd): (i32, OwnedFd),
+        started: Instant,
+        stop: mpsc::UnboundedSender<Worker>,
+    ) -> Self {
+        Self {
+            place,
+            pid,
+            generation,
+            started,
+            pidfd,
+            requests: AtomicU64::new(0),
+            memory: AtomicU64::new(0),
+            is_ready: AtomicBool::new(false),
+            is_due: AtomicBool::new(false),
+            is_retired: AtomicBool::new(false),
+            is_killed: AtomicBool::new(false),
+            request: Mutex::new(None),
+            stop,
+        }
+    }
+
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// A request has been handled; returns their number.
+    pub(crate) fn count(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn set_ready(&self) {
+        self.is_ready.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.is_ready.load(Ordering::Relaxed)
+    }
+
+    /// It is to be replaced; false: it was before.
+    pub(crate) fn set_due(&self) -> bool {
+        !self.is_due.swap(true, Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_due.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_retired(&self) {
+        self.is_retired.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.is_retired.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn kill(&self) {
+        self.is_killed.store(true, Ordering::Relaxed);
+        launch::kill(self.pidfd.as_fd());
+    }
+
+    /// Ends a process that has closed its pipes, if it has not exited: how is not known before it is reaped.
+    pub(crate) fn end(&self) {
+        launch::kill(self.pidfd.as_fd());
+    }
+
+    pub(crate) fn is_killed(&self) -> bool {
+        self.is_killed.load(Ordering::Relaxed)
+    }
+
+    /// Has its task stop it.
+    pub(crate) fn stop(worker: Worker) {
+        let stop = worker.process.stop.clone();
+        // Without its task it has exited.
+        let _ = stop.send(worker);
+    }
+}
