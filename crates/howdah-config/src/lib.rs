@@ -135,6 +135,7 @@ pub fn parse_with(
     global.tracing = cx.tracing;
     let pools = pool::resolve::classic_pools(&mut cx, &global.php);
     let workers = pool::resolve::worker_pools(&mut cx, &global.php, &pools, files);
+    let roadrunner = pool::resolve::roadrunner_pools(&mut cx, &pools, &workers);
     // Matchers are read before the directives that use them, and imports before all.
     let place = |position: &Position| {
         let file = stream
@@ -162,6 +163,7 @@ pub fn parse_with(
         sites,
         pools,
         workers,
+        roadrunner,
         hubs: std::mem::take(&mut cx.hubs),
         hot_reloads: cx.hot_reloads.drain(..).map(|(own, _)| own).collect(),
     };

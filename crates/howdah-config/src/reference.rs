@@ -8,7 +8,7 @@ use crate::directive::{
     HEADER, HOT_RELOAD, INTERCEPT, PHP_FASTCGI, PHP_SERVER, REQUEST_BODY, RESPOND, RESPONSE,
     REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
-use crate::directive::{mercure, observe};
+use crate::directive::{mercure, observe, roadrunner};
 use crate::https::options::ON_DEMAND;
 use crate::https::storage;
 use crate::listen::proxy_protocol::{PROXY_PROTOCOL, WRAPPERS};
@@ -173,6 +173,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     )?;
     section(page, "", &FORWARD_AUTH)?;
     section(page, "`php_fastcgi`", &PHP_FASTCGI)?;
+    section(page, "`roadrunner`", &roadrunner::ROADRUNNER)?;
     section(page, "`php_server`", &PHP_SERVER)?;
     section(page, "`hot_reload`", &HOT_RELOAD)?;
     page.write_str(
@@ -440,6 +441,14 @@ mod tests {
         });
         check(&PHP_FASTCGI, |inner| {
             site(&nest("php_fastcgi a:9000")(&checked(inner)))
+        });
+        check(&roadrunner::ROADRUNNER, |inner| {
+            let script = if inner.starts_with("command") {
+                ""
+            } else {
+                "worker.php"
+            };
+            site(&format!("roadrunner {script} {{\n{inner}\n}}"))
         });
         check(&logs::ACCESS, |inner| site(&nest("log")(inner)));
         check(&output::FILE, |inner| {

@@ -46,6 +46,7 @@ pub(crate) fn status(shared: &Shared) -> PoolStatus {
         script: Some(shared.options.command.join(" ")),
         generation: current,
         generations: numbers.into_iter().map(generation).collect(),
+        php: String::new(),
         failure: state.failure.clone(),
         reloading: state.reloading,
         workers_min: wanted,

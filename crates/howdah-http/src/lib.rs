@@ -52,7 +52,7 @@ pub use message::connection::{Connection, Tls, TlsClient};
 pub use message::interim::{Interim, InterimError};
 pub use message::progress::Progress;
 pub use message::reply::Failure;
-pub use message::request::{AppRequest, RequestBody, Script};
+pub use message::request::{AppRequest, RequestBody, RoadRunnerTarget, Script};
 pub use message::route_error::RouteError;
 pub use message::{endpoint, spool};
 pub use observe::finished::{FinishedBatch, FinishedRequest, FinishedRequests};

@@ -15,8 +15,8 @@ use crate::protocol::{Reply, send};
 /// A worker has a pool's zygote and the root zygote above it; what PHP code starts may have some more.
 const LEVELS_MAX: u32 = 16;
 
-/// A server has one, and more for a while after reloads.
-const CHILDREN_MAX: usize = 64;
+/// A server has a root zygote, more of them for a while after reloads, and RoadRunner's workers of other users.
+const CHILDREN_MAX: usize = 4096;
 
 /// Those that nobody has reaped: their numbers are theirs.
 #[derive(Debug, Default)]

@@ -72,6 +72,7 @@ fn main() -> ExitCode {
         Command::Import(options) => commands::import::run(&options),
         Command::Start(options) => commands::background::start(&options),
         Command::Monitor(options) => commands::monitor::run(&options),
+        Command::RoadRunnerWorker(options) => commands::roadrunner_worker::run(&options),
     };
     match result {
         Ok(code) => code,

@@ -19,6 +19,7 @@ mod php;
 mod proxy;
 mod request;
 mod respond;
+pub(crate) mod roadrunner;
 pub(crate) mod scope;
 pub(crate) mod tls;
 mod transport;
@@ -583,6 +584,19 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 example: "php_fastcgi unix//run/php/php-fpm.sock",
             },
             php::read_fastcgi,
+        ),
+        Item::Supported(
+            Entry {
+                name: "roadrunner",
+                syntax: "roadrunner [MATCHER] [SCRIPT] [{ … }]",
+                default: "",
+                about: "Runs workers that were written for RoadRunner, unmodified: processes of PHP's command line \
+                    that speak goridge over pipes. `php SCRIPT` starts one of them. It takes all requests that its \
+                    matcher lets through; `@app not file` leaves static files to `file_server`.",
+                differs: "Not in Caddy. Of RoadRunner's plugins only HTTP: calls of others fail, and are logged.",
+                example: "roadrunner worker.php",
+            },
+            roadrunner::read,
         ),
         Item::Supported(
             Entry {

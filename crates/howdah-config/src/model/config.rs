@@ -3,6 +3,7 @@
 use super::global::Global;
 use super::hub::{HotReload, Mercure};
 use super::pool_settings::{ClassicPool, PoolSettings};
+use super::roadrunner::RoadRunnerPool;
 use super::site::Site;
 use super::worker_pool::WorkerPool;
 
@@ -18,6 +19,8 @@ pub struct Config {
     /// All worker pools: those of the global block, then those of `php_server` and `php` blocks, in
     /// the order of the file.
     pub workers: Vec<WorkerPool>,
+    /// All pools of `roadrunner`, in the order of the file.
+    pub roadrunner: Vec<RoadRunnerPool>,
     /// All Mercure hubs, in the order of the file.
     pub hubs: Vec<Mercure>,
     /// All `hot_reload`: files whose changes are sent to browsers.

@@ -30,6 +30,7 @@ mod proxy;
 mod proxy_protocol;
 mod redis;
 mod response;
+mod roadrunner;
 mod route;
 mod site;
 mod uri;
@@ -78,6 +79,7 @@ pub use proxy::{
 pub use proxy_protocol::{ProxyPolicy, ProxyProtocol};
 pub use redis::Redis;
 pub use response::{HeaderChange, Status};
+pub use roadrunner::{RoadRunner, RoadRunnerPool};
 pub(crate) use route::each_handler;
 pub use route::{ErrorRoutes, Handler, Route};
 pub use site::{Address, Site};

@@ -34,6 +34,8 @@ pub struct PoolLimit {
     pub blocks: LimitBlocks,
     /// `php-server` has it as an option.
     pub is_flag: bool,
+    /// What it does in `roadrunner`; empty: it is not an option there.
+    pub roadrunner: &'static str,
     /// The default as the reference page shows it.
     pub default: &'static str,
     /// What it does, in one sentence or several.
@@ -167,6 +169,7 @@ pool_limits! {
         default: "`0`",
         pool_differs: GLOBAL_ALONE,
         example: "max_requests 1000",
+        roadrunner: "A worker is replaced after about so many requests; with `0` never. Its successor is ready before it stops.",
         is_flag: true,
     }
     /// Requests that may wait for a PHP process; more get a 503.
@@ -175,6 +178,7 @@ pool_limits! {
         differs: NOT_THERE,
         pool_differs: NOT_THERE,
         example: "queue_length 100",
+        roadrunner: "Requests that may wait for a worker; more get a 503.",
         is_flag: true,
     }
     /// How long a request may wait for a PHP process; then it gets a 503.
@@ -183,6 +187,7 @@ pool_limits! {
         differs: "FrankenPHP has no limit by default.",
         pool_differs: GLOBAL_ALONE,
         example: "max_wait_time 10s",
+        roadrunner: "How long a request may wait for a worker; then it gets a 503.",
         is_flag: true,
     }
     /// Does not run a request whose client disconnects before a PHP process takes it. Under overload PHP then works
@@ -201,6 +206,7 @@ pool_limits! {
         differs: NOT_THERE,
         pool_differs: NOT_THERE,
         example: "request_timeout 1m",
+        roadrunner: "Wall time of a request in a worker; then it gets a 504, and the worker is killed and replaced.",
         is_flag: true,
     }
     /// A request that runs longer is logged with its method, URI and PHP backtrace, and when it ends with a timeline:
@@ -278,6 +284,7 @@ pool_limits! {
         default: "`off`",
         differs: NOT_THERE,
         example: "max_age 1h",
+        roadrunner: "A worker is replaced after about this time. Its successor is ready before it stops.",
     }
     /// A worker that has more of PHP's memory after a request is replaced: at once from its tenth request on, before
     /// that within a second.
@@ -285,6 +292,7 @@ pool_limits! {
         default: "`off`",
         differs: NOT_THERE,
         example: "max_memory 256MiB",
+        roadrunner: "A worker whose resident memory is larger is replaced, after the request in hand. It is checked every second.",
     }
     /// A worker whose PHP memory grew by more since its tenth request is replaced.
     max_memory_growth: Option<u64> = None, bytes_or_off, Workers {
@@ -311,6 +319,7 @@ pool_limits! {
         differs: NOT_THERE,
         pool_differs: NOT_THERE,
         example: "no_new_privs",
+        roadrunner: "Workers and the programs that they start gain no rights: setuid and setgid bits and file capabilities count for nothing.",
     }
     /// Allows processes of the same user, including PHP code, to access the memory and descriptors of PHP processes,
     /// and of the server if it stands in the global block, as debuggers and profilers do, and allows core dumps. By
@@ -332,6 +341,7 @@ impl PoolLimit {
         is_optional: false,
         blocks: LimitBlocks::All,
         is_flag: false,
+        roadrunner: "",
         default: "",
         about: "",
         differs: "",

@@ -75,6 +75,8 @@ pub enum Handler {
     },
     /// `mercure`: requests below `/.well-known/mercure` go to this one of [`Config::hubs`](super::Config::hubs).
     Mercure(usize),
+    /// `roadrunner`: a worker handles the request.
+    RoadRunner(super::roadrunner::RoadRunner),
     /// `tracing`: the request goes on with its caller's trace, or begins one; the name of its span, the
     /// method if it is empty.
     Tracing(Template),

@@ -10,14 +10,15 @@ use crate::table::{Call, Context, Entry, Item, bad_value};
 
 /// A block of the Caddyfile that has limits.
 #[derive(Clone, Copy)]
-pub(super) enum Block {
+pub(crate) enum Block {
     Global,
     Pool,
     Worker,
+    RoadRunner,
 }
 
 /// What the limits of a block are written to.
-pub(super) trait HasLimits {
+pub(crate) trait HasLimits {
     /// Gives the limits of the block to `set`, and returns what that returns.
     fn set_limit(&mut self, set: &dyn Fn(&mut PoolLimitOverrides) -> bool) -> bool;
 }
@@ -40,6 +41,9 @@ impl HasLimits for Php {
 const OF_GLOBAL: &str = "that of the global block";
 
 const fn is_in(limit: &PoolLimit, block: Block) -> bool {
+    if matches!(block, Block::RoadRunner) {
+        return !limit.roadrunner.is_empty();
+    }
     matches!(
         (limit.blocks, block),
         (LimitBlocks::All, _)
@@ -50,7 +54,7 @@ const fn is_in(limit: &PoolLimit, block: Block) -> bool {
 }
 
 /// How many limits a block has.
-pub(super) const fn count(block: Block) -> usize {
+pub(crate) const fn count(block: Block) -> usize {
     let (mut index, mut count) = (0, 0);
     while index < POOL_LIMITS.len() {
         count += is_in(&POOL_LIMITS[index], block) as usize;
@@ -60,7 +64,7 @@ pub(super) const fn count(block: Block) -> usize {
 }
 
 /// The limits of a block, as many as [`count`] returns.
-pub(super) const fn limits<T: HasLimits, const N: usize>(block: Block) -> [Item<T>; N] {
+pub(crate) const fn limits<T: HasLimits, const N: usize>(block: Block) -> [Item<T>; N] {
     let mut items = [Item::Supported(entry(&POOL_LIMITS[0], block), read::<T>); N];
     let (mut index, mut next) = (0, 0);
     while index < POOL_LIMITS.len() {
@@ -79,7 +83,11 @@ const fn entry(limit: &PoolLimit, block: Block) -> Entry {
         name: limit.name,
         syntax: limit.syntax,
         default: if inherits { OF_GLOBAL } else { limit.default },
-        about: limit.about,
+        about: if matches!(block, Block::RoadRunner) {
+            limit.roadrunner
+        } else {
+            limit.about
+        },
         differs: if inherits {
             limit.pool_differs
         } else {

@@ -5,7 +5,7 @@ mod concurrency;
 pub(crate) mod global;
 mod ini;
 mod leaks;
-mod limits;
+pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod php;
 pub(crate) mod php_value;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::draft::{PoolDraft, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position};
-use crate::model::{CLASSIC_POOL, ClassicPool, Php, PhpWorker, WorkerPool};
+use crate::model::{CLASSIC_POOL, ClassicPool, Php, PhpWorker, RoadRunnerPool, WorkerPool};
 use crate::pool::ini;
 use crate::source::{Files, absolute};
 use crate::table::{Context, bad_value};
@@ -82,6 +82,44 @@ pub(crate) fn worker_pools(
         let warm: usize = pool.options.warm.iter().map(|path| path.len() + 1).sum();
         let size = pool.file.len() + env + warm;
         settings(cx, &draft.own, global, size, &draft.position);
+        pools.push(pool);
+    }
+    pools
+}
+
+/// The pools of `roadrunner` of a file, with their names.
+pub(crate) fn roadrunner_pools(
+    cx: &mut Context,
+    classic: &[ClassicPool],
+    workers: &[WorkerPool],
+) -> Vec<RoadRunnerPool> {
+    let mut names: Vec<String> = vec![CLASSIC_POOL.to_owned()];
+    names.extend(classic.iter().map(|pool| pool.name.clone()));
+    names.extend(workers.iter().map(|pool| pool.name.clone()));
+    let mut pools = Vec::with_capacity(cx.roadrunner.len());
+    for (pool, position) in &cx.roadrunner {
+        if pool.name.is_empty() {
+            continue;
+        }
+        if names.contains(&pool.name) {
+            cx.errors.push(conflict(
+                position,
+                format!("two pools have the name `{}`", pool.name),
+                "rename one of them",
+            ));
+        }
+        names.push(pool.name.clone());
+    }
+    for (mut pool, _) in std::mem::take(&mut cx.roadrunner) {
+        if pool.name.is_empty() {
+            let script = pool.command.iter().find(|word| {
+                Path::new(word)
+                    .extension()
+                    .is_some_and(|ending| ending == "php")
+            });
+            let script = script.or(pool.command.first()).cloned();
+            pool.name = unique(None, &script.unwrap_or_default(), &mut names);
+        }
         pools.push(pool);
     }
     pools

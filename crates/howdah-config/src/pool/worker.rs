@@ -142,7 +142,7 @@ pub(crate) fn workers_max(call: &Call<'_>) -> Result<WorkersMax, Error> {
 }
 
 /// The path of a worker script as it is written.
-pub(super) fn file(word: &Word) -> Result<String, Error> {
+pub(crate) fn file(word: &Word) -> Result<String, Error> {
     let file = literal(word, "the file of a worker")?;
     if file.is_empty() || file.ends_with('/') || file.contains('\0') {
         return Err(bad_value(

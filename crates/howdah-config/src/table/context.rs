@@ -20,6 +20,8 @@ pub(crate) struct Context {
     pub(crate) hidden: Vec<String>,
     /// The `format` of the global `log`.
     pub(crate) access_format: crate::model::LineFormat,
+    /// The pools of `roadrunner` read so far, and where they are; without a name until all have been read.
+    pub(crate) roadrunner: Vec<(crate::model::RoadRunnerPool, Position)>,
     /// The hubs read so far.
     pub(crate) hubs: Vec<crate::model::Mercure>,
     /// Each `hot_reload` so far, and where it is; of the site at hand without its hub, which may come later.

@@ -156,6 +156,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("max_in_flight", "doctor/system.rs"),
     ("env", "model/php_server.rs"),
     ("env", "model/worker_modes.rs"),
+    ("env", "model/roadrunner.rs"),
+    ("env", "directive/roadrunner.rs"),
     ("env", "directive/php.rs"),
     ("env", "pool/classic.rs"),
     ("watch", "model/hub.rs"),

@@ -11,8 +11,19 @@ pub(crate) struct ScriptJob {
     pub(crate) env: Vec<(String, String)>,
     /// What runs it in place of a pool.
     pub(crate) fastcgi: Option<FastCgiJob>,
+    /// The same.
+    pub(crate) roadrunner: Option<RoadRunnerJob>,
     /// The hub of the site, by its index in [`Config::hubs`](howdah_config::model::Config::hubs).
     pub(crate) hub: Option<usize>,
     /// Early hints are learned from its answers.
     pub(crate) learns_hints: bool,
+}
+
+/// A request for a worker of `roadrunner`.
+pub(crate) struct RoadRunnerJob {
+    /// The pool, by its index in [`Config::roadrunner`](howdah_config::model::Config::roadrunner).
+    pub(crate) pool: usize,
+    /// Escaped.
+    pub(crate) path: String,
+    pub(crate) attributes: Vec<(String, String)>,
 }

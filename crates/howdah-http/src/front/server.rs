@@ -172,6 +172,11 @@ fn default_threads(cores: usize) -> usize {
     cores.clamp(1, FRONT_THREADS_MAX)
 }
 
+/// All pools but the classic one of all sites.
+fn pools_of(config: &Config) -> usize {
+    config.pools.len() + config.workers.len() + config.roadrunner.len()
+}
+
 /// Says what [`Server::bind`] would say of a configuration, as far as that needs no address and no log.
 ///
 /// # Errors
@@ -225,7 +230,7 @@ impl Server {
             tls_clients: Arc::default(),
             listeners,
             challenges: tls.and_then(Tls::http_proofs),
-            pools: (1..=config.pools.len() + config.workers.len()).collect(),
+            pools: (1..=pools_of(config)).collect(),
         });
         let (mut live, mut orders, mut starts) = (LiveRequests::default(), Vec::new(), Vec::new());
         for own in sockets {
@@ -370,7 +375,7 @@ impl Server {
             self.tracer.get_or_init(|| tracer);
         }
         if config.global.metrics {
-            let pools = POOLS_MAX.max(config.pools.len() + config.workers.len() + 1);
+            let pools = POOLS_MAX.max(pools_of(config) + 1);
             let new = || Arc::new(Measures::new(self.threads(), pools));
             self.measures.0.get_or_init(new);
         }

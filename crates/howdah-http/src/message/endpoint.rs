@@ -60,6 +60,8 @@ pub struct Endpoints {
     pub metrics: Option<Arc<dyn Endpoint>>,
     /// Whether the server takes requests.
     pub readiness: Option<Arc<dyn Endpoint>>,
+    /// The pools of `roadrunner`, in the order of the configuration: they are the application's.
+    pub roadrunner: Vec<Arc<dyn Any + Send + Sync>>,
     /// The Mercure hubs, in the order of the configuration.
     pub hubs: Vec<Arc<dyn Endpoint>>,
 }

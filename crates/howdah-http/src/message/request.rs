@@ -1,5 +1,6 @@
 //! Requests that are handed to an application.
 
+use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -48,6 +49,19 @@ pub struct AppRequest {
     pub account: bool,
     /// The hub of the site, if it has one: of [`Endpoints::hubs`](super::endpoint::Endpoints::hubs).
     pub hub: Option<Arc<dyn Endpoint>>,
+    /// What runs it in place of a pool of scripts.
+    pub roadrunner: Option<RoadRunnerTarget>,
+}
+
+/// A request for a pool of `roadrunner`.
+#[derive(Debug)]
+pub struct RoadRunnerTarget {
+    /// One of [`Endpoints::roadrunner`](super::endpoint::Endpoints::roadrunner).
+    pub pool: Arc<dyn Any + Send + Sync>,
+    /// The path after rewrites, escaped.
+    pub path: String,
+    /// Attributes of the request.
+    pub attributes: Vec<(String, String)>,
 }
 
 impl AppRequest {

@@ -169,7 +169,10 @@ impl SpoolFile {
     }
 
     /// Opens it for reading.
-    pub(crate) fn open(&self) -> io::Result<File> {
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub fn open(&self) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(
             &self.directory.descriptor,

@@ -24,7 +24,7 @@ use crate::message::incoming::Incoming;
 use crate::message::interim::Interim;
 use crate::message::progress::Progress;
 use crate::message::reply;
-use crate::message::request::{AppRequest, RequestBody};
+use crate::message::request::{AppRequest, RequestBody, RoadRunnerTarget};
 use crate::message::response::{Content, Source};
 use crate::message::single_fields;
 use crate::observe::record::Record;
@@ -244,6 +244,19 @@ impl<A: Application> Responder<'_, A> {
                 std::mem::replace(headers, HeaderMap::new()),
             )
         };
+        let roadrunner = match job.roadrunner {
+            None => None,
+            Some(own) => match snapshot.endpoints.roadrunner.get(own.pool) {
+                Some(pool) => Some(RoadRunnerTarget {
+                    pool: Arc::clone(pool),
+                    path: own.path,
+                    attributes: own.attributes,
+                }),
+                None => {
+                    return reply::plain(StatusCode::SERVICE_UNAVAILABLE).map(Source::Content);
+                }
+            },
+        };
         let request = AppRequest {
             id: self.scope.id,
             query,
@@ -269,6 +282,7 @@ impl<A: Application> Responder<'_, A> {
             hub: job
                 .hub
                 .and_then(|hub| snapshot.endpoints.hubs.get(hub).cloned()),
+            roadrunner,
         };
         if let Some(fastcgi) = job.fastcgi {
             let mut response = self.hold.during(fastcgi.run(request, self.hold)).await;

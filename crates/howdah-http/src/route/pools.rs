@@ -22,6 +22,8 @@ pub(crate) struct ScriptPools {
     classic: Rc<[usize]>,
     /// With the number of the pool that runs.
     files: Rc<[(usize, Rc<WorkerFile>)]>,
+    /// Numbers of the pools of `roadrunner`.
+    roadrunner: Rc<[usize]>,
     /// The hub of the site that is compiled.
     pub(super) hub: Option<usize>,
     /// How upstreams are known, the same for all front threads.
@@ -39,7 +41,7 @@ pub(crate) struct WorkerFile {
 
 impl ScriptPools {
     /// `numbers`: of the pools that run, for each of the configuration's classic pools, then of its worker
-    /// pools.
+    /// pools, then of those of `roadrunner`.
     pub(crate) fn new(config: &model::Config, numbers: &[usize], clients: Arc<TlsClients>) -> Self {
         let file = |pool: &model::WorkerPool| {
             let written: Rc<str> = pool.file.as_str().into();
@@ -53,9 +55,11 @@ impl ScriptPools {
         };
         let files = config.workers.iter().map(file);
         let (classic, numbers) = numbers.split_at(config.pools.len().min(numbers.len()));
+        let (numbers, roadrunner) = numbers.split_at(config.workers.len().min(numbers.len()));
         Self {
             classic: classic.into(),
             files: numbers.iter().copied().zip(files).collect(),
+            roadrunner: roadrunner.into(),
             hub: None,
             clients,
         }
@@ -67,11 +71,17 @@ impl ScriptPools {
         number.copied().unwrap_or(CLASSIC)
     }
 
+    /// The number of a pool of `roadrunner`.
+    pub(super) fn roadrunner(&self, pool: usize) -> usize {
+        self.roadrunner.get(pool).copied().unwrap_or(CLASSIC)
+    }
+
     /// The same for a site with this hub.
     pub(super) fn of_site(&self, hub: Option<usize>) -> Self {
         Self {
             classic: Rc::clone(&self.classic),
             files: Rc::clone(&self.files),
+            roadrunner: Rc::clone(&self.roadrunner),
             hub,
             clients: Arc::clone(&self.clients),
         }

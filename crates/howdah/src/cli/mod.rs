@@ -122,6 +122,9 @@ pub(crate) enum Command {
     /// The process that stays root; started by the server
     #[command(hide = true)]
     Monitor(Monitor),
+    /// A process that becomes a worker of `roadrunner`; started by the server
+    #[command(name = howdah_goridge::COMMAND, hide = true)]
+    RoadRunnerWorker(RoadRunnerWorker),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -575,6 +578,28 @@ pub(crate) struct Monitor {
     /// The server's command line
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RoadRunnerWorker {
+    /// The standard streams come in a message, by the socket that is standard input
+    #[arg(long)]
+    pub(crate) pipes_follow: bool,
+    /// Neither the worker nor what it starts may gain rights
+    #[arg(long = "no-new-privs")]
+    pub(crate) gains_nothing: bool,
+    /// User to change to
+    #[arg(long, requires = "gid")]
+    pub(crate) uid: Option<u32>,
+    /// Its group
+    #[arg(long, requires = "uid")]
+    pub(crate) gid: Option<u32>,
+    /// All of its groups
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) groups: Vec<u32>,
+    /// Program and arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ pub(crate) mod profile;
 pub(crate) mod remote;
 pub(crate) mod report;
 mod requests;
+pub(crate) mod roadrunner_worker;
 pub(crate) mod top;
 pub(crate) mod trust;
 pub(crate) mod validate;

@@ -17,8 +17,8 @@ use crate::cli::{self, Cli};
 use crate::crash_folder;
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
-use crate::php::pools;
 use crate::php::root_options::tree_options;
+use crate::php::{pools, roadrunner};
 use crate::rights::{privileges, users};
 
 /// `howdah monitor COMMAND…`: the monitor of a server with this command line.
@@ -78,7 +78,9 @@ fn of(config: &Config) -> Grants {
     let trees = php.unwrap_or_default();
     let roots = || trees.iter().map(|tree| &tree.root);
     let programs = roots().flat_map(|root| root.programs().unwrap_or_default());
-    let users = roots().flat_map(|root| &root.users);
+    let of_roadrunner = roadrunner::options(config).unwrap_or_default();
+    let of_roadrunner = of_roadrunner.iter().filter_map(|pool| pool.user.as_ref());
+    let users = roots().flat_map(|root| &root.users).chain(of_roadrunner);
     let receivers = users.map(|user| Receiver {
         uid: user.uid,
         gid: user.gid,
@@ -97,7 +99,7 @@ fn of(config: &Config) -> Grants {
             .collect(),
         logs: logs.collect(),
         receivers: receivers.collect(),
-        programs: programs.collect(),
+        programs: programs.chain(roadrunner::programs(config)).collect(),
         servers: server.iter().map(|user| user.uid).collect(),
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod opcache;
 pub(crate) mod pools;
 pub(crate) mod preload;
 pub(crate) mod renewal;
+pub(crate) mod roadrunner;
 pub(crate) mod root_options;
 pub(crate) mod tree;
 pub(crate) mod trees;

@@ -21,6 +21,7 @@ use howdah_pool::{
 use super::pools;
 use super::preload::UsedFiles;
 use super::renewal::{self, Places};
+use super::roadrunner::RoadRunnerPools;
 use super::root_options::TreeOptions;
 use super::tree::{GrowError, NewTrees, Order, Parts, Tree, compile};
 
@@ -33,6 +34,8 @@ struct Shared {
     parts: Arc<Parts>,
     /// Directory of spooled request bodies.
     spool: OwnedFd,
+    /// Pools beside the trees, whose processes are not PHP of this server.
+    roadrunner: RoadRunnerPools,
     state: RwLock<State>,
 }
 
@@ -188,6 +191,7 @@ impl Trees {
         Self(Arc::new(Shared {
             parts: Arc::new(parts),
             spool,
+            roadrunner: RoadRunnerPools::default(),
             state: RwLock::new(state),
         }))
     }
@@ -379,7 +383,13 @@ impl Trees {
         let order = self.pools();
         all.pools
             .sort_by_key(|pool| order.iter().position(|name| *name == pool.name));
+        all.pools.extend(self.roadrunner().statuses());
         Ok(all)
+    }
+
+    /// The pools of RoadRunner's workers.
+    pub(crate) fn roadrunner(&self) -> &RoadRunnerPools {
+        &self.0.roadrunner
     }
 
     /// The pools in force, for profiles.
@@ -421,12 +431,21 @@ impl Trees {
     pub(crate) fn pools(&self) -> Vec<String> {
         let state = self.read();
         let names = state.pools.iter().filter_map(|pool| state.names.get(*pool));
-        names.cloned().collect()
+        names.cloned().chain(self.roadrunner().names()).collect()
     }
 
     /// Names of all pools that there have been, by their numbers.
     pub(crate) fn names(&self) -> Vec<String> {
         self.read().names.clone()
+    }
+
+    /// Numbers of a configuration's pools of RoadRunner's workers.
+    pub(crate) fn roadrunner_numbers(&self, config: &Config) -> Vec<usize> {
+        let mut state = self.write();
+        let pools = config.roadrunner.iter();
+        let numbers = pools.map(|pool| number(&mut state.names, pool.name.clone()));
+        // Requests are not counted for more.
+        numbers.map(|number| number.min(POOLS_MAX - 1)).collect()
     }
 
     /// Numbers of a configuration's pools but the classic one of all sites. They are in force, maybe in another
@@ -446,6 +465,9 @@ impl Trees {
         };
         for tree in &trees {
             tree.order(order);
+        }
+        if !matches!(order, Order::Kill) {
+            self.roadrunner().stop().await;
         }
         for tree in trees {
             tree.ended().await;

@@ -280,6 +280,7 @@ pub(crate) fn confined(config: &Config) -> bool {
         _ => geteuid().as_raw(),
     };
     let of_pools = config.own_pool_settings().map(|own| own.user.as_ref());
+    let of_pools = of_pools.chain(config.roadrunner.iter().map(|own| own.user.as_ref()));
     let mut users = std::iter::once(None)
         .chain(of_pools)
         .map(|pool| pool_user(config, pool));

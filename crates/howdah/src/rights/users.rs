@@ -132,7 +132,8 @@ fn named_for_php(config: &Config) -> impl Iterator<Item = &model::User> {
     let of_pools = config
         .own_pool_settings()
         .filter_map(|own| own.user.as_ref());
-    of_pools.chain(&config.global.php.user)
+    let of_roadrunner = config.roadrunner.iter().filter_map(|own| own.user.as_ref());
+    of_pools.chain(of_roadrunner).chain(&config.global.php.user)
 }
 
 /// The first thing that the server's user is kept from and needs.

@@ -16,11 +16,12 @@ use bytes::Bytes;
 use howdah_http::{AppRequest, Application, Interim, InterimError, RequestBody};
 use howdah_pool::{CallError, PoolFront, Target};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 
 use super::hubs;
+use super::roadrunner::{self, RoadRunnerError};
 use super::timing::{SERVER_TIMING, Timing, watch};
 use crate::php::tree::Parts;
 
@@ -156,6 +157,16 @@ impl Application for PhpApplication {
         mut request: AppRequest,
         interim: Interim<'_>,
     ) -> Response<PhpBody> {
+        if let Some(target) = request.roadrunner.take() {
+            return match roadrunner::run(&mut request, target, interim).await {
+                Ok((head, body)) => respond(
+                    &request,
+                    (head.status, head.headers),
+                    Inner::RoadRunner(body),
+                ),
+                Err(error) => self.refuse(&request, &error.into()),
+            };
+        }
         let mut vars = self.buffers.borrow_mut().pop().unwrap_or_default();
         let result = self.run(&mut request, &mut vars, interim).await;
         vars.clear();
@@ -166,13 +177,8 @@ impl Application for PhpApplication {
         drop(buffers);
         match result {
             Ok((head, body)) => {
-                let mut response = Response::new(PhpBody(Inner::Pool(body)));
-                *response.status_mut() = head.status;
-                *response.headers_mut() = head.headers;
-                if request.method != Method::HEAD {
-                    let uri = request.original_uri.path();
-                    drop_wrong_length((request.id, uri), &mut response);
-                }
+                let start = (head.status, head.headers);
+                let mut response = respond(&request, start, Inner::Pool(body));
                 if !head.reason.is_empty()
                     && let Ok(reason) = hyper::ext::ReasonPhrase::try_from(head.reason)
                 {
@@ -191,6 +197,22 @@ impl Application for PhpApplication {
     fn next(&self) -> io::Result<Option<Rc<Self>>> {
         Ok(Self::join(Arc::clone(&self.parts), self.front)?.map(Rc::new))
     }
+}
+
+/// The response of whoever ran the request.
+fn respond(
+    request: &AppRequest,
+    (status, headers): (StatusCode, HeaderMap),
+    body: Inner,
+) -> Response<PhpBody> {
+    let mut response = Response::new(PhpBody(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    if request.method != Method::HEAD {
+        let uri = request.original_uri.path();
+        drop_wrong_length((request.id, uri), &mut response);
+    }
+    response
 }
 
 /// What crashes are counted by.
@@ -254,6 +276,8 @@ enum Failure {
     Pool(#[from] CallError),
     #[error("the request body cannot be given to PHP's user: {0}")]
     Body(std::io::Error),
+    #[error(transparent)]
+    RoadRunner(#[from] RoadRunnerError),
     #[error("the route names a pool that was not started")]
     NoPool,
 }
@@ -270,6 +294,7 @@ impl Failure {
     fn status(&self) -> StatusCode {
         match self {
             Self::Variables(_) => StatusCode::BAD_REQUEST,
+            Self::RoadRunner(error) => error.status(),
             Self::Body(_) | Self::NoPool => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Pool(error) => match error {
                 CallError::QueueFull
@@ -348,6 +373,7 @@ pub(crate) struct PhpBody(Inner);
 #[derive(Debug)]
 enum Inner {
     Pool(howdah_pool::Body),
+    RoadRunner(howdah_goridge::Body),
     Text(Option<Bytes>),
 }
 
@@ -367,6 +393,7 @@ impl http_body::Body for PhpBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match &mut self.0 {
             Inner::Pool(body) => Pin::new(body).poll_frame(context),
+            Inner::RoadRunner(body) => Pin::new(body).poll_frame(context),
             Inner::Text(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
         }
     }
@@ -374,6 +401,7 @@ impl http_body::Body for PhpBody {
     fn is_end_stream(&self) -> bool {
         match &self.0 {
             Inner::Pool(body) => body.is_end_stream(),
+            Inner::RoadRunner(body) => body.is_end_stream(),
             Inner::Text(text) => text.is_none(),
         }
     }
@@ -381,6 +409,7 @@ impl http_body::Body for PhpBody {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Inner::Pool(body) => body.size_hint(),
+            Inner::RoadRunner(body) => body.size_hint(),
             Inner::Text(text) => {
                 SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64))
             }

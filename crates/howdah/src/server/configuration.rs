@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use howdah_config::model::Config;
+use howdah_goridge::Pool;
 use howdah_http::Server;
 use howdah_http::endpoint::Endpoints;
 use howdah_mercure::Hub;
@@ -24,6 +25,7 @@ use tokio::sync::{Mutex, watch};
 use super::certificates::Keeper;
 use super::hubs::{self, HubEndpoint};
 use super::readiness_page::ReadinessPage;
+use super::roadrunner;
 use super::state::{MetricsPage, ServerState};
 use crate::config::document_roots::warn_of_roots;
 use crate::config::server_log::log_settings;
@@ -221,16 +223,19 @@ impl CurrentConfiguration {
         }
         let began = Instant::now();
         let beside = self.beside(state, &config).await?;
-        let numbers = match &beside {
+        let trees = &self.server_state.trees;
+        let roadrunner = trees.roadrunner().next(&config).await.map_err(failed)?;
+        let mut numbers = match &beside {
             // That of all sites is always the same.
             Some(beside) => beside.pools()[1..].to_vec(),
-            None => self.server_state.trees.numbers(&config),
+            None => trees.numbers(&config),
         };
+        numbers.extend(trees.roadrunner_numbers(&config));
         let prepared = self.server.prepare(
             &config,
             tls.as_ref(),
             numbers,
-            endpoints(&self.server_state, &hubs),
+            endpoints(&self.server_state, &hubs, &roadrunner),
         );
         let prepared = prepared.map_err(|error| explained(&error))?;
         let before = (self.server.local_addrs(), self.server.unix_sockets());
@@ -239,6 +244,7 @@ impl CurrentConfiguration {
             .switch(prepared, grace)
             .await
             .map_err(|error| error.to_string())?;
+        trees.roadrunner().set(roadrunner);
         let booted = beside.is_some();
         if let Some(beside) = beside {
             beside.take_over();
@@ -391,8 +397,10 @@ impl CurrentConfiguration {
         let tls = renewed_tls(&config, &state.in_use).await;
         let tls = tls.map_err(TreeError::other)?;
         // The classic pool's number is always the same.
-        let (numbers, hubs) = (beside.pools()[1..].to_vec(), self.server_state.hubs());
-        let endpoints = endpoints(&self.server_state, &hubs);
+        let (mut numbers, hubs) = (beside.pools()[1..].to_vec(), self.server_state.hubs());
+        let trees = &self.server_state.trees;
+        numbers.extend(trees.roadrunner_numbers(&config));
+        let endpoints = endpoints(&self.server_state, &hubs, &trees.roadrunner().all());
         let prepared = self
             .server
             .prepare(&config, tls.as_ref(), numbers, endpoints);
@@ -491,8 +499,13 @@ async fn renewed_tls(config: &Config, in_use: &InUse) -> Result<Option<Tls>, Str
 }
 
 /// What answers `metrics`, `readiness` and `mercure`.
-pub(crate) fn endpoints(server_state: &ServerState, hubs: &[Arc<Hub>]) -> Endpoints {
+pub(crate) fn endpoints(
+    server_state: &ServerState,
+    hubs: &[Arc<Hub>],
+    roadrunner: &[Arc<Pool>],
+) -> Endpoints {
     Endpoints {
+        roadrunner: roadrunner::endpoints(roadrunner),
         metrics: Some(Arc::new(MetricsPage(server_state.clone()))),
         readiness: Some(Arc::new(ReadinessPage(server_state.clone()))),
         hubs: hubs

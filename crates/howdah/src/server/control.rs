@@ -94,6 +94,16 @@ impl ServerControl {
         tracing::info!(target: "howdah", pool = shown, "reloading");
         let before = self.generations().await;
         let began = Instant::now();
+        let roadrunner = self.trees().roadrunner();
+        let reloaded = roadrunner.reload(pool.as_deref()).await;
+        reloaded.map_err(|error| not_reloaded(error.pool, error.text))?;
+        if pool
+            .as_ref()
+            .is_some_and(|pool| roadrunner.names().contains(pool))
+        {
+            let meant = |name: &String, _| Some(name) == pool.as_ref();
+            return Ok(self.reloaded(configuration, began, meant).await);
+        }
         let fresh = match self.need().await {
             ReloadKind::Tree(reason) => {
                 tracing::info!(target: "howdah", "starting a second PHP next to the current one: {reason}");

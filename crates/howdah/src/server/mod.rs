@@ -13,6 +13,7 @@ pub(crate) mod opcache_watch;
 mod profile;
 pub(crate) mod readiness;
 pub(crate) mod readiness_page;
+pub(crate) mod roadrunner;
 pub(crate) mod signals;
 pub(crate) mod state;
 mod timing;

@@ -104,7 +104,7 @@ fn between(from: u64, to: u64) -> Duration {
 }
 
 /// The clock of the PHP processes.
-fn now_ns() -> u64 {
+pub(super) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }

@@ -146,6 +146,16 @@ async fn run(
     let php = new.php();
     php.iter().for_each(crate::php::vulnerabilities::warn);
     let trees = Trees::new(new, names, spool, seen);
+    let roadrunner = match trees.roadrunner().next(config).await {
+        Ok(pools) => pools,
+        Err(failure) => {
+            trees.end(Order::Kill).await;
+            return Err(failure);
+        }
+    };
+    trees.roadrunner().set(roadrunner.clone());
+    // They follow those of PHP, as the server counts them.
+    trees.roadrunner_numbers(config);
     let shutdown = Shutdown::new();
     let server_state = ServerState {
         trees: trees.clone(),
@@ -161,7 +171,8 @@ async fn run(
     };
     server_state.set_hubs(hubs.clone());
     server_state.set_expiries(tls.as_ref().map(Tls::expiries).unwrap_or_default());
-    server.set_endpoints(configuration::endpoints(&server_state, &hubs));
+    server.set_endpoints(configuration::endpoints(&server_state, &hubs, &roadrunner));
+    drop(roadrunner);
     let (watcher, changed) = watching.unzip();
     let in_force = CurrentConfiguration::new(
         server.clone(),

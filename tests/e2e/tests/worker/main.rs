@@ -17,6 +17,7 @@ mod octane_package;
 mod psr15;
 mod psr7_worker;
 mod requests;
+mod roadrunner;
 mod routes;
 mod scaling;
 mod sessions;

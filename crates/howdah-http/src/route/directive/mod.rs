@@ -21,6 +21,7 @@ mod request_body;
 mod request_header;
 mod respond;
 mod reverse_proxy;
+mod roadrunner;
 mod root;
 mod tracing;
 mod try_files;
@@ -103,6 +104,9 @@ pub(super) fn compile(
         } => Box::new(respond::Respond::compile(body, status, *close)?),
         Directive::ReverseProxy(proxy) => Box::new(reverse_proxy::Proxy::compile(proxy, compiler)?),
         Directive::Rewrite(to) => Box::new(uri::Rewrite::compile(to)),
+        Directive::RoadRunner(own) => {
+            Box::new(roadrunner::RoadRunner::compile(own, &compiler.pools))
+        }
         Directive::Root(path) => Box::new(root::Root(RootText::new(path))),
         Directive::StripPrefix(prefix) => {
             Box::new(uri::StripPrefix(prefix.trim_matches('/').to_owned()))

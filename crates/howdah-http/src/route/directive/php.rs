@@ -164,6 +164,7 @@ impl PhpScript {
                 hint: hint(upstreams.policy(), context),
                 forwarded: forwarded(context, context.trusts(upstreams.trusted())),
             }),
+            roadrunner: None,
             hub: self.hub,
             learns_hints: self.learns_hints,
         })

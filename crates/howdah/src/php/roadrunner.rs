@@ -1,0 +1,149 @@
+//! The pools of RoadRunner's workers: from the configuration to processes.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZero;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use howdah_config::model::{Config, RoadRunnerPool, WORKERS_MAX};
+use howdah_goridge::{Pool, PoolOptions, StartError};
+use howdah_monitor::Program;
+use howdah_pool::PoolStatus;
+
+use crate::failure::Failure;
+use crate::rights::privileges;
+
+/// Options of all pools.
+pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
+    let pools = config.roadrunner.iter();
+    pools.map(|pool| pool_options(config, pool)).collect()
+}
+
+fn pool_options(config: &Config, pool: &RoadRunnerPool) -> Result<PoolOptions, Failure> {
+    let global = &config.global.php;
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = howdah_pool::default_workers(cores).min(WORKERS_MAX);
+    let withheld = &global.environment.withheld;
+    let mut environment = howdah_pool::inherited_environment(withheld, global.environment.clear);
+    let user = privileges::pool_user(config, pool.user.as_ref())?;
+    if let Some(user) = &user {
+        if !user.name.is_empty() {
+            environment.push(("USER".into(), user.name.clone().into()));
+            environment.push(("LOGNAME".into(), user.name.clone().into()));
+        }
+        if !user.home.as_os_str().is_empty() {
+            environment.push(("HOME".into(), user.home.clone().into()));
+        }
+    }
+    let own = pool.env.iter();
+    environment.extend(own.map(|(name, value)| (name.into(), value.into())));
+    // A server that is not root has changed to its user: it neither can nor has to do it again.
+    let current = rustix::process::geteuid().as_raw();
+    let user = user.filter(|user| user.uid != current);
+    let is_monitors = user.is_some() && howdah_monitor::is_connected();
+    Ok(PoolOptions {
+        name: pool.name.clone(),
+        command: pool.command.clone(),
+        workers: pool.workers.unwrap_or(workers),
+        limits: pool.limits.over(&global.limits),
+        boot_timeout: pool.boot_timeout,
+        environment,
+        user,
+        monitor_key: is_monitors.then(|| key(config, pool)),
+        raw_body: pool.raw_body,
+        forbidden_uploads: pool.forbidden_uploads.clone(),
+    })
+}
+
+/// The programs that a monitor starts for a server with this configuration, by their keys.
+pub(crate) fn programs(config: &Config) -> Vec<(u64, Program)> {
+    let pools = config.roadrunner.iter();
+    let program = |pool| {
+        Some((
+            key(config, pool),
+            pool_options(config, pool).ok()?.program(),
+        ))
+    };
+    pools.filter_map(program).collect()
+}
+
+/// Tells programs of the monitor apart. It protects from nothing: a program is started with the options that the
+/// monitor has read.
+fn key(config: &Config, pool: &RoadRunnerPool) -> u64 {
+    let global = &config.global.php;
+    let mut hasher = DefaultHasher::new();
+    pool.command.hash(&mut hasher);
+    pool.env.hash(&mut hasher);
+    global.environment.withheld.hash(&mut hasher);
+    global.environment.clear.hash(&mut hasher);
+    format!("{:?}", pool.limits.over(&global.limits)).hash(&mut hasher);
+    let user = privileges::pool_user(config, pool.user.as_ref()).ok();
+    user.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The pools that run; clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RoadRunnerPools(Arc<RwLock<Vec<Arc<Pool>>>>);
+
+impl RoadRunnerPools {
+    /// The pools of a configuration, in its order: those that are as they were go on, the others are started.
+    pub(crate) async fn next(&self, config: &Config) -> Result<Vec<Arc<Pool>>, Failure> {
+        let running = self.all();
+        let mut pools = Vec::new();
+        for options in options(config)? {
+            let same = running.iter().find(|pool| *pool.options() == options);
+            pools.push(match same {
+                Some(pool) => Arc::clone(pool),
+                None => Arc::new(start(options).await?),
+            });
+        }
+        Ok(pools)
+    }
+
+    /// These are in force. Others stop when the last request that may use them has its response.
+    pub(crate) fn set(&self, pools: Vec<Arc<Pool>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = pools;
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Pool>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let all = self.all().into_iter();
+        all.map(|pool| pool.options().name.clone()).collect()
+    }
+
+    pub(crate) fn statuses(&self) -> Vec<PoolStatus> {
+        self.all().iter().map(|pool| pool.status()).collect()
+    }
+
+    /// Starts new workers for one pool, or for all.
+    pub(crate) async fn reload(&self, name: Option<&str>) -> Result<(), StartError> {
+        let is_meant = |pool: &Arc<Pool>| name.is_none_or(|name| pool.options().name == name);
+        for pool in self.all().into_iter().filter(is_meant) {
+            pool.reload().await?;
+        }
+        Ok(())
+    }
+
+    /// Stops all workers.
+    pub(crate) async fn stop(&self) {
+        let mut stops = tokio::task::JoinSet::new();
+        for pool in self.all() {
+            stops.spawn(async move { pool.stop().await });
+        }
+        stops.join_all().await;
+    }
+}
+
+async fn start(options: PoolOptions) -> Result<Pool, Failure> {
+    let (name, workers) = (options.name.clone(), options.workers);
+    let pool = Pool::start(options).await;
+    let pool = pool.map_err(|error| Failure::Setup(error.to_string()))?;
+    tracing::info!(target: "howdah", pool = name, workers, "RoadRunner workers are ready");
+    Ok(pool)
+}
