@@ -333,7 +333,7 @@ impl<'a> Site<'a> {
                 let path = first.trim_end_matches('/');
                 let lines = vec![
                     format!("root * {}", word(second.trim_end_matches('/'))),
-                    "file_server".to_owned(),
+                    "php_server".to_owned(),
                 ];
                 self.ordered.extend(block(
                     &format!("handle_path {}", word(&format!("{path}*"))),
@@ -442,13 +442,19 @@ impl<'a> Site<'a> {
             return;
         }
         let name = self.names.next("redirect");
+        let to = rest.get(1).map(|to| to.trim_end_matches('/'));
+        // The location of the path itself is not empty where the target is `/`.
+        let (slash, more) = match to {
+            Some("") => ("/", "(?:/(.*)|$)"),
+            _ => ("", "(/.*|$)"),
+        };
         self.ordered.push(format!(
             "@{name} path_regexp {name} {}",
-            word(&format!("^{}(/.*|$)", regex_escape(path)))
+            word(&format!("^{}{more}", regex_escape(path)))
         ));
-        match rest.get(1) {
+        match to {
             Some(to) => {
-                let to = format!("{}{{re.{name}.1}}{{?query}}", to.trim_end_matches('/'));
+                let to = format!("{to}{slash}{{re.{name}.1}}{{?query}}");
                 self.ordered
                     .push(format!("redir @{name} {} {code}", word(&to)));
             }
@@ -682,18 +688,17 @@ impl<'a> Site<'a> {
             lines.push(format!("tls {} {}", word(certificate), word(key)));
         }
         lines.extend(self.settings);
-        let mut last = if self.php.runs {
-            self.php.lines()
-        } else {
-            let mut options = Lines::new();
-            if !self.php.index.is_empty() && self.php.index != ["index.html"] {
-                options.push(format!("index {}", self.php.index.join(" ")));
+        let mut last = Lines::new();
+        if self.php.runs || self.root.is_some() {
+            // A module of Apache runs PHP in all sites, without a word in any of them: files alone would show its source.
+            if !self.php.runs {
+                last.push(
+                    "# `file_server` in place of this serves files alone, scripts as text."
+                        .to_owned(),
+                );
             }
-            if self.php.browse {
-                options.push("browse".to_owned());
-            }
-            block("file_server", options)
-        };
+            last.extend(self.php.lines());
+        }
         let mut ordered = self.guards;
         ordered.extend(self.ordered);
         if ordered.is_empty() {
