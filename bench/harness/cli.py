@@ -76,7 +76,7 @@ def write_reports(folder: Path, faults: Path | None = None, more: Sequence[Path]
     if faults is not None:
         shutil.copytree(faults, folder / "faults", dirs_exist_ok=True)
     for other in more:
-        # Read first: what is no run is not copied.
+        # Read first: what is not a run is not copied.
         load_run(other)
         shutil.copytree(
             other,

@@ -29,7 +29,7 @@ class StatisticsTest(unittest.TestCase):
         self.assertIsNone(spread([]))
 
     def test_ratios_pair_rounds(self) -> None:
-        # The ratio of the medians would be 4000 / 1000 as well, but 1500 / 1000 is no ratio of
+        # The ratio of the medians would be 4000 / 1000 as well, but 1500 / 1000 is not a ratio of
         # any round: the second round was slow for both.
         found = paired_ratio({1: 4000, 2: 1500, 3: 5000}, {1: 1000, 2: 500, 3: 1000})
         self.assertEqual(found, Spread(4.0, 3.0, 5.0, 3))

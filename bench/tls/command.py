@@ -106,7 +106,7 @@ def measure(name: str, arguments: argparse.Namespace, folder: Path) -> TlsResult
     clients: list[ssl.SSLSocket] = []
     with secure(name, folder, web_user()) as server:
         try:
-            # What is made once, at the first connection, is no connection's.
+            # What is made once, at the first connection, is not a connection's.
             connect(server, context).close()
             before = server.group.pss_bytes()
             clients.extend(connect(server, context) for _ in range(arguments.idle))

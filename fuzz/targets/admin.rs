@@ -266,7 +266,7 @@ fn expected(parts: &Parts, body: &[u8], unix: bool, confined: bool) -> Result<Di
             let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
             let kind = kind.unwrap_or_default().to_ascii_lowercase();
             let kind = kind.split(|byte| *byte == b';').next();
-            // Values that are no text have no right answer.
+            // Values that are not text have no right answer.
             if kind.unwrap_or_default().trim_ascii() != b"text/caddyfile" {
                 return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
             }
@@ -343,7 +343,7 @@ fn fields<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<HeaderMap> {
             HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).ok()?,
         );
     }
-    // What is no text is read as none.
+    // What is not text is read as none.
     let text = |name| {
         headers
             .get(name)

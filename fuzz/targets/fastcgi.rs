@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(whole, read(pieces.into_iter()));
     assert_eq!(whole, read(bytes.chunks(1)));
     check_head(&whole.output);
-    // Most inputs are no records, but any may be a header.
+    // Most inputs are not records, but any may be a header.
     check_head(bytes);
     check_request(&pieces);
 });

@@ -82,7 +82,7 @@ fn check_pipe(bytes: &[u8], pieces: &[&[u8]; 4]) {
             length += message.text.len();
         }
     }
-    // A byte that is no UTF-8 becomes a character of three.
+    // A byte that is not UTF-8 becomes a character of three.
     assert!(length <= 3 * bytes.len(), "more came out than went in");
 
     // A whole record comes through, whatever was written before it.

@@ -55,7 +55,7 @@ fn run(input: &str) {
     let mut lines = input.split('\n');
     let mut line = || lines.next().unwrap_or_default();
     let [claims, query, form, below, pattern] = [line(), line(), line(), line(), line()];
-    // What is no JSON is a token as it stands.
+    // What is not JSON is a token as it stands.
     let claims: Option<Value> = serde_json::from_str(claims).ok();
     let token = match &claims {
         Some(claims) => signed(claims),

@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
             }
             assert_eq!(look(header), look(data));
         }
-        // It is no header as soon as that shows, and more of it is none either.
+        // It is not a header as soon as that shows, and more of it is none either.
         Ok(Some(First::Other)) => {
             let begun = (0..data.len()).find(|end| look(&data[..*end]) != Ok(None));
             for end in begun.unwrap_or(data.len())..data.len() {

@@ -178,7 +178,7 @@ fn run(data: &[u8]) -> Option<()> {
 
     let decoded = path::normalise(request.uri.path()).ok();
     patterns::paths(path_pattern, decoded.as_deref().unwrap_or(target));
-    // As the front has it: what is no host has been refused.
+    // As the front has it: what is not a host has been refused.
     let host = match request.headers.get(HOST) {
         None => None,
         Some(value) => Some(Host::parse(value.to_str().ok()?)?),

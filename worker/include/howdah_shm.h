@@ -431,7 +431,7 @@ static_assert(sizeof(struct howdah_pool_options) == 88, "layout");
  * --- preloading -----------------------------------------------------------------------------------
  *
  * A file in memory that the front makes: this struct, `count` bytes of HOWDAH_VERDICT_*, all 0, the name of the
- * user who reads the files (`user_size` bytes with the NUL; 0: whom the root runs as), then the files' paths, each with
+ * user who reads the files (`user_size` bytes with the NUL; 0: that of the root), then the files' paths, each with
  * its NUL. The root writes what is said so below before READY, and keeps nothing of it.
  */
 struct howdah_preload {

@@ -120,7 +120,7 @@ pub struct Record<'a> {
     pub value: &'a [u8],
 }
 
-/// Why bytes are no sequence of records.
+/// Why bytes are not a sequence of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes end before the record does.

@@ -156,7 +156,7 @@ impl FieldName {
 struct Table {
     factor: u64,
     cells: [u8; CELLS],
-    /// By number; empty for variables that are no header's.
+    /// By number; empty for variables that no header field sets.
     names: [FieldName; NAMES.len() + 1],
 }
 

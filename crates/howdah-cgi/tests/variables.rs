@@ -358,7 +358,7 @@ fn header_fields() {
             ("HTTP_X_LATIN", "caf\u{e9}\t!"),
             ("HTTP_AUTHORIZATION", "Basic eDp5"),
         ]);
-    // A name in a header is no proof.
+    // A name in a header is not proof.
     Request::new("/")
         .header("authorization", "Basic eDp5")
         .expect_absent(&["REMOTE_USER"]);

@@ -70,7 +70,7 @@ const RESERVED: &str = r"(?:[A-Za-z0-9._~,:/?#\[\]@!$&'()*+;=-]|%[0-9A-Fa-f]{2})
 /// Characters that a name is made of.
 const NAME: &str = "[A-Za-z0-9_.%~-]+";
 
-/// The regular expression of all that a template can expand to; `None` if it is no template.
+/// The regular expression of all that a template can expand to; `None` if it is not a template.
 fn template(text: &str) -> Option<String> {
     if text.len() > TEMPLATE_MAX {
         return None;
@@ -181,7 +181,7 @@ mod tests {
             ("https://a/b{#part}", "https://a/b#x", true),
             ("https://a/b{;m}", "https://a/b;m=1", true),
             ("https://a/{id:3}", "https://a/abc", true),
-            // Equal texts match whatever they are; what is no template is a text.
+            // Equal texts match whatever they are; what is not a template is a text.
             ("https://a/{id}", "https://a/{id}", true),
             ("https://a/{", "https://a/{", true),
             ("https://a/{", "https://a/x", false),

@@ -58,7 +58,7 @@ pub enum Problem {
     /// It would break the event.
     #[error("Invalid \"type\" parameter: no line ends.")]
     Kind,
-    /// It is no number.
+    /// It is not a number.
     #[error("Invalid \"retry\" parameter: milliseconds as a whole number.")]
     Retry,
 }

@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(owner(&own), (33, 12));
         grants.give(&own, Some(65534), 12).expect("named");
         assert_eq!(owner(&own), (65534, 12));
-        // It is no file of the server any more; others never were.
+        // It is not a file of the server any more; others never were.
         assert!(grants.give(&own, Some(65534), 12).is_err());
         assert!(grants.give(&file("root", 0), Some(65534), 12).is_err());
         let folder = std::fs::File::open(directory.path()).expect("opened");

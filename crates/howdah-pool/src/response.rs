@@ -141,7 +141,7 @@ pub enum CallError {
     /// The worker died with the request in hand: 502.
     #[error("the PHP process died")]
     WorkerDied,
-    /// The worker sent what is no response: 502.
+    /// The worker sent what is not a response: 502.
     #[error("the PHP process sent a malformed response")]
     Malformed,
     /// There is no worker since its boot failed; it is tried again: 503.

@@ -25,7 +25,7 @@ pub(crate) struct Memory {
     completions: Vec<AtomicU64>,
     slots: Vec<Slot>,
     // Not model objects: their order is given by `committed`, which is one, and a model that reads
-    // them too early reads zeros, which is no frame of a response.
+    // them too early reads zeros, which is not a frame of a response.
     requests: Vec<Mutex<Vec<u8>>>,
     responses: Vec<Mutex<Vec<u8>>>,
 }

@@ -25,7 +25,7 @@ impl LogLine {
         Self { raw, fields }
     }
 
-    /// `msg`, or the whole line if it is no JSON.
+    /// `msg`, or the whole line if it is not JSON.
     pub fn message(&self) -> &str {
         self.text("msg").unwrap_or(&self.raw)
     }
@@ -114,7 +114,7 @@ impl LogBook {
             .collect()
     }
 
-    /// Lines that contain `text` are no alarm, and at least one must come.
+    /// Lines that contain `text` are expected, and at least one must come.
     pub fn expect(&self, text: &str) {
         self.lock().expectations.push(Expectation {
             text: text.to_owned(),
@@ -122,7 +122,7 @@ impl LogBook {
         });
     }
 
-    /// Lines that contain `text` are no alarm, but need not come. For tests whose outcome may differ.
+    /// Lines that contain `text` are expected, but need not come. For tests whose outcome may differ.
     pub fn allow(&self, text: &str) {
         self.lock().expectations.push(Expectation {
             text: text.to_owned(),

@@ -1,4 +1,4 @@
-//! Processes by id: who descends from whom, who is still there, and signals to exactly one of them.
+//! Processes by id: their descendants, whether they still run, and signals to exactly one of them.
 
 use std::fs;
 use std::io;

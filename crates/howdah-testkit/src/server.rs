@@ -157,23 +157,23 @@ impl Server {
         self.send(&Request::get(target))
     }
 
-    /// Lines with this text are no alarm, and one must come before the test ends.
+    /// Lines with this text are expected, and one must come before the test ends.
     pub fn expect_log(&self, text: &str) {
         self.log.expect(text);
     }
 
-    /// Lines with this text are no alarm, but need not come.
+    /// Lines with this text are expected, but need not come.
     pub fn allow_log(&self, text: &str) {
         self.log.allow(text);
     }
 
-    /// A request that kept the others of its worker waiting is no alarm: a busy machine may give the
+    /// A request that kept the others of its worker waiting is expected: a busy machine may give the
     /// process no time for as long as a hog takes.
     pub fn allow_hogs(&self) {
         self.allow_log("kept the others of this worker waiting");
     }
 
-    /// Waits for a line with this text, past ones included. It is no alarm.
+    /// Waits for a line with this text, past ones included. It is expected.
     ///
     /// # Panics
     /// If none comes in time.

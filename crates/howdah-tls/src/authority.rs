@@ -54,7 +54,7 @@ pub enum AuthorityError {
     /// A certificate cannot be made.
     #[error("the internal authority cannot make a certificate for {name}: {reason}")]
     Issue {
-        /// For whom.
+        /// Name that the certificate is for.
         name: String,
         /// What is wrong.
         reason: String,

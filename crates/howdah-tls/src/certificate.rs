@@ -24,7 +24,7 @@ pub enum CertificateError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// It is no PEM, or of something else.
+    /// It is not PEM, or of something else.
     #[error("{}: the file contains no certificate; expected PEM with `-----BEGIN CERTIFICATE-----`", file.display())]
     NoCertificate {
         /// Which one.

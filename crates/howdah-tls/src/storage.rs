@@ -103,7 +103,7 @@ pub(crate) fn spread() -> f64 {
     f64::from(number) / f64::from(u32::MAX)
 }
 
-/// A text as the name of a file: what is no letter, digit, dot or hyphen becomes an underscore.
+/// A text as the name of a file: what is not a letter, digit, dot or hyphen becomes an underscore.
 pub(crate) fn file_name(text: &str) -> String {
     let name: String = text
         .chars()

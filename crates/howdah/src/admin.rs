@@ -12,7 +12,7 @@ use crate::failure::Failure;
 pub(crate) const ADMIN_SOCKET: &str = "/run/howdah/admin.sock";
 
 /// The admin API that the configuration asks for; `confined`: PHP has fewer rights than the server. An
-/// address that nobody chose may be taken by another server on this machine; that is no reason not to serve.
+/// address that nobody chose may be taken by another server on this machine; that is not a reason not to serve.
 pub(crate) fn bind_admin(admin: &model::Admin, confined: bool) -> Result<Option<Admin>, Failure> {
     let bound = match admin {
         model::Admin::Off => return Ok(None),

@@ -10,7 +10,7 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// The template with the values in its variables, from left to right; one without a value, or with
 /// the value `~`, is not set.
-/// `None`: it is no template, or larger than any that is in use.
+/// `None`: it is not a template, or larger than any that is in use.
 pub(crate) fn expand(template: &str, values: &[&str]) -> Option<String> {
     if template.len() > 256 || !template.contains('{') {
         return None;

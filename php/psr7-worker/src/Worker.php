@@ -75,7 +75,7 @@ final class Worker implements WorkerInterface
     }
 
     /**
-     * Before the header fields of a response: what the script has printed or set by itself is no part of it.
+     * Before the header fields of a response: what the script has printed or set by itself is not part of it.
      */
     public function begin(): void
     {

@@ -88,7 +88,7 @@ impl Acme {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (served, config) = (Arc::clone(&served), Arc::clone(&config));
-                // A client that goes away is no failure here: the test sees what it did not get.
+                // A client that goes away is not a failure here: the test sees what it did not get.
                 std::thread::spawn(move || served.serve(stream, config));
             }
         });

@@ -130,7 +130,7 @@ impl Connection {
 /// It does not end properly.
 ///
 /// # Panics
-/// If it is no text.
+/// If it is not text.
 pub async fn rest(stream: &mut Stream) -> Result<String, StreamError> {
     let mut text = Vec::new();
     while let Some(mut part) = stream.recv_data().await? {

@@ -75,7 +75,7 @@ impl Responder {
         let served = Arc::clone(&inner);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A client that goes away is no failure here: the test sees what it did not get.
+                // A client that goes away is not a failure here: the test sees what it did not get.
                 served.serve(stream);
             }
         });

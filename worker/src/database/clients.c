@@ -46,7 +46,7 @@ static bool refuse_to_read(const struct howdah_client_kind *kind, zval *subject,
 
 /* --- waiting -------------------------------------------------------------------------------------------- */
 
-/* Whether the client's owner waits, itself or by others, for somebody whom the coroutine at hand has to let go on. */
+/* Whether the client's owner waits, itself or by others, for a coroutine that waits for the one at hand. */
 static bool is_circle(const struct howdah_client *client)
 {
 	uint64_t me = howdah_sibling_number();

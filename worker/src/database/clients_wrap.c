@@ -22,7 +22,7 @@ const struct howdah_guard *howdah_guard_of(const zend_execute_data *execute_data
 	return execute_data->func->internal_function.reserved[slot];
 }
 
-/* What is waited for until the client is free is no time of the database: this is called after that. */
+/* What is waited for until the client is free does not count as time of the database: this is called after that. */
 ZEND_FUNCTION(howdah_timed_call)
 {
 	const struct howdah_guard *guard = howdah_guard_of(execute_data);

@@ -72,7 +72,7 @@ bool howdah_call_wait(struct howdah_call_wait *wait);
 /* When a call on the socket that begins now is to end: SO_RCVTIMEO (for POLLIN) or SO_SNDTIMEO. */
 int64_t howdah_socket_deadline(int fd, short events);
 
-/* The same for what is no socket and has no timeout: true, with errno as it was, unless it was cancelled. For one that
+/* The same for what is not a socket and has no timeout: true, with errno as it was, unless it was cancelled. For one that
  * does not block, at once. */
 bool howdah_file_wait(int fd, short events);
 

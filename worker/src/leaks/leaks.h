@@ -22,7 +22,7 @@ extern unsigned howdah_leak_shutdown_functions;
 
 /*
  * In a worker that is about to take its first request: the state is that after boot. One of `sample` requests is
- * looked at; `allow` has patterns of what is no leak, with a NUL after each; `in_header`: responses tell how many were
+ * looked at; `allow` has patterns of what is not a leak, with a NUL after each; `in_header`: responses tell how many were
  * found.
  */
 void howdah_leaks_start(uint32_t sample, bool in_header, const char *allow, size_t allow_size);

@@ -130,7 +130,7 @@ struct howdah_leak_node {
 	zend_refcounted *container; /* an array or an object */
 	uint64_t key;
 	bool is_object;
-	bool fresh; /* it was not there at the last look: what is below is no change of its own */
+	bool fresh; /* it was not there at the last look: what is below is not a change of its own */
 };
 
 /* A slot whose value differs from that of the last look. */

@@ -1,5 +1,5 @@
 /*
- * State of the process and of PHP that is no value of PHP code.
+ * State of the process and of PHP that is not a value of PHP code.
  *
  * Worker mode puts most of it back (restore.h): what is found here was left by `keep`, or by code that ran after
  * that. Things that come in numbers, such as streams, are one slot with their number.

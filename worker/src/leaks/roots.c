@@ -178,7 +178,7 @@ static void visit_callback(struct howdah_leak_look *look, const char *text, zval
 
 void howdah_leak_visit_roots(struct howdah_leak_look *look)
 {
-	/* First the loop, whose references are no state. */
+	/* First the loop, whose references are not state. */
 	for (zend_execute_data *frame = EG(current_execute_data); frame; frame = frame->prev_execute_data) {
 		if (frame->func) {
 			visit_frame(look, frame);

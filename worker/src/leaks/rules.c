@@ -11,7 +11,7 @@
  *
  * State of the process, which nothing uses as a cache, is a leak when it has changed once.
  *
- * Rules: what is back to its value after boot is no leak. Memory has a limit: a table of changed slots, each with the
+ * Rules: what is back to its value after boot is not a leak. Memory has a limit: a table of changed slots, each with the
  * last requests that changed it.
  */
 #include "look.h"

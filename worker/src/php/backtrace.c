@@ -166,7 +166,7 @@ static void log_c_stack(void)
 static void log_trace(int signal_number)
 {
 	int saved = errno;
-	/* A fork that PHP code made has the parent's handler and pipe, but is no worker. */
+	/* A fork that PHP code made has the parent's handler and pipe, but is not a worker. */
 	if (getpid() == trace.process) {
 		howdah_backtrace_log();
 		if (atomic_load(&wants_c)) {

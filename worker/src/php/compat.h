@@ -136,7 +136,7 @@ static inline void *howdah_compat_memory_exhausted_state(size_t *size)
 #endif
 }
 
-/* http_get_last_response_headers(); NULL: this PHP has it not. */
+/* http_get_last_response_headers(); NULL: this PHP lacks it. */
 static inline zval *howdah_compat_response_headers(void)
 {
 #if PHP_VERSION_ID >= 80400

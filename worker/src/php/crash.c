@@ -161,7 +161,7 @@ static void handle(int number, siginfo_t *info, void *context)
 		errno = saved;
 		return;
 	}
-	/* A fork that PHP code made has the parent's handler and pipe, but is no worker. */
+	/* A fork that PHP code made has the parent's handler and pipe, but is not a worker. */
 	if (getpid() == trace.process && !atomic_flag_test_and_set(&begun)) {
 		limit_time(number);
 		write_report(info, context);

@@ -57,7 +57,7 @@ void howdah_huge_pages_collapse(void)
 	if (!maps) {
 		return;
 	}
-	char line[256]; /* of a longer one the rest is read as lines that are no mappings */
+	char line[256]; /* of a longer one the rest is read as lines that are not mappings */
 	while (fgets(line, sizeof(line), maps)) {
 		uintptr_t begin, end;
 		if (!is_anonymous(line, &begin, &end) || end - begin > LARGEST_MAPPING) {

@@ -31,5 +31,5 @@ void howdah_restore_last_errors(void)
 void howdah_restore_last_errors_snapshot(void)
 {
 	posix_error = howdah_compat_module_globals("posix");
-	howdah_restore_last_errors(); /* what boot has left is no request's */
+	howdah_restore_last_errors(); /* what boot has left is not a request's */
 }

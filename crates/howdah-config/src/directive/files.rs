@@ -219,7 +219,7 @@ pub(crate) fn file_server(
     Ok(())
 }
 
-/// A file with a query becomes a rewrite of its own, as the query is no part of its name; all
+/// A file with a query becomes a rewrite of its own, as the query is not part of its name; all
 /// routes of one `try_files` are in one group, so that the first file found is the only one.
 pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let words = call.count(1, usize::MAX)?;

@@ -29,7 +29,7 @@ impl Changes {
     }
 }
 
-/// Names of Caddy's in the block of `header` that are no fields.
+/// Names of Caddy's in the block of `header` that are not fields.
 pub(crate) const HEADER: Table<Changes> = Table {
     kind: "subdirective of `header`",
     items: &[

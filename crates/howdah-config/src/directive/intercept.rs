@@ -83,7 +83,7 @@ impl Draft {
                 &statement.arguments,
                 statement.block.as_deref(),
             );
-            // A broken definition is kept too, so that its uses are no further errors.
+            // A broken definition is kept too, so that its uses are not further errors.
             let (matcher, error) = match result {
                 Ok(matcher) => (matcher, None),
                 Err(error) => (ResponseMatcher::default(), Some(error)),

@@ -248,7 +248,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
         Item::Unsupported("issuer", JWKS),
         Item::Unsupported(
             "dispatch_timeout",
-            "a subscriber for whom 4,096 updates or 16 MiB wait is dropped",
+            "a subscriber is dropped when 4,096 updates or 16 MiB wait for it",
         ),
         Item::Unsupported("topic_selector_cache", "nothing is cached"),
         Item::Unsupported("subscriber_list_cache_size", "nothing is cached"),

@@ -10,7 +10,7 @@ use crate::model::{AccessLog, ErrorRoutes, Handler, Matcher, Route};
 use crate::syntax::tree::{Statement, Word};
 use crate::table::{Call, Context, nearest};
 
-/// The settings of a site that are no routes.
+/// The settings of a site that are not routes.
 #[derive(Debug, Default)]
 pub(crate) struct SiteSettings {
     pub(crate) access_logs: Vec<AccessLog>,
@@ -90,7 +90,7 @@ impl Scope {
                 "rename one of them",
             ));
         }
-        // A broken definition is kept too, so that its uses are no further errors.
+        // A broken definition is kept too, so that its uses are not further errors.
         let key = matcher::definition(cx, statement);
         self.matchers
             .insert(name.text.clone(), key.clone().unwrap_or_default());

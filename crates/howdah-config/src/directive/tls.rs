@@ -492,7 +492,7 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
             "put all of it in one `tls CERT KEY { … }`",
         ));
     }
-    // A broken one is kept, so that the site's address is no further error.
+    // A broken one is kept, so that the site's address is not another error.
     let mut draft = Draft::default();
     let result = arguments(cx, call, &mut draft);
     let given = draft.tls.files.is_some();

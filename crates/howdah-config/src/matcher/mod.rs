@@ -431,7 +431,7 @@ pub(crate) fn definition(cx: &mut Context, statement: &Statement) -> Result<Key,
             "write for example `@static path *.css *.js`",
         ));
     }
-    // `@name "{method} == 'GET'"`: a text in quotes is no name.
+    // `@name "{method} == 'GET'"`: a text in quotes is not a name.
     if let ([word], None) = (statement.arguments.as_slice(), block)
         && word.quoted
         && word

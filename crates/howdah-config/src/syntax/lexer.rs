@@ -190,7 +190,7 @@ impl Lexer<'_> {
             if char.is_space() || self.continuation().is_some() {
                 break;
             }
-            // `\<` is the way to write a word that starts with `<<` and is no heredoc.
+            // `\<` is the way to write a word that starts with `<<` and is not a heredoc.
             if !(char.is('\\') && self.peek_is(1, '<')) {
                 text.push(char.value);
             }

@@ -90,7 +90,7 @@ fn is(name: &[u8], known: &str) -> bool {
     name.eq_ignore_ascii_case(known.as_bytes())
 }
 
-/// `q=0.5`; 1 without it, and 0 for what is no weight: a coding is not forced on a client that may have
+/// `q=0.5`; 1 without it, and 0 for what is not a weight: a coding is not forced on a client that may have
 /// meant to refuse it.
 fn weight(parameters: &[u8]) -> u16 {
     for parameter in parameters.split(|byte| *byte == b';') {

@@ -59,7 +59,7 @@ pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     })
 }
 
-/// Decodes an escaped path that has several slashes in a row, and keeps them. `None`: it has none, or is no path
+/// Decodes an escaped path that has several slashes in a row, and keeps them. `None`: it has none, or is not a path
 /// that a request is answered for.
 pub(crate) fn decode_as_sent(escaped: &str) -> Option<String> {
     if !escaped.contains("//") {

@@ -116,7 +116,7 @@ impl Operand {
     }
 }
 
-/// As numbers if one of them is one; what is no number then is different and in no order.
+/// As numbers if one of them is one; what is not a number then is different and in no order.
 fn compare(left: &Operand, comparison: Comparison, right: &Operand, context: &Context<'_>) -> bool {
     use std::cmp::Ordering;
     let numbers = matches!(left, Operand::Number(_)) || matches!(right, Operand::Number(_));

@@ -347,7 +347,7 @@ fn skip(left: u64, bytes: &[u8]) -> (u64, usize) {
     (left - taken as u64, taken)
 }
 
-/// One byte of a chunked body that is no chunk's data. `None`: it may not stand there.
+/// One byte of a chunked body that is not a chunk's data. `None`: it may not stand there.
 fn step(chunk: Chunk, size: u64, byte: u8) -> Option<State> {
     let next = match (chunk, byte) {
         (Chunk::Start | Chunk::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {

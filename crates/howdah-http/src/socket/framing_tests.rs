@@ -192,7 +192,7 @@ fn odd_bytes_of_targets_are_found() {
     check(b"G\"T / HTTP/1.1\r\n\r\n", &[]);
     let second = [SIZED.as_bytes(), b"GET /<>"].concat();
     check(&second, &[SIZED.len() + 5, SIZED.len() + 6]);
-    // The frames of HTTP/2, and those of a WebSocket, are no targets.
+    // The frames of HTTP/2, and those of a WebSocket, are not targets.
     check(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0 \xff\xff\n\xff", &[]);
     let upgrade = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n\x81 \xff\xff\xff";
     check(upgrade, &[]);

@@ -538,7 +538,7 @@ fn errors_are_formed_by_handle_errors() {
     client.write(b"POST /app HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde");
     assert_eq!(client.reply(true).header("connection"), Some("close"));
     assert!(client.is_closed());
-    // What has no routes keeps its short text; what PHP answers itself is no error.
+    // What has no routes keeps its short text; what PHP answers itself is not an error.
     let reply = harness.send("POST /app HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde");
     assert_eq!(
         (reply.status, reply.text()),

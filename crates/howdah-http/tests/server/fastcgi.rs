@@ -63,7 +63,7 @@ impl Upstream {
             for stream in listener.incoming() {
                 count.fetch_add(1, SeqCst);
                 let stream = stream.unwrap();
-                // A server that hangs up is no failure.
+                // A server that hangs up is not a failure.
                 let _ = serve(&stream, number, manner, &asked);
                 if asked.status.load(SeqCst) == 0 {
                     unanswered.push(stream);

@@ -463,7 +463,7 @@ fn what_cannot_be_sent_to_anybody_is_no_failure() {
         "",
         "uri strip_suffix .x\nreverse_proxy UP {\nfail_duration 1h\n}",
     );
-    // Three bytes become one, which is no UTF-8 and becomes nine: no URI is that long.
+    // Three bytes become one, which is not UTF-8 and becomes nine: no URI is that long.
     let target = format!("/{}.x", "%FF".repeat(9_000));
     assert_eq!(front.get(&target).status, 400);
     assert_eq!(front.get("/api/").status, 200);

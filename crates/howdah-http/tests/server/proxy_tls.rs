@@ -101,7 +101,7 @@ impl Upstream {
             for socket in listener.incoming() {
                 count.fetch_add(1, SeqCst);
                 let (config, socket) = (Arc::clone(&config), socket.unwrap());
-                // Clients that leave without a word are no failure.
+                // Clients that leave without a word are not a failure.
                 thread::spawn(move || drop(answer(config, socket)));
             }
         });

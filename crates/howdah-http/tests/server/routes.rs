@@ -101,7 +101,7 @@ fn source_code_is_never_sent() {
     let directory = tree();
     let path = directory.path();
     fs::write(path.join("plain/index.php"), "<?php secret").unwrap();
-    // `index off`: no try_files; an index file that is a script is no index file.
+    // `index off`: no try_files; an index file that is a script is not an index file.
     let server = PhpServer {
         index: None,
         try_files: TryFiles::default(),

@@ -100,7 +100,7 @@ fn hash(text: &str) -> String {
     })
 }
 
-/// One address, or several with commas as in `X-Forwarded-For`. What is no address stays.
+/// One address, or several with commas as in `X-Forwarded-For`. What is not an address stays.
 fn masked(text: &str, ipv4: u8, ipv6: u8) -> String {
     let one = |text: &str| {
         let (host, port) = match text.parse::<std::net::SocketAddr>() {

@@ -128,7 +128,7 @@ impl Client {
     /// Orders the server to stop and waits until it has ended.
     ///
     /// # Errors
-    /// As [`request`](Self::request). A status that is no success is the reply.
+    /// As [`request`](Self::request). A status that is not a success is the reply.
     pub fn stop(&self) -> Result<Reply, ClientError> {
         let limit = Some(Duration::from_secs(10));
         let reply = self.request("POST", "/stop", limit)?;

@@ -57,7 +57,7 @@ impl Routes {
         }
         drop(routes);
         let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // What scanners ask for is no route of the application.
+        // What scanners ask for is not a route of the application.
         let is_of_application = (200..400).contains(&observed.status) || observed.status >= 500;
         let is_known = routes.contains_key(observed.route);
         let route = if is_known || (is_of_application && routes.len() < ROUTES_MAX) {

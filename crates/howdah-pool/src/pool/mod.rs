@@ -133,7 +133,7 @@ impl Pool {
             .map_err(|error| PoolError::Segment(options.name.clone(), error))?;
         let options = Arc::new(options);
         let load = Arc::new(Load::default());
-        // Until the first workers are there, everybody waits, which is no reason for more of them.
+        // Until the first workers are there, everybody waits, so a queue is not a reason for more of them.
         load.publish(usize::MAX, false);
         let (senders, receivers): (Vec<_>, Vec<_>) =
             shm_fronts.iter().map(|_| mpsc::unbounded_channel()).unzip();

@@ -51,7 +51,7 @@ pub(crate) struct Occupant {
     pub(crate) stopping: bool,
     /// Its end has begun, and a successor may be forked.
     pub(crate) ending: bool,
-    /// We ended it: its exit is no news.
+    /// We ended it: its exit is expected.
     pub(crate) killed: bool,
     /// Of a generation that drains: it was inside a request when it was last looked at.
     pub(crate) lingers: bool,
@@ -103,7 +103,7 @@ impl Occupant {
         !self.ready || (served == 0 && self.since.elapsed() < YOUNG)
     }
 
-    /// Its end is no news.
+    /// Its end is expected.
     pub(crate) fn exit_is_expected(&self) -> bool {
         self.killed || self.stopping || self.traced.is_some()
     }
@@ -180,7 +180,7 @@ impl Place {
 pub(crate) struct LastProcess {
     pub(crate) pid: i32,
     pub(crate) request_id: u64,
-    /// Its end is no news: we ended it, or it had been told to leave.
+    /// Its end is expected: we ended it, or it had been told to leave.
     pub(crate) expected: bool,
     /// If it ends in order, then because its time had come.
     pub(crate) recycles: bool,

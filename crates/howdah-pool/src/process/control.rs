@@ -144,7 +144,7 @@ impl ControlError {
         }
     }
 
-    /// The peer is there, and is none of howdah's any more.
+    /// The peer runs, and breaks the protocol.
     pub(crate) fn is_breach(&self) -> bool {
         matches!(self, Self::Malformed | Self::Unmeant(_) | Self::Full)
     }

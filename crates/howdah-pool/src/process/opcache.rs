@@ -160,7 +160,7 @@ pub enum OpcacheError {
     /// The process that was to answer ended without, or took too long.
     #[error("PHP did not report what OPcache contains")]
     NoAnswer,
-    /// What came is no answer.
+    /// What came is not an answer.
     #[error(
         "PHP's report about OPcache is from a different version of howdah, or OPcache's memory is corrupt"
     )]

@@ -28,7 +28,7 @@ pub(super) struct Number {
     pub(super) generation: u32,
     /// The root has said that it runs.
     pub(super) started: bool,
-    /// Its end is no news.
+    /// Its end is expected.
     pub(super) dismissed: bool,
 }
 

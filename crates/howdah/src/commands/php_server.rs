@@ -204,7 +204,7 @@ fn worker_pool(worker: &cli::Worker, root: &Path) -> Result<WorkerPool, Failure>
     Ok(pool)
 }
 
-/// Files that are no scripts are sent; a worker script has the requests for its own path, and whatever else is
+/// Files that are not scripts are sent; a worker script has the requests for its own path, and whatever else is
 /// asked for is the first one's.
 fn worker_routes(workers: &[WorkerPool]) -> Result<Vec<Route>, Failure> {
     let path = Template {

@@ -2,7 +2,7 @@
 
 use howdah_config::model::Config;
 
-/// Document roots that are no folders yet, each with what is wrong with it. A volume may be mounted later, and an
+/// Document roots that are not folders yet, each with what is wrong with it. A volume may be mounted later, and an
 /// application makes its own folders: requests are answered 404 until then, and other sites do not wait.
 pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
     let mut roots = config.constant_roots();

@@ -75,7 +75,7 @@ fn group_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     let limit = fs::read_to_string(format!("/sys/fs/cgroup{path}/pids.max")).ok()?;
-    // `max` is no limit.
+    // `max` is not a limit.
     limit.trim().parse().ok()
 }
 

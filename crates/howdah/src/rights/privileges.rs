@@ -378,7 +378,7 @@ fn can_change() -> bool {
         || rustix::thread::capabilities(None).is_ok_and(|own| own.effective.contains(needed))
 }
 
-/// Makes a directory, for its owner alone unless it is said for whom.
+/// Makes a directory. The default mode is for its owner alone.
 fn make_directory(directory: &Path, mode: Option<u32>) -> io::Result<()> {
     if directory.exists() {
         return Ok(());

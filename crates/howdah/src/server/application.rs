@@ -242,7 +242,7 @@ fn send_interim(request: &AppRequest, interim: Interim<'_>, head: &howdah_pool::
     }
 }
 
-/// A script's `Content-Length` that is no number, or not the size of a body that is all there, goes: a
+/// A script's `Content-Length` that is not a number, or not the size of a body that is all there, goes: a
 /// client would wait for bytes that never come, or take what is left for the next response. While a body
 /// is still being made, its script is believed; the connection is cut if it was wrong.
 fn drop_wrong_length((id, uri): (u64, &str), response: &mut Response<PhpBody>) {

@@ -123,7 +123,7 @@ impl ServerControl {
         Ok(ReloadReport { fresh, ..done })
     }
 
-    /// What is not known of OPcache is no reason not to reload.
+    /// What is not known of OPcache is not a reason not to reload.
     async fn need(&self) -> ReloadKind {
         let places = self.0.in_force.places().await;
         self.trees().need(&places).await.unwrap_or_else(|error| {

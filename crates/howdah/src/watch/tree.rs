@@ -164,7 +164,7 @@ impl Tree {
             .flags
             .intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
         if appeared {
-            // Also of a link, which is no folder, that a pattern's path leads through.
+            // Also of a link, which is not a folder, that a pattern's path leads through.
             self.scan_patterns(|pattern| pattern.base().starts_with(&path), changes);
         }
         if !event.flags.contains(ReadFlags::ISDIR) {

@@ -82,7 +82,7 @@ fn compile(pattern: &str) -> Result<Regex, PatternError> {
     Ok(RegexBuilder::new().dotall(true).build(&whole)?)
 }
 
-/// Patterns are text for the library, and bytes for PHP: bytes that are no ASCII are written as
+/// Patterns are text for the library, and bytes for PHP: bytes that are not ASCII are written as
 /// escapes, which mean the byte.
 fn bytes_to_pattern(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());

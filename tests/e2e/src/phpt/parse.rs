@@ -8,7 +8,7 @@ pub struct Sections {
     sections: BTreeMap<String, Vec<u8>>,
 }
 
-/// Why a file is no test.
+/// Why a file is not a test.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {

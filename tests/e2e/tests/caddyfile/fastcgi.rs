@@ -122,7 +122,7 @@ fn a_response_of_php_names_a_file() {
     response.assert(200, "text");
     assert_eq!(response.header("x-kept"), Some("1"));
     assert_eq!(response.header("x-gone"), None);
-    // Of several rules the first that fits; a file is no response of PHP.
+    // Of several rules the first that fits; a file is not a response of PHP.
     server.get("/blog/").assert(202, "blog");
     server.get("/a.txt").assert(200, "text");
 }
@@ -165,7 +165,7 @@ fn errors_of_fpm_are_told() {
     server.expect_log("the FastCGI server did not respond");
     drop(fpm);
     server.get("/").assert_status(502);
-    // What is no script is served all the same.
+    // What is not a script is served all the same.
     server.get("/a.txt").assert(200, "text");
 }
 

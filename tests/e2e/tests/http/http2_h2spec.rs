@@ -47,7 +47,7 @@ fn run(server: &Server, tls: bool) -> Option<String> {
 fn all_but_one_without_tls() {
     let server = Server::builder(www()).workers(2).start();
     if let Some(text) = run(&server, false) {
-        // What is no preface of HTTP/2 is answered as HTTP/1.1, which the port speaks too.
+        // What is not a preface of HTTP/2 is answered as HTTP/1.1, which the port speaks too.
         let (_, failures) = text.split_once("Failures:").expect("one failure");
         assert!(
             failures.contains("Sends invalid connection preface"),

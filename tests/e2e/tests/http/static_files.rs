@@ -86,7 +86,7 @@ fn can_be_asked_for_in_part() {
     let response = range("bytes=10-");
     response.assert_status(416);
     assert_eq!(response.header("content-range"), Some("bytes */10"));
-    // What is no range of bytes is ignored.
+    // What is not a range of bytes is ignored.
     range("lines=1-2").assert(200, "0123456789");
     range("bytes=3-1").assert(200, "0123456789");
     let stale = Request::get("/a.txt")

@@ -1,4 +1,4 @@
-//! Classic pools of single sites: what one does is no matter of the others.
+//! Classic pools of single sites: what one does does not concern the others.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

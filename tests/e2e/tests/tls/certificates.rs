@@ -17,7 +17,7 @@ fn directory() -> TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-/// A Caddyfile with its certificates in `directory`, which is no directory of a server's own.
+/// A Caddyfile with its certificates in `directory`, which is not a directory of a server's own.
 fn start(directory: &Path, global: &str, sites: &str) -> Server {
     let storage = directory.join("storage");
     let text = format!(
@@ -715,7 +715,7 @@ fn a_client_without_a_name_gets_the_default() {
         "default_sni a.test",
         &site("https://a.test:0", &format!("tls {pair}\nrespond OK")),
     );
-    // An address is no name that could be sent. The certificate is not for it, but it is there.
+    // An address is not a name that could be sent. The certificate is not for it, but it is there.
     let client = Client::trusting(&authority.pem());
     let error = client
         .connect(server.address(), "127.0.0.1")

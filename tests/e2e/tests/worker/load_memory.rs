@@ -9,7 +9,7 @@ use howdah_tests::traffic::many;
 
 /// What caches grow by until all have been used.
 const WARM_UP: usize = 1000;
-/// Growth of PHP's allocator that is no leak, in bytes: less than any leak of each request makes.
+/// Growth of PHP's allocator that is not a leak, in bytes: less than any leak of each request makes.
 const PHP_SLACK: usize = 1024;
 /// The same of the process, in bytes: allocators keep freed pages, a few at a time.
 const PROCESS_SLACK: u64 = 256 << 10;

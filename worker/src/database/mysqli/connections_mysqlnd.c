@@ -24,7 +24,7 @@ static bool has_end(MYSQLND_CONN_DATA *data)
 {
 	php_stream *stream = data->vio->data->m.get_stream(data->vio);
 	if (!stream || data->protocol_frame_codec->data->compressed) {
-		return true; /* what is in the stream is no packet */
+		return true; /* what is in the stream is not a packet */
 	}
 	zend_off_t size;
 	while ((size = stream->writepos - stream->readpos) < END_SIZE) {

@@ -143,7 +143,7 @@ static enum howdah_ending read_input_without_handler(void)
 /* As php_request_startup(), of what a request can see. */
 enum howdah_ending howdah_begin(struct howdah_request *request)
 {
-	/* What the last one's objects throw is no matter of this request, unless PHP is broken then. */
+	/* What the last one's objects throw does not concern this request, unless PHP is broken then. */
 	bool sound = howdah_ending_guard(forget_superglobals);
 	if (UNEXPECTED(!sound)) {
 		howdah_ending_recover(); /* the client is to get an answer */

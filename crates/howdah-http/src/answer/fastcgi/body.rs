@@ -27,7 +27,7 @@ pub(super) struct Problems {
     /// Of the request; `None`: nothing is logged.
     id: Option<u64>,
     is_captured: bool,
-    /// There is a response, and it is no error.
+    /// There is a response, and it is not an error.
     is_well: bool,
     text: Vec<u8>,
 }

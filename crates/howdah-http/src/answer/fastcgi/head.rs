@@ -3,7 +3,7 @@
 use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
 use http::{HeaderMap, StatusCode};
 
-/// Bytes of a header; more is no response. So many have fewer names than a map has room for, which would
+/// Bytes of a header; more is not a response. So many have fewer names than a map has room for, which would
 /// panic.
 pub(super) const SIZE_MAX: usize = 64 << 10;
 
@@ -25,7 +25,7 @@ pub(super) fn end(bytes: &[u8]) -> Option<usize> {
 #[error("the Status of its response is not one of 200 to 999")]
 pub(super) struct StatusError;
 
-/// Status and fields of at most [`SIZE_MAX`] bytes. What is no field is left out and counted.
+/// Status and fields of at most [`SIZE_MAX`] bytes. What is not a field is left out and counted.
 pub(super) fn parse(bytes: &[u8]) -> Result<(StatusCode, HeaderMap, usize), StatusError> {
     let mut status = None;
     let mut headers = HeaderMap::new();

@@ -26,7 +26,7 @@ pub(super) enum Record {
     End(u8),
 }
 
-/// Bytes that are no FastCGI.
+/// Bytes that are not FastCGI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RecordError {
     #[error("it does not speak FastCGI 1.0")]

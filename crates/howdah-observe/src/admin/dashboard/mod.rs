@@ -68,7 +68,7 @@ const FILES: &[File] = &[
     file!("views.js", "views.js", SCRIPT),
 ];
 
-/// The file at this path, or where the page is. `None`: it is no path of the dashboard.
+/// The file at this path, or where the page is. `None`: it is not a path of the dashboard.
 pub(super) fn file(path: &str) -> Option<Response<Full<Bytes>>> {
     if path == "/" || path == "/dashboard" {
         let mut redirect = Response::new(Full::default());
