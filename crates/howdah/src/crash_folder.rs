@@ -17,6 +17,8 @@ use crate::paths::absolute;
 const NAME: &str = "crashes";
 /// What systemd sets for a unit with `StateDirectory`.
 const STATE_DIRECTORY: &str = "STATE_DIRECTORY";
+/// Servers that crash at the same time take numbers from each other; so many in a row are never met.
+const NUMBERS_TRIED: usize = 16;
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// Of a report that is read; larger ones are not of this server.
@@ -77,8 +79,22 @@ impl CrashFolder {
         Ok(next)
     }
 
-    /// Writes a report and removes the oldest ones that exceed the limits.
-    pub(crate) fn write(&self, report: &CrashReport) -> io::Result<()> {
+    /// Writes a report and removes the oldest ones that exceed the limits. The report gets the next number if another
+    /// server that writes to the folder has used its own.
+    pub(crate) fn write(&self, report: &mut CrashReport) -> io::Result<()> {
+        for _ in 0..NUMBERS_TRIED {
+            match self.write_as_numbered(report) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    let last = self.numbers()?.last().copied();
+                    report.number = last.unwrap_or(0).max(report.number) + 1;
+                }
+                done => return done,
+            }
+        }
+        self.write_as_numbered(report)
+    }
+
+    fn write_as_numbered(&self, report: &CrashReport) -> io::Result<()> {
         let mut bytes = serde_json::to_vec_pretty(report)?;
         bytes.push(b'\n');
         let size = bytes.len() as u64;
@@ -88,13 +104,13 @@ impl CrashFolder {
         }
         self.make_room(size)?;
         let name = self.file(report.number);
-        let partial = name.with_extension("partial");
+        let partial = name.with_extension(format!("{}.partial", std::process::id()));
         let written = fs::create(&partial, FILE_MODE, true)
             .and_then(|mut file| {
                 file.write_all(&bytes)?;
                 file.sync_all()
             })
-            // Never another server's that has the same folder.
+            // Never over a report of another server with the same folder.
             .and_then(|()| fs::hard_link(&partial, &name));
         let removed = fs::remove_file(&partial);
         written.and(removed)
@@ -205,7 +221,7 @@ mod tests {
         let own = folder(directory.path(), 3, 1 << 20);
         assert_eq!(own.prepare().expect("made"), 1);
         for number in 1..=5 {
-            own.write(&report(number)).expect("written");
+            own.write(&mut report(number)).expect("written");
         }
         assert_eq!(numbers(&own), [5, 4, 3]);
         assert_eq!(own.prepare().expect("made"), 6);
@@ -226,17 +242,31 @@ mod tests {
         let own = folder(directory.path(), 100, 5000);
         own.prepare().expect("made");
         for number in 1..=9 {
-            own.write(&report(number)).expect("written");
+            own.write(&mut report(number)).expect("written");
         }
         let left = numbers(&own);
         assert!(left.len() < 4 && left[0] == 9, "{left:?}");
-        let large = CrashReport {
+        let mut large = CrashReport {
             cause: "x".repeat(6000),
             ..report(10)
         };
-        let error = own.write(&large).expect_err("too large");
+        let error = own.write(&mut large).expect_err("too large");
         assert!(error.to_string().contains("max_size"), "{error}");
         assert_eq!(numbers(&own), left, "nothing was removed for it");
+    }
+
+    #[test]
+    fn servers_may_share_a_folder() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 5, 1 << 20);
+        own.prepare().expect("made");
+        own.write(&mut report(8)).expect("written");
+        let mut second = report(8);
+        own.write(&mut second).expect("written");
+        assert_eq!(second.number, 9, "8 was taken");
+        assert_eq!(numbers(&own), [9, 8]);
+        let left = std::fs::read_dir(own.path()).expect("readable").count();
+        assert_eq!(left, 2, "nothing else is left");
     }
 
     #[test]
@@ -248,8 +278,7 @@ mod tests {
         std::fs::write(&other, "mine").expect("written");
         std::fs::write(own.file(7), "garbage").expect("written");
         assert!(numbers(&own).is_empty() && own.read(7).is_err());
-        own.write(&report(8)).expect("written");
-        own.write(&report(8)).expect_err("another server's");
+        own.write(&mut report(8)).expect("written");
         own.clear().expect("removed");
         assert!(other.exists());
     }

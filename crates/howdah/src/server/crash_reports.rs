@@ -58,10 +58,10 @@ impl CrashReports {
         let Some(On { folder, .. }) = self.0 else {
             return;
         };
-        while let Some(report) = receiver.recv().await {
+        while let Some(mut report) = receiver.recv().await {
             let own = folder.clone();
             let written = spawn_blocking(move || {
-                let written = own.write(&report);
+                let written = own.write(&mut report);
                 (report, written)
             });
             if let Ok((report, written)) = written.await {
