@@ -50,7 +50,7 @@ none 99
 memory_limit: 128M 7 512M
 precision: 6 4 refused
 session.name: BOOT 7 OWN
-session.gc_maxlifetime: 99 7 99
+session.gc_maxlifetime: 1440 7 99
 mbstring.substitute_character:  7 99
 upload_max_filesize: 3M 4 refused
 none 99
@@ -58,7 +58,7 @@ none 99
 memory_limit: 128M 7 512M
 precision: 10 7 99
 session.name: BOOT 7 OWN
-session.gc_maxlifetime: 99 7 99
+session.gc_maxlifetime: 1440 7 99
 mbstring.substitute_character:  7 99
 upload_max_filesize: 3M 4 refused
 none 99
