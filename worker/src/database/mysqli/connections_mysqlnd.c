@@ -45,7 +45,9 @@ static enum_func_status read_metadata(MYSQLND_RES *result, MYSQLND_CONN_DATA *da
 		if (EXPECTED(has_end(data))) {
 			return PASS;
 		}
-		result->m.free_result_contents(result);
+		/* As where the description itself cannot be read. A statement keeps its result, and the pool it is in. */
+		result->meta->m->free_metadata(result->meta);
+		result->meta = NULL;
 		SET_CLIENT_ERROR(data->error_info, CR_SERVER_GONE_ERROR, UNKNOWN_SQLSTATE, "MySQL server has gone away");
 		data->state.m->set(&data->state, CONN_QUIT_SENT);
 	}
