@@ -132,6 +132,11 @@ pub(crate) enum Event {
         generation: u32,
         text: String,
     },
+    /// A zygote should have forked the worker that was requested a while ago.
+    OrderDue {
+        pool: usize,
+        generation: u32,
+    },
     /// A generation's boot has taken longer than most.
     BootSlow {
         pool: usize,

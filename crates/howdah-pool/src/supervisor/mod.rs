@@ -404,6 +404,7 @@ impl Supervisor {
                 generation,
                 text,
             } => self.boot_failed(pool, generation, text),
+            Event::OrderDue { pool, generation } => self.order_due(pool, generation),
             Event::BootSlow { pool, generation } => self.boot_slow(pool, generation),
             Event::BootTimeout { pool, generation } => self.boot_timeout(pool, generation),
             Event::State {

@@ -27,6 +27,8 @@ use crate::system::readiness::register;
 
 /// After the system refused a pipe or a fork.
 const REFUSED: Duration = Duration::from_secs(1);
+/// A fork takes a few milliseconds.
+const ORDER_DUE: Duration = Duration::from_secs(1);
 /// Outstanding spawn messages to a zygote: its socket has room for this many.
 const AWAITED_MAX: usize = 32;
 /// Exit status of a worker that a fatal error ended, its response complete.
@@ -190,9 +192,6 @@ impl Supervisor {
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) {
-        if let Some(zygote) = self.pools[pool].generation(generation) {
-            zygote.resume();
-        }
         // Another error means that the zygote exited, which a separate event reports.
         if let Err(ControlError::Full) = control.offer(kind, u32::from(worker.0), data, fds) {
             let event = Event::Zygote {
@@ -201,6 +200,18 @@ impl Supervisor {
                 message: Err(ControlError::Full),
             };
             self.later(Duration::ZERO, event);
+        } else {
+            self.later(ORDER_DUE, Event::OrderDue { pool, generation });
+        }
+    }
+
+    /// A zygote that still owes a worker may be stopped.
+    pub(super) fn order_due(&self, pool: usize, id: u32) {
+        let pool = &self.pools[pool];
+        if let Some(zygote) = pool.generation(id)
+            && pool.count(id, Occupant::is_awaited) > 0
+        {
+            zygote.resume();
         }
     }
 
