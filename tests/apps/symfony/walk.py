@@ -8,6 +8,7 @@ from harness.client import Browser
 RULES = framework.RULES
 WORKER = "index.php"
 # The session service sets session.* in its constructor, once for all requests of the worker.
+WORKER_KEEP = "session"
 
 
 def walk(b: Browser) -> None:

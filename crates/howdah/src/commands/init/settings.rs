@@ -20,8 +20,8 @@ pub(in crate::commands) struct Settings {
     pub(in crate::commands) mode: Mode,
     /// In worker mode the whole file; else what the site has before `php_server`.
     text: &'static str,
-    /// `APP_RUNTIME` names the runtime of Howdah.
-    sets_runtime: bool,
+    /// Lines of the file that need their `# ` removed for this version of the framework.
+    uncommented: &'static [&'static str],
 }
 
 const LARAVEL: &str = include_str!("../../../../../examples/laravel/Caddyfile");
@@ -77,12 +77,12 @@ impl Application {
         let worker = |text| Settings {
             mode: Mode::Worker,
             text,
-            sets_runtime: false,
+            uncommented: &[],
         };
         let classic = |reason, text| Settings {
             mode: Mode::Classic { reason },
             text,
-            sets_runtime: false,
+            uncommented: &[],
         };
         let own = if self.root == "." { OWN_FOLDER } else { "" };
         match self.framework {
@@ -100,7 +100,11 @@ impl Application {
                 own,
             ),
             Framework::Symfony if self.has_runtime && !self.is_at_least(7, 4) => Settings {
-                sets_runtime: true,
+                uncommented: if self.is_at_least(6, 0) {
+                    &["env APP_RUNTIME"]
+                } else {
+                    &["env APP_RUNTIME", "keep session"]
+                },
                 ..worker(SYMFONY)
             },
             Framework::Symfony if self.is_at_least(7, 4) => worker(SYMFONY),
@@ -139,9 +143,8 @@ impl Settings {
         match self.mode {
             Mode::Worker => {
                 let mut text = format!("{WRITTEN}{}", self.text);
-                if self.sets_runtime {
-                    let line = "# env APP_RUNTIME";
-                    text = text.replace(line, line.trim_start_matches("# "));
+                for line in self.uncommented {
+                    text = text.replace(&format!("# {line}"), line);
                 }
                 text
             }
@@ -231,5 +234,8 @@ mod tests {
         let (mode, text) = with(symfony, "v6.4.0", &runtime);
         assert_eq!(mode, Mode::Worker);
         assert!(text.contains("\t\tenv APP_RUNTIME Howdah"), "{text}");
+        assert!(text.contains("\t\t# keep session"), "{text}");
+        let (_, text) = with(symfony, "v5.4.40", &runtime);
+        assert!(text.contains("\t\tkeep session"), "{text}");
     }
 }
