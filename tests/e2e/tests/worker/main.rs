@@ -14,6 +14,7 @@ mod limits;
 mod load;
 mod load_memory;
 mod octane_package;
+mod psr;
 mod psr15;
 mod psr7_worker;
 mod requests;
