@@ -3,17 +3,22 @@
 # in them. The names are debian12, debian13 and ubuntu24.04. Needs root.
 : "${roots:?}"
 
-# Where the keys of Ubuntu's archive are. Debian packages them from 13 on; Debian 12 takes them from a root of 13.
+# Where the keys of Ubuntu's archive are. Debian packages them from 13 on; Debian 12 takes them from a root of 13, which
+# is made if it is missing.
 ubuntu_keyring() {
 	local keys=usr/share/keyrings/ubuntu-archive-keyring.gpg
 	if [ -e "/$keys" ]; then
 		echo "/$keys"
-	else
-		if [ ! -e "$roots/debian13/$keys" ] && [ -e "$roots/debian13/.bootstrapped" ]; then
-			inside "$roots/debian13" host 'apt-get update -qq; apt-get install -y -qq ubuntu-keyring' >/dev/null 2>&1 || true
-		fi
-		echo "$roots/debian13/$keys"
+		return
 	fi
+	if [ ! -e "$roots/debian13/$keys" ]; then
+		(
+			distribution debian13
+			bootstrap "$roots/debian13"
+			inside "$roots/debian13" host 'apt-get update -qq; apt-get install -y -qq ubuntu-keyring'
+		) >/dev/null 2>&1 || true
+	fi
+	echo "$roots/debian13/$keys"
 }
 
 # Sets suite, script and the options of debootstrap.
