@@ -67,10 +67,13 @@ export class Poller {
 				ask("GET", "/requests"),
 				ask("GET", `/activity?log=${this.last}`),
 			]);
-			this.keep(activity.log);
 			this.failures = 0;
-			this.onProblem(null, 0);
-			this.onData({ status, requests: requests.requests, activity: { ...activity, lines: this.lines } });
+			// Paused meanwhile, the next look asks for the same lines.
+			if (!this.isPaused) {
+				this.keep(activity.log);
+				this.onProblem(null, 0);
+				this.onData({ status, requests: requests.requests, activity: { ...activity, lines: this.lines } });
+			}
 		} catch (error) {
 			this.failures += 1;
 			wait = Math.min(INTERVAL * 2 ** this.failures, BACKOFF_MAX);
