@@ -199,14 +199,16 @@ impl Supervisor {
             .map(|generation| generation.id)
             .filter(|older| *older != id)
             .collect();
-        let name = &*pool.name;
-        if older.is_empty() {
+        let is_first = older.is_empty();
+        for older in older {
+            self.drain(index, older);
+        }
+        // Only now no further request goes to the old code.
+        let name = &*self.pools[index].name;
+        if is_first {
             tracing::debug!(target: "howdah::pool", pool = name, generation = id, workers, millis, "pool ready");
         } else {
             tracing::info!(target: "howdah::pool", pool = name, generation = id, workers, millis, "pool reloaded");
-        }
-        for older in older {
-            self.drain(index, older);
         }
         if self.pools[index]
             .reload
