@@ -166,13 +166,15 @@ pub fn parse_with(
         roadrunner,
         hubs: std::mem::take(&mut cx.hubs),
         hot_reloads: cx.hot_reloads.drain(..).map(|(own, _)| own).collect(),
+        applications: Vec::new(),
     };
     config.global.php.environment.withheld = std::mem::take(&mut stream.used);
     if let Ok(folder) = files.working_directory() {
         config.find_boot_roots(&folder, cx.global_workers);
         if let Some(position) = &cx.preload {
-            pool::preload::check(&config, &folder, position)
-                .map_err(|error| Errors(vec![error]))?;
+            config.applications =
+                pool::preload::applications(&config, &folder, cx.global_workers, position)
+                    .map_err(|error| Errors(vec![error]))?;
         }
     }
     Ok(ParsedConfig {

@@ -25,6 +25,9 @@ pub struct Config {
     pub hubs: Vec<Mercure>,
     /// All `hot_reload`: files whose changes are sent to browsers.
     pub hot_reloads: Vec<HotReload>,
+    /// With `preload`, the document root of each pool's application: first that of the classic pool of all sites, then
+    /// as [`own_pool_settings`](Self::own_pool_settings). Otherwise empty.
+    pub applications: Vec<String>,
 }
 
 impl Config {

@@ -1,8 +1,7 @@
-//! `preload`: which files PHP is started with, and whether the configuration has one application, whose classes
-//! no other one may see.
+//! `preload`: which files PHP is started with, and which application each pool has, whose classes no other one may see.
 
 use crate::error::{Error, ErrorKind, Position};
-use crate::model::{Config, Handler, Preload, Route, Template, User};
+use crate::model::{CLASSIC_POOL, Config, Handler, PhpScript, Preload, Route, Template};
 use crate::source::absolute;
 use crate::table::{Call, Entry, bad_value};
 use std::path::Path;
@@ -30,8 +29,18 @@ pub(crate) fn read(call: &Call<'_>) -> Result<Preload, Error> {
     })
 }
 
-/// What is wrong with preloading in this configuration, and what to do.
-pub(crate) fn check(config: &Config, folder: &Path, position: &Position) -> Result<(), Error> {
+/// The document root of each pool's application, in the order of [`Config::applications`]: preloaded classes exist in
+/// all processes of a tree, so each application has its own, and a pool has one application. `global`: how many of the
+/// worker pools are those of the global block.
+///
+/// # Errors
+/// A pool has more than one document root, or none that is known before the request.
+pub(crate) fn applications(
+    config: &Config,
+    folder: &Path,
+    global: usize,
+    position: &Position,
+) -> Result<Vec<String>, Error> {
     let conflict =
         |message: String, hint: &str| Error::new(ErrorKind::Conflict, position, message, hint);
     if config.global.php.preloads_itself() {
@@ -40,55 +49,63 @@ pub(crate) fn check(config: &Config, folder: &Path, position: &Position) -> Resu
             "take one of them out",
         ));
     }
-    let mut roots = Roots::default();
-    for site in &config.sites {
-        let mut root = Root::Is(".".to_owned());
-        roots.visit(&site.routes, &mut root);
-        for errors in &site.errors {
-            roots.visit(&errors.routes, &mut root.clone());
-        }
-    }
-    let mut known: Vec<String> = Vec::new();
-    for root in roots.of_php {
+    let mut applications = vec![None; 1 + config.own_pool_settings().count()];
+    for (pool, root) in Roots::of_pools(config, global) {
+        let known: &mut Option<String> = &mut applications[pool];
         let Root::Is(root) = root else {
             return Err(conflict(
-                "`preload` needs the same document root for all requests: classes of one application must not be \
-                visible to another"
-                    .into(),
-                "give each application a server of its own, or write `preload off`",
+                format!(
+                    "`preload` needs the same document root for all requests of the pool `{}`: classes of one \
+                    application must not be visible to another",
+                    name(config, pool)
+                ),
+                "give each document root a site and a pool of its own (`pool` in its `php_server`), or write \
+                `preload off`",
             ));
         };
         let root = absolute(folder, &root);
-        if !known.contains(&root) {
-            known.push(root);
+        if let Some(other) = known.as_ref().filter(|other| **other != root) {
+            return Err(conflict(
+                format!(
+                    "`preload` needs one application for each pool, and the pool `{}` has PHP below {other} and \
+                    below {root}: classes of one must not be visible to the other",
+                    name(config, pool)
+                ),
+                "give one of the sites a pool of its own (`pool` in its `php_server`), or write `preload off`",
+            ));
         }
+        *known = Some(root);
     }
-    if let [first, second, ..] = known.as_slice() {
-        return Err(conflict(
-            format!(
-                "`preload` needs one application, and there is PHP below {first} and below {second}: classes of one \
-                must not be visible to the other"
-            ),
-            "give each application a server of its own, or write `preload off`",
-        ));
-    }
-    let mut users: Vec<Option<&User>> = vec![config.global.php.user.as_ref()];
-    let classic = config.pools.iter().map(|pool| &pool.settings);
-    let workers = config.workers.iter().map(|pool| &pool.settings);
-    for settings in classic.chain(workers) {
-        let user = settings.user.as_ref().or(users[0]);
-        if !users.contains(&user) {
-            users.push(user);
+    let first = applications.iter().flatten().next().cloned();
+    let first = first.unwrap_or_else(|| absolute(folder, "."));
+    let is_one = applications.iter().flatten().all(|root| *root == first);
+    let own = &mut applications[1 + config.pools.len()..];
+    for (application, pool) in own.iter_mut().zip(&config.workers).take(global) {
+        if pool.root.is_none() && !is_one {
+            return Err(conflict(
+                format!(
+                    "`preload` needs to know the application of the worker `{}`, which is below none of the document \
+                    roots",
+                    pool.file
+                ),
+                "write the `worker` in the `php_server` of its site",
+            ));
         }
+        application.clone_from(&pool.root);
     }
-    if users.len() > 1 {
-        return Err(conflict(
-            "`preload` needs one user for all PHP processes: code that one user may read must not be visible to \
-            another".into(),
-            "take `user` out of the pools, or write `preload off`",
-        ));
-    }
-    Ok(())
+    // Pools that no site uses are with the first application.
+    let applications = applications.into_iter();
+    Ok(applications
+        .map(|root| root.unwrap_or_else(|| first.clone()))
+        .collect())
+}
+
+/// The name of a pool by its number.
+fn name(config: &Config, pool: usize) -> &str {
+    let own = config.pools.iter().map(|pool| &pool.name);
+    let mut own = own.chain(config.workers.iter().map(|pool| &pool.name));
+    let own = pool.checked_sub(1).and_then(|pool| own.nth(pool));
+    own.map_or(CLASSIC_POOL, String::as_str)
 }
 
 /// A document root.
@@ -108,12 +125,32 @@ impl From<&Template> for Root {
 }
 
 /// Those that PHP is run with.
-#[derive(Default)]
 struct Roots {
-    of_php: Vec<Root>,
+    /// How many classic pools there are; the numbers of worker pools follow.
+    classic: usize,
+    /// How many of the worker pools are those of the global block, which no site owns.
+    global: usize,
+    /// Numbers of pools, with roots of their requests.
+    found: Vec<(usize, Root)>,
 }
 
 impl Roots {
+    fn of_pools(config: &Config, global: usize) -> Vec<(usize, Root)> {
+        let mut roots = Self {
+            classic: 1 + config.pools.len(),
+            global,
+            found: Vec::new(),
+        };
+        for site in &config.sites {
+            let mut root = Root::Is(".".to_owned());
+            roots.visit(&site.routes, &mut root);
+            for errors in &site.errors {
+                roots.visit(&errors.routes, &mut root.clone());
+            }
+        }
+        roots.found
+    }
+
     fn visit(&mut self, routes: &[Route], root: &mut Root) {
         let varies = varies(routes, root);
         if varies {
@@ -127,17 +164,25 @@ impl Roots {
                 Handler::Root(new) if route.matcher.is_none() && !varies => *root = new.into(),
                 Handler::PhpServer(server) if server.fastcgi.is_none() => {
                     let own = server.root.as_ref().or(server.script.root.as_ref());
-                    self.of_php
-                        .push(own.map_or_else(|| root.clone(), Root::from));
+                    self.add(&server.script, own, root);
                 }
                 Handler::Php(script) => {
-                    let own = script.root.as_ref();
-                    self.of_php
-                        .push(own.map_or_else(|| root.clone(), Root::from));
+                    self.add(script, script.root.as_ref(), root);
                 }
                 _ => {}
             }
         }
+    }
+
+    fn add(&mut self, script: &PhpScript, own: Option<&Template>, root: &Root) {
+        let root = own.map_or_else(|| root.clone(), Root::from);
+        let classic = script.pool.map_or(0, |pool| usize::from(pool) + 1);
+        let workers = script.workers.iter().map(|worker| worker.pool);
+        let workers = workers
+            .filter(|pool| *pool >= self.global)
+            .map(|pool| pool + self.classic);
+        let pools = std::iter::once(classic).chain(workers);
+        self.found.extend(pools.map(|pool| (pool, root.clone())));
     }
 }
 
@@ -158,15 +203,19 @@ fn varies(routes: &[Route], before: &Root) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::Preload;
+    use crate::model::{Config, Preload};
     use crate::{NoFiles, parse};
 
-    fn outcome(global: &str, sites: &str) -> Result<Preload, String> {
+    fn config(global: &str, sites: &str) -> Result<Config, String> {
         let text = format!("{{\n\tfrankenphp {{\n{global}\n\t}}\n}}\n{sites}");
         let parsed = parse(&text, "Caddyfile", &|_| None, &NoFiles);
         parsed
-            .map(|parsed| parsed.config.global.php.preload)
+            .map(|parsed| parsed.config)
             .map_err(|errors| errors.to_string())
+    }
+
+    fn outcome(global: &str, sites: &str) -> Result<Preload, String> {
+        config(global, sites).map(|config| config.global.php.preload)
     }
 
     #[test]
@@ -188,7 +237,39 @@ mod tests {
     }
 
     #[test]
-    fn several_applications_are_told() {
+    fn each_pool_has_its_application() {
+        let table: [(&str, &str, &[&str]); 4] = [
+            ("", "", &["/"]),
+            (
+                "worker /elsewhere/w.php",
+                ":80 {\n\troot /a\n\tphp_server\n}",
+                &["/a", "/a"],
+            ),
+            (
+                "pool blog",
+                ":80 {\n\troot /a\n\tphp_server\n}\n\
+                 :81 {\n\troot /b\n\tphp_server {\n\t\tpool blog\n\t\tworker /b/w.php\n\t}\n}",
+                &["/a", "/b", "/b"],
+            ),
+            (
+                "pool blog\nworker /b/w.php\npool unused\npool third",
+                ":80 {\n\troot /a\n\tphp_server\n}\n\
+                 :81 {\n\tphp_server {\n\t\troot c\n\t\tpool blog\n\t}\n}\n\
+                 :82 {\n\troot /b\n\thandle {\n\t\tphp {\n\t\t\tpool third\n\t\t}\n\t}\n}",
+                &["/a", "/c", "/a", "/b", "/b"],
+            ),
+        ];
+        for (global, sites, expected) in table {
+            let global = format!("preload auto\n{global}");
+            let config = config(&global, sites).expect(sites);
+            assert_eq!(config.applications, expected, "{sites}");
+        }
+        let off = config("", ":80 {\n\troot /a\n\tphp_server\n}").expect("valid");
+        assert_eq!(off.applications, [""; 0]);
+    }
+
+    #[test]
+    fn a_pool_of_several_applications_is_an_error() {
         let table = [
             (
                 ":80 {\n\troot /a\n\tphp_server\n}\n:81 {\n\troot /b\n\tphp_server\n}",
@@ -222,13 +303,14 @@ mod tests {
     }
 
     #[test]
-    fn users_and_another_preload_are_told() {
+    fn unknown_applications_and_another_preload_are_errors() {
         let site = ":80 {\n\troot /a\n\tphp_server\n}";
         let error = outcome("preload auto\nphp_ini opcache.preload /p.php", site).expect_err("two");
         assert!(error.contains("opcache.preload"), "{error}");
-        let users = "preload auto\nuser web\nworker {\nfile /a/w.php\nuser other\n}";
-        let error = outcome(users, site).expect_err("two users");
-        assert!(error.contains("one user"), "{error}");
+        let workers = "preload auto\npool b\nworker /elsewhere/w.php";
+        let sites = format!("{site}\n:81 {{\n\troot /b\n\tphp_server {{\n\t\tpool b\n\t}}\n}}");
+        let error = outcome(workers, &sites).expect_err("it may belong to either");
+        assert!(error.contains("the worker `/elsewhere/w.php`"), "{error}");
         let error = outcome("preload yes", site).expect_err("no word");
         assert!(error.contains("`auto`, `all` or `off`"), "{error}");
     }

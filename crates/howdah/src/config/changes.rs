@@ -44,14 +44,17 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     let mut found = Vec::new();
     found.extend(between(global(old), global(new)).map(|change| change.to_string()));
     let (of_old, of_new) = (pools::options(old)?, pools::options(new)?);
+    // Otherwise the change of `preload` says it.
+    let both_preload = [old, new]
+        .iter()
+        .all(|config| !config.applications.is_empty());
     for pool in &of_old {
         let Some(next) = same(pool, &of_new) else {
             found.push(format!("{} was removed", called(pool)));
             continue;
         };
-        let php = [old, new].map(|config| [("php", own_php(config, &pool.name))]);
-        let [old_php, new_php] = php;
-        let changes = between(old_php, new_php);
+        let [of_tree, next_tree] = [old, new].map(|config| tree(config, &pool.name, both_preload));
+        let changes = between(of_tree, next_tree);
         for change in changes.chain(between(aspects(pool), aspects(next))) {
             found.push(if is_secret(change.name) {
                 format!("{}: {} changed", called(pool), change.name)
@@ -82,12 +85,20 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     Ok(found)
 }
 
-/// The PHP that a pool names for itself.
-fn own_php(config: &Config, pool: &str) -> String {
-    let mut own = pools::own_names(config).zip(config.own_pool_settings());
-    let settings = own.find(|(name, _)| *name == pool);
-    let php = settings.and_then(|(_, settings)| settings.php.as_ref());
-    php.map_or_else(|| "none".to_owned(), ToString::to_string)
+/// What decides which tree a pool is in: the PHP that it names for itself, and the application that is preloaded.
+fn tree(config: &Config, pool: &str, preloads: bool) -> [Setting; 2] {
+    let place = pools::own_names(config).position(|name| name == pool);
+    let settings = place.and_then(|place| config.own_pool_settings().nth(place));
+    let php = settings.and_then(|settings| settings.php.as_ref());
+    let applications = preloads.then_some(&config.applications);
+    let application = applications.and_then(|roots| roots.get(place.map_or(0, |place| place + 1)));
+    [
+        (
+            "php",
+            php.map_or_else(|| "none".to_owned(), ToString::to_string),
+        ),
+        ("preloaded application", shown(application)),
+    ]
 }
 
 /// Environment variables may have values that must not be logged.
@@ -220,7 +231,7 @@ mod tests {
     use std::time::Duration;
 
     use howdah_config::model::{
-        Admin, Boot, Keep, Limits, ListenerAddress, PhpExecutable, WorkerPool,
+        Admin, Boot, Keep, Limits, ListenerAddress, PhpExecutable, Preload, WorkerPool,
     };
 
     use super::*;
@@ -305,6 +316,20 @@ mod tests {
                 config.global.listener_limits = vec![(address, limits)];
             },
         );
+    }
+
+    #[test]
+    fn a_preloaded_application_that_moves_is_named() {
+        let preloading = |root: &str| {
+            config(|config| config.applications = ["/a", root, "/a"].map(String::from).into())
+        };
+        let found = of_php(&preloading("/a"), &preloading("/b")).expect("no user is named");
+        let expected = r#"worker app: preloaded application changed from "/a" to "/b""#;
+        assert_eq!(found, [expected]);
+        finds(&["preload changed from off to auto"], |config| {
+            config.global.php.preload = Preload::Auto;
+            config.applications = vec!["/a".to_owned(); 3];
+        });
     }
 
     #[test]

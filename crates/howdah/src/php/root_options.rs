@@ -18,29 +18,45 @@ pub(crate) struct TreeOptions {
     pub(crate) pools: Vec<PoolOptions>,
     /// Of each pool, its place among all pools of the configuration.
     pub(crate) places: Vec<usize>,
+    pub(crate) application: Option<Application>,
+}
+
+/// Whose classes are preloaded. No process of another application, or of another user, is to have them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Application {
+    pub(crate) document_root: String,
+    user: Option<User>,
 }
 
 /// How a configuration has PHP started for its pools, in a server with so many front threads: for each PHP that a pool
-/// names. The first one is that of the global block, which the classic pool of all sites has.
+/// names and, with `preload`, for each application. The first one is that of the classic pool of all sites.
 pub(crate) fn tree_options(
     config: &Config,
     pools: Vec<PoolOptions>,
     fronts: usize,
 ) -> Vec<TreeOptions> {
-    let mut trees: Vec<(PathBuf, Vec<(usize, PoolOptions)>)> = Vec::new();
+    type Key = (PathBuf, Option<Application>);
+    let mut trees: Vec<(Key, Vec<(usize, PoolOptions)>)> = Vec::new();
     let executables = executables(config);
-    for (own, executable) in pools.into_iter().enumerate().zip(executables) {
-        match trees.iter_mut().find(|(known, _)| *known == executable) {
-            Some((_, pools)) => pools.push(own),
-            None => trees.push((executable, vec![own])),
+    for ((place, pool), executable) in pools.into_iter().enumerate().zip(executables) {
+        let document_root = config.applications.get(place).cloned();
+        let application = document_root.map(|document_root| Application {
+            document_root,
+            user: pool.user.clone(),
+        });
+        let key = (executable, application);
+        match trees.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, pools)) => pools.push((place, pool)),
+            None => trees.push((key, vec![(place, pool)])),
         }
     }
-    let trees = trees.into_iter().map(|(executable, pools)| {
+    let trees = trees.into_iter().map(|((executable, application), pools)| {
         let (places, pools): (Vec<_>, Vec<_>) = pools.into_iter().unzip();
         TreeOptions {
             root: root_options(config, executable, &pools, fronts),
             pools,
             places,
+            application,
         }
     });
     trees.collect()
@@ -138,6 +154,35 @@ mod tests {
             crate::php::trees::names(&trees),
             ["php", "one", "two", "three", "four"]
         );
+    }
+
+    #[test]
+    fn each_preloaded_application_and_user_has_a_tree() {
+        let workers = ["one", "two", "three"].map(|name| WorkerPool::new(name, "/srv/a.php"));
+        let config = Config {
+            workers: workers.into(),
+            applications: ["/a", "/b", "/a", "/a"].map(String::from).into(),
+            ..Config::default()
+        };
+        let mut pools = crate::php::pools::options(&config).expect("no user is named");
+        let (uid, gid) = (1000, 1000);
+        pools[3].user = Some(User {
+            name: "other".into(),
+            uid,
+            gid,
+            groups: Vec::new(),
+            home: "/".into(),
+        });
+        let trees = tree_options(&config, pools, 1);
+        let found: Vec<_> = trees
+            .iter()
+            .map(|tree| {
+                let application = tree.application.as_ref().expect("each has one");
+                (application.document_root.as_str(), tree.places.as_slice())
+            })
+            .collect();
+        let expected: [(_, &[usize]); 3] = [("/a", &[0, 2]), ("/b", &[1]), ("/a", &[3])];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! A tree: the processes of one PHP, a root zygote and all that is forked from it. Its supervisor runs in a task of its
-//! own. A configuration has a tree for each PHP that its pools name.
+//! own. A configuration has a tree for each PHP that its pools name and, with `preload`, for each application.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use howdah_pool::{
 use tokio::sync::watch;
 
 use super::preload::{self, UsedFiles};
-use super::root_options::TreeOptions;
+use super::root_options::{Application, TreeOptions};
 
 /// A front thread's part of the trees in force: its pools by their numbers.
 pub(crate) type Part = Vec<(usize, FrontSeed)>;
@@ -67,6 +67,7 @@ pub(super) struct Tree {
     order: Arc<watch::Sender<Order>>,
     /// Its `howdah-php`.
     pub(super) executable: PathBuf,
+    pub(super) application: Option<Application>,
     pub(super) php: PhpInfo,
     /// Names of its pools.
     pub(super) pools: Vec<String>,
@@ -84,6 +85,7 @@ impl Tree {
             handle,
             order: Arc::new(order),
             executable: sprout.executable,
+            application: sprout.application,
             php,
             pools: sprout.pools,
             used: sprout.used,
@@ -108,8 +110,20 @@ impl Tree {
 /// What is known of a tree before it starts.
 struct Sprout {
     executable: PathBuf,
+    application: Option<Application>,
     pools: Vec<String>,
     used: Option<UsedFiles>,
+}
+
+impl Sprout {
+    /// For messages, where there are several.
+    fn name(&self) -> String {
+        let executable = self.executable.display();
+        match &self.application {
+            Some(application) => format!(" ({executable} for {})", application.document_root),
+            None => format!(" ({executable})"),
+        }
+    }
 }
 
 /// The life of a tree.
@@ -147,7 +161,7 @@ pub(crate) enum GrowError {
     #[error("{error}{of}")]
     Start {
         error: StartError,
-        /// Which PHP, if there are several.
+        /// Which tree, if there are several.
         of: String,
     },
     #[error("{0}")]
@@ -183,6 +197,7 @@ impl NewTrees {
         for (options, used) in options {
             let sprout = Sprout {
                 executable: options.root.executable.clone(),
+                application: options.application.clone(),
                 pools: options.pools.iter().map(|pool| pool.name.clone()).collect(),
                 used,
             };
@@ -192,8 +207,10 @@ impl NewTrees {
                 Ok(new) => new,
                 Err(GrowError::Start { error, .. }) if count > 1 => {
                     started.kill().await;
-                    let of = format!(" ({})", sprout.executable.display());
-                    return Err(GrowError::Start { error, of });
+                    return Err(GrowError::Start {
+                        error,
+                        of: sprout.name(),
+                    });
                 }
                 Err(error) => {
                     started.kill().await;

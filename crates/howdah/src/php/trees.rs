@@ -1,5 +1,5 @@
-//! The PHP side of the server: the trees of processes of the configuration in force, one for each PHP that it names,
-//! and the trees of earlier configurations until their last requests have ended.
+//! The PHP side of the server: the trees of processes of the configuration in force, one for each PHP that it names and
+//! each application that it preloads, and the trees of earlier configurations until their last requests have ended.
 //!
 //! A configuration whose pools differ gets other trees: they are started beside those that serve, the front threads take
 //! their parts of them when they prepare for the configuration, and the ones before leave when none of them can hand out
@@ -210,7 +210,10 @@ impl Trees {
         let mut held = Vec::with_capacity(options.len());
         for mut options in options {
             let (last, current) = self.last(&options);
-            let before = current.iter().find_map(|tree| tree.used.as_ref());
+            let before = current
+                .iter()
+                .filter(|tree| tree.application == options.application)
+                .find_map(|tree| tree.used.as_ref());
             let follow = |path: &Path| last.places.followed(&seen.places, path);
             let own = (&mut options.root, options.pools.as_mut_slice());
             let used = UsedFiles::prepare(config, before, follow, own);
@@ -229,18 +232,18 @@ impl Trees {
         Ok(beside)
     }
 
-    /// What the trees that serve have seen, and those of them that another one follows: of the same PHP, or all if none
-    /// is.
+    /// What the trees that serve have seen, and those of them that another one follows: of the same application and PHP;
+    /// else of this application, else of this PHP, else all.
     fn last(&self, options: &TreeOptions) -> (TreeFiles, Vec<Tree>) {
         let state = self.read();
-        let is_same = |tree: &&Tree| tree.executable == options.root.executable;
-        let same: Vec<Tree> = state.current.iter().filter(is_same).cloned().collect();
-        let followed = if same.is_empty() {
-            state.current.clone()
-        } else {
-            same
+        let likeness = |tree: &Tree| {
+            let same_php = tree.executable == options.root.executable;
+            (tree.application == options.application, same_php)
         };
-        (state.seen.clone(), followed)
+        let most = state.current.iter().map(likeness).max();
+        let followed = state.current.iter();
+        let followed = followed.filter(|tree| Some(likeness(tree)) == most);
+        (state.seen.clone(), followed.cloned().collect())
     }
 
     /// Gives the pools of new trees their numbers.

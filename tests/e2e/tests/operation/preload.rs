@@ -292,6 +292,63 @@ fn all_takes_functions_too() {
     assert_eq!(server.get("/?loaded").json()["loaded"], json!([]));
 }
 
+/// Two applications with classes of the same name, and with one that only the first has.
+fn two_applications() -> (Www, Server) {
+    let index = "<?php\nspl_autoload_register(function (string $class): void {\n\
+        require __DIR__ . '/../src/' . $class . '.php';\n});\n\
+        $own = class_exists('Shop', false) ? 'shop' : 'none';\n\
+        $there = class_exists('Thing', false) ? 'preloaded' : 'new';\n\
+        if (is_file(__DIR__ . '/../src/Shop.php')) {\n    new Shop();\n}\n\
+        echo Thing::NAME, ' ', $there, ' ', $own;\n";
+    let thing = |name: &str| format!("<?php\nclass Thing {{ const NAME = '{name}'; }}\n");
+    let www = Www::new()
+        .file("shop/public/index.php", index)
+        .file("shop/src/Thing.php", thing("shop"))
+        .file("shop/src/Shop.php", "<?php\nclass Shop {}\n")
+        .file("blog/public/index.php", index)
+        .file("blog/src/Thing.php", thing("blog"));
+    let root = |name: &str| www.path().join(name).join("public").display().to_string();
+    let server = Server::caddyfile(format!(
+        "{{\n{ON}\nfrankenphp {{\nnum_threads 1\npreload auto\npool blog {{\nnum_threads 1\n}}\n}}\n}}\n\
+         http://:0 {{\nbind 127.0.0.1\nhandle /blog* {{\nroot * {}\nrewrite * /index.php\nphp_server {{\n\
+         pool blog\n}}\n}}\nhandle {{\nroot * {}\nphp_server\n}}\n}}\n",
+        root("blog"),
+        root("shop")
+    ))
+    .start();
+    (www, server)
+}
+
+#[test]
+fn no_application_sees_the_classes_of_another() {
+    let (www, server) = two_applications();
+    let admin = Admin::of(&server);
+    for _ in 0..2 {
+        server.get("/blog").assert(200, "blog new none");
+        server.get("/").assert(200, "shop new none");
+    }
+    reload(&admin);
+    for _ in 0..3 {
+        server.get("/blog").assert(200, "blog preloaded none");
+        server.get("/").assert(200, "shop preloaded shop");
+    }
+    let preloads = admin.get("/preload").json();
+    let pools: Vec<_> = (0..2)
+        .map(|tree| preloads[tree]["pools"].to_string())
+        .collect();
+    let mut sorted = pools.clone();
+    sorted.sort();
+    assert_eq!(sorted, [r#"["blog"]"#, r#"["php"]"#], "{preloads}");
+    // A new version of one of them.
+    www.write(
+        "blog/src/Thing.php",
+        "<?php\nclass Thing { const NAME = 'newer'; }\n",
+    );
+    reload(&admin);
+    server.get("/blog").assert(200, "newer preloaded none");
+    server.get("/").assert(200, "shop preloaded shop");
+}
+
 #[test]
 fn two_installations_of_packages_are_left_alone() {
     let loader = "<?php\nspl_autoload_register(function ($name) {\n    require __DIR__ . \"/../$name.php\";\n});\n";
