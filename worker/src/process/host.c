@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "identity.h"
 #include "launcher.h"
 
 typedef int main_function(int argc, char **argv, char **environment);
@@ -50,12 +51,18 @@ static void restore_preload(void)
 	}
 }
 
+static main_function *php_main;
+
 static int enter(int argc, char **argv, char **environment)
 {
 	restore_preload();
 	if (argc < 2 || strcmp(argv[1], HOWDAH_GUARD) != 0) {
 		fprintf(stderr, "howdah-php.so must not be preloaded manually: start howdah-php\n");
 		return 2;
+	}
+	if (argc > 3 && strcmp(argv[2], HOWDAH_PLAIN) == 0) {
+		howdah_dumpable_set(false);
+		return php_main(argc - 3, argv + 3, environment);
 	}
 	/* The kernel took the name of PHP's file. */
 	prctl(PR_SET_NAME, "howdah-php");
@@ -71,5 +78,6 @@ __attribute__((visibility("default"))) int __libc_start_main(main_function *entr
 		fprintf(stderr, "howdah-php: this C library has no __libc_start_main(): glibc or musl is needed\n");
 		_exit(2);
 	}
+	php_main = entry;
 	return next(enter, argc, argv, init, fini, linker_fini, stack_end);
 }

@@ -155,8 +155,63 @@ static bool set_one_user(void)
 	return true;
 }
 
+/* --- a program that may be PHP ---------------------------------------------------------------------- */
+
+/* Whether this file is the PHP of the command line. */
+static bool is_php(const char *path)
+{
+	char real[PATH_MAX], php[PATH_MAX];
+	return realpath(path, real) && realpath(HOWDAH_PHP_CLI, php) && strcmp(real, php) == 0;
+}
+
+/* Whether execvp() would execute PHP. */
+static bool names_php(const char *program)
+{
+	if (strchr(program, '/')) {
+		return is_php(program);
+	}
+	const char *folder = getenv("PATH");
+	while (folder) {
+		const char *end = strchrnul(folder, ':');
+		char path[PATH_MAX];
+		int size = snprintf(path, sizeof(path), "%.*s/%s", (int)(end - folder), folder, program);
+		if (size > 0 && (size_t)size < sizeof(path) && access(path, X_OK) == 0) {
+			return is_php(path);
+		}
+		folder = *end ? end + 1 : NULL;
+	}
+	return false;
+}
+
+/* The program, and its arguments as it gets them. */
+static int run_plain(int argc, char **argv)
+{
+	char object[PATH_MAX];
+	if (names_php(argv[0])) {
+		char **arguments = calloc((size_t)argc + 4, sizeof(*arguments));
+		if (!arguments || !find_object(object, sizeof(object)) || !fit(HOWDAH_PHP_CLI) || !set_preload(object)) {
+			return 2;
+		}
+		static char guard[] = HOWDAH_GUARD, plain[] = HOWDAH_PLAIN;
+		arguments[0] = argv[0];
+		arguments[1] = guard;
+		arguments[2] = plain;
+		for (int i = 0; i < argc; i++) {
+			arguments[i + 3] = argv[i];
+		}
+		execv(HOWDAH_PHP_CLI, arguments);
+	} else {
+		execvp(argv[0], argv);
+	}
+	fprintf(stderr, "howdah-php: cannot run %s: %s\n", argv[0], strerror(errno));
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2 && strcmp(argv[1], HOWDAH_PLAIN) == 0) {
+		return set_one_user() ? run_plain(argc - 2, argv + 2) : 2;
+	}
 	const char *php = argc > 1 && strcmp(argv[1], "cli") == 0 ? HOWDAH_PHP_CLI : HOWDAH_PHP;
 	char object[PATH_MAX];
 	if (!set_one_user() || !find_object(object, sizeof(object)) || !fit(php) || !set_preload(object)) {

@@ -3,6 +3,7 @@
  *
  *   howdah-php COMMAND …   src/launcher.c; executes PHP with LD_PRELOAD=howdah-php.so and
  *                          the arguments HOWDAH_GUARD COMMAND …
+ *   howdah-php plain PROGRAM …   the same with PHP's own main(), if PROGRAM is our PHP; else executes PROGRAM
  *   howdah-php.so          everything else; src/host.c takes the place of PHP's own main()
  *
  * Both are of one build and lie in one directory.
@@ -15,6 +16,12 @@
  * refuses it, where it would take a command for the name of a script.
  */
 #define HOWDAH_GUARD "--howdah"
+
+/*
+ * The command that runs PHP's own main(), in a process that is not dumpable: the kernel makes a process dumpable
+ * when it executes a program, so only code inside of the program can change that.
+ */
+#define HOWDAH_PLAIN "plain"
 
 /*
  * What the launcher appends to LD_PRELOAD: our object, and in a build with AddressSanitizer its runtime,

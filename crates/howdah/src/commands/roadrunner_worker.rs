@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
+use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recv, recvmsg};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -44,6 +44,9 @@ pub(crate) fn run(options: &cli::RoadRunnerWorker) -> Outcome {
             .and_then(|()| setresuid(uid, uid, uid));
         changed.map_err(|error| failed("cannot change to the pool's user", &error))?;
     }
+    // The server's real user differs from its effective one. A process that has it could signal the server.
+    let own = geteuid();
+    setresuid(own, own, own).map_err(|error| failed("cannot become one user", &error))?;
     if options.gains_nothing {
         set_no_new_privs(true).map_err(|error| failed("PR_SET_NO_NEW_PRIVS", &error))?;
     }

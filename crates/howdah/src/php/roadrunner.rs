@@ -10,7 +10,11 @@ use howdah_monitor::Program;
 use howdah_pool::PoolStatus;
 
 use crate::failure::Failure;
+use crate::php_executable::executable;
 use crate::rights::privileges;
+
+/// The command of `howdah-php` for this.
+const PLAIN: &str = "plain";
 
 /// Options of all pools.
 pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
@@ -40,11 +44,14 @@ fn pool_options(config: &Config, pool: &RoadRunnerPool) -> Result<PoolOptions, F
     let current = rustix::process::geteuid().as_raw();
     let user = user.filter(|user| user.uid != current);
     let is_monitors = user.is_some() && howdah_monitor::is_connected();
+    let limits = pool.limits.over(&global.limits);
+    let launcher = not_dumpable(config).filter(|_| !limits.dumpable);
+    let launcher = launcher.into_iter().flatten();
     Ok(PoolOptions {
         name: pool.name.clone(),
-        command: pool.command.clone(),
+        command: launcher.chain(pool.command.iter().cloned()).collect(),
         workers: pool.workers.unwrap_or(workers),
-        limits: pool.limits.over(&global.limits),
+        limits,
         boot_timeout: pool.boot_timeout,
         environment,
         user,
@@ -52,6 +59,12 @@ fn pool_options(config: &Config, pool: &RoadRunnerPool) -> Result<PoolOptions, F
         raw_body: pool.raw_body,
         forbidden_uploads: pool.forbidden_uploads.clone(),
     })
+}
+
+/// What executes a command, and makes its process not dumpable if it is PHP. `None`: a path that cannot be an argument.
+fn not_dumpable(config: &Config) -> Option<[String; 2]> {
+    let launcher = executable(config.global.php.executable.as_ref());
+    Some([launcher.into_os_string().into_string().ok()?, PLAIN.into()])
 }
 
 /// The programs that a monitor starts for a server with this configuration, by their keys.
@@ -72,6 +85,7 @@ fn key(config: &Config, pool: &RoadRunnerPool) -> u64 {
     let global = &config.global.php;
     let mut hasher = DefaultHasher::new();
     pool.command.hash(&mut hasher);
+    not_dumpable(config).hash(&mut hasher);
     pool.env.hash(&mut hasher);
     global.environment.withheld.hash(&mut hasher);
     global.environment.clear.hash(&mut hasher);

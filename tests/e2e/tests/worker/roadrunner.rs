@@ -378,6 +378,47 @@ fn workers_have_the_users_and_environment_of_their_pool() {
     assert!(process::wait_until(PATIENCE, || pool(&server)["ready"] == 2));
 }
 
+/// Processes of the same user can neither read the memory of a worker nor take its descriptors, and it is as
+/// unable to signal a server that root has started as PHP is elsewhere.
+#[test]
+fn workers_are_not_dumpable_and_have_one_user() {
+    for (option, owner) in [("", 0), ("dumpable", 33)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let global = if rustix::process::geteuid().is_root() {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(folder.path(), mode).expect("mine");
+            "user www-data"
+        } else if option.is_empty() {
+            ""
+        } else {
+            continue;
+        };
+        for name in ["app.php", "goridge.inc"] {
+            let from = scripts().join("roadrunner").join(name);
+            std::fs::copy(from, folder.path().join(name)).expect("copied");
+        }
+        let site = format!(
+            "roadrunner * {}/app.php {{\nnum_workers 1\n}}",
+            folder.path().display()
+        );
+        let global = format!("{ON}\n{global}\nfrankenphp {{\nnum_threads 1\n{option}\n}}");
+        let server = Server::caddyfile(caddyfile(&global, &site))
+            .env("TMPDIR", "/tmp")
+            .start();
+        let worker = format!("/proc/{}", pid(&server));
+        let status = std::fs::read_to_string(format!("{worker}/status")).expect("it runs");
+        let users = status.lines().find(|line| line.starts_with("Uid:"));
+        let mut users = users.expect("a line").split_whitespace().skip(1);
+        let first = users.next().expect("real user");
+        assert!(users.all(|user| user == first), "{status}");
+        // The kernel gives files of a process that is not dumpable to root.
+        let environment = std::fs::metadata(format!("{worker}/environ")).expect("it runs");
+        let found = std::os::unix::fs::MetadataExt::uid(&environment);
+        assert_eq!(found, owner, "{option}: {status}");
+        server.get("/pid").assert_status(200);
+    }
+}
+
 #[test]
 fn the_library_of_roadrunner_runs_unmodified() {
     let Ok(autoloader) = std::env::var(LIBRARY) else {
