@@ -2,9 +2,10 @@
 # Tests the packages on one distribution, in clean roots of it:
 #   scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]
 # Steps, all without one: build (twice, which has to give the same files), lintian, life (install, first page, upgrade under
-# load, remove, purge). The server is the one of this machine, target/release/howdah (PROFILE=quick: target/quick/howdah);
-# howdah-php is built for the PHP of the distribution. There is no systemd in a root: scripts/packages/life.py does what it
-# does for the units, when the packages' maintainer scripts call it.
+# load, remove, purge), boot (the units under systemd). The server is the one of this machine, target/release/howdah
+# (PROFILE=quick: target/quick/howdah); howdah-php is built for the PHP of the distribution. `life` has no systemd:
+# scripts/packages/life.py does what it does for the units, when the packages' maintainer scripts call it. `boot` starts
+# systemd in a container of systemd-nspawn.
 # Needs root, and an archive that can be reached. Roots stay in target/packages (PACKAGES_ROOTS names another folder) with
 # the packages and a log; PACKAGES_ROOTS may be that of scripts/matrix.sh.
 set -euo pipefail
@@ -13,7 +14,7 @@ roots=${PACKAGES_ROOTS:-$PWD/target/packages}
 name=${1:?usage: scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]}
 shift
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(build lintian life)
+[ ${#steps[@]} -gt 0 ] || steps=(build lintian life boot)
 profile=${PROFILE:-release}
 
 say() { printf 'packages: %s: %s\n' "$name" "$*" >&2; }
@@ -93,24 +94,41 @@ step_lintian() {
 	inside "$root" own 'lintian --allow-root --no-cfg --tag-display-limit 0 --fail-on error,warning --info /lintian/*deb'
 }
 
-step_life() {
-	local root=$roots/$name.life began=$SECONDS
+# A root with the packages to install, and with what is downloaded for them, MORE included: it needs no network then.
+packages_root() {
+	local root=$1 more=${2:-}
 	fresh "$root"
 	mkdir "$root/packages"
-	for release in 1 2; do
-		mkdir "$root/packages/$release"
-		cp "$packages/$release"/howdah_*.deb "$packages/$release"/howdah-php*_*.deb "$root/packages/$release"
+	for release in "$packages"/*; do
+		mkdir "$root/packages/${release##*/}"
+		cp "$release"/howdah_*.deb "$release"/howdah-php*_*.deb "$root/packages/${release##*/}"
 	done
 	# shellcheck disable=SC2016 # expanded inside
-	inside "$root" host 'apt-get update -qq; began=$(date +%s%N)
+	inside "$root" host 'apt-get update -qq
+		[ -z "'"$more"'" ] || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends '"$more"'
+		began=$(date +%s%N)
 		# Not what is for debugging alone.
 		rm -f /packages/*/*-dbgsym_*
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --download-only /packages/1/*.deb
 		echo "$(( ($(date +%s%N) - began) / 1000000 )) ms" >/packages/downloaded'
+}
+
+# step_on PROGRAM [PACKAGES]: a program of scripts/packages on such a root.
+step_on() {
+	local root=$roots/$name.$1 began=$SECONDS
+	packages_root "$root" "${2:-}"
 	# Offline from here on.
-	beside "$root" own python3 scripts/packages/life.py "$root"
+	beside "$root" own python3 -m "scripts.packages.$1" "$root"
 	rm -rf --one-file-system "$root"
-	say "life took $((SECONDS - began)) s"
+	say "$1 took $((SECONDS - began)) s"
+}
+
+step_life() {
+	step_on life
+}
+
+step_boot() {
+	step_on boot "systemd systemd-sysv dbus procps iproute2"
 }
 
 distribution "$name"
@@ -118,8 +136,8 @@ distribution "$name"
 bootstrap "$roots/$name" >>"$log" 2>&1 || die "its archive cannot be reached ($log)"
 for step in "${steps[@]}"; do
 	case $step in
-	build | lintian | life) ;;
-	*) die "unknown step $step; known are build, lintian and life" ;;
+	build | lintian | life | boot) ;;
+	*) die "unknown step $step; known are build, lintian, life and boot" ;;
 	esac
 	began=$SECONDS
 	# Not in a condition, where bash would go on after an error.
@@ -134,4 +152,4 @@ for step in "${steps[@]}"; do
 	fi
 	say "$step passed in $((SECONDS - began)) s"
 done
-sed -n 's/^life: //p' "$log"
+sed -nE 's/^(life|boot): //p' "$log"

@@ -147,7 +147,7 @@ bench)
 	make -s -C bench tools
 	;;
 package) install debhelper dpkg-dev lintian ;;
-matrix) install debootstrap iproute2 util-linux ;;
+matrix) install debootstrap iproute2 systemd-container util-linux ;;
 cross-arm64) install gcc-aarch64-linux-gnu libc6-dev-arm64-cross binutils-aarch64-linux-gnu ;;
 *) die "unknown task $task; use build, test, bench, package, matrix or cross-arm64" ;;
 esac

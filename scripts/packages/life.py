@@ -63,7 +63,7 @@ VOLATILE = (
 
 def say(text: str) -> None:
     """Print a line of the report."""
-    print(f"life: {text}", flush=True)
+    print(f"{Path(sys.argv[0]).stem}: {text}", flush=True)
 
 
 class LifeError(Exception):
