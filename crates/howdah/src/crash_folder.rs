@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use howdah_config::model::Config;
 use howdah_monitor::fs;
@@ -23,6 +24,8 @@ const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// Of a report that is read; larger ones are not of this server.
 const REPORT_MAX: u64 = 4 << 20;
+/// A report is written within milliseconds: an unfinished file of this age belongs to a server that ended meanwhile.
+const UNFINISHED_MAX: Duration = Duration::from_secs(60);
 
 /// Where the reports of a configuration are; `None`: there is no place for them, or they are off.
 pub(crate) fn path(config: &Config) -> Option<PathBuf> {
@@ -72,6 +75,7 @@ impl CrashFolder {
     /// Makes the folder. The number of its next report, if reports can be written.
     pub(crate) fn prepare(&self) -> io::Result<u64> {
         fs::create_dir_all(&self.path, FOLDER_MODE)?;
+        self.remove_unfinished()?;
         let next = self.numbers()?.last().map_or(1, |last| last + 1);
         let probe = self.path.join(format!(".probe-{}", std::process::id()));
         fs::create(&probe, FILE_MODE, true)?;
@@ -102,6 +106,7 @@ impl CrashFolder {
             let text = format!("it has {size} bytes, and `max_size` is {}", self.max_size);
             return Err(io::Error::other(text));
         }
+        self.remove_unfinished()?;
         self.make_room(size)?;
         let name = self.file(report.number);
         let partial = name.with_extension(format!("{}.partial", std::process::id()));
@@ -146,15 +151,40 @@ impl CrashFolder {
         Ok(numbers.len())
     }
 
-    /// Of all reports, ascending.
-    fn numbers(&self) -> io::Result<Vec<u64>> {
+    /// Removes what servers left behind that ended while they wrote.
+    fn remove_unfinished(&self) -> io::Result<()> {
+        for name in self.names()?.iter().filter(|name| is_unfinished(name)) {
+            let path = self.path.join(name);
+            let modified = fs::open(&path)
+                .and_then(|file| file.metadata())
+                .and_then(|found| found.modified());
+            // Another server may remove it at the same time.
+            let age = modified.ok().and_then(|modified| modified.elapsed().ok());
+            if age.is_some_and(|age| age > UNFINISHED_MAX) {
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    removed => removed?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Of all files; none if there is no folder.
+    fn names(&self) -> io::Result<Vec<String>> {
         let names = match fs::names(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             names => names?,
         };
+        let names = names.into_iter().filter_map(|name| name.into_string().ok());
+        Ok(names.collect())
+    }
+
+    /// Of all reports, ascending.
+    fn numbers(&self) -> io::Result<Vec<u64>> {
+        let names = self.names()?;
         let mut numbers: Vec<u64> = (names.iter())
             .filter_map(|name| {
-                let name = name.to_str()?;
                 let digits = name.strip_prefix("crash-")?.strip_suffix(".json")?;
                 digits.parse().ok()
             })
@@ -188,9 +218,21 @@ impl CrashFolder {
     }
 }
 
+/// `crash-NUMBER.PID.partial` and `.probe-PID`.
+fn is_unfinished(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let report = name
+        .strip_prefix("crash-")
+        .and_then(|rest| rest.strip_suffix(".partial"))
+        .and_then(|rest| rest.split_once('.'));
+    report.is_some_and(|(number, pid)| is_number(number) && is_number(pid))
+        || name.strip_prefix(".probe-").is_some_and(is_number)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::time::SystemTime;
 
     use super::*;
 
@@ -281,5 +323,39 @@ mod tests {
         own.write(&mut report(8)).expect("written");
         own.clear().expect("removed");
         assert!(other.exists());
+    }
+
+    #[test]
+    fn what_an_ended_server_was_writing_is_removed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 5, 1 << 20);
+        own.prepare().expect("made");
+        let old = SystemTime::now() - UNFINISHED_MAX - Duration::from_secs(1);
+        let make = |name: &str, modified: Option<SystemTime>| {
+            let path = own.path().join(name);
+            let file = File::create(&path).expect("created");
+            if let Some(modified) = modified {
+                file.set_modified(modified).expect("set");
+            }
+            path
+        };
+        let left = || {
+            [
+                make("crash-00000003.4711.partial", Some(old)),
+                make(".probe-4711", Some(old)),
+            ]
+        };
+        let kept = [
+            make("crash-00000004.4712.partial", None),
+            make("notes.partial", Some(old)),
+        ];
+        let by_start = left();
+        own.prepare().expect("prepared");
+        assert!(by_start.iter().all(|path| !path.exists()), "by the start");
+        let by_report = left();
+        own.write(&mut report(5)).expect("written");
+        assert!(by_report.iter().all(|path| !path.exists()), "by a report");
+        assert!(kept.iter().all(|path| path.exists()), "not these");
+        assert_eq!(numbers(&own), [5]);
     }
 }
