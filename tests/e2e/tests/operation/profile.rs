@@ -511,3 +511,74 @@ fn check_flame_graph(page: &mut Page, file: &Path, frame: &str) {
     page.value("document.dispatchEvent(new KeyboardEvent('keydown', {key: '/'}))");
     assert!(page.value(found).as_u64().is_some_and(|boxes| boxes > 0));
 }
+
+/// What waits for a database is below the query: the wait with its server is the innermost frame, in the graph too.
+#[test]
+fn a_slow_query_shows_the_database_that_it_waits_for() {
+    for (driver, variable, query) in [
+        ("mysql", "HOWDAH_TEST_MYSQL", "SELECT SLEEP(0.3)"),
+        ("pgsql", "HOWDAH_TEST_PGSQL", "SELECT pg_sleep(0.3)"),
+    ] {
+        let Ok(settings) = std::env::var(variable) else {
+            eprintln!("skipped: {variable} names no database");
+            continue;
+        };
+        let port = settings
+            .split(' ')
+            .find_map(|setting| setting.strip_prefix("port="))
+            .expect("a port");
+        let dsn = format!("{driver}:{}", settings.replace(' ', ";"));
+        let source = format!(
+            "<?php
+function slow(): void
+{{
+    (new PDO('{dsn}'))->query('{query}');
+    echo 'done';
+}}
+
+while (frankenphp_handle_request('slow'));
+"
+        );
+        let www = Www::new().file("worker.php", &source);
+        let server = Server::caddyfile(worker_site(www.path(), "")).start();
+        let waits = stacks(&server, "seconds=1&hz=200&pool=app", &["/"]);
+        waits.assert_most(70, |frames| {
+            let [.., code, query, wait] = frames else {
+                return false;
+            };
+            code.starts_with("slow ")
+                && query.starts_with("PDO::query")
+                && wait.ends_with(&format!(" 127.0.0.1:{port}]"))
+        });
+        check_wait_in_graph(&server, &www, driver, port);
+    }
+}
+
+/// The widest box that nothing is called from is the wait.
+fn check_wait_in_graph(server: &Server, www: &Www, driver: &str, port: &str) {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let svg = profile(server, "seconds=1&hz=200&pool=app&format=svg", &["/"]);
+    let file = www.write(&format!("{driver}.svg"), svg.text());
+    let mut page = Page::open(&browser);
+    page.set_screen(1240, 500, false);
+    page.load(&format!("file://{}", file.display()));
+    page.wait(
+        "the boxes",
+        "document.querySelectorAll('#boxes g').length > 2",
+    );
+    let title = page.value(&format!(
+        "[...document.querySelectorAll('#boxes g')]
+            .filter(box => box.querySelector('title').textContent.includes(':{port}]'))
+            .map(box => [box.querySelector('rect').width.baseVal.value, box.querySelector('text').textContent])
+            .sort((one, two) => two[0] - one[0])[0][1]"
+    ));
+    let text = title.as_str().expect("a text");
+    assert!(text.starts_with('[') && text.contains(port), "{text}");
+    if let Some(folder) = std::env::var_os("HOWDAH_SCREENSHOTS").map(PathBuf::from) {
+        page.photograph(&folder.join(format!("flame-graph-{driver}.png")));
+    }
+    let complaints = page.complaints();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}
