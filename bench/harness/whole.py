@@ -37,7 +37,7 @@ BEFORE = (
 OBSERVE = (
     "--title=What observation costs",
     "--skip-missing",
-    "--peer=howdah-worker,howdah-leaks,howdah-accounting,howdah-tracing",
+    "--peer=howdah-worker,howdah-leaks,howdah-accounting,howdah-tracing,howdah-slow-log",
     "--case=hello,symfony,codeigniter",
     "--connections=16",
     "--duration=2",
