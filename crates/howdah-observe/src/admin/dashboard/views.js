@@ -259,8 +259,8 @@ export function routes() {
 	return {
 		element: card("Routes, last five minutes", table.element, note),
 		update: ({ activity }) => {
-			const missed = activity.missed > 0 ? ` ${count(activity.missed)} requests are missing, since more arrived than are counted by route.` : "";
-			setText(note, `Collected for ${time(activity.collected_s * 1000)}, while somebody looks. Queue, PHP, memory and size are means; memory and peak are the largest use of PHP's allocator by a request.${missed}`);
+			const missed = activity.missed > 0 ? ` ${count(activity.missed)} more requests arrived than can be counted by route.` : "";
+			setText(note, `Requests of the last ${time(activity.collected_s * 1000)}; they are counted while the dashboard is open. Queue, PHP, memory and size are means. Memory is what PHP's allocator used at most during a request, and peak the largest of these.${missed}`);
 			table.update(activity.routes);
 		},
 	};
