@@ -4,6 +4,7 @@
 #include "php/frames.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -15,6 +16,11 @@
 
 bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *from, size_t size)
 {
+	uintptr_t address = (uintptr_t)from;
+	if (address >= trace->kept_from && address < trace->kept_to && size <= trace->kept_to - address) {
+		memcpy(to, from, size);
+		return true;
+	}
 	if (trace->pipe[0] >= 0) {
 		/* If memory is not readable, write() fails or stops in front of it. */
 		ssize_t taken = write(trace->pipe[1], from, size);
@@ -32,8 +38,44 @@ bool howdah_trace_init(struct howdah_trace *trace)
 	int probe = 1, found = 0;
 	trace->process = getpid();
 	trace->pipe[0] = trace->pipe[1] = -1;
+	trace->kept_from = trace->kept_to = 0;
 	trace->size = 0;
 	return (READ(found, &probe) && found == probe) || pipe2(trace->pipe, O_CLOEXEC | O_NONBLOCK) == 0;
+}
+
+/* "7f0000000000-7f0008000000 rw-s ...": whether the line is of memory that processes share and that has the address. */
+static bool is_shared_with(const char *line, uintptr_t address, uintptr_t *from, uintptr_t *to)
+{
+	char *end;
+	*from = strtoul(line, &end, 16);
+	*to = *end == '-' ? strtoul(end + 1, &end, 16) : 0;
+	return address >= *from && address < *to && strncmp(end, " rw-s", 5) == 0;
+}
+
+void howdah_trace_keep(struct howdah_trace *trace, const void *inside)
+{
+	char bytes[4096];
+	size_t size = 0;
+	ssize_t got;
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	trace->kept_from = trace->kept_to = 0;
+	while (maps >= 0 && !trace->kept_to && (got = read(maps, bytes + size, sizeof(bytes) - 1 - size)) > 0) {
+		size += (size_t)got;
+		bytes[size] = '\0';
+		char *line = bytes, *next;
+		for (; (next = strchr(line, '\n')); line = next + 1) {
+			uintptr_t from, to;
+			if (is_shared_with(line, (uintptr_t)inside, &from, &to)) {
+				trace->kept_from = from;
+				trace->kept_to = to;
+			}
+		}
+		size = line == bytes ? 0 : (size_t)(bytes + size - line); /* a line that does not fit is none of OPcache's */
+		memmove(bytes, line, size);
+	}
+	if (maps >= 0) {
+		(void)close(maps);
+	}
 }
 
 static void put(struct howdah_trace *trace, const char *bytes, size_t size)

@@ -16,14 +16,19 @@
 #include "php/compat.h"
 
 struct howdah_trace {
-	pid_t process; /* whose memory is read: this one */
-	int pipe[2];   /* where process_vm_readv() is forbidden; -1: it is not */
-	size_t size;   /* of the text; 0 to begin another one */
+	pid_t process;                /* whose memory is read: this one */
+	int pipe[2];                  /* where process_vm_readv() is forbidden; -1: it is not */
+	uintptr_t kept_from, kept_to; /* memory that stays mapped: read without the kernel */
+	size_t size;                  /* of the text; 0 to begin another one */
 	char text[32768];
 };
 
 /* Once in a process. False: there is no way to read memory, and errno says why. */
 bool howdah_trace_init(struct howdah_trace *trace);
+
+/* Finds OPcache's shared memory, which holds most of the code of an application and stays mapped, so that the kernel need
+ * not be asked for each part of a function. `inside` points into it, or to other memory if there is no OPcache. */
+void howdah_trace_keep(struct howdah_trace *trace, const void *inside);
 
 /* Copies memory of this process; false if it is not readable. */
 bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *from, size_t size);

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "howdah_vars.h"
@@ -83,11 +82,14 @@ static void sample(uint64_t id)
 	}
 }
 
-/* Until somebody wakes the thread, or this time has come (CLOCK_MONOTONIC); 0: no time. */
-static void sleep_until(uint32_t seen, uint64_t time)
+/* Until something may be wanted. While a profile is taken the thread is not woken, but looks often enough. */
+static void sleep_until_wanted(uint32_t seen)
 {
-	struct timespec until = {.tv_sec = (time_t)(time / 1000000000u), .tv_nsec = (long)(time % 1000000000u)};
-	syscall(SYS_futex, &words->sample, FUTEX_WAIT_BITSET, seen, time ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+	if (howdah_profiler_run()) {
+		howdah_profiler_sleep();
+	} else {
+		syscall(SYS_futex, &words->sample, FUTEX_WAIT, seen, NULL, NULL, 0);
+	}
 }
 
 /*
@@ -112,7 +114,7 @@ static void *run(void *argument)
 	ask_for_short_slices();
 	uint32_t seen = atomic_load_explicit(&words->sample, memory_order_acquire);
 	for (;;) {
-		sleep_until(seen, howdah_profiler_run());
+		sleep_until_wanted(seen);
 		uint32_t now = atomic_load_explicit(&words->sample, memory_order_acquire);
 		if (now != seen) {
 			seen = now;

@@ -1,12 +1,13 @@
 /*
  * See profiler.h.
  *
- * At each tick the thread looks at the clock of PHP's thread. If that has not moved since the last tick, PHP has slept
- * all the time, and the stack is that of before. Otherwise the stack is read. The line of the innermost function is
+ * At each tick (ticks.h) the thread looks at the clock of PHP's thread. If that has not moved since the last tick, PHP has
+ * slept all the time, and the stack is that of before. Otherwise the stack is read. The line of the innermost function is
  * exact where that has called another one; where it computes, the engine has it in a register. So it is asked for by
  * `EG(vm_interrupt)`: PHP's thread says between two instructions which line it is at. If it does not until the next
- * tick, it is in one instruction, whose line is known. The processor's time that went by is that of stacks that are seen
- * to run: time that was used before a wait is counted at the next of them.
+ * tick, it is in one instruction, whose line is known, or sleeps in a system call, which is looked up then. The
+ * processor's time that went by is that of stacks that are seen to run: time that was used before a wait is counted at the
+ * next of them.
  *
  * Rules: what is counted is written by who holds `busy`; neither thread waits for it. PHP's thread does not allocate,
  * and reads through the trace as the other one does.
@@ -26,6 +27,7 @@
 #include "profile/route.h"
 #include "profile/stack.h"
 #include "profile/table.h"
+#include "profile/ticks.h"
 #include "profile/wait.h"
 #include "request/request.h"
 #include "request/wait.h"
@@ -43,18 +45,21 @@ struct weight {
 	uint64_t cpu_ns;
 };
 
+static struct howdah_queue *queue;
 static struct howdah_worker *words;
 static struct howdah_profile *area;
 static clockid_t php_clock;
 static pid_t php_thread;
 static bool keeps_code;
+static const void *interned; /* a string of PHP itself, which OPcache has in its shared memory */
 static struct howdah_trace trace;
 static struct howdah_profile_stack stack;
 static void (*previous)(zend_execute_data *execute_data);
 
 /* The profile that is taken. */
 static uint32_t number, ended;
-static uint64_t period_ns, next_ns, wake_ns, last_ns, last_cpu_ns;
+static uint64_t period_ns, last_ns, last_cpu_ns;
+static bool has_run;           /* PHP's thread, before the last sample */
 static uint64_t unseen_cpu_ns; /* of no sample so far */
 
 /* The last stack, while PHP has slept since. */
@@ -78,6 +83,7 @@ static struct {
 	const zend_function *function;
 	uint32_t parent;
 	uint32_t node; /* with the line as it was found */
+	uint64_t request_id;
 	struct weight weight;
 } question;
 
@@ -148,21 +154,37 @@ static void interrupted(zend_execute_data *execute_data)
 	}
 }
 
-/* What was not answered since the last tick has the line that was found. */
+/* What was not answered since the last tick has the line that was found. If PHP has not run either, it may have been in
+ * a system call all the time. */
 static void settle_question(void)
 {
-	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
-		count(question.node, question.weight);
-		atomic_store_explicit(&question.wanted, false, memory_order_relaxed);
+	if (!atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
+		return;
 	}
+	if (!has_run) {
+		uint32_t wait = howdah_profile_wait_call(&trace);
+		if (wait != HOWDAH_PROFILE_NONE) {
+			question.node = howdah_profile_node(question.node, wait);
+			unseen_cpu_ns += question.weight.cpu_ns;
+			question.weight.cpu_ns = 0;
+		}
+		last.request_id = question.request_id;
+		last.node = question.node;
+	}
+	count(question.node, question.weight);
+	atomic_store_explicit(&question.wanted, false, memory_order_relaxed);
 }
 
-static void ask(uint32_t parent, uint32_t node, struct weight weight)
+/* The processor's time that no sample has had is that of this one, which seems to run. */
+static void ask(uint64_t request_id, uint32_t parent, uint32_t node, struct weight weight)
 {
+	weight.cpu_ns = unseen_cpu_ns;
+	unseen_cpu_ns = 0;
 	question.frame = stack.innermost;
 	question.function = stack.function;
 	question.parent = parent;
 	question.node = node;
+	question.request_id = request_id;
 	question.weight = weight;
 	atomic_store_explicit(&question.wanted, true, memory_order_relaxed);
 	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
@@ -197,40 +219,39 @@ static bool read_stack(void)
 	return false;
 }
 
-/* Of a stack that runs: with the processor's time. False: it sleeps in a system call, whose frame is `wait`. */
-static bool runs(struct weight *weight, uint32_t *wait)
+/* Of a function of the engine or an extension: below its node that of the system call in which it sleeps, or with the
+ * processor's time. */
+static uint32_t wait_or_run(uint32_t node, struct weight *weight)
 {
-	*wait = howdah_profile_wait_call(&trace);
-	if (*wait != HOWDAH_PROFILE_NONE) {
-		return false;
+	uint32_t wait = howdah_profile_wait_call(&trace);
+	if (wait != HOWDAH_PROFILE_NONE) {
+		return howdah_profile_node(node, wait);
 	}
 	weight->cpu_ns = unseen_cpu_ns;
 	unseen_cpu_ns = 0;
-	return true;
+	return node;
 }
 
 /* The request that runs alone. */
 static void take_one(uint64_t request_id, struct weight weight)
 {
-	uint32_t parent, wait, route = howdah_profile_route(&trace, SG(server_context), request_id);
+	uint32_t parent, route = howdah_profile_route(&trace, SG(server_context), request_id);
 	howdah_profile_stack_request(request_id);
 	if (!read_stack()) {
 		add(&area->unreadable, weight.samples);
 		return;
 	}
 	uint32_t node = add_stack(route, &parent);
-	if (!runs(&weight, &wait)) {
-		node = howdah_profile_node(node, wait);
-	} else if (stack.innermost) {
-		ask(parent, node, weight);
+	if (stack.innermost) {
+		ask(request_id, parent, node, weight);
 		return;
 	}
+	last.node = wait_or_run(node, &weight);
 	last.request_id = request_id;
-	last.node = node;
-	count(node, weight);
+	count(last.node, weight);
 }
 
-static void sample_one(struct weight weight, bool has_run)
+static void sample_one(struct weight weight)
 {
 	uint64_t request_id = atomic_load_explicit(&words->request_id, memory_order_relaxed);
 	uint64_t before = last.request_id;
@@ -264,15 +285,13 @@ static void count_place(uint32_t node, struct weight weight)
 	}
 }
 
-static void take_running(uint32_t parent, uint32_t node)
+static void take_running(uint64_t request_id, uint32_t parent, uint32_t node)
 {
 	struct weight weight = visit.weight;
-	uint32_t wait;
-	if (!runs(&weight, &wait)) {
-		count_place(howdah_profile_node(node, wait), weight);
-	} else if (stack.innermost) {
-		ask(parent, node, weight);
+	if (stack.innermost) {
+		ask(request_id, parent, node, weight);
 	} else {
+		node = wait_or_run(node, &weight);
 		count_place(node, weight);
 	}
 }
@@ -303,7 +322,7 @@ static void visit_place(const struct howdah_wait_place *place, void *argument)
 	}
 	uint32_t node = add_stack(route, &parent);
 	if (is_running) {
-		take_running(parent, node);
+		take_running(place->request_id, parent, node);
 		return;
 	}
 	node = howdah_profile_node(node, howdah_profile_wait_named(names[place->state], place->fd));
@@ -335,56 +354,57 @@ static void sample_all(struct weight weight)
 
 /* --- time ------------------------------------------------------------------------------------------------- */
 
-/* Samples that need no wake of their own: while PHP sleeps the next one that is taken tells what they would have found,
- * and few of them are lost when it goes on. */
-static uint64_t may_skip(bool has_run)
+static void take_sample(struct weight weight)
 {
-	if (has_run || period_ns >= OFTEN_NS) {
-		return 0;
+	if (howdah_concurrent) {
+		sample_all(weight);
+	} else {
+		sample_one(weight);
 	}
-	bool is_idle = atomic_load_explicit(&words->request_id, memory_order_relaxed) == 0 &&
-				   atomic_load_explicit(&words->in_flight, memory_order_relaxed) == 0;
-	return is_idle ? 3 : 1;
 }
 
 static void tick(uint64_t now)
 {
-	uint64_t due = 1 + (now - next_ns) / period_ns;
-	next_ns += due * period_ns;
-	wake_ns = next_ns;
-	add(&area->due, due);
+	struct howdah_ticks ticks = howdah_ticks_take(now);
+	uint64_t rest = ticks.due - ticks.idle;
+	if (ticks.due == 0) {
+		return;
+	}
+	add(&area->due, ticks.due);
+	add(&area->idle, ticks.idle);
 	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
-		add(&area->late, due);
+		add(&area->late, rest);
 		return;
 	}
 	uint64_t cpu = clock_ns(php_clock);
+	has_run = cpu != last_cpu_ns;
 	settle_question();
-	bool has_run = cpu != last_cpu_ns;
-	/* Those that this thread has slept through would have found the same, unless PHP has run. */
-	struct weight weight = {.samples = has_run ? 1 : due, .wall_ns = now - last_ns};
-	add(&area->late, due - weight.samples);
+	last_ns = ticks.idle ? ticks.idle_until_ns : last_ns;
 	unseen_cpu_ns += cpu - last_cpu_ns;
-	last_ns = now;
 	last_cpu_ns = cpu;
-	wake_ns += may_skip(has_run) * period_ns;
-	if (howdah_concurrent) {
-		sample_all(weight);
-	} else {
-		sample_one(weight, has_run);
+	if (rest > 0) {
+		/* Those that this thread has slept through would have found the same, unless PHP has run. */
+		struct weight weight = {.samples = has_run ? 1 : rest, .wall_ns = now - last_ns};
+		add(&area->late, rest - weight.samples);
+		take_sample(weight);
+		last_ns = now;
 	}
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
 static void begin(uint32_t wanted, uint64_t now)
 {
+	uint64_t period = (uint64_t)atomic_load_explicit(&words->profile_period_us, memory_order_relaxed) * 1000;
+	period_ns = period < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period;
+	ended = wanted;
 	if (!howdah_profile_begin(area, wanted)) {
-		ended = wanted;
+		return;
+	}
+	if (!howdah_ticks_begin(queue, now, period_ns)) {
+		howdah_profile_end();
 		return;
 	}
 	number = wanted;
-	period_ns = (uint64_t)atomic_load_explicit(&words->profile_period_us, memory_order_relaxed) * 1000;
-	period_ns = period_ns < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period_ns;
-	wake_ns = next_ns = now + period_ns;
 	last_ns = now;
 	last_cpu_ns = clock_ns(php_clock);
 	unseen_cpu_ns = 0;
@@ -392,6 +412,7 @@ static void begin(uint32_t wanted, uint64_t now)
 	for (uint32_t i = 0; i < WAITS; i++) {
 		waits[i].number = 0;
 	}
+	howdah_trace_keep(&trace, interned);
 	howdah_profile_routes_begin();
 	howdah_profile_stack_begin(keeps_code);
 	howdah_profile_wait_begin(php_thread);
@@ -400,18 +421,18 @@ static void begin(uint32_t wanted, uint64_t now)
 /* Waits for PHP's thread, which is about to write: its time is some microseconds. */
 static void end(void)
 {
+	howdah_ticks_end();
 	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
 		sched_yield();
 	}
 	settle_question();
 	howdah_profile_end();
 	howdah_profile_wait_end();
-	ended = number;
 	number = 0;
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-uint64_t howdah_profiler_run(void)
+bool howdah_profiler_run(void)
 {
 	uint32_t wanted = atomic_load_explicit(&words->profile, memory_order_acquire);
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -422,19 +443,25 @@ uint64_t howdah_profiler_run(void)
 	if (!number && wanted && wanted != ended && now < until) {
 		begin(wanted, now);
 	}
-	if (!number) {
-		return 0;
-	}
-	if (now >= wake_ns) {
+	if (number) {
 		tick(now);
 	}
-	return wake_ns;
+	return number != 0;
 }
 
-bool howdah_profiler_init(const struct howdah_pool *pool)
+/* A process that sleeps needs not each wake: the next sample that is taken tells what the others would have found, and
+ * few of them are lost when it goes on. */
+void howdah_profiler_sleep(void)
 {
-	words = howdah_queue_worker(&pool->queue);
-	area = howdah_queue_profile(&pool->queue);
+	howdah_ticks_sleep(!has_run && period_ns < OFTEN_NS);
+}
+
+bool howdah_profiler_init(struct howdah_pool *pool)
+{
+	queue = &pool->queue;
+	words = howdah_queue_worker(queue);
+	area = howdah_queue_profile(queue);
+	interned = CG(function_table)->arData[0].key;
 	keeps_code = pool->options.mode == HOWDAH_POOL_WORKER;
 	php_thread = (pid_t)syscall(SYS_gettid);
 	int error = pthread_getcpuclockid(pthread_self(), &php_clock);

@@ -12,10 +12,13 @@
 #include "process/pool.h"
 
 /* Once in each worker, on PHP's thread, before the other thread is started. False, with errno: it takes no profiles. */
-bool howdah_profiler_init(const struct howdah_pool *pool);
+bool howdah_profiler_init(struct howdah_pool *pool);
 
-/* On the other thread: does what is due. When it is to be called again at the latest, CLOCK_MONOTONIC in ns; 0: when the
- * front has changed something. */
-uint64_t howdah_profiler_run(void);
+/* On the other thread: does what is due. False: no profile is taken, and none will be until the front has changed
+ * something. */
+bool howdah_profiler_run(void);
+
+/* On the other thread, if a profile is taken: sleeps until something is due, or some milliseconds. */
+void howdah_profiler_sleep(void);
 
 #endif

@@ -135,17 +135,17 @@ static uint32_t node_of(const char *name, size_t size)
 uint32_t howdah_profile_route(
 	const struct howdah_trace *trace, const struct howdah_request *request, uint64_t request_id)
 {
-	const char *method, *uri;
+	const char *values[HOWDAH_VAR_COUNT];
 	char method_text[METHOD_SIZE], uri_text[URI_SIZE], name[METHOD_SIZE + URI_SIZE];
 	size_t cell = request_id & (KNOWN - 1);
 	if (known[cell].request_id == request_id) {
 		return known[cell].node;
 	}
 	uint64_t found;
-	if (!request || !READ(method, &request->known[HOWDAH_VAR_REQUEST_METHOD]) ||
-		!READ(uri, &request->known[HOWDAH_VAR_REQUEST_URI]) ||
-		!read_string(trace, method_text, sizeof(method_text), method) ||
-		!read_string(trace, uri_text, sizeof(uri_text), uri) || !READ(found, &request->claim.request_id) ||
+	if (!request || !READ(values, &request->known) ||
+		!read_string(trace, method_text, sizeof(method_text), values[HOWDAH_VAR_REQUEST_METHOD]) ||
+		!read_string(trace, uri_text, sizeof(uri_text), values[HOWDAH_VAR_REQUEST_URI]) ||
+		!READ(found, &request->claim.request_id) ||
 		found != request_id) { /* or it was that of another request when it was read */
 		return node_named(outside, sizeof(outside) - 1);
 	}
