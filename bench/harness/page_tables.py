@@ -135,7 +135,7 @@ def servers_chart() -> Chart:
 def against(
     run: Run, subject: Server, others: Sequence[Server], cases: Sequence[str], cpu: Server | None
 ) -> Lines:
-    """Ratios of one of ours at each number of connections; `cpu` is the peer that CPU is compared with."""
+    """Ratios of one of ours at each number of connections; CPU is compared with that of `cpu`."""
     head = ["", "connections", *(f"requests/s vs {other.title}" for other in others)]
     if cpu is not None:
         head.append(f"CPU per request vs {cpu.title}, times less")

@@ -20,7 +20,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 # A start takes long on a busy machine.
 SECONDS = 120
 POLL_SECONDS = 0.02
-# Ended ones that nobody waits for stay in sight where the first process of a container is not an init.
+# Ended ones that nobody waits for stay in sight where the first process is not an init.
 HELPER_SECONDS = 10
 
 
