@@ -241,6 +241,7 @@ worker_options! {
         default: "`off`",
         differs: NOT_THERE,
         example: "detect_leaks sample 100 {\n\tallow App\\Cache::*\n}",
+        is_flag: true,
     }
 }
 

@@ -150,10 +150,6 @@ pub(crate) struct PhpServer {
     pub(crate) worker: Vec<Worker>,
     #[command(flatten)]
     pub(crate) worker_options: WorkerFlags,
-    /// Log state that requests of the worker script leave behind for later ones, and send the number of such leaks
-    /// in the header X-Howdah-Leaks; for development
-    #[arg(long, requires = "worker", conflicts_with = "concurrency")]
-    pub(crate) detect_leaks: bool,
     /// PHP processes of classic mode [default: two for each core, at least
     /// four; with --worker: one]
     #[arg(long, value_name = "N", value_parser = processes)]

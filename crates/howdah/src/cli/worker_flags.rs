@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use howdah_config::model::{
-    LimitValue, OptionKind, OptionValue, WORKER_OPTIONS, WorkerOption, WorkerOptions,
+    LeakDetection, LimitValue, OptionKind, OptionValue, WORKER_OPTIONS, WorkerOption, WorkerOptions,
 };
 use howdah_config::parse_size;
 
@@ -65,6 +65,15 @@ fn argument(option: &'static WorkerOption) -> Arg {
         OptionKind::Time => argument.value_name("TIME"),
         OptionKind::Variables => argument.value_name("NAME=VALUE"),
         OptionKind::Paths => argument.value_name("PATH"),
+        OptionKind::LeakDetection => {
+            let help = format!("{help}; responses carry their number in the header X-Howdah-Leaks");
+            // Changes of requests that run at the same time cannot be told apart.
+            let argument = argument.conflicts_with("concurrency").help(help);
+            return argument
+                .action(ArgAction::Set)
+                .num_args(0)
+                .default_missing_value("");
+        }
         _ => argument.value_name("WORD"),
     };
     if option.kind.is_list() {
@@ -109,7 +118,13 @@ fn value(kind: OptionKind, text: &str) -> Result<OptionValue, String> {
                 value.to_owned(),
             )]));
         }
-        OptionKind::LeakDetection => return Err("expected no value".into()),
+        // A Caddyfile has its arguments.
+        OptionKind::LeakDetection => {
+            return Ok(OptionValue::LeakDetection(LeakDetection {
+                in_header: true,
+                ..LeakDetection::default()
+            }));
+        }
     };
     Ok(OptionValue::Limit(limit))
 }
@@ -142,13 +157,9 @@ mod tests {
                 OptionKind::Mode(words) => (words[1], "none of them"),
                 OptionKind::Set(words) => (words[0], "none of them"),
                 OptionKind::Variables => ("NAME=value", "NAME"),
-                // Any text is one.
-                OptionKind::Paths | OptionKind::FilePatterns { .. } => {
+                // No text is wrong.
+                OptionKind::Paths | OptionKind::FilePatterns { .. } | OptionKind::LeakDetection => {
                     assert!(value(option.kind, "/a").is_ok(), "{}", option.name);
-                    continue;
-                }
-                OptionKind::LeakDetection => {
-                    assert!(value(option.kind, "").is_err(), "{}", option.name);
                     continue;
                 }
             };
@@ -166,13 +177,21 @@ mod tests {
         for option in flags() {
             let flag = format!("--{}", long_name(option.name));
             let line = match option.kind {
-                OptionKind::FilePatterns { .. } => vec![flag.as_str()],
+                OptionKind::FilePatterns { .. } | OptionKind::LeakDetection => {
+                    vec![flag.as_str()]
+                }
                 _ => vec![flag.as_str(), "7"],
             };
             assert!(parsed(&line).is_err(), "{line:?}");
             let line = [line, vec!["--worker", "a.php"]].concat();
             let options = parsed(&line).expect("parsed");
             assert_ne!(options, WorkerOptions::default(), "{line:?}");
+        }
+        let leaks = ["--worker", "a.php", "--detect-leaks"];
+        let in_header = |options: WorkerOptions| options.detect_leaks.map(|leaks| leaks.in_header);
+        assert_eq!(in_header(parsed(&leaks).expect("parsed")), Some(true));
+        for wrong in ["--detect-leaks=1", "--concurrency=2"] {
+            assert!(parsed(&[&leaks[..], &[wrong]].concat()).is_err(), "{wrong}");
         }
         let watch = ["--worker", "a.php", "--watch", "--watch=a/*.php"];
         assert_eq!(parsed(&watch).expect("parsed").watch, [default, "a/*.php"]);

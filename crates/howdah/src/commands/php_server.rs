@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use howdah_config::model::{
     AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Config, ContentCoding, Encode,
-    FileServer, Handler, Ini, JwtKey, LeakDetection, Matcher, Mercure, Part, PhpScript, PhpServer,
-    PhpWorker, Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy, WorkerPool,
-    redirect_to_https, source,
+    FileServer, Handler, Ini, JwtKey, Matcher, Mercure, Part, PhpScript, PhpServer, PhpWorker,
+    Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy, WorkerPool, redirect_to_https,
+    source,
 };
 
 use crate::failure::{Failure, setup};
@@ -54,10 +54,6 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
                  each core is enough"
             )));
         }
-        pool.options.detect_leaks = options.detect_leaks.then(|| LeakDetection {
-            in_header: true,
-            ..LeakDetection::default()
-        });
         if config.workers.iter().any(|other| other.name == pool.name) {
             pool.name = format!("{}-{}", pool.name, config.workers.len() + 1);
         }
