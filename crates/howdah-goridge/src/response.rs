@@ -2,21 +2,11 @@
 
 use std::fmt;
 
+use howdah_pool::{FIELDS_MAX, HOP_BY_HOP};
 use http::header::TRAILER;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
-/// Fields that describe the connection, which is the server's (RFC 9110, 7.6.1).
-const HOP_BY_HOP: [&str; 5] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "transfer-encoding",
-    "upgrade",
-];
-/// Fields of a header; what is beyond is left out. A map panics on more than 24,576 names, and the server adds some.
-const FIELDS_MAX: usize = 16_384;
 
 /// Status and header of a response.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -181,7 +171,7 @@ impl<'de> Deserialize<'de> for Values {
         }
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Any {
+        enum HeaderValues {
             List(Vec<Scalar>),
             One(Scalar),
         }
@@ -190,9 +180,9 @@ impl<'de> Deserialize<'de> for Values {
             Scalar::Whole(number) => number.to_string(),
             Scalar::Number(number) => number.to_string(),
         };
-        Ok(Self(match Any::deserialize(deserializer)? {
-            Any::List(list) => list.into_iter().map(text).collect(),
-            Any::One(one) => vec![text(one)],
+        Ok(Self(match HeaderValues::deserialize(deserializer)? {
+            HeaderValues::List(list) => list.into_iter().map(text).collect(),
+            HeaderValues::One(one) => vec![text(one)],
         }))
     }
 }

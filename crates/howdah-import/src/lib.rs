@@ -9,10 +9,12 @@
 //! |---|---|
 //! | `nginx`, `apache`, `roadrunner` | the servers |
 //! | `pattern`, `http_basic`, `proxy` | what they have in common |
+//! | `directive` | name, arguments and block, of nginx and Apache |
 //! | `output` | the file that is written |
 #![forbid(unsafe_code)]
 
 mod apache;
+mod directive;
 mod http_basic;
 mod nginx;
 mod output;

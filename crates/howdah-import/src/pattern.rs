@@ -9,7 +9,7 @@ pub(crate) struct PathPattern {
     pub(crate) lines: Vec<String>,
 }
 
-/// What tells hidden files from `/.well-known/`: no later part of the path starts with a dot.
+/// Distinguishes hidden files from `/.well-known/`: no later part of the path starts with a dot.
 const WELL_KNOWN: &str = "^/\\.well-known(/[^./][^/]*)*/?$";
 
 impl PathPattern {
@@ -83,7 +83,7 @@ pub(crate) fn rust_regex(pcre: &str) -> Option<String> {
             return None;
         }
     }
-    // `++` and its like only forbid backtracking, which there is none of.
+    // `++` and its like only forbid backtracking, which does not exist here.
     for (possessive, plain) in [("*+", "*"), ("++", "+"), ("?+", "?")] {
         text = text.replace(possessive, plain);
     }

@@ -74,7 +74,7 @@ pub use process::root_command::{
 };
 pub use profile::{ProfiledPool, RunningProfile};
 pub use record::{Record, RecordedFile};
-pub use response::{CallError, Head, ScriptResult, ScriptUsage};
+pub use response::{CallError, FIELDS_MAX, HOP_BY_HOP, Head, ScriptResult, ScriptUsage};
 pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
     RequestStatus, RouteCrashes, SlowPlace, SlowRequestStatus, Status, WorkerStatus,

@@ -1,4 +1,4 @@
-//! The head of a response of a worker, and the reasons why there is none.
+//! The head of a worker's response, and the reasons why it is missing.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct Head {
 }
 
 /// Fields that describe the connection, which is the front's and not the script's (RFC 9110, 7.6.1).
-const HOP_BY_HOP: [&str; 5] = [
+pub const HOP_BY_HOP: [&str; 5] = [
     "connection",
     "keep-alive",
     "proxy-connection",
@@ -26,9 +26,9 @@ const HOP_BY_HOP: [&str; 5] = [
     "upgrade",
 ];
 
-/// Fields of a head; what is beyond is left out. A map has room for 24,576 names and panics on more, and the
+/// Fields of a response head; further ones are dropped. A [`HeaderMap`] panics on more than 24,576 names, and the
 /// server adds some.
-const FIELDS_MAX: usize = 16_384;
+pub const FIELDS_MAX: usize = 16_384;
 
 impl Head {
     /// Builds a head from what a worker sent. Fields that HTTP does not allow are left out, as php-fpm's

@@ -1,7 +1,7 @@
 //! `mod_rewrite`: the forms that front controllers and redirects have.
 
 use super::php::Php;
-use super::syntax::Directive;
+use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, word};
 use crate::pattern::rust_regex;
 

@@ -2,7 +2,8 @@
 
 use howdah_config::Files;
 
-use super::syntax::Directive;
+use super::syntax::quoted;
+use crate::directive::Directive;
 use crate::http_basic::basic_auth;
 use crate::output::{Lines, MatcherNames, Notes, word};
 use crate::pattern::rust_regex;
@@ -124,7 +125,7 @@ impl Access {
                     .extend(ranges.iter().map(|&range| range.to_owned()));
             }
             ("require", ["valid-user"]) => self.asks = true,
-            _ => self.others.push(directive.to_string()),
+            _ => self.others.push(quoted(directive)),
         }
     }
 
@@ -142,7 +143,7 @@ impl Access {
             lines.push(notes.add(
                 self.line,
                 other,
-                "the answer is 403 until a matcher says who may come in",
+                "the answer is 403 until a matcher allows clients",
             ));
         }
         if self.denied || closes {

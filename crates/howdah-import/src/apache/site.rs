@@ -5,7 +5,8 @@ use howdah_config::Files;
 use super::php::Php;
 use super::rewrite::Rules;
 use super::section::{Access, Scope};
-use super::syntax::Directive;
+use super::syntax::quoted;
+use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
 use crate::pattern::rust_regex;
 
@@ -200,7 +201,7 @@ impl<'a> Site<'a> {
     }
 
     fn note(&mut self, directive: &Directive, why: &str) {
-        let note = self.notes.add(directive.line, &directive.to_string(), why);
+        let note = self.notes.add(directive.line, &quoted(directive), why);
         self.settings.push(note);
     }
 

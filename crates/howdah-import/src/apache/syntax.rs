@@ -1,42 +1,16 @@
 //! The syntax of Apache: a directive on each line, and sections.
 
-use std::fmt;
 use std::path::Path;
 
 use crate::ImportError;
+use crate::directive::Directive;
 
-/// A directive, or a section with what stands in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Directive {
-    pub(super) name: String,
-    pub(super) arguments: Vec<String>,
-    pub(super) block: Option<Vec<Directive>>,
-    /// From 1.
-    pub(super) line: usize,
-}
-
-impl Directive {
-    pub(super) fn argument(&self, index: usize) -> &str {
-        self.arguments.get(index).map_or("", String::as_str)
-    }
-
-    pub(super) fn children(&self) -> &[Directive] {
-        self.block.as_deref().unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Directive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (open, close) = if self.block.is_some() {
-            ("<", ">")
-        } else {
-            ("", "")
-        };
-        write!(f, "{open}{}", self.name)?;
-        for argument in &self.arguments {
-            write!(f, " {argument}")?;
-        }
-        f.write_str(close)
+/// The directive as Apache writes it: a section in `<>`.
+pub(super) fn quoted(directive: &Directive) -> String {
+    if directive.block.is_some() {
+        format!("<{directive}>")
+    } else {
+        directive.to_string()
     }
 }
 

@@ -1,8 +1,8 @@
 //! `if`, `return` and `rewrite`.
 
 use super::settings::{Context, header};
-use super::syntax::Directive;
 use super::value::{header_name, placeholders};
+use crate::directive::Directive;
 use crate::output::{Lines, block, word};
 use crate::pattern::{PathPattern, rust_regex};
 

@@ -1,9 +1,9 @@
 //! `fastcgi_pass`: PHP runs in this server if it ran on this machine, else where it ran.
 
 use super::settings::Context;
-use super::syntax::Directive;
 use super::upstream::{Upstreams, address};
 use super::value::placeholders;
+use crate::directive::Directive;
 use crate::output::{Lines, block, word};
 
 /// How the PHP of a site runs.

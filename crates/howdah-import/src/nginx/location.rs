@@ -6,9 +6,9 @@ use super::condition::{condition, returned, rewrite};
 use super::fastcgi::{self, Php};
 use super::proxy::{PROXY, proxy};
 use super::settings::{ACCESS, Context, OF_SERVER, access, is_known, settings};
-use super::syntax::Directive;
 use super::upstream::Upstreams;
 use super::value::placeholders;
+use crate::directive::Directive;
 use crate::output::{Lines, block, is_terminal, word};
 use crate::pattern::{PathPattern, is_about_php, is_script, matcher_name};
 

@@ -14,9 +14,9 @@ use std::path::Path;
 
 use howdah_config::Files;
 
-use self::syntax::Directive;
 use self::upstream::Upstreams;
 use crate::ImportError;
+use crate::directive::Directive;
 use crate::output::{Lines, Notes};
 
 /// Directives of the whole server that need nothing here.

@@ -1,9 +1,9 @@
 //! `proxy_pass` and its options.
 
 use super::settings::Context;
-use super::syntax::Directive;
 use super::upstream::{Upstreams, address};
 use super::value::placeholders;
+use crate::directive::Directive;
 use crate::output::{Lines, block, word};
 use crate::proxy::{duration, is_sent_anyway};
 

@@ -5,9 +5,9 @@ use howdah_config::Files;
 use super::fastcgi::Php;
 use super::location::{Site, control, dispatch, named, php_location, unknown};
 use super::settings::{ACCESS, Context, access, maps, settings};
-use super::syntax::Directive;
 use super::upstream::Upstreams;
 use super::value::Constants;
+use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
 
 /// A site of the Caddyfile.

@@ -2,8 +2,8 @@
 
 use howdah_config::Files;
 
-use super::syntax::Directive;
 use super::value::{Constants, placeholders};
+use crate::directive::Directive;
 use crate::http_basic::basic_auth;
 use crate::output::{Lines, Notes, block, word};
 use crate::proxy::size;
@@ -298,7 +298,7 @@ pub(super) fn access(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
     if let Some(any) = named("satisfy")
         && any.argument(0) == "any"
     {
-        lines.push(cx.note(any, "both are asked for here: the address and the password"));
+        lines.push(cx.note(any, "both the address and the password are required here"));
     }
     let rules: Vec<_> = directives
         .iter()
@@ -370,7 +370,7 @@ fn addresses(rules: &[&Directive], cx: &mut Context<'_>) -> Lines {
             format!("error @{name} 403"),
         ];
     }
-    let why = "mixed rules; the answer is 403 until a `remote_ip` matcher says who may come in";
+    let why = "mixed rules; the answer is 403 until a `remote_ip` matcher allows addresses";
     vec![cx.note(rules[0], why), "error 403".to_owned()]
 }
 
@@ -405,7 +405,7 @@ fn methods(limit: &Directive, cx: &mut Context<'_>) -> Lines {
         format!("error @{name} 403"),
     ];
     if !denies {
-        lines.push(cx.note(limit, "other methods get 403, whoever sends them"));
+        lines.push(cx.note(limit, "other methods get 403 from every client"));
     }
     lines
 }

@@ -1,41 +1,11 @@
 //! The syntax of nginx: words, `;` and blocks. No parser crate is kept up, and this is all that there is to it.
 
-use std::fmt;
 use std::path::Path;
 
 use howdah_config::Files;
 
 use crate::ImportError;
-
-/// A directive with its block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Directive {
-    pub(super) name: String,
-    pub(super) arguments: Vec<String>,
-    pub(super) block: Option<Vec<Directive>>,
-    /// From 1.
-    pub(super) line: usize,
-}
-
-impl Directive {
-    pub(super) fn argument(&self, index: usize) -> &str {
-        self.arguments.get(index).map_or("", String::as_str)
-    }
-
-    pub(super) fn children(&self) -> &[Directive] {
-        self.block.as_deref().unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Directive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        for argument in &self.arguments {
-            write!(f, " {argument}")?;
-        }
-        Ok(())
-    }
-}
+use crate::directive::Directive;
 
 #[derive(Debug, PartialEq, Eq)]
 enum Token {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::syntax::Directive;
+use crate::directive::Directive;
 
 /// Groups of upstreams by name.
 #[derive(Debug, Default)]

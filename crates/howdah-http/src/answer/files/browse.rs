@@ -236,6 +236,7 @@ fn as_json(entries: &[Entry]) -> String {
     text
 }
 
+/// For HTML. Flame graphs have a function of their own: they are XML, in which some characters are not allowed.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {
