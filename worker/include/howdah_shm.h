@@ -114,7 +114,7 @@ struct howdah_worker {
 	_Atomic uint64_t looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
 	                             * long ago, and 0 if it claims nothing */
 	/*
-	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel tells of its end as
+	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel reports its end as
 	 * soon as that begins, milliseconds before the pidfd does when there is much memory to give back: it sets
 	 * HOWDAH_LIFE_ENDED in the first word and wakes one who waits there, if HOWDAH_LIFE_AWAITED (the front) is set.
 	 */
@@ -217,7 +217,7 @@ static_assert(offsetof(struct howdah_slot, consumed) == 64, "layout");
 static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 
 /* Why nobody waits for the response any more. */
-#define HOWDAH_ABORTED_CLIENT 1u /* the client is gone: PHP hears of it when it writes, unless it ignores that */
+#define HOWDAH_ABORTED_CLIENT 1u /* the client has disconnected: PHP notices when it writes, unless it ignores that */
 #define HOWDAH_ABORTED_TIME 2u   /* concurrent pool: the request's time is over, it is to be ended now */
 
 /* What PHP has done with the request. */
@@ -436,7 +436,7 @@ static_assert(sizeof(struct howdah_pool_options) == 88, "layout");
  */
 struct howdah_preload {
 	uint32_t mode;  /* HOWDAH_PRELOAD_* */
-	uint32_t count; /* files; with none nothing is preloaded, and `foreign` is all that the root tells */
+	uint32_t count; /* files; without files nothing is preloaded, and the root reports `foreign` alone */
 	uint32_t user_size;
 	uint32_t paths_size;
 	uint32_t done;      /* root: PHP started with the files preloaded */
@@ -461,7 +461,7 @@ static_assert(sizeof(struct howdah_preload) == 296, "layout");
 #define HOWDAH_VERDICT_CONDITION 7u   /* it declares something under a condition */
 #define HOWDAH_VERDICT_CODE 8u        /* it does something besides, if only an output of white space */
 #define HOWDAH_VERDICT_DUPLICATE 9u   /* another file, or PHP, declares the same */
-#define HOWDAH_VERDICT_DIAGNOSTIC 10u /* PHP has something to say when it is compiled, which each request is to hear */
+#define HOWDAH_VERDICT_DIAGNOSTIC 10u /* PHP reports a diagnostic when it is compiled, which each request has to see */
 #define HOWDAH_VERDICT_FAILED 11u     /* it cannot be compiled */
 #define HOWDAH_VERDICT_UNLINKED 12u   /* what its class extends, implements or uses is not preloaded */
 
@@ -580,7 +580,8 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  * reason processes of a pool with a user can write to the pipe and not read it. At the end of a request during which
  * raw bytes were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
  * before it belong to that request. A record with level 'p' is a sample of a request (howdah_worker.sample): method and
- * URI, then a line for each frame of PHP code. A record with level 's' tells a state of a worker. Its message is one of
+ * URI, then a line for each frame of PHP code. A record with level 's' reports a state of a worker. Its message is one
+ * of
  *   ready     a worker takes requests (classic: at once; worker mode: booted and warmed)
  *   retiring  it has served howdah_spawn.retire_after requests, or takes no more and ends those that it has
  *   outgrown  it has more memory than howdah_spawn.max_memory or max_memory_growth allow, and is to be replaced; once

@@ -2,7 +2,7 @@
 //! growth of the buffer that the caller passes.
 //!
 //! [`split_path`] finds the script in a URL path; [`encode`] writes the variables of a request in the
-//! layout of the shared-memory contract (`worker/include/howdah_shm.h`); [`Host::parse`] tells which
+//! layout of the shared-memory contract (`worker/include/howdah_shm.h`); [`Host::parse`] shows which
 //! `Host` values are hosts, so that a server can answer the others with 400.
 //!
 //! The crate knows HTTP's types and the contract's numbers ([`vars`]). It must not know PHP, sockets,

@@ -1,4 +1,4 @@
-//! What requests are told apart by in logs and metrics: a method and a path without its query, in which identifiers
+//! The route of a request in logs and metrics: a method and a path without its query, in which identifiers
 //! are replaced, so that there are few.
 
 /// Bytes of a path in a route.

@@ -162,7 +162,7 @@ struct Table {
 
 static TABLE: Table = table();
 
-/// Length and four bytes tell all known names apart; compilation fails should that end.
+/// Length and four bytes distinguish all known names; otherwise compilation fails.
 #[inline]
 const fn key(name: &[u8]) -> u64 {
     let size = name.len();

@@ -129,7 +129,7 @@ pub enum LoadError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// Its content is not a valid configuration.

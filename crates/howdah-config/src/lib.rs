@@ -51,10 +51,10 @@ pub use source::{Disk, Files, NoFiles};
 pub use syntax::{fmt, outline};
 pub use table::value::parse_size;
 
-/// The port of `http://` addresses that name none.
+/// The port of `http://` addresses without one.
 const DEFAULT_HTTP_PORT: u16 = 80;
 
-/// A valid configuration, and what is to be said about it.
+/// A valid configuration, and its warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedConfig {
     /// The configuration.
@@ -73,7 +73,7 @@ pub struct ParsedConfig {
 /// `env` looks up `{$NAME}`, `files` reads imports and knows the working directory.
 ///
 /// # Errors
-/// All mistakes that can be told apart. After one in the shape of the file (quotes, braces,
+/// All mistakes that are independent. After one in the shape of the file (quotes, braces,
 /// imports) the rest is not looked at.
 pub fn parse(
     text: &str,
@@ -94,7 +94,7 @@ pub enum Strictness {
     Lenient,
 }
 
-/// As [`parse`], with a choice of what becomes of names that this version lacks.
+/// As [`parse`], with a choice of how names that this version lacks are treated.
 ///
 /// # Errors
 /// As [`parse`].

@@ -38,11 +38,10 @@ const INTRODUCTION: &str = "\
 <!-- Written by `cargo run -p howdah-config --example reference`; change crates/howdah-config instead. -->
 
 Howdah is configured with a Caddyfile, the language of Caddy and FrankenPHP. This page lists every \
-name that this version knows. A name that it does not know, or that belongs to a feature which this \
-version does not have, is an error with file, line and column. A few are [accepted without \
+name that this version supports. Any other name is an error with file, line and column. A few are [accepted without \
 effect](#accepted-without-effect), with a warning; nothing is ignored silently. `howdah validate --lenient` and \
-`howdah run --lenient` leave out what this version does not have, with a warning for each: for a try before a file \
-is changed. Matchers and what decides who may come in are never left out.
+`howdah run --lenient` leave out what this version does not support, with a warning for each: try a file with it before you \
+change it. Matchers and access rules are never left out.
 
 ```caddyfile
 {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// Reads what a configuration imports, and tells where it is.
+/// Reads the imports of a configuration, and resolves their paths.
 pub trait Files {
     /// The text of a file.
     ///

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::call_error::CallError;
 
-/// See the module.
+/// The body of a response.
 #[derive(Debug)]
 pub struct Body {
     inner: Inner,
@@ -42,12 +42,12 @@ pub(crate) struct Chunks(mpsc::Sender<Piece>);
 
 /// The client has left.
 #[derive(Debug)]
-pub(crate) struct Disconnected;
+pub(crate) struct DisconnectError;
 
 impl Chunks {
-    pub(crate) async fn send(&mut self, data: Bytes) -> Result<(), Disconnected> {
+    pub(crate) async fn send(&mut self, data: Bytes) -> Result<(), DisconnectError> {
         let sent = self.0.send(Piece::Data(data)).await;
-        sent.map_err(|_| Disconnected)
+        sent.map_err(|_| DisconnectError)
     }
 
     /// The body is complete.

@@ -11,7 +11,7 @@ use tokio::io::Interest;
 use tokio::sync::mpsc;
 
 use crate::frame::{self, Kind, Part};
-use crate::launch::{Launched, OsProcess};
+use crate::launch::{OsProcess, WorkerProcess};
 use crate::link::{Link, LinkError};
 use crate::pool::{Shared, add};
 use crate::stderr::{LastLine, forward};
@@ -49,7 +49,7 @@ pub(crate) async fn boot(
 ) -> Result<Worker, BootError> {
     let options = &shared.options;
     add(&shared.counts.started);
-    let Launched {
+    let WorkerProcess {
         process: os,
         stdin,
         stdout,
@@ -174,7 +174,7 @@ async fn look_after(
         tracing::debug!(target: "howdah::php", pool, pid, requests, "worker exited: {shown}");
     } else if requests > 0 && status.is_ok_and(|status| status.success()) {
         add(&shared.counts.recycled);
-        tracing::info!(target: "howdah::php", pool, pid, requests, "worker left its loop: {shown}");
+        tracing::info!(target: "howdah::php", pool, pid, requests, "the worker left its loop: {shown}");
     } else {
         add(&shared.counts.crashed);
         if requests == 0 && process.started.elapsed() < EARLY {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::form::ConflictError;
 use crate::upload::FormError;
 
-/// See the module.
+/// Why a worker did not respond.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {

@@ -25,7 +25,7 @@ use crate::worker::Worker;
 const PIECE: usize = 64 << 10;
 /// Bytes of an error that a worker reports; the rest is dropped.
 const ERROR_MAX: usize = 64 << 10;
-/// How long a worker may go on with a response that nobody needs.
+/// How long a worker may continue a response whose client has disconnected.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Is notified of the progress of a request.
@@ -70,16 +70,16 @@ pub(crate) enum Outcome {
 }
 
 /// A request that counts as in flight.
-pub(crate) struct InFlight(Arc<Shared>);
+pub(crate) struct InFlightGuard(Arc<Shared>);
 
-impl InFlight {
+impl InFlightGuard {
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         shared.in_flight.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(shared))
     }
 }
 
-impl Drop for InFlight {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
@@ -92,7 +92,7 @@ pub(crate) struct Exchange {
     deadline: Option<Instant>,
     /// All of the request has been sent.
     is_sent: bool,
-    /// The response has parts, so the worker can be told to stop.
+    /// The response has parts, so the worker can be asked to stop.
     is_stream: bool,
     files: Vec<TempPath>,
     observer: Option<Rc<dyn Observer>>,
@@ -143,7 +143,7 @@ impl Exchange {
     pub(crate) async fn run(
         mut self,
         payload: &mut Payload,
-        in_flight: &mut Option<InFlight>,
+        in_flight: &mut Option<InFlightGuard>,
         interim: &mut impl FnMut(&Head),
     ) -> Result<Outcome, CallError> {
         let sent = match self.deadline {
@@ -218,7 +218,7 @@ impl Exchange {
     async fn body(
         mut self,
         (head, marks, size): (Head, u8, u32),
-        in_flight: &mut Option<InFlight>,
+        in_flight: &mut Option<InFlightGuard>,
     ) -> Result<Outcome, CallError> {
         let trailers = head.trailers.clone();
         let buffer = self.shared.options.limits.response_buffer;
@@ -256,7 +256,7 @@ impl Exchange {
     }
 
     /// Passes on the rest of a response, as far as the client keeps up.
-    async fn pump(mut self, mut chunks: Chunks, _in_flight: Option<InFlight>) {
+    async fn pump(mut self, mut chunks: Chunks, _in_flight: Option<InFlightGuard>) {
         loop {
             let error = match self.part().await {
                 Ok(Ok(Part::Body(piece))) => {

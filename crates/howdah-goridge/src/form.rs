@@ -130,28 +130,28 @@ impl<V: Value> Node<V> {
 /// The names in `a[b][]`; those of `a[]` are `a` and an empty one.
 fn path(name: &str) -> Vec<String> {
     #[derive(PartialEq)]
-    enum At {
+    enum PathState {
         Name,
         Open,
         Closed,
     }
     let mut names = vec![String::new()];
-    let mut at = At::Name;
+    let mut at = PathState::Name;
     for char in name.chars() {
         match char {
             ' ' => {}
-            '[' => at = At::Open,
+            '[' => at = PathState::Open,
             ']' => {
-                if at == At::Open {
+                if at == PathState::Open {
                     names.push(String::new());
                 }
-                at = At::Closed;
+                at = PathState::Closed;
             }
             char => {
-                if at != At::Name {
+                if at != PathState::Name {
                     names.push(String::new());
                 }
-                at = At::Name;
+                at = PathState::Name;
                 if let Some(last) = names.last_mut() {
                     last.push(char);
                 }

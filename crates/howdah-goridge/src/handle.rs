@@ -1,4 +1,4 @@
-//! A pool, as the server has it.
+//! The server's handle of a pool.
 
 use std::fs::File;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use crate::body::Body;
 use crate::boot::BootError;
 use crate::call_error::CallError;
-use crate::exchange::{Exchange, InFlight, Observer, Outcome, Payload, PayloadBody};
+use crate::exchange::{Exchange, InFlightGuard, Observer, Outcome, Payload, PayloadBody};
 use crate::form;
 use crate::frame;
 use crate::options::PoolOptions;
@@ -156,8 +156,8 @@ impl Pool {
         }
     }
 
-    /// Has a worker handle the request. Dropped, a worker that has it goes on alone; so it does when the body is
-    /// dropped. `interim` gets the responses before the one that is returned. To be called in a local runtime.
+    /// Has a worker handle the request. If the future or the body is dropped, the worker continues alone. `interim` gets
+    /// the responses before the one that is returned. Call it in a local runtime.
     ///
     /// # Errors
     /// There is no response.
@@ -166,7 +166,7 @@ impl Pool {
         request: Request<'_>,
         mut interim: impl FnMut(&Head),
     ) -> Result<(Head, Body), CallError> {
-        let mut in_flight = Some(InFlight::new(&self.shared));
+        let mut in_flight = Some(InFlightGuard::new(&self.shared));
         let mut payload = self.payload(&request).await?;
         if frame::message(payload.context.len(), payload.body.len()).is_none() {
             return Err(CallError::TooLarge);

@@ -22,7 +22,7 @@ const FIRST_MESSAGE: &[u8] = b"pipes";
 
 /// A worker process that was started.
 #[derive(Debug)]
-pub(crate) struct Launched {
+pub(crate) struct WorkerProcess {
     pub(crate) process: OsProcess,
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
@@ -106,14 +106,14 @@ impl PoolOptions {
         variables
     }
 
-    pub(crate) fn launch(&self, rpc: &str) -> io::Result<Launched> {
+    pub(crate) fn launch(&self, rpc: &str) -> io::Result<WorkerProcess> {
         let ((their_stdin, stdin), (stdout, their_stdout), (stderr, their_stderr)) =
             (io::pipe()?, io::pipe()?, io::pipe()?);
         let process = match self.monitor_key {
             None => self.launch_here(rpc, (their_stdin, their_stdout, their_stderr))?,
             Some(key) => launch_by_monitor((key, rpc), (their_stdin, their_stdout, their_stderr))?,
         };
-        Ok(Launched {
+        Ok(WorkerProcess {
             process,
             stdin: stdin.into(),
             stdout: stdout.into(),

@@ -13,7 +13,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | `handle` | a pool, as the server has it |
+//! | `handle` | the server's handle of a pool |
 //! | `supervisor`, `exchange` | all workers; one request on one worker |
 //! | `boot` | from the start of a process to its exit |
 //! | `pool` | what supervisor and front threads share |

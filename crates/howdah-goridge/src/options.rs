@@ -19,7 +19,7 @@ pub struct PoolOptions {
     pub limits: PoolLimits,
     /// How long a worker may take to get ready.
     pub boot_timeout: Duration,
-    /// All of the environment of its workers, but what tells them about the relay.
+    /// The environment of its workers, without the variables of the relay.
     pub environment: Vec<(OsString, OsString)>,
     /// User of its workers; `None`: this process's.
     pub user: Option<User>,

@@ -12,7 +12,7 @@ use crate::call_error::CallError;
 use crate::options::PoolOptions;
 use crate::worker::{Process, Worker};
 
-/// See the module.
+/// State that the front threads and the supervisor of a pool share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: PoolOptions,
@@ -184,7 +184,7 @@ impl Shared {
             .retain(|worker| worker.process.place != process.place);
     }
 
-    /// The lowest place that nobody has.
+    /// The lowest free place.
     pub(crate) fn free_place(taken: &BTreeMap<u16, Arc<Process>>) -> u16 {
         let is_free = |place: &u16| !taken.contains_key(place);
         (0..u16::MAX).find(is_free).unwrap_or(u16::MAX)

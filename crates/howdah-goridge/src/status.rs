@@ -12,7 +12,7 @@ use howdah_pool::{
 use crate::pool::Shared;
 use crate::worker::Process;
 
-/// See the module.
+/// Status of a pool.
 pub(crate) fn status(shared: &Shared) -> PoolStatus {
     let current = shared.generation.load(Ordering::Relaxed);
     let counts = &shared.counts;

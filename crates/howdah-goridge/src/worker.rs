@@ -1,4 +1,4 @@
-//! A worker: its process and its pipes. Whoever holds it has it alone.
+//! A worker: its process and its pipes. It has one owner at a time.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ pub(crate) struct Worker {
     pub(crate) link: Link,
 }
 
-/// What is known of a worker's process, whoever has the worker.
+/// Data about a worker's process, whoever owns the worker.
 #[derive(Debug)]
 pub(crate) struct Process {
     /// Its place in the pool.

@@ -9,7 +9,7 @@ thread_local! {
     static LAST: RefCell<(u64, Option<HeaderValue>)> = const { RefCell::new((0, None)) };
 }
 
-/// The time now. `None`: the clock is outside of what the field can tell.
+/// The time now. `None`: the clock is outside the range of the field.
 pub(crate) fn now() -> Option<HeaderValue> {
     let now = SystemTime::now();
     let second = now.duration_since(UNIX_EPOCH).ok()?.as_secs();

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! - [`Server::bind`] listens, [`Server::run_thread`] serves on the calling thread until [`Shutdown`]
-//!   orders it to stop; [`Stats`] tells other threads what goes on.
+//!   orders it to stop; [`Stats`] shows its state to other threads.
 //! - The disk is checked at most once a second per path (`answer/files/stat.rs`): a new file is seen at
 //!   once, a removed one within a second.
 //! - Nothing here crosses threads while it serves: `Rc` and `Cell`, no locks.

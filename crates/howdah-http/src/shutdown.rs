@@ -1,4 +1,4 @@
-//! The order to stop, given by the coordinator and heard by every front thread: first announced, then
+//! The order to stop, sent by the coordinator to every front thread: first announced, then
 //! carried out.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 const WIND_DOWN: u32 = 4;
 /// Requests for readiness within this time of each other are polls.
 const POLLED_WITHIN: Duration = Duration::from_secs(60);
-/// A script that waits for the start asks until it has been told once that the server is ready.
+/// A script that waits for the start polls until one response says that the server is ready.
 const POLLED_FROM: u64 = 2;
 
 /// Tells the front threads to stop. Clones give the same order.
@@ -22,7 +22,7 @@ pub struct Shutdown(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     order: watch::Sender<Option<Instant>>,
-    /// Not set: the server is there to stay.
+    /// Not set: the server keeps running.
     schedule: OnceLock<Schedule>,
     /// What the times below are counted from.
     made: Instant,
@@ -88,7 +88,7 @@ impl Shutdown {
         self.0.order.borrow().is_some()
     }
 
-    /// How long connections are still accepted; `None`: nobody has said that the server stops.
+    /// How long connections are still accepted; `None`: no stop was ordered.
     pub fn closes_in(&self) -> Option<Duration> {
         let schedule = self.0.schedule.get()?;
         Some(schedule.closes.saturating_duration_since(Instant::now()))
@@ -119,7 +119,7 @@ impl Shutdown {
     }
 }
 
-/// A time beyond what the clock can express means a year: nobody waits longer.
+/// A time beyond the range of the clock means a year, longer than any wait.
 fn later(now: Instant, wait: Duration) -> Instant {
     now.checked_add(wait)
         .unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600))

@@ -200,7 +200,7 @@ impl Hub {
                 slow.push(*number);
             }
         }
-        // Their queues end here. What is in them is still sent, to whoever reads on.
+        // Their queues end here. What is in them is still sent to clients that keep reading.
         let dropped: Vec<_> = slow
             .iter()
             .filter_map(|number| state.subscribers.remove(number))
@@ -268,7 +268,7 @@ impl State {
     }
 
     /// What came after an update, and the last update before that. Of an id that is not known (any more)
-    /// nothing is sent, and the last id tells the subscriber that it has missed something.
+    /// nothing is sent, and the last id shows the subscriber that it has missed something.
     fn missed(&self, subscriber: &Subscriber, since: Option<&str>) -> (String, Vec<Bytes>) {
         let Some(since) = since else {
             return (self.last.clone(), Vec::new());

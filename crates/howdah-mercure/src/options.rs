@@ -7,7 +7,7 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 /// Bytes of a secret.
 const SECRET_MIN: usize = 32;
 
-/// See the module.
+/// Options of a hub.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Who may publish by HTTP; `None`: nobody.
@@ -22,7 +22,7 @@ pub struct Options {
     pub cors_origins: Origins,
     /// Origins of web pages that may publish with a cookie.
     pub publish_origins: Origins,
-    /// Between two signs of life to a subscriber without updates; `None`: none. Default 40 s.
+    /// Interval between heartbeats to a subscriber without updates; `None`: none. Default 40 s.
     pub heartbeat: Option<Duration>,
     /// After this a subscriber has to come back; `None`: never. Default 10 min.
     pub write_timeout: Option<Duration>,

@@ -54,7 +54,7 @@ pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
     whole(StatusCode::OK, "text/plain; charset=utf-8", id)
 }
 
-/// The status that tells a client of it.
+/// The status of the response.
 fn status(problem: Problem) -> StatusCode {
     match problem {
         Problem::Reserved => StatusCode::FORBIDDEN,

@@ -1,4 +1,4 @@
-//! A subscriber's connection: events as they come, and signs of life.
+//! A subscriber's connection: events as they come, and heartbeats.
 
 use std::collections::VecDeque;
 use std::io;

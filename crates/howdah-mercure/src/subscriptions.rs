@@ -55,7 +55,7 @@ impl Announcement {
     }
 }
 
-/// Tells those who may know that somebody has subscribed or left, by a private update for each topic.
+/// Announces a new or closed subscription to authorised subscribers, by a private update for each topic.
 pub(crate) fn announce(hub: &Hub, subscriber: &Subscriber, active: bool) -> Announcement {
     for draft in drafts(hub, subscriber, active) {
         hub.dispatch(draft.finish());

@@ -10,7 +10,7 @@ use crate::answer::PATH;
 /// Topics of one update.
 const TOPICS_MAX: usize = 1_000;
 
-/// See the module.
+/// An update, and the text of its event.
 #[derive(Debug)]
 pub(crate) struct Update {
     pub(crate) id: String,

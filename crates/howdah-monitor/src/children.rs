@@ -18,7 +18,7 @@ const LEVELS_MAX: u32 = 16;
 /// A server has a root zygote, more of them for a while after reloads, and RoadRunner's workers of other users.
 const CHILDREN_MAX: usize = 4096;
 
-/// Those that nobody has reaped: their numbers are theirs.
+/// Processes that were not reaped yet: their numbers are not reused.
 #[derive(Debug, Default)]
 pub(crate) struct Children(Vec<Child>);
 

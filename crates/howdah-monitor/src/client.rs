@@ -40,7 +40,7 @@ pub fn renew() -> io::Result<()> {
     ask(&Request::of_numbers(Operation::Renew, 0, 0), None).map(drop)
 }
 
-/// What the monitor replies; without one that nobody has the right.
+/// The monitor's reply; without a monitor, an error for lack of rights.
 pub(crate) fn ask(request: &Request<'_>, descriptor: Option<BorrowedFd<'_>>) -> io::Result<Reply> {
     let absolute = |path: &Path| -> io::Result<PathBuf> {
         if path.as_os_str().is_empty() {

@@ -31,9 +31,9 @@ pub struct Program {
     pub first_message: Vec<u8>,
 }
 
-/// A program that the monitor has started.
+/// A program that the monitor started.
 #[derive(Debug)]
-pub struct Started {
+pub struct SpawnedProgram {
     /// The end of its socket.
     pub socket: OwnedFd,
     /// The process.
@@ -46,7 +46,7 @@ pub struct Started {
 ///
 /// # Errors
 /// The configuration that the monitor has read does not name it (`PermissionDenied`), or it cannot be executed.
-pub fn start(key: u64, output: BorrowedFd<'_>) -> io::Result<Started> {
+pub fn start(key: u64, output: BorrowedFd<'_>) -> io::Result<SpawnedProgram> {
     let [low, high] = halves(key);
     let reply = ask(
         &Request::of_numbers(Operation::Start, low, high),
@@ -54,7 +54,7 @@ pub fn start(key: u64, output: BorrowedFd<'_>) -> io::Result<Started> {
     )?;
     let mut descriptors = reply.descriptors.into_iter();
     match (descriptors.next(), descriptors.next()) {
-        (Some(socket), Some(pidfd)) => Ok(Started {
+        (Some(socket), Some(pidfd)) => Ok(SpawnedProgram {
             socket,
             pidfd,
             pid: reply.result,
@@ -97,7 +97,7 @@ pub fn reap(pid: i32) -> io::Result<ExitStatus> {
 /// The process of a pidfd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// It runs, or nobody has waited for it.
+    /// It runs, or was not reaped yet.
     Pid(i32),
     /// It has exited and was reaped.
     Reaped,

@@ -205,14 +205,14 @@ pub(crate) fn send(
 
 /// One message.
 #[derive(Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedMessage {
     /// Bytes of it; 0 at the end.
     pub(crate) size: usize,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
 /// The next message.
-pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
+pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<ReceivedMessage> {
     loop {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -226,7 +226,7 @@ pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Receiv
             RecvAncillaryMessage::ScmRights(rights) => Some(rights),
             _ => None,
         });
-        return Ok(Received {
+        return Ok(ReceivedMessage {
             size: received.bytes,
             descriptors: rights.flatten().collect(),
         });

@@ -1,4 +1,4 @@
-//! What the server tells about itself and lets be done to it: logs, metrics, traces and the admin API.
+//! Observation and control of the server: logs, metrics, traces and the admin API.
 #![forbid(unsafe_code)]
 
 pub mod access;

@@ -1,4 +1,4 @@
-//! Files that the server makes or opens with its own rights at paths of the configuration: nobody else may have put a
+//! Files that the server makes or opens with its own rights at paths of the configuration: no other user may have put a
 //! link there, or be able to, or the server would write where they like.
 
 use std::fs::Metadata;
@@ -135,7 +135,7 @@ mod tests {
             text.contains("a symbolic link that belongs to user 12345"),
             "{text}"
         );
-        // A file of somebody else where everybody may make one.
+        // A file of another user where everybody may create one.
         let file = dir.path().join("file");
         std::fs::write(&file, "").expect("written");
         lchown(&file, Some(12345), None).expect("given");

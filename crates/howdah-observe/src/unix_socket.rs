@@ -46,7 +46,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 pub enum Place {
     /// Nothing.
     Free,
-    /// A socket at which nobody listens any more; [`listen`] puts its own in its place.
+    /// A socket without a listener; [`listen`] puts its own in its place.
     Stale,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::looks::{LookBook, RequestLook};
+use crate::looks::{RequestLook, RequestLooks};
 use crate::messages::{Event, ReloadError};
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::profile::ProfiledPool;
@@ -30,7 +30,7 @@ pub struct ShutdownError;
 
 impl Handle {
     /// Boots a pool again, or all of them, from the files as they are now. Returns when the new generation
-    /// serves and the old one finishes what it has in hand. After an error the old one goes on serving;
+    /// serves and the old one finishes what it has in hand. After an error the old one continues to serve;
     /// of several pools the first error is returned, when all are done.
     ///
     /// Reloads that come while one runs are done together when it is over.
@@ -85,9 +85,9 @@ impl Handle {
             }
         };
         if tokio::time::timeout(LOOK_TIME, complete).await.is_err() {
-            books.iter().for_each(LookBook::give_up);
+            books.iter().for_each(RequestLooks::give_up);
         }
-        Ok(books.iter().flat_map(LookBook::looks).collect())
+        Ok(books.iter().flat_map(RequestLooks::looks).collect())
     }
 
     /// Inspects or changes OPcache in a separate process.

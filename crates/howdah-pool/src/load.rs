@@ -68,7 +68,7 @@ struct SupervisorState {
     joined: AtomicUsize,
     /// There is no worker, and the last boot failed.
     failing: AtomicBool,
-    /// The supervisor has been told that requests wait, and looks at the pool until none does.
+    /// The supervisor was notified that requests wait, and looks at the pool until none does.
     pressure: AtomicBool,
 }
 

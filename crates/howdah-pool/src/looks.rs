@@ -46,9 +46,9 @@ pub struct RequestWait {
     pub is_guess: bool,
 }
 
-/// The looks at a pool's requests. Clones are the same.
+/// The looks at a pool's requests. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LookBook(Arc<Inner>);
+pub(crate) struct RequestLooks(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -63,7 +63,7 @@ struct State {
     looks: HashMap<u64, RequestLook>,
 }
 
-impl LookBook {
+impl RequestLooks {
     /// These workers are asked now. What is known from before is forgotten, unless another look goes on.
     pub(crate) fn begin(&self, workers: impl Iterator<Item = WorkerId>) {
         let mut state = self.state();
@@ -204,7 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_look_is_complete_when_all_have_answered() {
-        let (book, one, other) = (LookBook::default(), WorkerId(1), WorkerId(2));
+        let (book, one, other) = (RequestLooks::default(), WorkerId(1), WorkerId(2));
         book.begin([one, other].into_iter());
         book.add(one, 10, Some(7), "runs\n#0 f() /a:1");
         book.add(WorkerId(9), 10, Some(8), "runs");

@@ -1,11 +1,11 @@
-//! What the supervisor, the front threads and the tasks that wait for something tell each other. The
+//! Messages between the supervisor, the front threads and the tasks that wait for something. The
 //! supervisor knows processes, a front thread knows requests; neither reaches into the other's state.
 
 use howdah_shm::{Fault, Front, Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::crash_report::CrashLink;
-use crate::looks::LookBook;
+use crate::looks::RequestLooks;
 use crate::process::control::{ControlError, Message};
 use crate::process::log_pipe::StateRecord;
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
@@ -15,7 +15,7 @@ use crate::status::Status;
 /// How a worker came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Death {
-    /// It was told to end, or was ended.
+    /// It was ordered to exit, or killed.
     Planned,
     /// Nobody ended it.
     Crash,
@@ -25,12 +25,12 @@ pub(crate) enum Death {
 
 /// To one front thread, for one pool.
 #[derive(Debug)]
-pub(crate) enum ToFront {
+pub(crate) enum FrontMessage {
     /// The process in this place is gone (its pidfd said so, or its zygote if it has none): recover what it held.
     WorkerGone(WorkerId),
     /// The same, and nobody had ended it: the request that ran is suspected, and named in the report.
     WorkerCrashed(WorkerId, Option<CrashLink>),
-    /// As [`ToFront::WorkerGone`], and it was ended with all its time used up: what it had begun is not run again.
+    /// As [`FrontMessage::WorkerGone`], and it was ended with all its time used up: what it had begun is not run again.
     WorkerOverdue(WorkerId),
     /// Check the segment for corruption.
     Check,
@@ -45,7 +45,7 @@ pub(crate) enum ToFront {
 /// To the supervisor. `segment` is the number of the pool's segment: messages about a previous one are
 /// ignored.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ToSupervisor {
+pub(crate) enum SupervisorMessage {
     /// All front threads have recovered the place: it may be filled again.
     Recovered {
         /// Index of the pool.
@@ -62,7 +62,7 @@ pub(crate) enum ToSupervisor {
         /// Its place.
         worker: WorkerId,
         /// The request that is the reason; `None`: whatever it does (it broke the contract).
-        request: Option<InHand>,
+        request: Option<HeldRequest>,
         /// For the log.
         reason: KillReason,
     },
@@ -83,7 +83,7 @@ pub(crate) enum ToSupervisor {
 
 /// A request in a worker's hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InHand {
+pub(crate) struct HeldRequest {
     pub(crate) id: u64,
     pub(crate) hold: Hold,
 }
@@ -117,7 +117,7 @@ pub(crate) type OpcacheReply = oneshot::Sender<Result<OpcacheAnswer, OpcacheErro
 /// one that has been replaced is dropped.
 #[derive(Debug)]
 pub(crate) enum Event {
-    Front(ToSupervisor),
+    Front(SupervisorMessage),
     /// A message of the root, or its end. The number counts roots.
     Root(u32, Result<Message, ControlError>),
     /// The same of a pool's zygote.
@@ -212,6 +212,6 @@ pub(crate) enum Event {
     Reload(Option<String>, Reply),
     Status(oneshot::Sender<Status>),
     ProfiledPools(oneshot::Sender<Vec<ProfiledPool>>),
-    Look(oneshot::Sender<Vec<LookBook>>),
+    Look(oneshot::Sender<Vec<RequestLooks>>),
     Opcache(OpcacheOrder, OpcacheReply),
 }

@@ -1,5 +1,5 @@
-//! Files that PHP compiles and links when it starts, once for all requests: what the root zygote is told of them
-//! and what it tells of each (`worker/include/howdah_shm.h`, `struct howdah_preload`).
+//! Files that PHP compiles and links when it starts, once for all requests: the message to the root zygote about them,
+//! and its report about each (`worker/include/howdah_shm.h`, `struct howdah_preload`).
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -25,7 +25,7 @@ pub enum PreloadMode {
 pub struct Preload {
     /// Which files are taken.
     pub mode: PreloadMode,
-    /// The files, by absolute paths. With none of them PHP only tells whether it has an `opcache.preload` of its own.
+    /// The files, by absolute paths. Without files PHP only reports whether it has an `opcache.preload` of its own.
     pub files: Vec<PathBuf>,
     /// Name of the user who reads them, where the server is root; empty: root.
     pub user: String,
@@ -88,7 +88,7 @@ pub enum Verdict {
     Code,
     /// Another file, or PHP itself, declares the same.
     Duplicate,
-    /// PHP has something to say when it is compiled, which each request is to hear.
+    /// PHP reports a diagnostic when it is compiled, which each request has to see.
     Diagnostic,
     /// It cannot be compiled.
     Failed,

@@ -8,7 +8,7 @@ use howdah_shm::{ProfileOrder, Segment, WorkerProfile};
 
 use crate::system::clock::monotonic_ns;
 
-/// Numbers of profiles, which tell what was counted in a segment apart.
+/// Numbers of profiles, which separate their counts in a segment.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
 /// A pool whose workers can be profiled.

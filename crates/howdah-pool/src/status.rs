@@ -237,7 +237,7 @@ pub struct Counters {
     pub spawned: u64,
     /// Workers that became ready.
     pub ready: u64,
-    /// Workers that died without having been told to.
+    /// Workers that exited unexpectedly.
     pub crashed: u64,
     /// Workers that ended after a fatal error, their response complete.
     pub fatal: u64,

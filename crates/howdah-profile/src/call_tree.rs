@@ -36,7 +36,7 @@ pub(crate) struct Node {
     pub(crate) own: Weight,
 }
 
-/// See the module.
+/// The merged stacks of all workers.
 #[derive(Debug, Default)]
 pub(crate) struct CallTree {
     pub(crate) frames: Vec<ProfileFrame>,

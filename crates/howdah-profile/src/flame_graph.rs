@@ -30,7 +30,7 @@ const STYLE: &str = include_str!("flame_graph.css");
 const SCRIPT: &str = include_str!("flame_graph.js");
 
 /// A stack where it is drawn.
-struct Placed {
+struct Rectangle {
     node: usize,
     x: f64,
     width: f64,
@@ -97,7 +97,7 @@ fn pools(profile: &Profile) -> String {
 }
 
 /// Wide ones first, so that those that are left out are the narrow ones of the innermost rows.
-fn placed(profile: &Profile, totals: &[u64], all: u64) -> Vec<Placed> {
+fn placed(profile: &Profile, totals: &[u64], all: u64) -> Vec<Rectangle> {
     let tree = &profile.tree;
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); tree.nodes.len()];
     let mut row = Vec::new();
@@ -108,7 +108,7 @@ fn placed(profile: &Profile, totals: &[u64], all: u64) -> Vec<Placed> {
         }
     }
     let scale = (WIDTH - 2.0 * MARGIN) / all.max(1) as f64;
-    let mut boxes: Vec<Placed> = Vec::new();
+    let mut boxes: Vec<Rectangle> = Vec::new();
     let mut next = 0;
     place(&mut boxes, row, MARGIN, 0, (profile, totals, scale));
     while next < boxes.len() && boxes.len() < BOXES_MAX {
@@ -122,7 +122,7 @@ fn placed(profile: &Profile, totals: &[u64], all: u64) -> Vec<Placed> {
 
 /// Places stacks beside each other, in the order of their names, as is the custom.
 fn place(
-    boxes: &mut Vec<Placed>,
+    boxes: &mut Vec<Rectangle>,
     mut row: Vec<usize>,
     mut x: f64,
     depth: usize,
@@ -137,7 +137,7 @@ fn place(
     for node in row {
         let width = totals[node] as f64 * scale;
         if width >= LEAST {
-            boxes.push(Placed {
+            boxes.push(Rectangle {
                 node,
                 x,
                 width,
@@ -148,7 +148,7 @@ fn place(
     }
 }
 
-fn draw(svg: &mut String, profile: &Profile, placed: &Placed, (own, all): (u64, u64)) {
+fn draw(svg: &mut String, profile: &Profile, placed: &Rectangle, (own, all): (u64, u64)) {
     let tree = &profile.tree;
     let frame = &tree.frames[tree.nodes[placed.node].frame];
     let text = label(frame);
@@ -209,7 +209,7 @@ fn time(nanoseconds: u64) -> String {
     }
 }
 
-/// For XML, which some characters cannot be in at all.
+/// For XML, which does not allow all characters, even escaped; HTML of the file server does.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {

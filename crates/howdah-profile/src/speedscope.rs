@@ -15,7 +15,7 @@ struct File<'a> {
     exporter: String,
     active_profile_index: usize,
     shared: Shared<'a>,
-    profiles: [Sampled; 2],
+    profiles: [SampledProfile; 2],
 }
 
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ struct Frame<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Sampled {
+struct SampledProfile {
     #[serde(rename = "type")]
     kind: &'static str,
     name: &'static str,
@@ -67,8 +67,8 @@ pub(crate) fn render(profile: &Profile, metric: Metric) -> Result<Vec<u8>, Rende
     serde_json::to_vec(&file).map_err(|error| RenderError::Failed(error.to_string()))
 }
 
-fn sampled(profile: &Profile, metric: Metric) -> Sampled {
-    let mut sampled = Sampled {
+fn sampled(profile: &Profile, metric: Metric) -> SampledProfile {
+    let mut sampled = SampledProfile {
         kind: "sampled",
         name: metric.title(),
         unit: "nanoseconds",

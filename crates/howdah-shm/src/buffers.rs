@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 const SHARED: usize = 64 * 1024;
 /// A larger payload gets a buffer of its own, so that a slow client does not pin a shared one for it.
 const SMALL_MAX: usize = SHARED / 4;
-/// Size of these buffers: what a worker writes before the front hears of it, with the default ring.
+/// Size of these buffers: what a worker writes before it notifies the front, with the default ring.
 /// Pages that were never written cost nothing.
 const LARGE: usize = 128 * 1024;
 /// So many large buffers are kept, 1 MiB for each front thread and pool: the responses that arrive in

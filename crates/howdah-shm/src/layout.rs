@@ -416,7 +416,7 @@ pub(crate) mod words {
 
     #[repr(C, align(64))]
     #[derive(Debug, Default)]
-    pub(crate) struct WorkerOwn {
+    pub(crate) struct WorkerRecord {
         pub(crate) request_id: AtomicU64,
         pub(crate) requests: AtomicU64,
         pub(crate) memory: AtomicU64,
@@ -432,7 +432,7 @@ pub(crate) mod words {
     #[derive(Debug, Default)]
     pub(crate) struct Worker {
         pub(crate) front: WorkerFront,
-        pub(crate) own: WorkerOwn,
+        pub(crate) own: WorkerRecord,
         pub(crate) life: Line32,
     }
 
@@ -480,7 +480,7 @@ pub(crate) mod words {
 
     #[cfg(not(loom))]
     mod checks {
-        use super::{FrontRing, Slot, SlotFront, SlotRequest, SlotWorker, Worker, WorkerOwn};
+        use super::{FrontRing, Slot, SlotFront, SlotRequest, SlotWorker, Worker, WorkerRecord};
         use std::mem::{offset_of, size_of};
 
         const _: () = {
@@ -496,13 +496,13 @@ pub(crate) mod words {
             assert!(offset_of!(Worker, front.look) == 40);
             assert!(offset_of!(Worker, own) == 64);
             assert!(offset_of!(Worker, life) == 128);
-            assert!(offset_of!(WorkerOwn, requests) == 8);
-            assert!(offset_of!(WorkerOwn, memory) == 16);
-            assert!(offset_of!(WorkerOwn, started_ns) == 24);
-            assert!(offset_of!(WorkerOwn, hog_ns) == 32);
-            assert!(offset_of!(WorkerOwn, in_flight) == 40);
-            assert!(offset_of!(WorkerOwn, sequential) == 44);
-            assert!(offset_of!(WorkerOwn, looked_ns) == 48);
+            assert!(offset_of!(WorkerRecord, requests) == 8);
+            assert!(offset_of!(WorkerRecord, memory) == 16);
+            assert!(offset_of!(WorkerRecord, started_ns) == 24);
+            assert!(offset_of!(WorkerRecord, hog_ns) == 32);
+            assert!(offset_of!(WorkerRecord, in_flight) == 40);
+            assert!(offset_of!(WorkerRecord, sequential) == 44);
+            assert!(offset_of!(WorkerRecord, looked_ns) == 48);
             assert!(size_of::<Slot>() == crate::layout::SLOT_SIZE);
             assert!(offset_of!(SlotRequest, request_id) == 8);
             assert!(offset_of!(SlotRequest, vars_size) == 16);

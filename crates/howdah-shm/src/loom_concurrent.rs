@@ -5,7 +5,7 @@
 
 use crate::loom_tests::{finish, model, next_event, push};
 use crate::sync::{Mutant, catches};
-use crate::worker::{Claim, Next, ResponseWriter, Worker};
+use crate::worker::{Claim, ResponseWriter, Worker, WorkerStep};
 use crate::{Event, Exit, Frame, Front, Geometry, Segment, WorkerId};
 use loom::sync::Mutex;
 use loom::thread;
@@ -27,9 +27,9 @@ fn pool(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
 fn get(worker: &mut Worker) -> Option<Claim> {
     loop {
         match worker.next(true, false) {
-            Next::Claim(claim) => return Some(claim),
-            Next::Woken => {}
-            Next::Stop => return None,
+            WorkerStep::Claim(claim) => return Some(claim),
+            WorkerStep::Woken => {}
+            WorkerStep::Stop => return None,
         }
     }
 }
@@ -76,7 +76,7 @@ fn full_worker() {
             [
                 thread::spawn(move || {
                     while !*waits.lock().unwrap() {
-                        assert!(matches!(full.next(false, false), Next::Woken));
+                        assert!(matches!(full.next(false, false), WorkerStep::Woken));
                     }
                     finish(&mut full, claim);
                 }),
@@ -150,7 +150,7 @@ fn abort() {
         let claim = get(&mut worker).unwrap();
         let thread = thread::spawn(move || {
             while worker.aborted(&claim) == 0 {
-                assert!(matches!(worker.next(false, false), Next::Woken));
+                assert!(matches!(worker.next(false, false), WorkerStep::Woken));
             }
         });
         front.expire(slot).unwrap();

@@ -93,7 +93,7 @@ impl Record {
 pub(crate) struct Progress {
     /// Bytes taken since the claim.
     pub(crate) consumed: u64,
-    /// Of these, what the worker has been told.
+    /// Of these, what the worker was notified of.
     pub(crate) acknowledged: u64,
     pub(crate) stage: Stage,
 }

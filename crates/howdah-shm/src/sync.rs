@@ -156,7 +156,7 @@ mod mutants {
         ACTIVE.get() == Some(mutant)
     }
 
-    /// Runs `test` with the defect and tells whether it was caught, that is, whether `test` panicked.
+    /// Runs `test` with the defect and returns whether it was caught, that is, whether `test` panicked.
     #[cfg(test)]
     pub(crate) fn catches(mutant: Mutant, test: impl FnOnce()) -> bool {
         ACTIVE.set(Some(mutant));

@@ -4,10 +4,10 @@
 mod concurrent;
 mod response;
 
-pub use concurrent::Next;
-#[cfg(test)]
-pub(crate) use response::Aside;
+pub use concurrent::WorkerStep;
 pub use response::ResponseWriter;
+#[cfg(test)]
+pub(crate) use response::SuspendedResponse;
 
 use crate::layout::{
     DONE, POSITION_MASK, PROGRESS, SLOT_OWNED, SLOT_QUEUED, STARTED_EFFECTS, STARTED_TOO_LONG,
@@ -52,9 +52,9 @@ pub struct Claim {
     slot: u16,
 }
 
-/// The words of a request say what the front never writes.
+/// A request holds values that the front never writes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scribbled;
+pub(crate) struct CorruptRequest;
 
 #[cfg(all(test, loom))]
 impl Claim {
@@ -140,7 +140,7 @@ impl Worker {
     }
 
     /// The same. An error: the request that was claimed cannot be one.
-    pub(crate) fn try_search(&mut self) -> Result<Option<Claim>, Scribbled> {
+    pub(crate) fn try_search(&mut self) -> Result<Option<Claim>, CorruptRequest> {
         let fronts = self.write.len();
         for step in 0..fronts {
             let front = (self.rotate + step) % fronts;
@@ -230,7 +230,7 @@ impl Worker {
         }
     }
 
-    fn open(&self, front: u16, slot: u16, position: u64) -> Result<Claim, Scribbled> {
+    fn open(&self, front: u16, slot: u16, position: u64) -> Result<Claim, CorruptRequest> {
         let memory = &self.segment.memory;
         let words = memory.slot(front, slot);
         let request_id = words.request.request_id.load(Ordering::Relaxed);
@@ -244,7 +244,7 @@ impl Worker {
             || body_kind > crate::layout::BODY_FILE
             || (body_kind == crate::layout::BODY_INLINE && body_size > inline_max)
         {
-            return Err(Scribbled);
+            return Err(CorruptRequest);
         }
         let copy = |at: u64, size: u64| {
             let mut bytes = BytesMut::new();
@@ -342,7 +342,7 @@ impl Worker {
         words.aborted.load(Ordering::Acquire)
     }
 
-    /// Makes `committed` bytes of the response visible and tells the front, unless it knows already.
+    /// Makes `committed` bytes of the response visible and notifies the front, unless it was notified already.
     pub(crate) fn progress(&mut self, claim: &Claim, committed: u64) {
         let segment = Arc::clone(&self.segment);
         let words = &segment.memory.slot(claim.front, claim.slot).worker;

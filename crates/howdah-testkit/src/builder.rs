@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::log::{LogBook, LogLine};
-use crate::server::{Running, Server};
+use crate::server::{Server, ServerProcess};
 use crate::{PATIENCE, binary, process};
 
 /// Environment variable by which all processes of one server are found.
@@ -35,14 +35,14 @@ enum Source {
 
 /// A server that did not start, or a command that ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ExitReport {
     /// Exit code; `None` if a signal ended it or it had to be killed for not ending.
     pub code: Option<i32>,
     /// What it wrote, standard output and error in the order they came.
     pub lines: Vec<LogLine>,
 }
 
-impl Ended {
+impl ExitReport {
     /// All that it wrote.
     pub fn text(&self) -> String {
         self.lines
@@ -189,7 +189,7 @@ impl ServerBuilder {
     /// # Panics
     /// If it can not even be run, or does neither in time.
     #[track_caller]
-    pub fn try_start(self) -> Result<Server, Ended> {
+    pub fn try_start(self) -> Result<Server, ExitReport> {
         let keeps_files = self.keeps_files;
         let wrapped = !self.wrapper.is_empty();
         let mut running = self.spawn();
@@ -216,12 +216,12 @@ impl ServerBuilder {
     /// # Panics
     /// If it cannot be run. One that does not end in time is killed and has no exit code.
     #[track_caller]
-    pub fn run(self) -> Ended {
+    pub fn run(self) -> ExitReport {
         end(&mut self.spawn())
     }
 
     #[track_caller]
-    fn spawn(self) -> Running {
+    fn spawn(self) -> ServerProcess {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let tag = format!(
             "{}-{}",
@@ -286,7 +286,7 @@ impl ServerBuilder {
         log.allow("the admin API is off");
         log.collect(child.stdout.take().expect("it is piped"));
         log.collect(child.stderr.take().expect("it is piped"));
-        Running {
+        ServerProcess {
             child,
             log,
             dir,
@@ -302,7 +302,7 @@ fn write_caddyfile(dir: &TempDir, tmp: &Path, text: &str) -> PathBuf {
     path
 }
 
-fn end(running: &mut Running) -> Ended {
+fn end(running: &mut ServerProcess) -> ExitReport {
     let ended = process::wait_until(PATIENCE, || matches!(running.child.try_wait(), Ok(Some(_))));
     let mut code = None;
     if ended {
@@ -320,7 +320,7 @@ fn end(running: &mut Running) -> Ended {
         drop(process::kill(left.pid, Signal::KILL));
     }
     running.log.wait_end(PATIENCE);
-    Ended {
+    ExitReport {
         code,
         lines: running.log.lines(),
     }

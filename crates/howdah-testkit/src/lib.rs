@@ -31,7 +31,7 @@ mod server;
 mod www;
 
 pub use binary::{howdah, howdah_php};
-pub use builder::{Ended, ServerBuilder};
+pub use builder::{ExitReport, ServerBuilder};
 pub use client::{Connection, Request, Response};
 pub use gate::Gate;
 pub use ports::{ClosedPort, free_ports};

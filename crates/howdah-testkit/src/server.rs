@@ -17,7 +17,7 @@ const LINES_SHOWN: usize = 100;
 
 /// A server that was started, and what belongs to it.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct ServerProcess {
     pub(crate) child: Child,
     pub(crate) log: LogBook,
     pub(crate) dir: TempDir,
@@ -61,8 +61,8 @@ impl Server {
         ServerBuilder::caddyfile(text)
     }
 
-    pub(crate) fn new(running: Running, pid: u32, keeps_files: bool) -> Self {
-        let Running {
+    pub(crate) fn new(running: ServerProcess, pid: u32, keeps_files: bool) -> Self {
+        let ServerProcess {
             child,
             log,
             dir,

@@ -13,11 +13,11 @@ const READY: &str = r#"echo '{"level":"info","msg":"ready"}' >&2"#;
 const SERVE: &str = "trap 'kill -KILL $child; exit 0' TERM; sleep 1000 & child=$!";
 const WAIT: &str = "wait";
 
-struct Fake {
+struct FakeServer {
     dir: TempDir,
 }
 
-impl Fake {
+impl FakeServer {
     fn new(lines: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let fake = Self { dir };
@@ -57,7 +57,7 @@ impl Fake {
 
 #[test]
 fn passes_a_good_server() {
-    let fake = Fake::new(&[LISTENING, SERVE, READY, WAIT]);
+    let fake = FakeServer::new(&[LISTENING, SERVE, READY, WAIT]);
     let server = fake.builder().start();
     assert_eq!(server.address().port(), 9);
     assert!(!server.has_ended());
@@ -70,7 +70,7 @@ fn passes_a_good_server() {
 #[test]
 fn stops_a_warning_unless_announced() {
     let warn = r#"echo '{"level":"warn","msg":"worker died"}' >&2"#;
-    let fake = Fake::new(&[LISTENING, warn, SERVE, READY, WAIT]);
+    let fake = FakeServer::new(&[LISTENING, warn, SERVE, READY, WAIT]);
     assert!(fake.complaint(|_| {}).contains("worker died"));
     let server = fake.builder().start();
     server.expect_log("worker died");
@@ -79,13 +79,13 @@ fn stops_a_warning_unless_announced() {
 
 #[test]
 fn stops_standard_output() {
-    let fake = Fake::new(&[LISTENING, "echo stray", SERVE, READY, WAIT]);
+    let fake = FakeServer::new(&[LISTENING, "echo stray", SERVE, READY, WAIT]);
     assert!(fake.complaint(|_| {}).contains("unexpected: stray"));
 }
 
 #[test]
 fn stops_a_wrong_exit_code() {
-    let fake = Fake::new(&[
+    let fake = FakeServer::new(&[
         LISTENING,
         "trap 'kill -KILL $child; exit 3' TERM; sleep 1000 & child=$!",
         READY,
@@ -99,7 +99,7 @@ fn stops_a_wrong_exit_code() {
 
 #[test]
 fn finds_what_is_left_behind() {
-    let fake = Fake::new(&[
+    let fake = FakeServer::new(&[
         LISTENING,
         "mkdir $TMPDIR/howdah-1",
         "setsid sleep 1000 >/dev/null 2>&1 &",
@@ -131,7 +131,7 @@ fn finds_what_is_left_behind() {
 
 #[test]
 fn a_killed_front_owes_no_exit_code() {
-    let fake = Fake::new(&[LISTENING, READY, "exec sleep 1000"]);
+    let fake = FakeServer::new(&[LISTENING, READY, "exec sleep 1000"]);
     let server = fake.builder().start();
     server.kill();
     assert_eq!(
@@ -143,7 +143,7 @@ fn a_killed_front_owes_no_exit_code() {
 
 #[test]
 fn tells_why_it_did_not_start() {
-    let fake = Fake::new(&["echo 'root /nowhere does not exist' >&2", "exit 2"]);
+    let fake = FakeServer::new(&["echo 'root /nowhere does not exist' >&2", "exit 2"]);
     fake.builder()
         .try_start()
         .expect_err("it ended")
@@ -156,7 +156,7 @@ fn tells_why_it_did_not_start() {
 
 #[test]
 fn finds_the_server_behind_a_wrapper() {
-    let fake = Fake::new(&[LISTENING, SERVE, READY, WAIT]);
+    let fake = FakeServer::new(&[LISTENING, SERVE, READY, WAIT]);
     let server = fake
         .builder()
         .through(["sh", "-c", "\"$@\"; exit $?", "wrapper"])

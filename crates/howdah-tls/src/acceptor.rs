@@ -17,21 +17,21 @@ use crate::slot::Slot;
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) config: Arc<ServerConfig>,
-    pub(crate) supply: Supply,
+    pub(crate) supply: CertificateSource,
     /// Clients have to send certificates, or may.
     pub(crate) client_auth: bool,
 }
 
 /// Where handshakes find certificates.
 #[derive(Debug, Clone)]
-pub(crate) enum Supply {
+pub(crate) enum CertificateSource {
     /// There is one.
     Slot(Arc<Slot>),
     /// Each name has its own, once a client has come for it.
     Demand(Arc<Demand>),
 }
 
-impl Supply {
+impl CertificateSource {
     pub(crate) fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
         match self {
             Self::Slot(slot) => Arc::clone(slot) as _,
@@ -134,7 +134,7 @@ impl Acceptor {
             return Choice::Config(Arc::clone(&self.refusal));
         };
         let config = Arc::clone(&entry.config);
-        if let (Supply::Demand(demand), Some(name)) = (&entry.supply, name) {
+        if let (CertificateSource::Demand(demand), Some(name)) = (&entry.supply, name) {
             let name = name.to_ascii_lowercase();
             if !demand.has(&name) {
                 let demand = Arc::clone(demand);
@@ -194,8 +194,8 @@ impl ResolvesServerCert for Acceptor {
             return None;
         }
         match &entry.supply {
-            Supply::Slot(slot) => slot.get(),
-            Supply::Demand(demand) => demand.resolve(hello),
+            CertificateSource::Slot(slot) => slot.get(),
+            CertificateSource::Demand(demand) => demand.resolve(hello),
         }
     }
 }
@@ -242,7 +242,7 @@ mod tests {
             let config = server_config::build(&SiteTls::default(), &provider, slot.clone());
             let entry = Entry {
                 config: Arc::new(config.expect("valid")),
-                supply: Supply::Slot(slot),
+                supply: CertificateSource::Slot(slot),
                 client_auth: *name == "auth.test",
             };
             ((!name.is_empty()).then(|| (*name).to_owned()), entry)

@@ -75,7 +75,7 @@ impl<'a> KeptAccount<'a> {
             tracing::warn!(
                 target: "howdah::tls",
                 file = %unusable.display(),
-                "the key of the account is not one on P-256, which is the only kind that can be used here; another account is made beside it",
+                "the account's key is not a P-256 key, the only supported kind; creating a second account",
             );
         }
         let old = account.take_old()?;

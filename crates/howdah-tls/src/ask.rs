@@ -1,4 +1,4 @@
-//! Whether a name may have a certificate, by a program of the user's: `on_demand_tls { ask URL }`.
+//! The `ask` endpoint, which permits or denies certificates for names: `on_demand_tls { ask URL }`.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::{TlsError, server_config, upstream};
 
-/// For all of it: to connect, to ask and to hear the status.
+/// For the whole exchange: connection, request and status.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections are kept for so long, for names that come together.
 const IDLE: Duration = Duration::from_secs(10);
@@ -30,16 +30,16 @@ pub(crate) enum Permission {
     Unknown,
 }
 
-/// See the module.
+/// An endpoint of the user that permits names.
 #[derive(Debug)]
-pub(crate) struct Asker {
+pub(crate) struct AskEndpoint {
     url: String,
     client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
     /// It did not answer the last time.
     silent: AtomicBool,
 }
 
-impl Asker {
+impl AskEndpoint {
     /// `url`: `http://` or `https://`, without a fragment.
     pub(crate) fn new(url: &str) -> Result<Self, TlsError> {
         let wrong = |reason: String| TlsError::Ask {
@@ -182,7 +182,7 @@ pub(crate) mod tests {
                 Permission::Refused,
             ),
         ] {
-            let asker = Asker::new(&format!("http://{address}{path}")).expect("valid");
+            let asker = AskEndpoint::new(&format!("http://{address}{path}")).expect("valid");
             let (answer, said) = tokio::join!(asker.ask("a.test"), answer(&listener, status));
             assert_eq!(
                 (said.as_str(), answer),
@@ -191,14 +191,16 @@ pub(crate) mod tests {
             );
         }
         drop(listener);
-        let asker = Asker::new(&format!("http://{address}/")).expect("valid");
+        let asker = AskEndpoint::new(&format!("http://{address}/")).expect("valid");
         assert_eq!(asker.ask("a.test").await, Permission::Unknown);
         assert!(asker.silent.load(Relaxed));
     }
 
     #[test]
     fn a_url_that_is_none_is_told() {
-        let error = Asker::new("http://[::1/").expect_err("no URL").to_string();
+        let error = AskEndpoint::new("http://[::1/")
+            .expect_err("no URL")
+            .to_string();
         assert!(
             error.starts_with("`on_demand_tls { ask http://[::1/ }`: "),
             "{error}"

@@ -34,11 +34,11 @@ const BACKDATED: Duration = Duration::from_secs(60);
 /// Why the internal authority does not work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum AuthorityError {
     /// Its files cannot be read or written.
     #[error("{}: {}; the internal authority keeps its keys there: set `storage file_system PATH`", file.display(), reason(source))]
     Storage {
-        /// Which one.
         file: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -46,7 +46,6 @@ pub enum AuthorityError {
     /// A file of it is broken.
     #[error("{}: {reason}; remove the file, and a new authority is created, which clients must trust again", file.display())]
     Broken {
-        /// Which one.
         file: PathBuf,
         /// What is wrong.
         reason: String,
@@ -68,7 +67,7 @@ impl AuthorityError {
     }
 }
 
-/// See the module.
+/// The internal authority.
 #[derive(Debug, Clone)]
 pub(crate) struct Authority {
     storage: Storage,

@@ -69,7 +69,7 @@ pub(crate) fn roots(file: Option<&Path>) -> Result<RootCertStore, TlsError> {
     }
 }
 
-/// See the module.
+/// The HTTPS client for ACME authorities.
 pub(crate) struct AuthorityClient {
     directory: String,
     client: Client<HttpsConnector<HttpConnector>, BodyWrapper<Bytes>>,

@@ -15,31 +15,24 @@ use x509_parser::extensions::GeneralName;
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum CertificateError {
     /// The file is not there, or not for this user.
     #[error("cannot read {}: {source}", file.display())]
     Read {
-        /// Which one.
         file: PathBuf,
         /// The system's reason.
         source: std::io::Error,
     },
     /// It is not PEM, or of something else.
     #[error("{}: the file contains no certificate; expected PEM with `-----BEGIN CERTIFICATE-----`", file.display())]
-    NoCertificate {
-        /// Which one.
-        file: PathBuf,
-    },
+    NoCertificate { file: PathBuf },
     /// It has no key, or one with a password.
     #[error("{}: the file contains no private key; expected PEM with `-----BEGIN PRIVATE KEY-----`, without a password", file.display())]
-    NoKey {
-        /// Which one.
-        file: PathBuf,
-    },
+    NoKey { file: PathBuf },
     /// The key is of a kind that is not known.
     #[error("{}: the private key cannot be used: {reason}; use RSA with 2048 bits or more, ECDSA on P-256 or P-384, or Ed25519", file.display())]
     BadKey {
-        /// Which one.
         file: PathBuf,
         /// What is wrong.
         reason: rustls::Error,
@@ -55,7 +48,6 @@ pub enum CertificateError {
     /// The certificate is broken.
     #[error("{}: the certificate is malformed: {reason}", file.display())]
     Malformed {
-        /// Which one.
         file: PathBuf,
         /// What is wrong.
         reason: String,
@@ -63,7 +55,6 @@ pub enum CertificateError {
     /// Its time is over.
     #[error("{}: the certificate has expired on {on}: renew it", file.display())]
     Expired {
-        /// Which one.
         file: PathBuf,
         /// When.
         on: String,
@@ -71,7 +62,6 @@ pub enum CertificateError {
     /// Its time has not come.
     #[error("{}: the certificate is not valid before {from}: check this machine's clock", file.display())]
     NotYet {
-        /// Which one.
         file: PathBuf,
         /// When it is.
         from: String,
@@ -136,7 +126,7 @@ impl Certificate {
                 reason,
             })?;
         let key = CertifiedKey::new(chain, key);
-        // Other errors mean that nobody can tell: a proof for an authority, for example, has a
+        // Other errors prove nothing: a proof for an authority, for example, has a
         // critical extension that only authorities know.
         let match_error = key.keys_match().err();
         if let Some(rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) = match_error {

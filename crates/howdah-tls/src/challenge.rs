@@ -18,7 +18,7 @@ use crate::storage::{Storage, file_name};
 const HTTP: &str = "challenges/http";
 const TLS: &str = "challenges/tls";
 
-/// See the module.
+/// Challenges that authorities may verify now.
 #[derive(Debug, Clone)]
 pub(crate) struct Challenges {
     storage: Storage,
@@ -56,7 +56,7 @@ pub enum HttpProofs {
 pub struct SharedProofs(Storage);
 
 impl SharedProofs {
-    /// The answer for a token of letters, digits, `-` and `_`; `None` if no authority was told to ask
+    /// The answer for a token of letters, digits, `-` and `_`; `None` if no authority was asked to verify it
     /// for it, or the storage does not answer. To be called within a runtime, none of whose threads
     /// it holds up.
     pub async fn find(&self, token: &str) -> Option<Vec<u8>> {

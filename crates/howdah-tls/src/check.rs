@@ -1,9 +1,9 @@
-//! What is wrong with a configuration, as far as its text and the files that it names tell: the storage and
+//! What is wrong with a configuration, as far as its text and the files that it names show it: the storage and
 //! the network are left alone.
 
 use howdah_config::model::{Config, Site, Source, acme_authority, source};
 
-use crate::ask::Asker;
+use crate::ask::AskEndpoint;
 use crate::authority_client;
 use crate::error::TlsError;
 use crate::remote::Remote;
@@ -30,7 +30,7 @@ pub fn check(config: &Config) -> Vec<TlsError> {
     note(check_names(config));
     let https = &config.global.https;
     if let Some(ask) = &https.ask {
-        note(Asker::new(ask).map(drop));
+        note(AskEndpoint::new(ask).map(drop));
     }
     if let Some(redis) = &https.redis {
         note(Remote::new(redis).map(drop).map_err(TlsError::Redis));

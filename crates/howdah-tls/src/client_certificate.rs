@@ -24,7 +24,7 @@ const NAMES: [(&str, &str); 12] = [
     ("1.2.840.113549.1.9.1", "emailAddress"),
 ];
 
-/// See the module.
+/// A verified certificate of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// Whom it is for, in the form of RFC 4514: `CN=member,O=Club`.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! handshake ── Demand::obtain ──Wanted──> keeper (maintain::demanded): asks who decides, gets, renews
-//!     └───────────── Names <── Wanted::got, or dropped: there is none for now
+//!     └───────────── Names <── Wanted::got, or dropped: no certificate for now
 //! ```
 
 use std::collections::HashMap;

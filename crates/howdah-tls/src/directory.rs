@@ -50,7 +50,7 @@ pub(crate) fn reason(error: &io::Error) -> &(dyn std::error::Error + 'static) {
     inner.map_or(error, |at| &at.error)
 }
 
-/// See the module.
+/// A directory of small files.
 #[derive(Debug, Clone)]
 pub(crate) struct Directory {
     root: PathBuf,

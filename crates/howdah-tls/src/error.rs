@@ -9,6 +9,7 @@ use crate::certificate::CertificateError;
 /// Why a configuration cannot be served with TLS on this machine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum TlsError {
     /// `tls CERT KEY`.
     #[error(transparent)]
@@ -19,7 +20,6 @@ pub enum TlsError {
     /// `client_auth`.
     #[error("{}: {reason}; `client_auth` needs PEM files with certificates of authorities", file.display())]
     ClientRoots {
-        /// Which one.
         file: PathBuf,
         /// What is wrong.
         reason: String,
@@ -27,7 +27,6 @@ pub enum TlsError {
     /// `tls_trust_pool` of a `reverse_proxy`.
     #[error("{}: {reason}; `tls_trust_pool` needs PEM files with certificates of authorities", file.display())]
     UpstreamRoots {
-        /// Which one.
         file: PathBuf,
         /// What is wrong.
         reason: String,
@@ -36,14 +35,10 @@ pub enum TlsError {
     #[error(
         "the system trusts no authority, so no upstream with `https://` can be trusted: {reason}; install the package `ca-certificates`, or name the authority with `tls_trust_pool file FILE`"
     )]
-    SystemRoots {
-        /// Why there are none.
-        reason: String,
-    },
+    SystemRoots { reason: String },
     /// `on_demand_tls { ask }`.
     #[error("`on_demand_tls {{ ask {url} }}`: {reason}")]
     Ask {
-        /// Which one.
         url: String,
         /// What is wrong.
         reason: String,
@@ -75,7 +70,6 @@ pub enum TlsError {
     /// `acme_ca_root` and the like.
     #[error("{}: {reason}; `acme_ca_root` is a PEM file with a certificate", file.display())]
     AcmeRoot {
-        /// Which one.
         file: PathBuf,
         /// What is wrong.
         reason: String,

@@ -14,7 +14,7 @@ use crate::schedule;
 /// often than this: it may be one that crashes again and again.
 const EAGER: Duration = Duration::from_secs(60);
 
-/// See the module. The default: none.
+/// Failed attempts for one name; none by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failures {
     pub(crate) count: u32,

@@ -30,7 +30,7 @@ pub(crate) async fn lock(storage: &Storage, name: &str) -> io::Result<Lock> {
 }
 
 impl Lock {
-    /// Whether another server took it because nothing was heard of this one for so long.
+    /// Whether another server took it because this one did not renew it in time.
     pub(crate) fn is_lost(&self) -> bool {
         match self {
             Self::File(lock) => lock.is_lost(),

@@ -46,7 +46,7 @@ pub(crate) fn is_away(error: &io::Error) -> bool {
         .is_some_and(<dyn std::error::Error + Send + Sync>::is::<UnreachableError>)
 }
 
-/// See the module.
+/// A Redis server.
 pub(crate) struct Remote {
     client: Client,
     timeout: Duration,
@@ -60,10 +60,10 @@ pub(crate) struct Remote {
 struct State {
     connection: Option<Connection>,
     /// Set while it does not answer.
-    away: Option<Silence>,
+    away: Option<Outage>,
 }
 
-struct Silence {
+struct Outage {
     until: Instant,
     reason: String,
 }
@@ -225,7 +225,7 @@ impl Remote {
         } else {
             error.to_string()
         };
-        let silence = Silence {
+        let silence = Outage {
             until: Instant::now() + REST,
             reason: reason.clone(),
         };

@@ -21,7 +21,7 @@ const PROOF: Duration = Duration::from_secs(3600);
 /// can ask for one.
 const LOOKUPS: usize = 8;
 
-/// See the module.
+/// A storage in Redis.
 #[derive(Debug)]
 pub(crate) struct Shared {
     remote: Arc<Remote>,
@@ -89,7 +89,7 @@ impl Shared {
         self.remote.set(&key(relative), bytes, Some(PROOF))
     }
 
-    /// Looks for what [`show`](Self::show) keeps, for a client. `None` as well if nobody can tell.
+    /// Looks for what [`show`](Self::show) keeps, for a client. `None` also if it cannot be determined.
     pub(crate) async fn shown(self: &Arc<Self>, relative: PathBuf) -> Option<Vec<u8>> {
         let _turn = self.lookups.acquire().await.ok()?;
         let own = Arc::clone(self);

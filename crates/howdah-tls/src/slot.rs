@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use crate::certificate::Certificate;
 
-/// See the module.
+/// The current certificate of a name.
 pub(crate) struct Slot {
     current: ArcSwapOption<CertifiedKey>,
     /// Seconds since 1970; 0: not set.

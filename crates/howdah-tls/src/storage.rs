@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::directory::{Directory, Readers};
 use crate::shared::Shared;
 
-/// See the module.
+/// Storage of certificates and keys.
 #[derive(Debug, Clone)]
 pub(crate) enum Storage {
     Directory(Directory),

@@ -81,7 +81,7 @@ impl<'a> StoredCertificate<'a> {
         }
     }
 
-    /// The certificate, if it is there and whole; of what is not the log tells. One of an earlier
+    /// The certificate, if it is there and whole; the log reports what is wrong with it otherwise. One of an earlier
     /// version is moved to its place.
     pub(crate) fn load(&self) -> Option<Certificate> {
         let fault = match self.read() {

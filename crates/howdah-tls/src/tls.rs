@@ -13,17 +13,17 @@ use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 use tokio::sync::mpsc;
 
-use crate::acceptor::{Acceptor, Entry, Supply};
+use crate::acceptor::{Acceptor, CertificateSource, Entry};
 use crate::acme::{self, Proof, Subject};
-use crate::ask::Asker;
+use crate::active_certificates::ActiveCertificates;
+use crate::ask::AskEndpoint;
 use crate::authority::Authority;
 use crate::authority_client;
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
 use crate::demand::{CertifiedName, Demand, PendingName};
 use crate::error::TlsError;
-use crate::in_use::InUse;
-use crate::means::Means;
+use crate::issuance_context::IssuanceContext;
 use crate::ocsp::Stapler;
 use crate::remote::Remote;
 use crate::server_config;
@@ -66,10 +66,10 @@ pub(crate) enum Kind {
 /// What the certificates of names are got with that nobody wrote down.
 #[derive(Debug)]
 pub(crate) struct OnDemandIssuer {
-    pub(crate) means: Means,
+    pub(crate) means: IssuanceContext,
     pub(crate) https: Https,
     /// Who decides; `None`: each name may have one.
-    pub(crate) asker: Option<Asker>,
+    pub(crate) asker: Option<AskEndpoint>,
     /// The directories of the authorities by ACME.
     pub(crate) authorities: Vec<String>,
     /// Names that clients came for before this configuration was loaded.
@@ -87,7 +87,7 @@ pub(crate) struct InheritedName {
     pub(crate) certified: Arc<CertifiedName>,
 }
 
-/// See the module.
+/// All certificates of a configuration.
 #[derive(Debug)]
 pub struct Tls {
     /// By site and address.
@@ -103,7 +103,7 @@ pub struct Tls {
     pub(crate) desk: Mutex<Option<(OnDemandIssuer, mpsc::UnboundedReceiver<PendingName>)>>,
     /// `None`: `ocsp_stapling off`.
     pub(crate) stapler: Option<Arc<Stapler>>,
-    in_use: InUse,
+    in_use: ActiveCertificates,
 }
 
 impl Tls {
@@ -111,12 +111,12 @@ impl Tls {
     /// authority. A storage in Redis may be away: what it has is fetched later. `None` if no address
     /// has HTTPS.
     pub fn new(config: &Config) -> Result<Option<Self>, TlsError> {
-        Self::after(config, &InUse::default())
+        Self::after(config, &ActiveCertificates::default())
     }
 
     /// The same while another configuration is served. What is in use of it stays until there is
     /// something newer: certificates that the storage cannot give, and names that clients came for.
-    pub fn after(config: &Config, before: &InUse) -> Result<Option<Self>, TlsError> {
+    pub fn after(config: &Config, before: &ActiveCertificates) -> Result<Option<Self>, TlsError> {
         let encrypted = |site: &Site| site.addresses.iter().any(|address| address.tls);
         if !config.sites.iter().any(encrypted) {
             return Ok(None);
@@ -144,13 +144,13 @@ impl Tls {
             let host = &config.sites[*site].addresses[*address].host;
             let host = host.clone().unwrap_or_else(|| "*".to_owned());
             match &entry.supply {
-                Supply::Slot(slot) => Some((host, Arc::clone(slot))),
-                Supply::Demand(_) => None,
+                CertificateSource::Slot(slot) => Some((host, Arc::clone(slot))),
+                CertificateSource::Demand(_) => None,
             }
         });
         let demands = builder.demands.iter();
         let demands = demands.map(|(_, demand)| Arc::clone(demand)).collect();
-        let in_use = InUse::new(&builder.managed, demands, https);
+        let in_use = ActiveCertificates::new(&builder.managed, demands, https);
         Ok(Some(Self {
             in_use,
             expiries: Expiries::of(expiries),
@@ -190,7 +190,7 @@ impl Tls {
     }
 
     /// What handshakes find, for the configuration that takes this one's place. Follows renewals.
-    pub fn in_use(&self) -> InUse {
+    pub fn in_use(&self) -> ActiveCertificates {
         self.in_use.clone()
     }
 
@@ -220,7 +220,7 @@ fn open(https: &Https) -> Result<Storage, TlsError> {
 struct Builder<'c> {
     https: &'c Https,
     /// As soon as a certificate is to be made.
-    means: Option<Means>,
+    means: Option<IssuanceContext>,
     /// As soon as one comes by ACME.
     challenges: Option<Challenges>,
     proofs: Vec<Proof>,
@@ -229,7 +229,7 @@ struct Builder<'c> {
     demands: Vec<(Option<Issuer>, Arc<Demand>)>,
     taken: Vec<InheritedName>,
     /// What was served until now.
-    before: &'c InUse,
+    before: &'c ActiveCertificates,
     keeper: (
         mpsc::UnboundedSender<PendingName>,
         mpsc::UnboundedReceiver<PendingName>,
@@ -269,14 +269,18 @@ impl Builder<'_> {
     }
 
     /// Where a host finds its certificate; `None` if it has none of its own.
-    fn supply(&mut self, host: Option<&str>, site: &Site) -> Result<Option<Supply>, TlsError> {
+    fn supply(
+        &mut self,
+        host: Option<&str>,
+        site: &Site,
+    ) -> Result<Option<CertificateSource>, TlsError> {
         if let (None, None, Some(host)) = (&site.tls.files, &site.tls.issuer, host) {
             let covering = self.managed.iter().find(|managed| {
                 matches!(managed.kind, Kind::Files(_))
                     && managed.current.as_ref().is_some_and(|own| own.covers(host))
             });
             if let Some(managed) = covering {
-                return Ok(Some(Supply::Slot(Arc::clone(&managed.slot))));
+                return Ok(Some(CertificateSource::Slot(Arc::clone(&managed.slot))));
             }
         }
         match (source(host, &site.tls, self.https), host) {
@@ -291,13 +295,17 @@ impl Builder<'_> {
                         "the certificate is not for this host: clients will refuse it",
                     );
                 }
-                Ok(Some(Supply::Slot(slot)))
+                Ok(Some(CertificateSource::Slot(slot)))
             }
-            (Ok(Source::OnDemand), _) => Ok(Some(Supply::Demand(self.demand(&site.tls)?))),
-            (Ok(Source::Internal(lifetime)), Some(host)) => {
-                Ok(Some(Supply::Slot(self.internal(host, lifetime)?)))
+            (Ok(Source::OnDemand), _) => {
+                Ok(Some(CertificateSource::Demand(self.demand(&site.tls)?)))
             }
-            (Ok(Source::Acme(acme)), Some(host)) => Ok(Some(Supply::Slot(self.acme(host, acme)?))),
+            (Ok(Source::Internal(lifetime)), Some(host)) => Ok(Some(CertificateSource::Slot(
+                self.internal(host, lifetime)?,
+            ))),
+            (Ok(Source::Acme(acme)), Some(host)) => {
+                Ok(Some(CertificateSource::Slot(self.acme(host, acme)?)))
+            }
             // A site for all hosts beside others that have certificates.
             (Ok(_), None) | (Err(_), _) => Ok(None),
         }
@@ -406,7 +414,12 @@ impl Builder<'_> {
             same_asker: self.before.ask() == self.https.ask.as_deref(),
             means: self.means()?.clone(),
             https: self.https.clone(),
-            asker: self.https.ask.as_deref().map(Asker::new).transpose()?,
+            asker: self
+                .https
+                .ask
+                .as_deref()
+                .map(AskEndpoint::new)
+                .transpose()?,
         };
         Ok(Some((desk, self.keeper.1)))
     }
@@ -434,10 +447,10 @@ impl Builder<'_> {
         Arc::new(stapler)
     }
 
-    fn means(&mut self) -> Result<&Means, TlsError> {
+    fn means(&mut self) -> Result<&IssuanceContext, TlsError> {
         let means = match self.means.take() {
             Some(means) => means,
-            None => Means::new(
+            None => IssuanceContext::new(
                 open(self.https)?,
                 self.proofs.clone(),
                 Arc::clone(&self.provider),

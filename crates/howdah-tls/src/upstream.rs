@@ -55,7 +55,7 @@ pub(crate) fn roots(tls: &UpstreamTls) -> Result<RootCertStore, TlsError> {
         let reason = found
             .errors
             .first()
-            .map_or_else(|| "there are none".to_owned(), ToString::to_string);
+            .map_or_else(|| "no certificates found".to_owned(), ToString::to_string);
         return Err(TlsError::SystemRoots { reason });
     }
     Ok(store)

@@ -37,7 +37,7 @@ pub(crate) mod route_error {
         }
     }
 
-    /// The name of a header field as the configuration has it.
+    /// The name of a header field, spelled as in the configuration.
     pub(crate) fn header_name(text: &str) -> Result<http::HeaderName, RouteErrorKind> {
         http::HeaderName::from_bytes(text.as_bytes()).map_err(|_| RouteErrorKind::HeaderName {
             text: text.to_owned(),

@@ -1,6 +1,6 @@
 //! The admin API of a server under test.
 
-use howdah_testkit::{Connection, Ended, Request, Response, Server, ServerBuilder};
+use howdah_testkit::{Connection, ExitReport, Request, Response, Server, ServerBuilder};
 
 use crate::caddyfile;
 
@@ -63,7 +63,7 @@ impl Admin {
     /// # Panics
     /// If it cannot be run.
     #[track_caller]
-    pub fn command(&self, words: &[&str]) -> Ended {
+    pub fn command(&self, words: &[&str]) -> ExitReport {
         ServerBuilder::command(words)
             .args(["--address", &self.address])
             .run()

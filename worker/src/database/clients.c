@@ -226,7 +226,7 @@ static void revive(const struct howdah_client_kind *kind, zval *subject, struct 
 	}
 }
 
-/* A library that was told that it cannot wait may take the connection for idle, with an answer on its way that would
+/* A library that saw that it cannot wait may take the connection for idle, with an answer on its way that would
  * be the next call's. */
 static void cut_if_cancelled(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
 {

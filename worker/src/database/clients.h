@@ -88,7 +88,7 @@ struct howdah_client_kind {
 	const char *name;                    /* for messages, NULL: the object's class */
 	bool by_object;                      /* the object is the client, and its key */
 	const void *(*key)(zval *subject);   /* what two subjects of one client have in common; NULL: not guarded */
-	uint64_t (*identity)(zval *subject); /* tells two clients apart that had one key after another; or NULL */
+	uint64_t (*identity)(zval *subject); /* distinguishes two clients that had one key after another; or NULL */
 	bool (*busy)(zval *subject);         /* something is open on it; or NULL */
 	bool always_ask;                     /* busy() is cheap: asked after each call */
 	bool dialogue;                       /* READ and WRITE count */

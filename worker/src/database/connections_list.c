@@ -95,7 +95,7 @@ void howdah_connections_release(void)
 {
 	for (unsigned i = 0; i < list_size; i++) {
 		zend_object *object = list[i].object;
-		/* Not OBJ_RELEASE: it would tell the garbage collector about each object after each request. */
+		/* Not OBJ_RELEASE: it would register each object with the garbage collector after each request. */
 		if (object && GC_DELREF(object) == 0) {
 			zend_objects_store_del(object);
 		}

@@ -3,7 +3,7 @@
  * where libc would hold up the thread; anywhere else, and on other threads, they are libc's.
  *
  * Rules for all calls_*.c: results, errors and effects are libc's, to the letter of its manual. A call that was
- * cancelled fails with ECANCELED, or tells of the part that it did. Handlers of signals run, but do not
+ * cancelled fails with ECANCELED, or returns the part that it did. Handlers of signals run, but do not
  * end a call with EINTR: no coroutine is more the one that the signal was meant for than another. errno is
  * left alone by calls that succeed. While a call waits, nobody writes into memory that it was given: that may be
  * state which is exchanged (coroutine.h).

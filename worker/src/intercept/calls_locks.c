@@ -25,7 +25,7 @@
 #include "mode/coroutine/coroutine.h"
 #include "process/log.h"
 
-/* `name`: of a descriptor, in the folder that tells about them. */
+/* `name`: of a descriptor, in /proc/self/fdinfo. */
 static bool has_flock(DIR *all, const char *name)
 {
 	char line[256];

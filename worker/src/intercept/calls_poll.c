@@ -186,7 +186,7 @@ static int call_select(int count, fd_set *restrict readable, fd_set *restrict wr
 		howdah_deadline(time ? howdah_nanoseconds(time->tv_sec, (int64_t)time->tv_usec * 1000) : HOWDAH_WAIT_FOREVER);
 	int result = wait_sets(count, readable, writable, exceptional, howdah_time_left(deadline));
 	if (time && deadline >= 0) {
-		/* Linux tells the time that was left. */
+		/* Linux reports the time that was left. */
 		int64_t left = howdah_time_left(deadline);
 		*time = (struct timeval){left / 1000000000, left % 1000000000 / 1000};
 	}

@@ -1,7 +1,7 @@
 /*
  * See calls.h: popen() and what is done with its streams.
  *
- * libc's own pclose() waits for the child where it cannot be replaced, and does not tell which child it is. So the
+ * libc's own pclose() waits for the child where it cannot be replaced, and does not report which child it is. So the
  * whole is done here, as POSIX says it. PHP reads and writes such streams by their descriptor, but mail() prints
  * into them: printing, too, lets others run while the pipe is full.
  */

@@ -1,8 +1,8 @@
 /*
  * See calls.h: receiving from sockets and reading from all else.
  *
- * A file is told from a socket by trying: knowing it beforehand would cost a system call, and remembering it would
- * miss what libc closes for itself. Regular files are always ready.
+ * Whether it is a file or a socket is found out by trying: knowing it beforehand would cost a system call, and
+ * remembering it would miss what libc closes for itself. Regular files are always ready.
  */
 #include "calls.h"
 

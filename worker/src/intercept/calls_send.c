@@ -1,7 +1,7 @@
 /*
  * See calls.h: sending to sockets and writing to all else.
  *
- * Libc's calls do not return before everything is sent, so these go on until then, or tell of the part that was.
+ * Libc's calls do not return before everything is sent, so these go on until then, or return the part that was.
  */
 #include "calls.h"
 

@@ -44,14 +44,14 @@ static int call_connect(int fd, const struct sockaddr *address, socklen_t length
 				errno = errno == EAGAIN ? EINPROGRESS : errno;
 				return -1;
 			}
-			/* The next call tells how it went. */
+			/* The next call returns the result. */
 			waited = true;
 			continue;
 		}
 		if (errno == EISCONN && waited) {
 			break;
 		}
-		/* A Unix domain socket whose queue is full tells nobody when it no longer is. */
+		/* A Unix domain socket whose queue is full does not report when it has space again. */
 		if (errno != EAGAIN || !address || address->sa_family != AF_UNIX) {
 			return -1;
 		}

@@ -22,12 +22,12 @@ extern unsigned howdah_leak_shutdown_functions;
 
 /*
  * In a worker that is about to take its first request: the state is that after boot. One of `sample` requests is
- * looked at; `allow` has patterns of what is not a leak, with a NUL after each; `in_header`: responses tell how many were
- * found.
+ * looked at; `allow` has patterns of what is not a leak, with a NUL after each; `in_header`: responses carry their
+ * number.
  */
 void howdah_leaks_start(uint32_t sample, bool in_header, const char *allow, size_t allow_size);
 
-/* A request of a client begins: tells it in a header how many leaks this worker has found. */
+/* A request of a client begins: sends it in a header how many leaks this worker has found. */
 void howdah_leaks_begin(void);
 
 /* The request of a client has ended and its state was put back; the worker script has not gone on yet. */

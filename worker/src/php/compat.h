@@ -106,7 +106,7 @@ static inline bool howdah_compat_memory_exhausted(void)
 #endif
 }
 
-/* Since PHP 8.3 the engine knows how far a stack may grow, and takes that of the thread unless told. */
+/* Since PHP 8.3 the engine knows how far a stack may grow, and uses that of the thread unless it is set. */
 static inline void howdah_compat_stack_limits(const zend_fiber_context *context)
 {
 #ifdef ZEND_CHECK_STACK_LIMIT

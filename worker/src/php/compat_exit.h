@@ -68,8 +68,8 @@ static int howdah_compat_exit_instruction(zend_execute_data *execute_data)
 	return ZEND_USER_OPCODE_CONTINUE;
 }
 
-/* While PHP starts, as OPcache's file cache tells code that was compiled so from other code by then. OPcache's JIT
- * takes this instruction as it is and stays on. */
+/* While PHP starts: OPcache's file cache distinguishes code that was compiled so from other code by then. OPcache's
+ * JIT takes this instruction as it is and stays on. */
 static inline void howdah_compat_exit_startup(const struct howdah_compat_exit *exit)
 {
 	howdah_compat_exit = exit;

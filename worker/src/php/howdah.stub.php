@@ -30,7 +30,7 @@ namespace {
 
     /**
      * Registers a callback that each worker runs once before its first request: workers are forks of one
-     * booted script, and what a fork must not share is made anew here. Call it before the first
+     * booted script, and what a fork must not share is created again here. Call it before the first
      * frankenphp_handle_request(). A callback that throws or exits fails the worker's start.
      *
      * @param callable(): void $callback

@@ -111,7 +111,7 @@ static int only_connection(void)
 
 /* --- PHP without coroutines ------------------------------------------------------------------------------ */
 
-/* The descriptor of a stream of PHP; -1: it has none, or is none that is known. */
+/* The descriptor of a stream of PHP; -1: it has none, or is of an unknown kind. */
 static int descriptor_of(const struct howdah_trace *trace, const zend_resource *resource)
 {
 	zend_resource found;

@@ -2,7 +2,7 @@
  * See opcache.h. docs/adr/0012-opcache-under-booted-code.md says why.
  *
  * Rules: a variable of OPcache is written only after it has been seen to hold what its ini entry, or the request that
- * was made to find it, says. What is not found is left alone, and the caller told.
+ * was made to find it, says. What is not found is left alone, and reported to the caller.
  */
 #include "opcache.h"
 

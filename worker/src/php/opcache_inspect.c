@@ -229,7 +229,7 @@ static void compile_in_request(const char *path)
 	zend_first_try
 	{
 		if (php_request_startup() == SUCCESS) {
-			EG(error_reporting) = 0; /* a mistake in it is told of when it is asked for */
+			EG(error_reporting) = 0; /* a mistake in it is reported when it is used */
 			compile(path);
 		}
 	}

@@ -5,7 +5,7 @@
  * files are compiled too, and then OPcache links and keeps all as if the script had called opcache_compile_file().
  *
  * Rules: files are compiled in a fork where they are another user's (OPcache forks then), so nothing but the plan, which
- * is shared memory, tells how it went. It is not that of the front, which can change its own at any time.
+ * is shared memory, holds the result. It is not that of the front, which can change its own at any time.
  */
 #include "preload.h"
 

@@ -26,7 +26,7 @@ void howdah_preload_hook(void);
 /* In a fork that has asked OPcache for its status. */
 void howdah_preload_measure(const HashTable *status);
 
-/* Once PHP is started: tells the front, and forgets. */
+/* Once PHP has started: reports to the front, and frees the list. */
 void howdah_preload_finish(void);
 
 #endif

@@ -23,7 +23,7 @@ void howdah_log_record(char level, uint64_t request_id, const char *message, siz
  * to what a pipe takes as one. */
 bool howdah_log_record_beside(char level, uint64_t request_id, const char *message, size_t size);
 
-/* A record that tells a state of this process; the words are in howdah_shm.h. Async-signal-safe. */
+/* A record with a state of this process; the words are in howdah_shm.h. Async-signal-safe. */
 void howdah_log_state(const char *state);
 
 /* At the end of a request: if raw bytes may wait in the pipe, marks them as this request's. */

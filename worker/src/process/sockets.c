@@ -74,7 +74,7 @@ static bool connect_again(int descriptor, const struct sockaddr_storage *peer, s
 	return replace(descriptor, made);
 }
 
-/* The number that a name in /proc/self/fd is; -1: it is none. */
+/* The number of a name in /proc/self/fd; -1: not a number. */
 static int number_of(const char *name)
 {
 	char *end;

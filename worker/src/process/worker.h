@@ -14,7 +14,7 @@
  */
 void howdah_worker_yield_on_wake(void);
 
-/* After each request: keeps the count and tells the front what it is to know. False: the worker has served enough. */
+/* After each request: counts it and notifies the front where needed. False: the worker has served enough. */
 bool howdah_worker_served(struct howdah_pool *pool);
 
 #endif

@@ -263,7 +263,7 @@ static void announce(struct howdah_zygote *zygote, uint32_t number, uint32_t kin
 	struct howdah_control head = {.kind = kind, .worker = number, .pid = pid};
 	if (pidfd < 0 || howdah_control_send(zygote->control, head, NULL, 0, pidfd) != 0) {
 		int error = errno;
-		/* The front cannot watch this child: it must not serve. It does not know it, and is not told of its end. */
+		/* The front cannot watch this child: it must not serve. It does not know it, and gets no report of its exit. */
 		kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
 		}

@@ -54,7 +54,7 @@ int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t k
 pid_t howdah_zygote_fork_helper(struct howdah_zygote *zygote);
 
 /*
- * Has the spare do what the message says, as the child that it names, and tells the front as above. False:
+ * Has the spare do what the message says, as the child that it names, and reports to the front as above. False:
  * there is no spare; fork.
  */
 bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_message *message, uint32_t kind);

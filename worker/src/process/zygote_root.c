@@ -146,7 +146,7 @@ static void start_pool(struct howdah_zygote *zygote, struct howdah_message *mess
 
 enum opcache_fd { OPCACHE_ANSWER, OPCACHE_PATHS_IN };
 
-/* What is wrong with it is told by there being no answer. */
+/* A missing response means that something is wrong with it. */
 static void inspect_opcache(struct howdah_zygote *zygote, const struct howdah_message *message)
 {
 	struct howdah_opcache_order order;

@@ -100,7 +100,7 @@ static bool read_string(const struct howdah_trace *trace, char *to, size_t room,
 	return true;
 }
 
-/* Whether the route has room among those that a profile tells apart. */
+/* Whether the route has room among those that a profile counts separately. */
 static bool is_told_apart(uint64_t hash)
 {
 	uint32_t cell = (uint32_t)hash & (2 * ROUTES_MAX - 1);

@@ -20,7 +20,7 @@ struct howdah_account {
 	uint32_t queries;
 };
 
-/* Of the request that runs; NULL: there is none, or nobody wants to know. */
+/* Of the request that runs; NULL: there is none, or its cost is not measured. */
 extern struct howdah_account *howdah_account;
 
 /* A request begins. Where several run at a time, howdah_account_resume() follows each time that it gets the thread. */

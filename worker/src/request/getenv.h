@@ -2,8 +2,8 @@
  * getenv() that knows at once what is not there.
  *
  * Frameworks ask the environment for whatever their settings might be called there: CodeIgniter 4.7 calls getenv() more
- * than a thousand times in each request, nearly always in vain. PHP's own looks through the variables of the request
- * and libc's through the environment, name by name.
+ * than a thousand times in each request, nearly always without a result. PHP's own looks through the variables of the
+ * request and libc's through the environment, name by name.
  */
 #ifndef HOWDAH_GETENV_H
 #define HOWDAH_GETENV_H

@@ -85,7 +85,7 @@ bool howdah_output_publish(struct howdah_request *request, const char *update, s
 }
 
 /*
- * PHP hears of a client that has left when PHP-FPM would tell it, whose buffer takes so many bytes until a flush: a
+ * PHP notices a disconnected client when it would with PHP-FPM, whose buffer takes so many bytes until a flush: a
  * script may print a word and go on with its work for a client that did not wait for the answer.
  */
 static bool may_drop(struct howdah_request *request, size_t size)

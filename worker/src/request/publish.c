@@ -1,7 +1,7 @@
 /*
  * mercure_publish() of howdah.stub.php: checks an update, encodes it, and has it written into the request's ring.
  *
- * Rules: what the hub would refuse is refused here, where the script hears of it.
+ * Rules: what the hub would refuse is refused here, where the script gets the error.
  */
 #include "php/functions.h"
 

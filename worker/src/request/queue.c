@@ -174,7 +174,7 @@ const char *howdah_queue_map(struct howdah_queue *queue, int segment_fd, const i
 	return NULL;
 }
 
-/* The kernel tells the front when this process begins to end. Without it the front learns of the end all the same. */
+/* The kernel notifies the front when this process begins to exit. Without it the front notices the exit later. */
 static void hold_life(struct howdah_worker *words)
 {
 	static_assert(offsetof(pthread_mutex_t, __data.__lock) == 0, "the word is the first of a mutex");
@@ -539,7 +539,7 @@ void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, u
 	atomic_store_explicit(&words->requests, requests + 1, memory_order_relaxed);
 	atomic_store_explicit(&words->request_id, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->in_flight, --queue->in_flight, memory_order_relaxed);
-	/* Of several requests at a time none tells when its worker is there for the next. */
+	/* With several requests at a time, none shows when its worker is free for the next. */
 	if (!queue->concurrent) {
 		claim->slot->served_ns = monotonic_ns() - claim->slot->claimed_ns;
 	}

@@ -74,7 +74,7 @@ bool howdah_queue_try(struct howdah_queue *queue, struct howdah_claim *claim);
 /* Whether a request waits that a worker could take. */
 bool howdah_queue_waiting(const struct howdah_queue *queue);
 
-/* The worker has just looked at the queue, of which it need not tell each time; 0: it claims no more. */
+/* The worker has just looked at the queue, which it need not report each time; 0: it claims no more. */
 void howdah_queue_looked(struct howdah_queue *queue, uint64_t now_ns);
 
 /* A worker that has requests and has not looked at the queue for so long is not waited for. */
@@ -101,7 +101,7 @@ void howdah_queue_running(struct howdah_queue *queue, uint64_t request_id, uint6
 /* From here on the request may have had effects. */
 void howdah_queue_started(struct howdah_queue *queue, struct howdah_claim *claim);
 
-/* Makes `committed` bytes of the response visible and tells the front, unless it knows already. */
+/* Makes `committed` bytes of the response visible and notifies the front, unless it was notified already. */
 void howdah_queue_progress(struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed);
 
 /* Makes the rest visible and gives the slot back. The claim must not be touched afterwards. */

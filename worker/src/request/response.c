@@ -253,7 +253,7 @@ bool howdah_response_write(struct howdah_response *response, const char *bytes, 
 			open_frame(response, HOWDAH_FRAME_BODY);
 		}
 		used = FRAME_HEADER + response->open_size;
-		/* Not more than half of the ring before the front hears of it: it sends while PHP goes on. */
+		/* Not more than half of the ring before the front is notified: it sends while PHP goes on. */
 		room = ring_size(response) / 2;
 		if (until_end(response, response->open) < room) {
 			room = until_end(response, response->open);

@@ -13,7 +13,7 @@ struct howdah_response {
 	struct howdah_queue *queue;
 	struct howdah_claim *claim;
 	uint64_t written;   /* bytes placed in the ring, whole frames and padding, published or not */
-	uint64_t published; /* of these, what the front has been told */
+	uint64_t published; /* of these, what the front was notified of */
 	uint64_t consumed;  /* of these, what the front had taken when last looked at */
 	uint64_t open;      /* position of the open frame's header, UINT64_MAX: none */
 	uint32_t open_kind; /* of the open frame: BODY, or a header frame between begin and end */

@@ -8,7 +8,7 @@
 
 /*
  * While the modules start: takes the internal functions that restoring calls (a later
- * disable_functions does not reach them) and watches those whose calls tell that something changed.
+ * disable_functions does not reach them) and watches those whose calls show that something changed.
  * SUCCESS, or FAILURE when PHP lacks a function that no build lacks.
  */
 int howdah_restore_startup(int module_type);

@@ -1,5 +1,5 @@
 /*
- * Internal functions of PHP: some are watched, because a call tells that state may have changed; some are
+ * Internal functions of PHP: some are watched, because a call means that state may have changed; some are
  * called, because the state that they set is out of reach otherwise.
  */
 #ifndef HOWDAH_RESTORE_FUNCTIONS_H

@@ -29,7 +29,7 @@ void howdah_restore_locale_snapshot(void)
 	const char *name = setlocale(LC_ALL, NULL);
 	locale = estrdup(name ? name : "C");
 	ctype_name = BG(ctype_string) ? zend_string_copy(BG(ctype_string)) : NULL;
-	/* From now on it tells of requests; at its end, PHP would go back to C, not to boot's locale. */
+	/* From now on it describes requests; at its end, PHP would go back to C, not to boot's locale. */
 	BG(locale_changed) = 0;
 }
 

@@ -23,7 +23,7 @@ void howdah_assert_callback_set(zval *value);
 void howdah_encodings_get(zval *value);
 void howdah_encodings_set(zval *value);
 
-/* libxml_disable_entity_loader(), false where it does not exist: it tells the old value only when it sets one. */
+/* libxml_disable_entity_loader(), false where it does not exist: it returns the old value only when it sets one. */
 void howdah_libxml_loader_disabled_get(zval *value);
 
 #endif

@@ -89,7 +89,7 @@ static int *sockets_error;    /* socket_last_error() */
 static zend_date_globals *date;
 static php_ps_globals *session;
 
-/* PHP does not tell of the globals of filter: they are where its setting is bound to. */
+/* PHP does not expose the globals of filter: they are where its setting is bound to. */
 static void find_filter(void)
 {
 	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("filter.default"));
@@ -143,7 +143,7 @@ void howdah_swap_modules_regions(void)
 
 /* --- a fresh task -------------------------------------------------------------------------------------- */
 
-/* PHP has them as a structure of values, of which PHP 8.4 no longer tells the number. */
+/* PHP has them as a structure of values, whose number PHP 8.4 no longer exposes. */
 #define SESSION_HANDLERS (sizeof(session->mod_user_names) / sizeof(zval))
 
 static zval *session_handlers(php_ps_globals *ps)

@@ -1,7 +1,7 @@
 /*
  * What the operating system keeps for the process: working directory, umask, environment, locale.
  *
- * Exchanged only for tasks that changed it. PHP tells which: it notes what it has to put back when a request
+ * Exchanged only for tasks that changed it. PHP knows which: it notes what it has to put back when a request
  * ends, and that note is of the task.
  */
 #include "swap.h"

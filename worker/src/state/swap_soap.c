@@ -1,5 +1,5 @@
 /*
- * See swap_soap.h. The members of soap's globals and their order differ between versions, and no header tells of them.
+ * See swap_soap.h. The members of soap's globals and their order differ between versions, and no header declares them.
  * What is the same in all of them:
  *
  *     of a call | settings of soap.wsdl_cache*, the limit last | mem_cache | of a call: encoding, class_map, features,

@@ -45,7 +45,7 @@ pub(crate) const ENCODE: Table<Draft> = Table {
                 default: "LEVEL is `3`",
                 about: "Offers Zstandard; LEVEL is 1 (fast) to 19 (small), or `fastest` (1), `default` \
                         (3), `better` (7) or `best` (11).",
-                differs: "LEVEL may be a number. No `disable_checksum`: there is none.",
+                differs: "LEVEL may be a number. `disable_checksum` is missing: bodies have no checksum.",
                 example: "zstd better",
             },
             zstd,

@@ -78,7 +78,7 @@ pub(super) const STATUS: Entry = Entry {
 
 pub(super) fn uri(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let word = call.one()?;
-    let uri = literal(word, "a path to ask for")?;
+    let uri = literal(word, "a path to request")?;
     let printable = uri.bytes().all(|byte| byte.is_ascii_graphic());
     if !uri.starts_with('/') || !printable {
         return Err(bad_value(

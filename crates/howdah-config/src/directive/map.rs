@@ -111,7 +111,7 @@ fn variable(word: &Word) -> Result<String, Error> {
         .ok_or_else(|| {
             let inner = word.text.trim_start_matches('{').trim_end_matches('}');
             let message = if is_placeholder(inner) {
-                format!("`{}` means something else already", word.text)
+                format!("`{}` is already in use", word.text)
             } else {
                 format!("`{}` is not a placeholder that `map` can set", word.text)
             };

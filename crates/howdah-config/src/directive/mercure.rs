@@ -152,7 +152,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 name: "heartbeat",
                 syntax: "heartbeat DURATION|0",
                 default: "`40s`",
-                about: "Between two signs of life to a subscriber without updates; `0` for none.",
+                about: "Interval between heartbeats to a subscriber without updates; `0` sends none.",
                 differs: "",
                 example: "heartbeat 20s",
             },

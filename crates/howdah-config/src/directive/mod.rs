@@ -685,7 +685,7 @@ pub(crate) const CACHE: &str = "it is a plugin of Caddy that is coming to Howdah
 
 /// What to do with a matcher that stands where a directive does.
 const MATCHER: &str =
-    "it is a matcher: give it a name, `@NAME path …`, and put `@NAME` behind a directive";
+    "it is a matcher: give it a name, `@NAME path …`, and put `@NAME` after a directive";
 
 fn bind(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let Some(site) = &mut scope.site else {

@@ -1,4 +1,4 @@
-//! Directives of what the server tells about itself.
+//! Directives for what the server reports about itself.
 
 use super::no_more;
 use super::scope::Scope;

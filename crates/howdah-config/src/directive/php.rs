@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::pool::classic::{self, PoolChoice};
 use crate::pool::php;
-use crate::pool::php_value::{self, Runs};
+use crate::pool::php_value::{self, Runtime};
 use crate::pool::resolve;
 use crate::pool::worker;
 use crate::syntax::tree::Word;
@@ -46,7 +46,7 @@ pub(crate) struct Draft {
     pool: Option<PoolChoice>,
     /// `php`, with its place.
     php: Option<(PhpExecutable, PoolChoice, Position)>,
-    runs: Runs,
+    runs: Runtime,
     pub(super) hot_reload: Option<hot_reload::Draft>,
     /// Of `php_fastcgi`.
     upstreams: Vec<Upstream>,
@@ -414,7 +414,7 @@ pub(crate) fn read_fastcgi(
             .map(upstream::fastcgi)
             .collect::<Result<_, _>>()?,
         intercept: intercept::Draft::new(cx, block, scope),
-        runs: Runs::Upstream,
+        runs: Runtime::Upstream,
         ..Draft::default()
     };
     let statements = block

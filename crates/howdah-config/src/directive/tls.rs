@@ -579,7 +579,7 @@ fn issuer(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Er
                 return Err(call.error(
                     ErrorKind::Conflict,
                     "both challenges are disabled".into(),
-                    "leave one of them",
+                    "enable one of them",
                 ));
             }
             draft.tls.issuer = Some(Issuer::Acme(acme));

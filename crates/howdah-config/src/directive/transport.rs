@@ -186,7 +186,10 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
         Item::Unsupported("write_timeout", ""),
         Item::Unsupported("resolvers", ""),
         Item::Unsupported("tls_curves", "X25519, P-256 and P-384 are always on"),
-        Item::Unsupported("tls_renegotiation", "there is none, as by default in Caddy"),
+        Item::Unsupported(
+            "tls_renegotiation",
+            "TLS is never renegotiated, as by default in Caddy",
+        ),
         Item::Unsupported(
             "tls_except_ports",
             "give upstreams without TLS a `reverse_proxy` of their own",

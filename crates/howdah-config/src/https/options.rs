@@ -148,8 +148,8 @@ pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("interval", "how often is what `ask` decides"),
-        Item::Unsupported("burst", "how often is what `ask` decides"),
+        Item::Unsupported("interval", "the `ask` endpoint decides how often"),
+        Item::Unsupported("burst", "the `ask` endpoint decides how often"),
     ],
 };
 
@@ -166,7 +166,7 @@ fn question(word: &Word) -> Result<String, Error> {
         }
         _ => Err(bad_value(
             &word.position,
-            format!("`{}` is not the URL of a program to ask", word.text),
+            format!("`{}` is not a valid URL of an `ask` endpoint", word.text),
             "write for example `http://localhost:8000/is-a-shop`",
         )),
     }

@@ -88,7 +88,7 @@ pub(crate) fn check(cx: &mut Context, listed: &[SiteAddress]) {
                 ErrorKind::Conflict,
                 &one.position,
                 format!(
-                    "the address `{}` has HTTPS, which there is none of on a Unix socket",
+                    "the address `{}` has HTTPS, which a Unix socket cannot have",
                     one.text
                 ),
                 format!("write `http://{host}` in a separate site"),

@@ -34,7 +34,7 @@ pub(crate) const WRAPPERS: Table<ListenerWrappers> = Table {
                 if wrappers.is_tls_named {
                     return Err(call.error(
                         ErrorKind::Conflict,
-                        "`proxy_protocol` stands behind `tls`".into(),
+                        "`proxy_protocol` comes after `tls`".into(),
                         "a load balancer sends the header before TLS begins: put it first",
                     ));
                 }
@@ -52,7 +52,7 @@ pub(crate) const WRAPPERS: Table<ListenerWrappers> = Table {
             Entry {
                 name: "tls",
                 syntax: "tls",
-                default: "behind `proxy_protocol`",
+                default: "after `proxy_protocol`",
                 about: "The place of TLS among the wrappers.",
                 differs: "It need not be named.",
                 example: "tls",

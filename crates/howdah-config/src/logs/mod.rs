@@ -10,8 +10,8 @@ use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use format::line_format;
 use output::output;
 
-const SUBDIRECTIVES_HINT: &str = "`log` knows `level`, `format` and `output`";
-const ACCESS_HINT: &str = "a `log` of a site knows `level`, `format`, `hostnames` and `output`";
+const SUBDIRECTIVES_HINT: &str = "`log` has `level`, `format` and `output`";
+const ACCESS_HINT: &str = "a `log` of a site has `level`, `format`, `hostnames` and `output`";
 
 /// Inside the global `log`.
 pub(crate) const GLOBAL: Table<LogOptions> = Table {

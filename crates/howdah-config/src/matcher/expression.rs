@@ -19,7 +19,7 @@ const TESTS: &[(&str, TextTest)] = &[
 ];
 
 /// Reads a matcher by its name and arguments.
-pub(super) type ReadMatcher<'r> =
+pub(super) type MatcherReader<'r> =
     &'r dyn Fn(&mut Context, &Word, &[Word]) -> Result<Matcher, Error>;
 
 /// The matchers that are functions here.
@@ -65,7 +65,7 @@ pub(super) fn parse(
     cx: &mut Context,
     place: &Word,
     text: &str,
-    read: ReadMatcher<'_>,
+    read: MatcherReader<'_>,
 ) -> Result<Expression, Error> {
     let tokens = tokens(place, text)?;
     let mut parser = Parser {
@@ -200,7 +200,7 @@ struct Parser<'p> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
-    read: ReadMatcher<'p>,
+    read: MatcherReader<'p>,
 }
 
 impl Parser<'_> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// `admin`: where the server takes orders (reload, stop) and tells about itself.
+/// `admin`: where the server takes orders (reload, stop) and reports its state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Admin {
     /// Not given. `howdah run` takes [`AdminAddress::default`], if it is free.

@@ -40,7 +40,7 @@ pub struct Global {
     pub max_connections: Option<usize>,
     /// `log`: the server's own log.
     pub log: LogOptions,
-    /// `admin`: where the server takes orders and tells about itself.
+    /// `admin`: where the server takes orders and reports its state.
     pub admin: Admin,
     /// A site has `tracing`.
     pub tracing: bool,

@@ -34,7 +34,7 @@ pub struct Limits {
     pub h2c: bool,
     /// `protocols`: HTTP/3 is served where HTTPS is. Default true.
     pub http3: bool,
-    /// Whose word about the client is believed. Default nobody's.
+    /// Proxies whose statements about the client are trusted. Default: none.
     pub proxies: TrustedProxies,
     /// `listener_wrappers { proxy_protocol … }`: load balancers in front that pass on TCP. Default none.
     pub proxy_protocol: Option<ProxyProtocol>,
@@ -65,7 +65,7 @@ impl Default for Limits {
 pub struct TrustedProxies {
     /// `trusted_proxies static RANGE…`: where they connect from.
     pub ranges: Vec<Network>,
-    /// `client_ip_headers`: the fields that tell the client's address, the first that does counts.
+    /// `client_ip_headers`: the fields with the client's address; the first that is present counts.
     /// Default `X-Forwarded-For`.
     pub headers: Vec<String>,
     /// `trusted_proxies_strict`: the address is the last in the list that does not belong to a trusted proxy;

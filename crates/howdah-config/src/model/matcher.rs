@@ -40,7 +40,7 @@ pub enum Matcher {
     Protocol(Protocol),
     /// `remote_ip`: the other side of the connection.
     RemoteIp(Vec<Network>),
-    /// `client_ip`: the client, as trusted proxies tell it.
+    /// `client_ip`: the client's address; trusted proxies may forward it.
     ClientIp(Vec<Network>),
     /// `vars`: the text is one of these.
     Vars(Template, Vec<Template>),

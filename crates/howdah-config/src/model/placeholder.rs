@@ -50,7 +50,7 @@ pub enum Placeholder {
     Remote,
     /// `{remote_host}`: the other side of the connection.
     RemoteHost,
-    /// `{client_ip}`: the client, as trusted proxies tell it.
+    /// `{client_ip}`: the client's address; trusted proxies may forward it.
     ClientIp,
     /// `{remote_port}`.
     RemotePort,

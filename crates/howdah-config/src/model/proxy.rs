@@ -64,7 +64,7 @@ pub enum Policy {
     First,
     /// By the address of the connection's other side.
     IpHash,
-    /// By the client's address, as trusted proxies tell it.
+    /// By the client's address; trusted proxies may forward it.
     ClientIpHash,
     /// By the path and query.
     UriHash,

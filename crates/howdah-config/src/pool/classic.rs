@@ -34,7 +34,7 @@ pub(crate) const GLOBAL: Entry = Entry {
 pub(crate) const APPLICATION: Entry = Entry {
     name: "pool",
     syntax: "pool NAME",
-    default: "`php`, the pool of all that name none",
+    default: "`php`, the pool of everything that names no other",
     about: "The pool of the global block whose processes run the scripts that do not belong to a worker.",
     differs: NOT_THERE,
     example: "pool php",

@@ -8,9 +8,9 @@ use crate::syntax::tree::Word;
 use crate::table::template::template;
 use crate::table::{Context, bad_value};
 
-/// What PHP runs the requests.
+/// The PHP that runs the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Runs {
+pub(crate) enum Runtime {
     #[default]
     Here,
     /// PHP-FPM, which gets what is written.
@@ -50,7 +50,7 @@ pub(crate) fn warn(cx: &mut Context, name: &Word) {
 pub(crate) fn read(
     name: &Word,
     value: &Word,
-    runs: Runs,
+    runs: Runtime,
     others: &[(String, Template)],
 ) -> Result<Template, Error> {
     if others.iter().any(|(other, _)| *other == name.text) {
@@ -69,7 +69,7 @@ pub(crate) fn read(
         match line.as_slice() {
             [] => out.end(),
             [Part::Text(text)] => {
-                if runs == Runs::Here && !in_quotes {
+                if runs == Runtime::Here && !in_quotes {
                     check(text, &value.position)?;
                 }
                 in_quotes ^= text.matches('"').count() % 2 == 1;
@@ -160,13 +160,13 @@ fn check_name(name: &str, position: &Position) -> Result<(), Error> {
 }
 
 /// A line `NAME=VALUE` whose value has a placeholder, with the value in single quotes.
-fn quoted(parts: &[Part], runs: Runs, position: &Position) -> Result<Vec<Part>, Error> {
+fn quoted(parts: &[Part], runs: Runtime, position: &Position) -> Result<Vec<Part>, Error> {
     let outside = || mistake(position, "a placeholder that is not in a value");
     let Some((Part::Text(first), rest)) = parts.split_first() else {
         return Err(outside());
     };
     let (name, value) = first.split_once('=').ok_or_else(outside)?;
-    if runs == Runs::Here {
+    if runs == Runtime::Here {
         check_name(name.trim(), position)?;
     }
     let value = value.trim_start();

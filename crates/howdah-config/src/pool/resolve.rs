@@ -1,4 +1,4 @@
-//! The pools of a whole file: absolute paths, unique names, and what no worker can tell alone.
+//! The pools of a whole file: absolute paths, unique names, and rules that concern several pools.
 
 use std::path::Path;
 

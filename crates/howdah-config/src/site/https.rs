@@ -58,7 +58,7 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
                 cx.warn(
                     &one.position,
                     format!(
-                        "`tls` has no effect for `{}`: the HTTP port has no encryption",
+                        "`tls` has no effect for `{}`: the HTTP port is not encrypted",
                         one.text
                     ),
                 );
@@ -67,10 +67,10 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
                     ErrorKind::Conflict,
                     &one.position,
                     format!(
-                        "the address `{}` has no encryption that `tls` could be for",
+                        "`tls` has no effect: the address `{}` is not encrypted",
                         one.text
                     ),
-                    "take `tls` out, or write `https://` or another port",
+                    "remove `tls`, or write `https://` or a different port",
                 ));
             }
             continue;

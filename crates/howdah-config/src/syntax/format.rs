@@ -7,7 +7,7 @@ use crate::syntax::lexer::{Kind, Quote, Token, tokens};
 
 /// Tidies a Caddyfile as `caddy fmt` does. What it means does not change, and a tidy text stays as
 /// it is. Text that cannot be split into words (a quote is not closed, for example) is returned
-/// unchanged; [`parse`](crate::parse) tells why.
+/// unchanged; [`parse`](crate::parse) reports why.
 #[must_use]
 pub fn fmt(text: &str) -> String {
     let Ok(tokens) = tokens(&expand(text, None), &Arc::from("")) else {

@@ -114,7 +114,7 @@ impl Context {
         true
     }
 
-    /// Keeps an error and goes on.
+    /// Records an error and continues.
     pub(crate) fn keep(&mut self, result: Result<(), Error>) {
         self.errors.extend(result.err());
     }

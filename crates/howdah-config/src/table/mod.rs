@@ -29,11 +29,11 @@ pub(crate) struct Entry {
 }
 
 /// Reads the arguments and the block of a statement into a target.
-pub(crate) type Read<T> = fn(&mut Context, &Call<'_>, &mut T) -> Result<(), Error>;
+pub(crate) type StatementReader<T> = fn(&mut Context, &Call<'_>, &mut T) -> Result<(), Error>;
 
 /// A name that is known where a `T` is configured.
 pub(crate) enum Item<T: 'static> {
-    Supported(Entry, Read<T>),
+    Supported(Entry, StatementReader<T>),
     /// A name of Caddy or FrankenPHP that this version does not have, and what to do instead.
     Unsupported(&'static str, &'static str),
     /// A name that belongs elsewhere, and where.
@@ -66,7 +66,10 @@ pub(crate) struct Table<T: 'static> {
 
 impl<T> Table<T> {
     /// Finds a name, or says what is wrong with it.
-    pub(crate) fn find(&self, name: &Word) -> Result<(usize, &'static Entry, Read<T>), Error> {
+    pub(crate) fn find(
+        &self,
+        name: &Word,
+    ) -> Result<(usize, &'static Entry, StatementReader<T>), Error> {
         for (index, item) in self.items.iter().enumerate() {
             match item {
                 Item::Supported(entry, read) if entry.name == name.text => {

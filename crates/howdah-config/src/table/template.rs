@@ -10,12 +10,12 @@ use crate::table::{bad_value, nearest};
 pub(crate) struct PlaceholderEntry {
     /// Names without braces, the short one first. One that ends in a dot takes a parameter.
     pub(crate) names: &'static [&'static str],
-    pub(crate) make: Make,
+    pub(crate) make: Constructor,
     pub(crate) about: &'static str,
 }
 
 /// What a name means.
-pub(crate) enum Make {
+pub(crate) enum Constructor {
     Plain(fn() -> Placeholder),
     /// Takes what follows the dot.
     With(fn(&str) -> Option<Placeholder>),
@@ -33,13 +33,13 @@ fn group(text: &str) -> Option<Placeholder> {
 
 macro_rules! plain {
     ($variant:ident $(($of:expr))?, $about:literal, $($name:literal),+) => {
-        PlaceholderEntry { names: &[$($name),+], make: Make::Plain(|| Placeholder::$variant $(($of))?), about: $about }
+        PlaceholderEntry { names: &[$($name),+], make: Constructor::Plain(|| Placeholder::$variant $(($of))?), about: $about }
     };
 }
 
 macro_rules! with {
     ($make:expr, $about:literal, $($name:literal),+) => {
-        PlaceholderEntry { names: &[$($name),+], make: Make::With($make), about: $about }
+        PlaceholderEntry { names: &[$($name),+], make: Constructor::With($make), about: $about }
     };
 }
 
@@ -404,7 +404,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         Upstream,
-        "In `header_up`, and nothing else beside it: where the upstream listens.",
+        "Address of the upstream. Only in `header_up`, and only as the whole value.",
         "upstream_hostport",
         "http.reverse_proxy.upstream.hostport"
     ),
@@ -529,8 +529,8 @@ fn find(name: &str) -> Option<Placeholder> {
     let known = PLACEHOLDERS.iter();
     let mut names = known.flat_map(|known| known.names.iter().map(move |name| (known, *name)));
     names.find_map(|(known, candidate)| match known.make {
-        Make::Plain(make) => (candidate == name).then(make),
-        Make::With(make) => name.strip_prefix(candidate).and_then(make),
+        Constructor::Plain(make) => (candidate == name).then(make),
+        Constructor::With(make) => name.strip_prefix(candidate).and_then(make),
     })
 }
 

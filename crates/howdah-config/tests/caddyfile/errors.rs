@@ -75,7 +75,7 @@ fn names_have_hints() {
         ("@a tls", "2:4: `tls` is not supported in this version"),
         (
             "path_regexp ^/a$",
-            "2:1: `path_regexp` is not a directive; it is a matcher: give it a name, `@NAME path …`, and put `@NAME` behind a directive",
+            "2:1: `path_regexp` is not a directive; it is a matcher: give it a name, `@NAME path …`, and put `@NAME` after a directive",
         ),
         (
             "servers {\n}",
@@ -549,7 +549,7 @@ fn addresses_are_checked() {
         ),
         (
             "http://a {\ntls internal\n}",
-            "1:1: the address `http://a` has no encryption that `tls` could be for; take `tls` out, or write `https://` or another port",
+            "1:1: `tls` has no effect: the address `http://a` is not encrypted; remove `tls`, or write `https://` or a different port",
         ),
         (
             "{\nauto_https off\n}\na {\n}",

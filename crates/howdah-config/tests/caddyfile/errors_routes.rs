@@ -438,7 +438,7 @@ fn maps() {
         ),
         (
             "map {host} {path} {\n}",
-            "2:12: `{path}` means something else already; write a name of your own in braces: `{tenant}`",
+            "2:12: `{path}` is already in use; write a name of your own in braces: `{tenant}`",
         ),
         (
             "map {host} tenant {\n}",

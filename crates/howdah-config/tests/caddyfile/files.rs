@@ -334,10 +334,7 @@ fn load_balancers_are_named() {
         );
     }
     for (block, expected) in [
-        (
-            "tls\nproxy_protocol",
-            "`proxy_protocol` stands behind `tls`",
-        ),
+        ("tls\nproxy_protocol", "`proxy_protocol` comes after `tls`"),
         (
             "proxy_protocol {\nfallback_policy maybe\n}",
             "unknown policy `maybe`",

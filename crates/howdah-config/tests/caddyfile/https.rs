@@ -128,7 +128,7 @@ fn unix_sockets_are_apart_from_ports() {
     for (text, message) in [
         (
             "a.test {\nbind unix//run/a.sock\n}",
-            "1:1: the address `a.test` has HTTPS, which there is none of on a Unix socket; write `http://a.test` in a separate site",
+            "1:1: the address `a.test` has HTTPS, which a Unix socket cannot have; write `http://a.test` in a separate site",
         ),
         (
             ":80 {\nbind unix//run/a.sock\n}\n:81 {\nbind unix//run/a.sock\n}",
@@ -327,7 +327,7 @@ fn mistakes_are_told() {
         ),
         (
             "a.example {\ntls {\nissuer acme {\ndisable_http_challenge\ndisable_tlsalpn_challenge\n}\n}\n}",
-            "3:1: both challenges are disabled; leave one of them",
+            "3:1: both challenges are disabled; enable one of them",
         ),
         (
             "a.example {\ntls {\nprotocls tls1.3\n}\n}",
@@ -343,7 +343,7 @@ fn mistakes_are_told() {
         ),
         (
             "{\non_demand_tls {\nask localhost/ask\n}\n}\n:80 {\n}",
-            "3:5: `localhost/ask` is not the URL of a program to ask; write for example `http://localhost:8000/is-a-shop`",
+            "3:5: `localhost/ask` is not a valid URL of an `ask` endpoint; write for example `http://localhost:8000/is-a-shop`",
         ),
         (
             "{\non_demand_tls {\npermission tailscale a\n}\n}\n:80 {\n}",
@@ -351,7 +351,7 @@ fn mistakes_are_told() {
         ),
         (
             "{\non_demand_tls {\ninterval 2m\n}\n}\n:80 {\n}",
-            "3:1: `interval` is not supported in this version; how often is what `ask` decides",
+            "3:1: `interval` is not supported in this version; the `ask` endpoint decides how often",
         ),
         (
             "a.example {\nhandle {\ntls internal\n}\n}",

@@ -188,7 +188,7 @@ fn tls_internal_needs_no_host() {
     assert!(!config(text).sites[0].addresses[0].tls);
     assert_eq!(
         warnings(text),
-        ["`tls` has no effect for `localhost:80`: the HTTP port has no encryption"]
+        ["`tls` has no effect for `localhost:80`: the HTTP port is not encrypted"]
     );
 }
 

@@ -35,9 +35,9 @@ pub(crate) fn remove_hops(headers: &mut HeaderMap) {
 
 /// `X-Forwarded-*` for an upstream. Values that the client sent are only used from trusted proxies.
 /// Each field with its value; `None`: not set.
-pub(crate) struct Forwarded(Vec<(HeaderName, Option<HeaderValue>)>);
+pub(crate) struct ForwardedHeaders(Vec<(HeaderName, Option<HeaderValue>)>);
 
-impl Forwarded {
+impl ForwardedHeaders {
     pub(crate) fn new(fields: Vec<(HeaderName, Option<HeaderValue>)>) -> Self {
         Self(fields)
     }

@@ -1,7 +1,7 @@
 //! Early hints that the server has learned: the files that a page's answer asks browsers to fetch are named to
 //! those who ask for the page next, before the application answers.
 //!
-//! Nobody is told what an answer for somebody in particular said: hints are learned from answers that anyone
+//! Hints of private responses are not shared: they are learned from responses that anyone
 //! could have got, to requests without cookies and authorization. They are sent where browsers take them: to
 //! navigations over HTTP/2 and HTTP/3.
 
@@ -29,12 +29,12 @@ pub(crate) struct Hints {
 }
 
 /// By host and path.
-type Known = HashMap<Box<str>, Rc<HeaderMap>>;
+type HintMap = HashMap<Box<str>, Rc<HeaderMap>>;
 
 #[derive(Debug, Default)]
 struct Pages {
-    young: Known,
-    old: Known,
+    young: HintMap,
+    old: HintMap,
 }
 
 impl Pages {
@@ -60,7 +60,7 @@ impl Pages {
     }
 }
 
-/// A page that somebody navigates to.
+/// A page that a user navigates to.
 #[derive(Debug)]
 pub(crate) struct Page {
     key: Box<str>,

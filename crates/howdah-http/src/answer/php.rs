@@ -9,9 +9,9 @@ pub(crate) struct ScriptJob {
     pub(crate) pool: usize,
     pub(crate) script: Script,
     pub(crate) env: Vec<(String, String)>,
-    /// What runs it in place of a pool.
+    /// The FastCGI server, in place of a pool.
     pub(crate) fastcgi: Option<FastCgiJob>,
-    /// The same.
+    /// The RoadRunner workers, in place of a pool.
     pub(crate) roadrunner: Option<RoadRunnerJob>,
     /// The hub of the site, by its index in [`Config::hubs`](howdah_config::model::Config::hubs).
     pub(crate) hub: Option<usize>,

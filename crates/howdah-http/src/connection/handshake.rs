@@ -31,7 +31,7 @@ pub(super) enum HandshakeOutcome {
     Failed,
 }
 
-/// What a client wants, by its first words.
+/// What a client requests, by its first message.
 enum ClientHello {
     Tls(Box<StartHandshake<Socket>>, Choice),
     PlainHttp(Socket),

@@ -170,7 +170,7 @@ impl<A> Socket<A> {
     }
 }
 
-/// A time beyond what the clock can express means a year: nobody waits longer.
+/// A time beyond the range of the clock means a year, longer than any wait.
 pub(crate) fn later(grace: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(grace)

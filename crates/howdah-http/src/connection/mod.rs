@@ -8,7 +8,7 @@
 //!
 //! An encrypted one has its handshake first. Timeouts are kept here and not by hyper: one timer for all, armed rarely.
 
-mod first;
+mod first_bytes;
 pub(crate) mod handshake;
 pub(crate) mod http2;
 pub(crate) mod http3;
@@ -31,7 +31,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::futures::Notified;
 
-use self::first::First;
+use self::first_bytes::FirstBytes;
 use self::handshake::HandshakeOutcome;
 use crate::clock;
 use crate::connection::listener::{Drain, Listener};
@@ -59,7 +59,7 @@ const GOAWAY: u64 = 1_000;
 const FRESH: u64 = 1_000;
 /// How long a client may take to close a connection that the server has shut down before it is reset.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// How long a client may go on sending what nobody reads before the connection is reset.
+/// How long a client may send a body that is not read before the connection is reset.
 const LINGER: Duration = Duration::from_secs(2);
 /// Response to a client that speaks HTTP where HTTPS is expected.
 const PLAIN_HTTP: &str = "This port speaks HTTPS: use https:// in the address.";
@@ -160,22 +160,22 @@ pub(crate) async fn serve<A: Application>(
     let mut spoken = None;
     loop {
         let first = if is_http2 {
-            First::Http2
+            FirstBytes::Http2
         } else {
             driver.first_bytes(&mut io).await
         };
         match first {
             // Again after it was idle.
-            First::Http1 => {
+            FirstBytes::Http1 => {
                 driver.fresh_until = 0;
                 io.stream.report_failed_writes();
                 spoken.get_or_insert_with(|| life.speaks(Protocol::Http1));
             }
-            First::Http2 if !speaks_http2 => {
+            FirstBytes::Http2 if !speaks_http2 => {
                 let status = StatusCode::HTTP_VERSION_NOT_SUPPORTED;
                 return refuse(io.stream, status, "").await;
             }
-            First::Http2 => {
+            FirstBytes::Http2 => {
                 state.set_multiplexed();
                 let _spoken = life.speaks(Protocol::Http2);
                 let (loan, lender) = Loan::new(io);
@@ -198,8 +198,10 @@ pub(crate) async fn serve<A: Application>(
                 }
                 return;
             }
-            First::Closed => return io.stream.close_notify(),
-            First::TimedOut => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await,
+            FirstBytes::Closed => return io.stream.close_notify(),
+            FirstBytes::TimedOut => {
+                return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await;
+            }
         }
         let mut connection = Box::new(
             limits
@@ -209,22 +211,22 @@ pub(crate) async fn serve<A: Application>(
         let end = std::future::poll_fn(|cx| {
             driver.register(cx);
             if let Poll::Ready(result) = Pin::new(&mut *connection).poll(cx) {
-                return Poll::Ready(End::Done(result));
+                return Poll::Ready(ServeEnd::Done(result));
             }
             // A request of which something has come is served before: hyper would drop it.
             if driver.state.phase() != Phase::Header && driver.take_drain_order() {
                 Pin::new(&mut *connection).graceful_shutdown();
                 if let Poll::Ready(result) = Pin::new(&mut *connection).poll(cx) {
-                    return Poll::Ready(End::Done(result));
+                    return Poll::Ready(ServeEnd::Done(result));
                 }
             }
-            driver.poll_due(cx, true).map(End::Due)
+            driver.poll_due(cx, true).map(ServeEnd::Deadline)
         })
         .await;
         let parts = connection.into_parts();
         io = parts.io.into_inner();
         match end {
-            End::Done(result) => {
+            ServeEnd::Done(result) => {
                 if let Some(tunnel) = state.take_tunnel().filter(|_| result.is_ok()) {
                     let first = [&parts.read_buf[..], &io.prefix[..]].concat();
                     // In memory of its own: few connections ever need it.
@@ -239,12 +241,12 @@ pub(crate) async fn serve<A: Application>(
                 }
                 return;
             }
-            End::Due(Due::Header) => {
+            ServeEnd::Deadline(Deadline::Header) => {
                 return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await;
             }
-            End::Due(Due::Idle) => return io.stream.close_notify(),
-            End::Due(Due::Cut) => return reset(io.stream.tcp()),
-            End::Due(Due::Hibernate) => {
+            ServeEnd::Deadline(Deadline::Idle) => return io.stream.close_notify(),
+            ServeEnd::Deadline(Deadline::Cut) => return reset(io.stream.tcp()),
+            ServeEnd::Deadline(Deadline::Hibernate) => {
                 state.received(&parts.read_buf);
                 // What hyper has read and not parsed comes first. Copied, since it is in the buffer
                 // that is to be given back.
@@ -257,14 +259,14 @@ pub(crate) async fn serve<A: Application>(
     }
 }
 
-enum End {
+enum ServeEnd {
     Done(hyper::Result<()>),
-    Due(Due),
+    Deadline(Deadline),
 }
 
 /// A deadline that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Due {
+enum Deadline {
     /// The header is not complete.
     Header,
     /// No request for too long.
@@ -348,22 +350,22 @@ impl Driver<'_, '_> {
     }
 
     /// The first deadline, and what is done then.
-    fn due(&self, hibernates: bool) -> (u64, Due) {
+    fn due(&self, hibernates: bool) -> (u64, Deadline) {
         let limits = self.limits;
         let since = self.state.since();
         let mut due = match self.state.phase() {
-            Phase::Header => (since.saturating_add(limits.read_header), Due::Header),
+            Phase::Header => (since.saturating_add(limits.read_header), Deadline::Header),
             Phase::Idle if hibernates && !self.state.is_writing() => {
-                let idle = (since.saturating_add(limits.idle), Due::Idle);
-                let hibernate = (since.saturating_add(HIBERNATE), Due::Hibernate);
+                let idle = (since.saturating_add(limits.idle), Deadline::Idle);
+                let hibernate = (since.saturating_add(HIBERNATE), Deadline::Hibernate);
                 if hibernate.0 < idle.0 {
                     hibernate
                 } else {
                     idle
                 }
             }
-            Phase::Idle => (since.saturating_add(limits.idle), Due::Idle),
-            Phase::Busy => (u64::MAX, Due::Cut),
+            Phase::Idle => (since.saturating_add(limits.idle), Deadline::Idle),
+            Phase::Busy => (u64::MAX, Deadline::Cut),
         };
         let cut = self
             .state
@@ -372,12 +374,12 @@ impl Driver<'_, '_> {
             .min(self.drain.cut_at())
             .min(self.force_at);
         if cut <= due.0 {
-            due = (cut, Due::Cut);
+            due = (cut, Deadline::Cut);
         }
         due
     }
 
-    fn poll_due(&mut self, cx: &mut std::task::Context<'_>, hibernates: bool) -> Poll<Due> {
+    fn poll_due(&mut self, cx: &mut std::task::Context<'_>, hibernates: bool) -> Poll<Deadline> {
         let (deadline, due) = self.due(hibernates);
         self.timer.poll(cx, deadline).map(|()| due)
     }
@@ -405,7 +407,7 @@ impl Driver<'_, '_> {
             loop {
                 match self.poll_due(cx, false) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Due::Idle) if self.force_at == u64::MAX => {
+                    Poll::Ready(Deadline::Idle) if self.force_at == u64::MAX => {
                         // A stream whose last bytes the client does not take is over for its
                         // application, so the time to go is bounded.
                         self.goaway_sent = true;
@@ -415,7 +417,7 @@ impl Driver<'_, '_> {
                             return Poll::Ready(end);
                         }
                     }
-                    Poll::Ready(Due::Idle) => {
+                    Poll::Ready(Deadline::Idle) => {
                         // GOAWAY was sent; the forced end comes first from here on.
                         return self.timer.poll(cx, self.force_at).map(Ok);
                     }

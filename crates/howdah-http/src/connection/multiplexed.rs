@@ -34,7 +34,7 @@ pub(crate) fn is_well_formed(headers: &HeaderMap) -> bool {
             .all(|value| value.eq_ignore_ascii_case(b"trailers"))
 }
 
-/// Makes a response what it is on the wire. The flag tells whether `body` is sent too.
+/// Makes a response what it is on the wire. The flag is true if `body` is sent too.
 pub(crate) fn settle<B: Body>(mut parts: Parts, body: &B, head: bool) -> (Response<()>, bool) {
     strip(&mut parts.headers);
     let bodiless = head
@@ -74,11 +74,11 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-/// A client that sends its body when it is told to: it is as soon as somebody reads the body.
+/// A client that waits for `100 Continue`, which is sent when the body is first read.
 #[derive(Debug)]
 pub(crate) struct Expectation(Arc<Notify>);
 
-/// To be told to.
+/// `100 Continue` is still to be sent.
 pub(crate) type ContinueSignal = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Expectation {

@@ -11,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::cache::Recorder;
 use super::coder::Coder;
-use super::stream::{Encoder, Then};
+use super::stream::{Encoder, FlushMode};
 use crate::message::response::Source;
 
 /// Bytes that are compressed in one go. Then other connections have their turn: with the slowest
@@ -255,7 +255,7 @@ where
                 let part = self.chunk.split_to(self.chunk.len().min(self.slice));
                 self.slice -= part.len();
                 self.held_back = true;
-                if let Err(error) = encoder.step(&part, &mut self.output, Then::Continue) {
+                if let Err(error) = encoder.step(&part, &mut self.output, FlushMode::Continue) {
                     return Poll::Ready(Some(Err(error)));
                 }
                 continue;
@@ -265,7 +265,7 @@ where
                     self.slice = SLICE;
                     if self.held_back {
                         self.held_back = false;
-                        if let Err(error) = encoder.step(b"", &mut self.output, Then::Flush) {
+                        if let Err(error) = encoder.step(b"", &mut self.output, FlushMode::Flush) {
                             return Poll::Ready(Some(Err(error)));
                         }
                     }
@@ -284,7 +284,7 @@ where
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
                 Poll::Ready(None) => None,
             };
-            if let Err(error) = encoder.step(b"", &mut self.output, Then::Finish) {
+            if let Err(error) = encoder.step(b"", &mut self.output, FlushMode::Finish) {
                 return Poll::Ready(Some(Err(error)));
             }
             self.after = end;

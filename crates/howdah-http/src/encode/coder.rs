@@ -16,11 +16,11 @@ const IDLE_MAX: usize = 4;
 /// A body that is compressed to more than so many hundredths is sent as it is: what the network gains
 /// is less than what the client pays.
 const WORTH: usize = 90;
-/// How much of a body tells whether it is worth it.
+/// The part of a body that decides whether compression pays.
 const PROBE: usize = 8 << 10;
 /// How much of a body has its bytes counted first.
 const COUNTED: usize = 4 << 10;
-/// Of so many bytes, one of these is counted, which tells as much; of fewer, each. Odd, so that all bytes
+/// In larger bodies, one byte in so many is counted, which is as reliable; in smaller ones each. Odd, so that all bytes
 /// of numbers and characters that have several are seen.
 const STEP: usize = 3;
 

@@ -22,7 +22,7 @@ pub(super) fn is_final(head: &Parts) -> bool {
         || is_untransformed(headers)
 }
 
-/// Whether nobody on the way may change the body.
+/// Whether no intermediary may change the body.
 pub(super) fn is_untransformed(headers: &HeaderMap) -> bool {
     has_member(headers, &CACHE_CONTROL, "no-transform")
 }

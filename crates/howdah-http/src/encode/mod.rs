@@ -127,7 +127,7 @@ impl Negotiation {
         if header::is_final(head) {
             return source;
         }
-        // A response to HEAD that does not tell its length may have any.
+        // A response to HEAD without a length may have any.
         let exact = source.size_hint().exact();
         let length = exact
             .filter(|length| *length > 0 || !self.head)
@@ -188,7 +188,7 @@ impl Job<'_> {
             }
         }
         let mut started = Box::new(PeekedBody::new(source));
-        // The connection asks for the body as soon as it has the header: nobody needs to be woken.
+        // The connection asks for the body as soon as it has the header: no task needs to be woken.
         started.fill(&mut Context::from_waker(Waker::noop()), SLICE);
         match self.compress(head, started) {
             Ok(source) => source,

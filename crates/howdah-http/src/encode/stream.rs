@@ -29,7 +29,7 @@ pub(super) enum Encoder {
 
 /// What follows the input of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum FlushMode {
     /// More input, so output may be held back.
     Continue,
     /// All that was put in must come out: the client waits for it.
@@ -83,7 +83,7 @@ impl Encoder {
             }
             Self::Gzip(_) | Self::Brotli(_) | Self::Spent => {
                 let mut output = Vec::new();
-                self.step(body, &mut output, Then::Finish)?;
+                self.step(body, &mut output, FlushMode::Finish)?;
                 Ok(output)
             }
         }
@@ -94,7 +94,7 @@ impl Encoder {
         &mut self,
         input: &[u8],
         output: &mut Vec<u8>,
-        then: Then,
+        then: FlushMode,
     ) -> io::Result<()> {
         match self {
             Self::Gzip(context) => gzip(context, input, output, then),
@@ -102,9 +102,9 @@ impl Encoder {
             Self::Brotli(writer) => {
                 writer.write_all(input)?;
                 match then {
-                    Then::Continue => {}
-                    Then::Flush => writer.flush()?,
-                    Then::Finish => {
+                    FlushMode::Continue => {}
+                    FlushMode::Flush => writer.flush()?,
+                    FlushMode::Finish => {
                         if let Self::Brotli(writer) = std::mem::replace(self, Self::Spent) {
                             append(output, &mut writer.into_inner());
                         }
@@ -148,13 +148,13 @@ fn gzip(
     context: &mut Compress,
     mut input: &[u8],
     output: &mut Vec<u8>,
-    then: Then,
+    then: FlushMode,
 ) -> io::Result<()> {
     let flush = match then {
-        Then::Continue if input.is_empty() => return Ok(()),
-        Then::Continue => FlushCompress::None,
-        Then::Flush => FlushCompress::Sync,
-        Then::Finish => FlushCompress::Finish,
+        FlushMode::Continue if input.is_empty() => return Ok(()),
+        FlushMode::Continue => FlushCompress::None,
+        FlushMode::Flush => FlushCompress::Sync,
+        FlushMode::Finish => FlushCompress::Finish,
     };
     loop {
         output.reserve((input.len() / 2).max(ROOM));
@@ -166,11 +166,13 @@ fn gzip(
         input = &input[(context.total_in() - before) as usize..];
         let has_room = output.len() < output.capacity();
         match (then, status) {
-            (Then::Finish, Status::StreamEnd) => return Ok(()),
-            (Then::Finish, Status::BufError) if has_room => {
+            (FlushMode::Finish, Status::StreamEnd) => return Ok(()),
+            (FlushMode::Finish, Status::BufError) if has_room => {
                 return Err(io::Error::other("gzip makes no progress"));
             }
-            (Then::Continue | Then::Flush, _) if input.is_empty() && has_room => return Ok(()),
+            (FlushMode::Continue | FlushMode::Flush, _) if input.is_empty() && has_room => {
+                return Ok(());
+            }
             _ => {}
         }
     }
@@ -180,12 +182,12 @@ fn zstd(
     context: &mut CCtx<'static>,
     input: &[u8],
     output: &mut Vec<u8>,
-    then: Then,
+    then: FlushMode,
 ) -> io::Result<()> {
     let directive = match then {
-        Then::Continue => ZSTD_EndDirective::ZSTD_e_continue,
-        Then::Flush => ZSTD_EndDirective::ZSTD_e_flush,
-        Then::Finish => ZSTD_EndDirective::ZSTD_e_end,
+        FlushMode::Continue => ZSTD_EndDirective::ZSTD_e_continue,
+        FlushMode::Flush => ZSTD_EndDirective::ZSTD_e_flush,
+        FlushMode::Finish => ZSTD_EndDirective::ZSTD_e_end,
     };
     let mut source = InBuffer::around(input);
     loop {
@@ -198,8 +200,8 @@ fn zstd(
                 .map_err(zstd_error)?
         };
         let done = match then {
-            Then::Continue => source.pos() == input.len(),
-            Then::Flush | Then::Finish => left == 0,
+            FlushMode::Continue => source.pos() == input.len(),
+            FlushMode::Flush | FlushMode::Finish => left == 0,
         };
         if done {
             return Ok(());
@@ -295,14 +297,14 @@ mod tests {
                 let (mut body, mut encoded) = (Vec::new(), Vec::new());
                 for (piece, flush) in &pieces {
                     body.extend_from_slice(piece);
-                    let then = if *flush { Then::Flush } else { Then::Continue };
+                    let then = if *flush { FlushMode::Flush } else { FlushMode::Continue };
                     encoder.step(piece, &mut encoded, then).unwrap();
                     if *flush {
                         let seen = decoded_so_far(compression, &encoded, body.len());
                         prop_assert!(seen == body, "a flush held back");
                     }
                 }
-                encoder.step(b"", &mut encoded, Then::Finish).unwrap();
+                encoder.step(b"", &mut encoded, FlushMode::Finish).unwrap();
                 coder.put(encoder);
                 prop_assert!(decoded(compression, &encoded) == body);
                 let whole = coder.whole(&body).unwrap();
@@ -322,12 +324,16 @@ mod tests {
             let mut encoder = coder.take().unwrap();
             let mut lost = Vec::new();
             encoder
-                .step(b"left ".repeat(5000).as_slice(), &mut lost, Then::Continue)
+                .step(
+                    b"left ".repeat(5000).as_slice(),
+                    &mut lost,
+                    FlushMode::Continue,
+                )
                 .unwrap();
             coder.put(encoder);
             let mut encoder = coder.take().unwrap();
             let mut body = Vec::new();
-            encoder.step(b"new", &mut body, Then::Finish).unwrap();
+            encoder.step(b"new", &mut body, FlushMode::Finish).unwrap();
             assert_eq!(decoded(compression, &body), b"new");
         }
     }

@@ -25,7 +25,7 @@ const HANDSHAKES: Duration = Duration::from_millis(100);
 /// What connections are accepted from.
 pub(super) struct AcceptSource {
     socket: AcceptSocket,
-    /// Somebody else listens on it too, and goes on when this server closes it.
+    /// Another process listens on it too, and continues when this server closes it.
     is_shared: bool,
 }
 
@@ -121,7 +121,7 @@ pub(super) async fn accept<A: Application>(
             Err(_) => {}
         }
     }
-    // What the kernel has accepted is served once: its clients were told that they are connected.
+    // Connections that the kernel has accepted are served once: their clients are connected.
     let is_busy = clock::now() < last_accepted.saturating_add(BUSY);
     if listener.begin_to_close() && is_busy {
         let mut over = std::pin::pin!(tokio::time::sleep(HANDSHAKES));

@@ -48,7 +48,7 @@ pub struct Server {
     /// What is served.
     current: Mutex<Arc<Setup>>,
     /// Of each front thread, until it runs.
-    starts: Vec<Mutex<Option<Start>>>,
+    starts: Vec<Mutex<Option<ThreadStart>>>,
     /// To each front thread.
     orders: Vec<mpsc::UnboundedSender<Order>>,
     stats: Arc<Stats>,
@@ -62,11 +62,11 @@ pub struct Server {
 
 /// What a front thread begins with.
 #[derive(Debug)]
-struct Start {
+struct ThreadStart {
     setup: Arc<Setup>,
     sockets: Sockets,
     orders: mpsc::UnboundedReceiver<Order>,
-    /// None if nobody can ask.
+    /// None without an admin API.
     questions: Option<mpsc::UnboundedReceiver<LiveQuery>>,
 }
 
@@ -105,11 +105,11 @@ pub struct PreparedConfiguration {
 /// Why a configuration is not served. The one before it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum SwitchError {
     /// A thread cannot serve it.
     #[error("front thread {index} cannot serve it: {source}")]
     Service {
-        /// Which one.
         index: usize,
         /// Its reason.
         source: io::Error,
@@ -241,7 +241,7 @@ impl Server {
             });
             let (order, receiver) = mpsc::unbounded_channel();
             orders.push(order);
-            starts.push(Mutex::new(Some(Start {
+            starts.push(Mutex::new(Some(ThreadStart {
                 setup: Arc::clone(&setup),
                 sockets: own,
                 orders: receiver,
@@ -427,7 +427,7 @@ impl Server {
         files.map(|file| file.path().clone()).collect()
     }
 
-    /// Removes the files of the Unix sockets that the server made: whoever connects from now on learns it at
+    /// Removes the files of the Unix sockets that the server made: clients that connect from now on notice it at
     /// once, and who has connected is served.
     pub fn remove_unix_sockets(&self) {
         for file in self
@@ -475,7 +475,7 @@ impl Server {
         self.live.clone()
     }
 
-    /// Requests that have ended, for whoever watches. There are none if the admin API is off.
+    /// Finished requests, for observers; empty if the admin API is off.
     pub fn finished_requests(&self) -> FinishedRequests {
         self.finished.clone()
     }
@@ -483,7 +483,7 @@ impl Server {
     /// Sets what answers `metrics` and `mercure`, before the first thread runs; later calls change nothing.
     /// Requests for what is missing are answered 503.
     pub fn set_endpoints(&self, endpoints: Endpoints) {
-        // A second call is a mistake that harms nobody.
+        // A second call is a harmless mistake.
         let _ = self.current().endpoints.set(endpoints);
     }
 
@@ -502,7 +502,7 @@ impl Server {
         shutdown: &Shutdown,
         start: impl FnOnce() -> io::Result<Rc<A>>,
     ) -> Result<(), RunError> {
-        let Start {
+        let ThreadStart {
             setup,
             sockets,
             orders,

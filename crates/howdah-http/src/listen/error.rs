@@ -65,7 +65,7 @@ pub enum BindError {
     Http3 {
         /// The requested address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// The caller has no certificates for it.

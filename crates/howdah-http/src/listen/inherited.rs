@@ -51,7 +51,7 @@ impl InheritedSockets {
         self.0.push(InheritedSocket { name, socket });
     }
 
-    /// Those that nobody took.
+    /// Sockets that no address uses.
     pub fn left(&self) -> impl Iterator<Item = impl fmt::Display> {
         self.0.iter()
     }

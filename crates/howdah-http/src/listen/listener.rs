@@ -133,8 +133,8 @@ pub(crate) fn adopt(
 }
 
 /// Has the kernel drop what asks for a new connection, and go on with those that it has answered. Such a client
-/// asks again after a second, and is refused once the socket is closed: nobody is told that he is connected
-/// and then reset. For a socket that is about to be closed, and that nobody else listens on.
+/// asks again after a second, and is refused once the socket is closed: no client sees a connection
+/// and then reset. For a socket that is about to be closed, and that no other process listens on.
 pub(crate) fn turn_away(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     // Of classic BPF, on the TCP header: the byte with the flags, of which SYN without ACK is dropped.
     const LOAD_BYTE: u16 = 0x30;

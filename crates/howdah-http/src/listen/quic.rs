@@ -14,7 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 /// Requests of a connection at a time, as on HTTP/2.
 const STREAMS_MAX: u32 = 128;
-/// A client needs three, and may have some of kinds that nobody knows.
+/// A client needs three, and may have some of unknown kinds.
 const UNI_STREAMS_MAX: u32 = 8;
 /// Bytes that a client may send unread: of a request, of a connection.
 const WINDOW: u32 = 256 << 10;

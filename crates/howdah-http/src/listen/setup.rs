@@ -78,7 +78,7 @@ pub(crate) enum Origin {
 pub(crate) struct Sockets {
     pub(crate) tcp: Vec<(usize, TcpListener)>,
     pub(crate) unix: Vec<(usize, UnixListener)>,
-    /// Numbers of those that somebody else listens on too: a service manager.
+    /// Numbers of those that a service manager listens on too.
     pub(crate) shared: Vec<usize>,
     pub(crate) http3: Vec<quic::BoundSocket>,
 }

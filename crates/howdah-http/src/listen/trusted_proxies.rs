@@ -31,7 +31,7 @@ impl TrustedProxies {
         self.ranges.iter().any(|range| range.contains(address))
     }
 
-    /// The client's address: that of the connection, or what a trusted proxy tells.
+    /// The client's address: that of the connection, or the one that a trusted proxy forwards.
     pub(crate) fn client_ip(&self, remote: IpAddr, headers: &HeaderMap) -> IpAddr {
         if !self.trust(remote) {
             return remote;

@@ -26,7 +26,7 @@ pub(crate) const ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr
 /// Where it comes from: this machine, from no port.
 pub(crate) const CLIENT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
-/// The file of a socket that is listened on. It goes when nobody listens there any more.
+/// The file of a socket that is listened on. It is removed when its last listener closes.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
@@ -117,7 +117,7 @@ pub(crate) fn adopt(
     Ok(listeners)
 }
 
-/// See the module.
+/// The Unix sockets of all sites.
 pub(crate) fn as_tcp(stream: UnixStream) -> io::Result<TcpStream> {
     let descriptor = OwnedFd::from(stream.into_std()?);
     TcpStream::from_std(descriptor.into())

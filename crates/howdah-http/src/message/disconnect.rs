@@ -1,4 +1,4 @@
-//! Holds on to a request that arrived whole while nobody has taken it yet, though its client may be gone.
+//! Keeps a request that arrived whole until it is taken, though its client may have disconnected.
 //!
 //! A client need not wait for the answer. Where its request has to wait inside the server before it is handed over
 //! (passwords are checked, another server is asked, an upstream is on its way to the whole of it), it is not given up

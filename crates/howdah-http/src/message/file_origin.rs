@@ -1,4 +1,4 @@
-//! The file that a response was made from, and what tells one version of it from another.
+//! The file that a response was made from, and its validators.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use rustix::fs::Stat;
 /// A file must have been left alone for so long. Some file systems tick in two seconds.
 const SETTLED: Duration = Duration::from_secs(3);
 
-/// What tells whether a file is still the same. Seconds and nanoseconds since 1970.
+/// Identity of a version of a file. Seconds and nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,

@@ -123,7 +123,7 @@ impl FileStream {
         }
     }
 
-    /// The next part as a stand-in, if there is somebody to send it who would not wait for the disk.
+    /// The next part as a stand-in, if its sender would not wait for the disk.
     fn hand_over(&mut self) -> Option<Bytes> {
         let target = self.target.clone()?;
         let length = self.cached(self.remaining.min(PART as u64));

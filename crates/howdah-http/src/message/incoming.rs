@@ -73,7 +73,7 @@ impl Body for Incoming {
     }
 }
 
-/// The length that the header tells, if it does; every field has to tell the same.
+/// The length in the header, if it is there; all its fields have to agree.
 pub(crate) fn length(headers: &HeaderMap) -> Result<Option<u64>, MalformedBody> {
     let mut declared = None;
     for value in headers.get_all(CONTENT_LENGTH) {

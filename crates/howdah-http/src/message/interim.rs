@@ -1,4 +1,4 @@
-//! Interim responses (1xx), as whoever answers a request sends them.
+//! Interim responses (1xx) of an application.
 
 use http::{HeaderMap, StatusCode, Version};
 
@@ -18,7 +18,7 @@ pub struct Interim<'c>(Option<&'c dyn InterimSink>);
 #[non_exhaustive]
 pub enum InterimError {
     /// HTTP/1.0 has none.
-    #[error("the request's protocol has none")]
+    #[error("the request's protocol has no interim responses")]
     Protocol,
     /// 100 and 101 are the server's own, 200 and above end the exchange.
     #[error("{} is not an interim status: use 102 to 199, such as 103 for early hints", .0.as_u16())]
@@ -32,7 +32,7 @@ pub enum InterimError {
 }
 
 impl<'c> Interim<'c> {
-    /// Of a request that nobody waits for.
+    /// Of a request whose client has disconnected.
     pub(crate) const NONE: Self = Self(None);
 
     pub(crate) fn new(connection: &'c dyn InterimSink, version: Version) -> Self {

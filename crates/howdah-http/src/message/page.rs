@@ -29,7 +29,7 @@ p{margin:1rem 0 0}\
 small{display:block;margin-top:2rem;padding-top:1rem;border-top:1px solid var(--line);color:var(--quiet)}\
 code{font:.9em ui-monospace,monospace;overflow-wrap:anywhere}";
 
-/// Whether the client is a browser that shows a page to somebody.
+/// Whether the client is a browser that shows a page.
 pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(ACCEPT).iter();
     accepted.any(|value| {

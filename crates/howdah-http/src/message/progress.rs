@@ -1,4 +1,4 @@
-//! Where an application is with a request, for whoever observes it.
+//! Progress of a request in an application, for observers.
 
 use std::rc::Rc;
 

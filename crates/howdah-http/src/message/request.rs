@@ -43,7 +43,7 @@ pub struct AppRequest {
     pub env: Vec<(String, String)>,
     /// The user that the server itself authenticated, if it did.
     pub remote_user: Option<String>,
-    /// Wants to know where the request is, if somebody looks.
+    /// Receives the progress of the request, if it is observed.
     pub progress: Option<Progress>,
     /// What it costs is to be measured, for [`Progress::measured`].
     pub account: bool,

@@ -23,7 +23,7 @@ pub(crate) enum RouteErrorKind {
     Upstream(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The name of a header field as the configuration has it.
+/// The name of a header field, spelled as in the configuration.
 pub(crate) fn header_name(text: &str) -> Result<HeaderName, RouteErrorKind> {
     HeaderName::from_bytes(text.as_bytes()).map_err(|_| RouteErrorKind::HeaderName {
         text: text.to_owned(),

@@ -1,7 +1,7 @@
 //! Request bodies that are too large for memory: files of a private directory.
 //!
 //! The directory belongs to one server instance, is readable by its user alone and holds a `lock`
-//! file under flock(2), which tells the next instance whether its owner still lives.
+//! file under flock(2), which shows the next instance whether its owner still runs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Requests that have ended, for whoever watches the server. While nobody watches, a request costs the read of one
+//! Finished requests, for observers of the server. Without observers, a request costs the read of one
 //! number here.
 
 use std::net::SocketAddr;
@@ -51,7 +51,7 @@ pub struct FinishedBatch {
     pub missed: u64,
 }
 
-/// Requests that have ended, as long as somebody watches. Clones are the same.
+/// Finished requests, while there is an observer. Clones share them.
 #[derive(Debug, Clone)]
 pub struct FinishedRequests(Arc<Shared>);
 

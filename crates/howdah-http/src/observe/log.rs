@@ -36,7 +36,7 @@ pub(crate) struct LogEntry {
 
 /// How a response ended.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ending {
+pub(crate) struct ResponseEnd {
     /// 0: there was none.
     pub(crate) status: u16,
     /// Bytes of the request's body.
@@ -74,7 +74,7 @@ impl LogEntry {
         }
     }
 
-    /// Says who the client is, as trusted proxies and passwords tell.
+    /// Sets the client, as determined by trusted proxies and passwords.
     pub(crate) fn identify(&mut self, client: IpAddr, user: Option<&str>) {
         self.client = client;
         user.unwrap_or_default().clone_into(&mut self.user);
@@ -91,7 +91,7 @@ impl LogEntry {
     }
 
     /// Hands the entry to the logs that want it.
-    pub(crate) fn write(mut self, ending: Ending) {
+    pub(crate) fn write(mut self, ending: ResponseEnd) {
         let status = match ending.status {
             0 => CLIENT_GONE,
             status => status,

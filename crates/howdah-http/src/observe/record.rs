@@ -1,4 +1,4 @@
-//! What is remembered of a request while it is under way, if somebody wants to know: for metrics,
+//! Data of a request in flight, if it is observed: for metrics,
 //! traces and the list of live requests.
 
 use std::cell::{Cell, RefCell};
@@ -33,7 +33,7 @@ pub(crate) struct Observer {
     tracer: Option<Arc<Tracer>>,
     /// Times are counted by route too.
     per_route: bool,
-    /// With the number of this thread. `None`: nobody can watch.
+    /// With the number of this thread. `None`: no observer is possible.
     finished: Option<(FinishedRequests, usize)>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct ObserverOptions {
     pub(crate) thread: usize,
     pub(crate) live: Option<LiveList>,
     pub(crate) tracer: Option<Arc<Tracer>>,
-    /// `None`: nobody can watch.
+    /// `None`: no observer is possible.
     pub(crate) finished: Option<FinishedRequests>,
     /// Access logs have what a request cost.
     pub(crate) logs: bool,
@@ -98,15 +98,15 @@ impl CountedHosts {
 }
 
 /// The requests that are under way on a front thread; places that are free are in `free`.
-pub(crate) type LiveList = Rc<RefCell<Live>>;
+pub(crate) type LiveList = Rc<RefCell<LiveTable>>;
 
 #[derive(Default)]
-pub(crate) struct Live {
+pub(crate) struct LiveTable {
     places: Vec<Option<Rc<Record>>>,
     free: Vec<usize>,
 }
 
-/// Answers questions until nobody can ask any more.
+/// Answers queries until all senders are gone.
 pub(crate) async fn answer(live: LiveList, mut questions: mpsc::UnboundedReceiver<LiveQuery>) {
     while let Some(question) = questions.recv().await {
         let now = now_ns();
@@ -120,7 +120,7 @@ pub(crate) async fn answer(live: LiveList, mut questions: mpsc::UnboundedReceive
     }
 }
 
-/// Who wants to know what goes on asks each front thread for it.
+/// Observers query each front thread.
 pub(crate) type LiveQuery = oneshot::Sender<Vec<LiveRequest>>;
 
 /// A request that is under way.
@@ -138,11 +138,11 @@ pub struct LiveRequest {
     pub remote: SocketAddr,
     /// The pool that it was given to.
     pub pool: Option<usize>,
-    /// The worker that has it, as far as the front has heard.
+    /// The worker that runs it, if its output has begun.
     pub worker: Option<u16>,
     /// Since the end of its header.
     pub age: Duration,
-    /// `front`, `queue`, `php` or `send`. A worker is heard of with its first output: until then the
+    /// `front`, `queue`, `php` or `send`. A worker is known from its first output on: until then the
     /// phase of a request that PHP runs is `queue`.
     pub phase: &'static str,
 }
@@ -565,7 +565,7 @@ impl ProgressSink for Record {
     }
 }
 
-/// Whom a request is for, before it has been checked: nobody knows yet whether that is a host.
+/// The host that a request names, before it is validated.
 fn host(parts: &Parts) -> Option<HeaderValue> {
     match parts.uri.authority() {
         Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),

@@ -44,7 +44,7 @@ impl Stats {
     }
 
     /// Connections by protocol, in the order of
-    /// [`Protocol`](howdah_observe::metrics::Protocol); those that have sent nothing yet are none of them.
+    /// [`Protocol`](howdah_observe::metrics::Protocol); connections that have sent nothing yet are not counted.
     pub fn protocols(&self) -> Connections {
         Connections {
             open: self.sums(|thread| &thread.open),

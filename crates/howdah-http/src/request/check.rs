@@ -35,7 +35,7 @@ pub(crate) fn check(
         let response = if parts.method == Method::OPTIONS {
             reply::options(ALLOWED)
         } else {
-            reply::bad_request("only OPTIONS may ask for `*`")
+            reply::bad_request("only OPTIONS may request `*`")
         };
         return Err(response.into());
     }

@@ -1,4 +1,4 @@
-//! Bodies that nobody wants.
+//! Bodies that are not needed.
 
 use std::io;
 use std::pin::Pin;

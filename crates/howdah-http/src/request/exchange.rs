@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::message::response::Source;
-use crate::observe::log::{Ending, LogEntry};
+use crate::observe::log::{LogEntry, ResponseEnd};
 use crate::observe::record::Record;
 use crate::observe::thread::ThreadState;
 use crate::socket::executor;
@@ -114,7 +114,7 @@ impl Drop for Exchange {
             record.end(self.status, self.sent);
         }
         if let Some(entry) = self.log.take() {
-            entry.write(Ending {
+            entry.write(ResponseEnd {
                 status: self.status,
                 received: self.received,
                 sent: self.sent,

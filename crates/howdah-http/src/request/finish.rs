@@ -37,7 +37,7 @@ pub(super) struct Finish {
     is_head: bool,
     has_body: bool,
     is_misframed: bool,
-    /// Errors are shown to somebody.
+    /// Errors are shown as pages.
     wants_page: bool,
     /// What the client and the routes want of compression.
     compression: Option<Negotiation>,
@@ -131,7 +131,7 @@ impl Finish {
         }
         let is_unread = self.has_body && !request.is_body_read();
         if (is_unread || self.is_misframed) && is_http1 {
-            // The body was not read to its end, or nobody knows where it ends. The connection cannot be
+            // The body was not read to its end, or its end is unknown. The connection cannot be
             // used again, and it must not be closed so hard that the client loses the response.
             scope.state.set_linger();
             head.headers.insert(CONNECTION, CLOSE);

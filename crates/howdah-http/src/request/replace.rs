@@ -178,7 +178,7 @@ impl DeferredHandlers {
             return Some(response);
         }
         let formed = responder.respond(outcome, pending).await?;
-        // An error while an error is formed: the first one is the one to tell.
+        // An error while an error page is made: the first one is reported.
         if formed.extensions().get::<Failure>().is_some() {
             return Some(response);
         }

@@ -1,4 +1,4 @@
-//! The phase in which the decision of the routes becomes a response: its body is read and somebody answers.
+//! The phase in which the decision of the routes becomes a response: the body is read and the request answered.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct PendingRequest {
     pub(crate) body: Option<Incoming>,
     /// Raw, after rewrites; `None`: as sent.
     pub(crate) query: Option<String>,
-    /// The client wants no body, whatever method the routes made of its own.
+    /// The client expects no body, whatever method the routes changed its method to.
     pub(crate) is_head: bool,
     /// Whom the server itself authenticated.
     pub(crate) user: Option<Rc<str>>,
@@ -45,7 +45,7 @@ pub(super) struct PendingRequest {
     pub(crate) max_body_size: u64,
     /// The parts are needed again.
     pub(crate) is_kept: bool,
-    /// The response is to tell which file it is of.
+    /// The response has to name its file.
     pub(crate) with_origin: bool,
     /// Bytes of the body that was read; `None`: it was refused on the way, and not read to its end.
     pub(crate) received: Option<u64>,
@@ -72,7 +72,7 @@ impl PendingRequest {
         }
     }
 
-    /// Whether somebody has read the body to its end.
+    /// Whether the body was read to its end.
     pub(super) fn is_body_read(&self) -> bool {
         self.body.is_none() && self.received.is_some()
     }
@@ -309,7 +309,7 @@ impl<A: Application> Responder<'_, A> {
     }
 }
 
-/// The header tells the host, also where a directive changed it: the target of HTTP/2, or an absolute one,
+/// `Host` is in the header, also where a directive changed it: the target of HTTP/2, or an absolute one,
 /// would come before it.
 fn without_authority(uri: Uri) -> Uri {
     if uri.authority().is_none() {

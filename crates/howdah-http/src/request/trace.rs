@@ -1,4 +1,4 @@
-//! The phase in which the trace of a request is passed on to whoever answers it.
+//! The phase in which the trace of a request is passed on to the program that answers it.
 
 use http::HeaderValue;
 

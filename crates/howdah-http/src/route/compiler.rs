@@ -10,17 +10,17 @@ use super::routes::{Route, Routes};
 use crate::message::route_error::RouteError;
 
 /// Makes a handler of one directive.
-type CompileHandler = fn(&model::Handler, &Compiler) -> Result<Box<dyn Handler>, RouteError>;
+type HandlerCompiler = fn(&model::Handler, &Compiler) -> Result<Box<dyn Handler>, RouteError>;
 
 /// What routes of a site are compiled with.
 pub(super) struct Compiler {
     pub(super) pools: ScriptPools,
     /// From outside, since it names every directive.
-    handler: CompileHandler,
+    handler: HandlerCompiler,
 }
 
 impl Compiler {
-    pub(super) fn new(pools: ScriptPools, handler: CompileHandler) -> Self {
+    pub(super) fn new(pools: ScriptPools, handler: HandlerCompiler) -> Self {
         Self { pools, handler }
     }
 

@@ -160,7 +160,7 @@ impl Context<'_> {
             .map(|(_, value)| value)
     }
 
-    /// The client, as trusted proxies tell it.
+    /// The client's address; trusted proxies may forward it.
     pub(crate) fn client_ip(&self) -> IpAddr {
         self.proxies
             .client_ip(self.connection.remote.ip(), &self.original.headers)

@@ -56,7 +56,7 @@ pub(crate) struct PasswordCheck {
     password: Vec<u8>,
     hash: String,
     key: u128,
-    /// A name that nobody has takes as long as any other.
+    /// An unknown name takes as long as any other.
     has_user: bool,
 }
 
@@ -129,9 +129,9 @@ impl Passwords {
 }
 
 /// Counts a check for as long as it lives, however it ends.
-struct Turn;
+struct CheckPermit;
 
-impl Turn {
+impl CheckPermit {
     fn take() -> Option<Self> {
         // Dropping it counts back.
         let (before, turn) = (PENDING.fetch_add(1, Relaxed), Self);
@@ -139,7 +139,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for CheckPermit {
     fn drop(&mut self) {
         PENDING.fetch_sub(1, Relaxed);
     }
@@ -148,7 +148,7 @@ impl Drop for Turn {
 impl PasswordCheck {
     /// `None`: too many wait already.
     pub(crate) async fn run(self) -> Option<Verdict> {
-        let turn = Turn::take()?;
+        let turn = CheckPermit::take()?;
         let Self {
             auth,
             password,

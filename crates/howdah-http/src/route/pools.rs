@@ -110,7 +110,7 @@ pub(crate) struct WorkerMatch {
     pub(crate) name: String,
     /// What follows the name in the path; empty if the path does not start with the name.
     pub(crate) path_info: String,
-    /// The file, if root and name do not tell.
+    /// The file, if it does not follow from root and name.
     pub(crate) file: Option<Rc<str>>,
 }
 

@@ -1,5 +1,5 @@
 //! Runs the streams of HTTP/2 and HTTP/3 connections on the front thread, and ends those whose client takes
-//! nothing: flow control can stall a stream while its connection is busy, so the socket does not tell.
+//! nothing: flow control can stall a stream while its connection is busy, so the socket does not show it.
 //! What counts is the last piece that the body gave, at most 128 KiB: a client must take one in the
 //! time of the limit.
 
@@ -78,7 +78,7 @@ impl<F: Future> Future for Stream<F> {
             BodyPoll::Untouched => {}
         }
         match &mut this.stall {
-            // Dropping the future resets the stream and tells the application.
+            // Dropping the future resets the stream and notifies the application.
             Some(sleep) => sleep.as_mut().poll(cx),
             None => Poll::Pending,
         }

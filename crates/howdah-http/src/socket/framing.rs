@@ -10,7 +10,7 @@
 
 use memchr::{memchr, memchr_iter};
 
-/// What is kept of a line that comes in pieces. Fields that tell a length may not be longer, so that the
+/// Bytes kept of a line that arrives in pieces. Fields with a length may not be longer, so that the
 /// answer does not depend on the pieces.
 const LINE_MAX: usize = 128;
 /// What an HTTP/2 connection begins with.
@@ -90,7 +90,7 @@ enum Part {
     Fields,
 }
 
-/// What the lines of one head have told.
+/// What the lines of one head contained.
 #[derive(Debug, Default, Clone, Copy)]
 struct Head {
     part: Part,

@@ -14,9 +14,9 @@ const BOTH_TURNED: &str =
     "POST / HTTP/1.1\r\ntransfer-encoding:chunked\r\nX: y\r\nCONTENT-LENGTH:3\r\n\r\n0\r\n\r\n";
 const TWICE: &str = "POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc";
 
-/// All that a reader tells.
+/// The state of a reader after its input.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct ReaderOutcome {
     heads: u64,
     refused: Option<(u64, &'static str)>,
     state: State,
@@ -25,7 +25,7 @@ struct Told {
     odd: Vec<usize>,
 }
 
-fn read<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> Told {
+fn read<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> ReaderOutcome {
     let mut framing = Framing::default();
     let (mut start, mut passed, mut odd) = (0, 0, Vec::new());
     for piece in pieces {
@@ -34,7 +34,7 @@ fn read<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> Told {
         framing.clear_odd();
         start += piece.len();
     }
-    Told {
+    ReaderOutcome {
         heads: framing.heads,
         refused: framing.refused,
         state: framing.state,
@@ -45,7 +45,7 @@ fn read<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> Told {
 
 /// However the bytes are cut, the answer is the same.
 #[track_caller]
-fn told(text: &[u8]) -> Told {
+fn told(text: &[u8]) -> ReaderOutcome {
     let whole = read(std::iter::once(text));
     for piece in 1..text.len() {
         assert_eq!(read(text.chunks(piece)), whole, "in pieces of {piece}");
@@ -58,7 +58,7 @@ fn told(text: &[u8]) -> Told {
 #[track_caller]
 fn passes(text: &str, heads: u64) {
     let told = told(text.as_bytes());
-    let expected = Told {
+    let expected = ReaderOutcome {
         heads,
         refused: None,
         state: State::Head,
@@ -170,7 +170,7 @@ fn a_broken_body_goes_no_further() {
     ] {
         let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
         let text = [PLAIN, head, good, bad, PLAIN, BOTH].concat();
-        let expected = Told {
+        let expected = ReaderOutcome {
             heads: 2,
             refused: Some((3, BAD_CHUNK)),
             state: State::Broken,

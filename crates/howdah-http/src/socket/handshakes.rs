@@ -32,7 +32,7 @@ impl Handshakes {
         let (keep, taken) = oneshot::channel();
         let mut under_way = self.under_way.borrow_mut();
         if under_way.len() >= UNDER_WAY_MAX {
-            // Its receiver learns that nobody keeps its place.
+            // Its receiver sees that its place was given up.
             under_way.pop_front();
         }
         under_way.push_back((id, keep));

@@ -1,6 +1,6 @@
 //! Interim responses (1xx), of which 103 Early Hints is the one in use.
 //!
-//! On HTTP/2 and HTTP/3 a request's future leaves them here while it is polled, and whoever polls it sends
+//! On HTTP/2 and HTTP/3 a request's future leaves them here while it is polled, and its poller sends
 //! them on its stream. hyper's server sends none, so on HTTP/1.1 their bytes go past it into the socket:
 //!
 //! - A request's future queues them while hyper polls it. hyper flushes at the end of that poll, and it

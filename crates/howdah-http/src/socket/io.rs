@@ -1,4 +1,4 @@
-//! The socket of a connection: tells its state what happens on it, takes interim responses past hyper,
+//! The socket of a connection: reports its events to the state, takes interim responses past hyper,
 //! and sends files where hyper writes what stands for them.
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::state::{ConnectionState, End};
+use super::state::{ConnectionState, EofDelivery};
 use super::stream::Stream;
 
 /// A socket, and bytes that were read before it came here.
@@ -97,12 +97,12 @@ impl AsyncRead for Io {
         let read = buffer.filled().len() - before;
         if read == 0 {
             match this.state.end_of_bytes() {
-                End::Now => {}
-                End::NextTurn => {
+                EofDelivery::Now => {}
+                EofDelivery::NextTurn => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                End::Later => return Poll::Pending,
+                EofDelivery::Later => return Poll::Pending,
             }
         }
         result?;

@@ -1,4 +1,4 @@
-//! A socket that comes back when whoever has it is dropped: h2 gives it to nobody.
+//! A socket that returns to its owner when its user is dropped: h2 does not hand it out.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::io::Io;
 use super::stream::Stream;
 
-/// See the module.
+/// A socket that returns to its owner when it is dropped.
 pub(crate) struct Loan {
     /// There until this is dropped.
     io: Option<Io>,

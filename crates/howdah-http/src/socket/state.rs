@@ -23,7 +23,7 @@ pub(crate) enum Phase {
 
 /// When the protocol gets the end of the client's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum EofDelivery {
     Now,
     /// When the connection is polled again, which is to be asked for.
     NextTurn,
@@ -31,7 +31,7 @@ pub(crate) enum End {
     Later,
 }
 
-/// See the module.
+/// What a connection does, and its deadline.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
     phase: Cell<Phase>,
@@ -178,7 +178,7 @@ impl ConnectionState {
         Cow::Owned(encoded)
     }
 
-    /// Whether what comes of a body cannot be read.
+    /// Whether the rest of a body cannot be read.
     pub(crate) fn is_broken(&self) -> bool {
         !self.multiplexed.get() && self.framing.borrow().is_broken()
     }
@@ -192,22 +192,22 @@ impl ConnectionState {
     ///
     /// hyper looks for it as soon as it has a request, and h2 before it gives away those that came with it: both
     /// would drop requests there before anybody has seen them.
-    pub(crate) fn end_of_bytes(&self) -> End {
+    pub(crate) fn end_of_bytes(&self) -> EofDelivery {
         if self.multiplexed.get() {
             let turn = self.turn.get();
             let found = self.end_found.get().unwrap_or(turn);
             self.end_found.set(Some(found));
             if found == turn {
-                End::NextTurn
+                EofDelivery::NextTurn
             } else {
-                End::Now
+                EofDelivery::Now
             }
         } else if !self.framing.borrow().is_in_body() && self.hold.is_on() {
-            End::Later
+            EofDelivery::Later
         } else if self.active.get() > 0 && !self.end_held.replace(true) {
-            End::NextTurn
+            EofDelivery::NextTurn
         } else {
-            End::Now
+            EofDelivery::Now
         }
     }
 
@@ -257,7 +257,7 @@ impl ConnectionState {
         self.blocked.set(0);
     }
 
-    /// The client may still be sending what nobody reads: closing at once would reset the
+    /// The client may still be sending data that is not read: closing at once would reset the
     /// connection and could take the response away from it.
     pub(crate) fn set_linger(&self) {
         self.linger.set(true);

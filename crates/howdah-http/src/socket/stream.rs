@@ -10,7 +10,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::tcp::Socket;
 
-/// See the module. A connection without TLS pays one comparison for each call.
+/// A connection, with or without TLS. One without TLS pays one comparison for each call.
 pub(crate) enum Stream {
     Plain(Socket),
     Tls(Box<TlsStream<Socket>>),
@@ -40,12 +40,12 @@ impl Stream {
         }
     }
 
-    /// Tells the client of an encrypted connection that nothing more comes, if the socket takes it
+    /// Notifies the client of an encrypted connection that it is closed, if the socket takes it
     /// at once.
     pub(crate) fn close_notify(&mut self) {
         if let Self::Tls(stream) = self {
             let mut cx = Context::from_waker(Waker::noop());
-            // The connection is given up, whatever comes of it.
+            // The connection is given up, whatever the result.
             let _ = Pin::new(stream).poll_shutdown(&mut cx);
         }
     }

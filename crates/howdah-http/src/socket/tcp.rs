@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// See the module.
+/// A TCP socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,
@@ -36,7 +36,7 @@ impl Socket {
     }
 
     /// From now on the end of the client is also found by writing: HTTP/1 writes only responses, and does not
-    /// read while it has a body that nobody wants.
+    /// read while it has a body that is not needed.
     pub(crate) fn report_failed_writes(&mut self) {
         self.forgives = false;
     }

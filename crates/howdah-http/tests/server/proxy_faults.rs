@@ -3,10 +3,17 @@
 //! left over from another.
 
 use crate::support::outcome::{Got, get, get_http2, refused, whole};
-use crate::support::upstream::{Then, Upstream};
+use crate::support::upstream::{ConnectionAction, Upstream};
 
 /// Plays a fault to both clients. The request after it is answered as ever, on the same connection if it `keeps` that.
-fn play(fault: &str, method: &str, answer: &'static [u8], then: Then, expected: &Got, keeps: bool) {
+fn play(
+    fault: &str,
+    method: &str,
+    answer: &'static [u8],
+    then: ConnectionAction,
+    expected: &Got,
+    keeps: bool,
+) {
     for client in [get, get_http2] {
         let upstream = Upstream::answering(answer, then);
         let front = upstream.front();
@@ -28,7 +35,7 @@ fn play(fault: &str, method: &str, answer: &'static [u8], then: Then, expected: 
 
 #[test]
 fn lengths() {
-    use Then::{Close, Keep, Reset};
+    use ConnectionAction::{Close, Keep, Reset};
     for (fault, answer, then, expected, keeps) in [
         (
             "none",
@@ -149,7 +156,7 @@ fn lengths() {
 
 #[test]
 fn chunks() {
-    use Then::{Close, Keep};
+    use ConnectionAction::{Close, Keep};
     const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (fault, body, then, expected, keeps) in [
         (
@@ -241,7 +248,7 @@ fn chunks() {
 
 #[test]
 fn heads() {
-    use Then::{Close, Keep, Reset};
+    use ConnectionAction::{Close, Keep, Reset};
     let long_line = format!(
         "HTTP/1.1 200 OK\r\nX-Long: {}\r\nContent-Length: 5\r\n\r\nhello",
         "x".repeat(1 << 20)
@@ -499,7 +506,7 @@ fn heads() {
 
 #[test]
 fn answers_to_head() {
-    use Then::Keep;
+    use ConnectionAction::Keep;
     for (fault, answer, expected, keeps) in [
         (
             "none",
@@ -547,7 +554,7 @@ fn fields_of_the_connection_and_fields_that_are_repeated() {
         Keep-Alive: timeout=5\r\nProxy-Connection: keep-alive\r\nX-Hop: 1\r\nX-Too: 1\r\nX-Kept: 1\r\nHost: one\r\nHost: two\r\n\
         Date: Mon, 01 Jan 2024 00:00:00 GMT\r\nDate: Tue, 02 Jan 2024 00:00:00 GMT\r\nServer: one\r\nServer: two\r\n\
         Content-Type: a/b\r\nContent-Type: c/d\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nContent-Length: 5\r\n\r\nhello";
-    let upstream = Upstream::answering(answer, Then::Close);
+    let upstream = Upstream::answering(answer, ConnectionAction::Close);
     let front = upstream.front();
     let reply = front.get("/");
     assert_eq!((reply.status, reply.text()), (200, "hello"));

@@ -4,14 +4,14 @@ use std::sync::Mutex;
 
 use crate::support::front::front;
 use crate::support::outcome::{Got, get, get_http2, refused, whole};
-use crate::support::upstream::{Then, Upstream};
+use crate::support::upstream::{ConnectionAction, Upstream};
 use crate::support::wait_until;
 
 /// The nth request of a connection is answered, and all others are hung up on.
 fn closing_at(nth: usize) -> Upstream {
     Upstream::start(move |_, number| {
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-        (number < nth).then(|| (answer.to_vec(), Then::Keep))
+        (number < nth).then(|| (answer.to_vec(), ConnectionAction::Keep))
     })
 }
 
@@ -59,7 +59,7 @@ fn a_request_is_sent_again_once_and_only_if_nothing_was_answered() {
     let upstream = Upstream::start(move |_, _| {
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
         let is_first = std::mem::take(&mut *first.lock().unwrap());
-        is_first.then(|| (answer.to_vec(), Then::Keep))
+        is_first.then(|| (answer.to_vec(), ConnectionAction::Keep))
     });
     let front = upstream.front();
     assert_eq!(front.get("/a").text(), "hello");
@@ -71,22 +71,22 @@ fn a_request_is_sent_again_once_and_only_if_nothing_was_answered() {
 
     // An answer that has begun.
     for (part, then) in [
-        ("HTTP/1.1 2", Then::Close),
+        ("HTTP/1.1 2", ConnectionAction::Close),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart",
-            Then::Reset,
+            ConnectionAction::Reset,
         ),
     ] {
         let upstream = Upstream::start(move |_, number| {
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
             Some(match number {
-                0 => (answer.into(), Then::Keep),
+                0 => (answer.into(), ConnectionAction::Keep),
                 _ => (part.into(), then),
             })
         });
         let front = upstream.front();
         assert_eq!(front.get("/a").text(), "hello");
-        let expected = if then == Then::Close {
+        let expected = if then == ConnectionAction::Close {
             refused()
         } else {
             Got::Broken
@@ -135,7 +135,7 @@ fn an_upstream_of_http_1_0_gets_bodies_of_any_length() {
         let is_chunked = head.contains("transfer-encoding: chunked");
         let is_empty = head.starts_with("POST ") && !is_chunked;
         let body = if is_empty { "empty" } else { "hello" };
-        Some((kept.replace("hello", body).into(), Then::Keep))
+        Some((kept.replace("hello", body).into(), ConnectionAction::Keep))
     });
     let front = upstream.front();
     assert_eq!(front.get("/a").text(), "hello");
@@ -148,7 +148,7 @@ fn an_upstream_of_http_1_0_gets_bodies_of_any_length() {
 fn an_answer_that_comes_before_the_body_was_read_arrives() {
     let answer =
         b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlarge";
-    for then in [Then::Keep, Then::Close] {
+    for then in [ConnectionAction::Keep, ConnectionAction::Close] {
         let upstream = Upstream::answering(answer, then);
         let front = upstream.front();
         let body = "x".repeat(8 << 20);
@@ -164,7 +164,7 @@ fn an_answer_that_comes_before_the_body_was_read_arrives() {
 
 #[test]
 fn a_part_that_comes_before_the_body_was_read_is_not_the_whole() {
-    let upstream = Upstream::answering(b"HTTP/1.1 200 OK\r\n\r\npart", Then::Close);
+    let upstream = Upstream::answering(b"HTTP/1.1 200 OK\r\n\r\npart", ConnectionAction::Close);
     let front = upstream.front();
     let mut client = front.connect();
     let body = "x".repeat(8 << 20);

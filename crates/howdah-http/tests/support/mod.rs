@@ -38,20 +38,20 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 pub struct Harness {
     pub server: Arc<Server>,
     pub shutdown: Shutdown,
-    pub seen: Arc<Seen>,
+    pub seen: Arc<AppProbe>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the application has noticed.
+/// Counters and the gate of the test application.
 #[derive(Default)]
-pub struct Seen {
+pub struct AppProbe {
     pub calls: AtomicUsize,
     pub dropped: AtomicUsize,
     gate: Mutex<bool>,
     opened: Condvar,
 }
 
-impl Seen {
+impl AppProbe {
     pub fn open_gate(&self) {
         *self.gate.lock().unwrap() = true;
         self.opened.notify_all();
@@ -137,14 +137,14 @@ impl Harness {
     pub fn start_with(config: &Config, tls: Option<&Tls>) -> Self {
         let server = Arc::new(Server::bind(config, tls).unwrap());
         let shutdown = Shutdown::new();
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(AppProbe::default());
         let threads = (0..server.threads())
             .map(|index| {
                 let (server, shutdown) = (Arc::clone(&server), shutdown.clone());
                 let seen = Arc::clone(&seen);
                 std::thread::spawn(move || {
                     let start = || {
-                        Ok(Rc::new(Fake {
+                        Ok(Rc::new(FakeApplication {
                             seen,
                             calls: Cell::new(0),
                         }))
@@ -356,12 +356,12 @@ impl Client {
 }
 
 /// Answers with what it got; `mode=…` in the query asks for something else.
-pub struct Fake {
-    seen: Arc<Seen>,
+pub struct FakeApplication {
+    seen: Arc<AppProbe>,
     calls: Cell<usize>,
 }
 
-struct DropCount(Arc<Seen>);
+struct DropCount(Arc<AppProbe>);
 
 impl Drop for DropCount {
     fn drop(&mut self) {
@@ -369,7 +369,7 @@ impl Drop for DropCount {
     }
 }
 
-impl Application for Fake {
+impl Application for FakeApplication {
     type Body = FakeBody;
 
     async fn call(self: Rc<Self>, request: AppRequest, _: Interim<'_>) -> Response<FakeBody> {

@@ -11,7 +11,7 @@ use super::front::front;
 
 /// What becomes of a connection after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum ConnectionAction {
     Keep,
     Close,
     /// With a reset.
@@ -26,11 +26,11 @@ pub struct Upstream {
 }
 
 /// The answer to a request with this head, which is the nth of its connection; `None`: it is hung up on.
-type Script = dyn Fn(&str, usize) -> Option<(Vec<u8>, Then)> + Send + Sync;
+type Script = dyn Fn(&str, usize) -> Option<(Vec<u8>, ConnectionAction)> + Send + Sync;
 
 impl Upstream {
     pub fn start(
-        script: impl Fn(&str, usize) -> Option<(Vec<u8>, Then)> + Send + Sync + 'static,
+        script: impl Fn(&str, usize) -> Option<(Vec<u8>, ConnectionAction)> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -47,7 +47,7 @@ impl Upstream {
     }
 
     /// One that answers every request with these bytes.
-    pub fn answering(answer: &'static [u8], then: Then) -> Self {
+    pub fn answering(answer: &'static [u8], then: ConnectionAction) -> Self {
         Self::start(move |_, _| Some((answer.to_vec(), then)))
     }
 
@@ -78,18 +78,18 @@ fn serve(mut stream: TcpStream, script: &Script, note: impl Fn(&str)) {
         note(&head);
         let next = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext";
         let answer = if head.starts_with("GET /next ") {
-            Some((next.to_vec(), Then::Keep))
+            Some((next.to_vec(), ConnectionAction::Keep))
         } else {
             script(&head, nth)
         };
         let Some((answer, then)) = answer else { return };
         // A front that has had enough hangs up.
         let written = stream.write_all(&answer);
-        if then == Then::Reset {
+        if then == ConnectionAction::Reset {
             let socket = socket2::SockRef::from(&stream);
             socket.set_linger(Some(Duration::ZERO)).unwrap();
         }
-        if written.is_err() || then != Then::Keep {
+        if written.is_err() || then != ConnectionAction::Keep {
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! Filters: what an entry's fields may not tell.
+//! Filters: what is removed from an entry's fields.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A front thread makes an entry and puts it into a queue; all else is the work of a thread for each
-//! output. Whatever an output does (a full disk, a pipe that nobody reads), requests go on.
+//! output. Whatever an output does (a full disk, a pipe without a reader), requests continue.
 
 mod encode;
 mod entry;
@@ -72,7 +72,7 @@ struct Target {
     encoder: Arc<LineEncoder>,
 }
 
-/// An output that is written to, for as long as somebody has this.
+/// An output that stays open as long as this value exists.
 #[derive(Debug)]
 struct Writer(Arc<Queue>);
 

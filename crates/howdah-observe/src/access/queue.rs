@@ -36,7 +36,7 @@ struct State {
     ended: bool,
 }
 
-/// See the module.
+/// A bounded queue of log lines.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     state: Mutex<State>,

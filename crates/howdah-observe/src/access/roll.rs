@@ -35,7 +35,7 @@ impl Rolls {
         }
     }
 
-    /// Renames the file, and tidies up. One that somebody took away needs neither.
+    /// Renames the file, and tidies up. A removed file needs neither.
     pub(super) fn put_aside(&mut self, path: &Path, roll: &Roll) -> io::Result<()> {
         let mut at = SystemTime::now();
         loop {

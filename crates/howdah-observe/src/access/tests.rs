@@ -220,13 +220,13 @@ fn encoder() -> Arc<LineEncoder> {
 }
 
 /// Says that it was asked to write, and does when it may.
-struct Gated {
+struct GatedWriter {
     asked: Sender<()>,
     gate: Receiver<()>,
     written: Arc<std::sync::Mutex<Vec<u8>>>,
 }
 
-impl Write for Gated {
+impl Write for GatedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A test that is over lets all pass.
         let _ = self.asked.send(());
@@ -247,7 +247,7 @@ impl Write for Gated {
 fn a_reader_that_does_not_read_costs_lines_and_no_time() {
     let ((asked, was_asked), (open, gate)) = (channel(), channel());
     let written = Arc::default();
-    let gated = Gated {
+    let gated = GatedWriter {
         asked,
         gate,
         written: Arc::clone(&written),
@@ -278,7 +278,7 @@ fn a_reader_that_does_not_read_costs_lines_and_no_time() {
 #[test]
 fn large_entries_are_limited_by_their_size() {
     let ((asked, was_asked), (open, gate)) = (channel(), channel());
-    let gated = Gated {
+    let gated = GatedWriter {
         asked,
         gate,
         written: Arc::default(),

@@ -23,7 +23,7 @@ pub enum AdminAddress {
     Unix(PathBuf),
 }
 
-/// An address that is none.
+/// An invalid address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: expected HOST:PORT such as localhost:2019, or unix//PATH with an absolute path")]
 pub struct AddressError(String);

@@ -40,7 +40,7 @@ pub enum ClientError {
     NoServer {
         /// Where.
         address: AdminAddress,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -49,7 +49,7 @@ pub enum ClientError {
     Io {
         /// Where.
         address: AdminAddress,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -162,7 +162,7 @@ impl Client {
         };
         connected.map_err(|source| {
             let address = self.address.clone();
-            // A time limit says that somebody is there.
+            // A time limit means that a server listens there.
             if source.kind() == ErrorKind::TimedOut {
                 ClientError::Io { address, source }
             } else {

@@ -171,7 +171,7 @@ pub enum CrashesError {
     /// None are written.
     #[error("no crash reports are written: the log says why, or `crash_reports off` does")]
     Off,
-    /// There is none with this number.
+    /// No report has this number.
     #[error("there is no crash report {0}")]
     Unknown(u64),
     /// The folder cannot be used.

@@ -26,7 +26,7 @@ pub enum BindError {
     Io {
         /// Where.
         address: AdminAddress,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -134,7 +134,7 @@ fn unix(path: &Path) -> io::Result<UnixSocket> {
     })
 }
 
-/// A Unix socket that listens already, made by somebody who looks after its file.
+/// A Unix socket that listens already; its creator manages its file.
 pub(super) fn adopt(socket: StdUnixListener) -> io::Result<Listener> {
     socket.set_nonblocking(true)?;
     Ok(Listener::Unix(UnixSocket {

@@ -252,7 +252,7 @@ where
 
 /// Whoever is on the machine reaches a TCP address, PHP too; a Unix socket only the server's user and root.
 ///
-/// A configuration can run programs with the server's rights, and what is wrong with a file tells what is
+/// A configuration can run programs with the server's rights, and the errors of a file reveal what is
 /// in it. So over TCP no other file is read, and a server whose PHP has fewer rights than itself neither
 /// takes a configuration nor shows its own, which has secrets.
 fn permitted<C: Control>(
@@ -277,14 +277,14 @@ fn permitted<C: Control>(
             ))
         }
         Endpoint::SetLogSink if control.confined() => Err(format!(
-            "no log is sent to who asks over TCP, since PHP runs as another user than the server and can reach this address; {SOCKET}"
+            "logs are not sent over TCP, since PHP runs as a different user than the server and can reach this address; {SOCKET}"
         )),
         Endpoint::Reload => match wanted(query) {
             Ok(ReloadTarget::Configuration(Configuration::File(file)))
                 if control.config_file().as_ref() != Some(&file) =>
             {
                 Err(format!(
-                    "no file but the server's own configuration is read by an order that PHP could send; {SOCKET}"
+                    "over TCP, only the server's current configuration file can be loaded, since PHP can reach this address; {SOCKET}"
                 ))
             }
             _ => Ok(()),
@@ -406,7 +406,7 @@ fn wanted(query: Option<&str>) -> Result<ReloadTarget, QueryError> {
     }
     Ok(match (pool, file) {
         (Some(_), Some(_)) => {
-            let text = "pool= reloads PHP alone: leave config= out";
+            let text = "pool= reloads PHP alone: remove config=";
             return Err(QueryError(text.into()));
         }
         (Some(pool), None) => ReloadTarget::Pool(pool),

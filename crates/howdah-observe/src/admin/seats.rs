@@ -10,7 +10,7 @@ use std::time::Instant;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-/// See the module. Clones are the same seats.
+/// Limit of connections of the admin API. Clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct Seats(Arc<Shared>);
 
@@ -153,7 +153,7 @@ mod tests {
             _ = &mut fourth => panic!("all have requests"),
             () = std::future::ready(()) => {}
         }
-        // What is left of the aborted one is nobody's.
+        // The rest of the aborted one has no owner.
         drop(second);
         tokio::select! {
             biased;

@@ -14,7 +14,7 @@ use super::*;
 mod reach;
 
 #[derive(Debug, Default)]
-struct Fake {
+struct FakeControl {
     reloads: Mutex<Vec<Option<String>>>,
     configured: Mutex<Vec<Configuration>>,
     stopped: AtomicBool,
@@ -23,7 +23,7 @@ struct Fake {
     sequential: Mutex<Vec<SequentialPool>>,
 }
 
-impl Control for Fake {
+impl Control for FakeControl {
     async fn configure(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
         let wrong = from == Configuration::Text("nonsense".into());
         self.configured.lock().expect("no panic").push(from);
@@ -171,7 +171,7 @@ impl Control for Fake {
 
 /// A served admin API; it ends with the value.
 struct Server {
-    fake: Arc<Fake>,
+    fake: Arc<FakeControl>,
     address: AdminAddress,
     runtime: Option<tokio::runtime::Runtime>,
 }
@@ -183,7 +183,7 @@ impl Server {
             .enable_all()
             .build()
             .expect("a runtime");
-        let fake = Arc::new(Fake::default());
+        let fake = Arc::new(FakeControl::default());
         let admin = {
             let _inside = runtime.enter();
             Admin::bind(&address.parse().expect("valid")).expect("a free port")

@@ -14,9 +14,9 @@ pub const BOUNDS: [u64; 14] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
 ];
-/// The label of hosts that are not told apart.
+/// The label of all further hosts.
 pub const OTHER_HOST: &str = "_other";
-/// Hosts that one front thread tells apart.
+/// Hosts that one front thread counts separately.
 const HOSTS_MAX: usize = 1000;
 pub(super) const METHODS: [&str; 8] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "other",

@@ -5,7 +5,7 @@
 //! supervisor's status, process, logs ───────────────>├─ Page ─ prometheus-client ─> text
 //! ```
 //!
-//! A shard has one writer, so counting needs no locked instruction; shards are added up when somebody
+//! A shard has one writer, so counting needs no locked instruction; shards are added up when a client
 //! scrapes. All labels are known at the start, so no request allocates a label; routes are an exception, and an option.
 
 mod caddy;

@@ -214,7 +214,7 @@ impl Page {
     }
 }
 
-/// The crate asks for `Sync`; nobody else ever locks it.
+/// The crate requires `Sync`; it is never contended.
 #[derive(Debug)]
 struct PageCollector(Mutex<Page>);
 

@@ -14,7 +14,7 @@ use prometheus_client::metrics::exemplar::HistogramWithExemplars;
 use super::front::BOUNDS;
 use crate::trace::TraceContext;
 
-/// Routes that are told apart.
+/// Routes that are counted separately.
 const ROUTES_MAX: usize = 100;
 /// Requests of all further routes.
 const OTHER: &str = "(other)";

@@ -22,7 +22,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Goes on with the caller's trace, or begins one. A `traceparent` that is none is as good as none, and so
+    /// Goes on with the caller's trace, or begins one. An invalid `traceparent` is ignored, and so
     /// are two. One that has a [`parent`](Self::parent) goes on; to all others the caller's `tracestate` does
     /// not belong.
     pub fn begin<'t>(traceparents: impl IntoIterator<Item = &'t [u8]>, sampler: &Sampler) -> Self {

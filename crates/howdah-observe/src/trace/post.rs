@@ -43,7 +43,7 @@ pub(super) enum ExportError {
     #[error("the collector responded with {status}")]
     Status {
         status: StatusCode,
-        /// When it wants to be asked again.
+        /// When it accepts the next attempt.
         after: Option<Duration>,
     },
     #[error("the collector did not respond within {0:?}")]

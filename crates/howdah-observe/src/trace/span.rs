@@ -2,7 +2,7 @@
 
 use super::context::TraceId;
 
-/// See the module.
+/// A span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
     /// The trace.

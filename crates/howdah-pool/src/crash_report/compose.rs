@@ -70,7 +70,7 @@ pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) ->
             fault::sentence(signal, process.pid, oom)
         }
         (None, Some(code)) => format!("the process exited with status {code} in a request"),
-        (None, None) => "the process ended in a request; how is not known".into(),
+        (None, None) => "the process exited during a request; its exit status is unknown".into(),
     };
     note_gaps(&mut report, &notes, &process);
     if requests.len() > REQUESTS_MAX {

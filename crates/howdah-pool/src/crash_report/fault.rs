@@ -105,7 +105,7 @@ pub(super) fn sentence(signal: &CrashSignal, pid: i32, oom: Option<bool>) -> Str
     match (reason(signal), &signal.address, signal.sender) {
         (Some(reason), Some(address), _) => format!("{name}: {reason} ({address})"),
         (_, _, Some(sender)) if sender == pid && signal.number == 6 => {
-            format!("{name}: the process ended itself by abort()")
+            format!("{name}: the process called abort()")
         }
         (_, _, Some(sender)) if sender == pid => format!("{name}: sent by the process itself"),
         (_, _, Some(sender)) => format!("{name}: sent by process {sender}"),
@@ -157,7 +157,7 @@ mod tests {
         );
         assert_eq!(
             of(6, Some(-6), None, Some(5)),
-            "SIGABRT: the process ended itself by abort()"
+            "SIGABRT: the process called abort()"
         );
         assert_eq!(of(11, Some(0), None, Some(9)), "SIGSEGV: sent by process 9");
         assert_eq!(of(11, None, None, None), "SIGSEGV");

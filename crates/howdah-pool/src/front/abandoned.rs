@@ -25,7 +25,7 @@ use crate::crashes::Target;
 const QUIET: Duration = Duration::from_secs(1);
 /// How often [`settled`] looks.
 const LOOK: Duration = Duration::from_millis(10);
-/// Why a request was not run whose client has left, and which nobody can hand out again.
+/// Why a request of a disconnected client was not run, and cannot be handed out again.
 const NO_MEMORY: &str = "the pool's shared memory is being replaced";
 
 /// A request that waits for a slot and belongs to no future.
@@ -166,14 +166,14 @@ impl Inner {
                 self.drop_abandoned();
                 self.release(&mut self.table.borrow_mut(), slot);
             }
-            // Nobody has heard of it.
+            // Its client has seen nothing of it.
             WaiterState::Expired => self.expire_abandoned(),
             WaiterState::Waiting(_) | WaiterState::Abandoned(_) | WaiterState::Left => {}
         }
         self.load.wait_over();
     }
 
-    /// A request that nobody waits for is run.
+    /// A request without a waiting client is run.
     pub(super) fn keeps_abandoned(&self) -> bool {
         !self.options.limits.drop_abandoned && !self.ended.get()
     }
@@ -289,7 +289,7 @@ impl Inner {
 }
 
 fn report_left(table: &mut Table, exchange: &Exchange, slot: SlotId) {
-    // Fails when it is done or torn already: whoever handles that releases it.
+    // Fails when it is done or torn already: the handler of that releases it.
     if table.shm.abort(slot).is_ok() {
         // Empties the ring, so that a worker that waits for space goes on and sees the flag.
         let _ = exchange.state.borrow_mut().absorb(&mut table.shm, None);

@@ -9,12 +9,12 @@ use super::tests::{Harness, request};
 use super::*;
 
 /// The id of a request, and whether its client had left.
-type Seen = (u64, bool);
+type Observation = (u64, bool);
 
 /// A worker that takes one request for each word of the test, and tells what it has seen.
 fn recorder() -> (
     Sender<()>,
-    Receiver<Seen>,
+    Receiver<Observation>,
     impl FnMut(ResponseWriter<'_>) + Send + 'static,
 ) {
     let (open, gate) = channel();

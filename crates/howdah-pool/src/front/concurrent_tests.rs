@@ -10,7 +10,7 @@ use howdah_shm::{Exit, WorkerId};
 
 use super::tests::{Harness, answer, request, text};
 use super::*;
-use crate::messages::InHand;
+use crate::messages::HeldRequest;
 use crate::options::{Mode, WorkerMode};
 use crate::supervisor::fake_concurrent;
 
@@ -122,9 +122,9 @@ fn a_request_that_does_not_end_when_told_has_its_worker_killed() {
         let limit = Duration::from_millis(50);
         assert_eq!(result, Err(CallError::RequestTimeout(limit)));
         let message = harness.supervisor.recv().await;
-        let Some(ToSupervisor::Kill {
+        let Some(SupervisorMessage::Kill {
             worker: killed,
-            request: Some(InHand { id: 9, hold }),
+            request: Some(HeldRequest { id: 9, hold }),
             reason: KillReason::RequestTimeout,
             ..
         }) = message
@@ -182,7 +182,7 @@ fn die_with_four(culprit: Option<u64>) -> Vec<Result<String, CallError>> {
             Vec::new()
         });
         harness.pool.fronts[0]
-            .send(ToFront::WorkerGone(dead))
+            .send(FrontMessage::WorkerGone(dead))
             .expect("sent");
         for task in tasks {
             sender.send(task.await.expect("no panic")).expect("sent");

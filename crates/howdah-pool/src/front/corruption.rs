@@ -6,7 +6,7 @@ use howdah_shm::{Fault, Front, SlotState};
 
 use super::deaths::why_torn;
 use super::{Inner, Table, doorbell};
-use crate::messages::ToSupervisor;
+use crate::messages::SupervisorMessage;
 use crate::response::CallError;
 use crate::system::clock::monotonic_ns;
 
@@ -64,7 +64,7 @@ impl Inner {
     /// Stops the use of the segment and requests a new one.
     pub(super) fn report_corruption(&self, table: &mut Table, fault: Fault) {
         if !std::mem::replace(&mut table.is_corrupt, true) {
-            self.send(ToSupervisor::Corrupt {
+            self.send(SupervisorMessage::Corrupt {
                 pool: self.pool,
                 segment: table.segment,
                 fault,

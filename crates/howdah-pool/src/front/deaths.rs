@@ -8,7 +8,7 @@ use howdah_shm::{QueueError, TornSlot, WorkerId};
 use super::exchange::ExchangeState;
 use super::{Inner, WaiterState};
 use crate::crash_report::CrashLink;
-use crate::messages::{Death, ToSupervisor};
+use crate::messages::{Death, SupervisorMessage};
 use crate::response::CallError;
 
 impl Inner {
@@ -94,7 +94,7 @@ impl Inner {
         }
         self.watch(&table.shm);
         if recovery.vacant {
-            self.send(ToSupervisor::Recovered {
+            self.send(SupervisorMessage::Recovered {
                 pool: self.pool,
                 segment: table.segment,
                 worker,

@@ -7,7 +7,7 @@ use howdah_shm::{Cancel, SlotId, SlotState, WorkerId};
 use super::exchange::ExchangeState;
 use super::spool;
 use super::{Inner, SWEEP, Table, WaiterState};
-use crate::messages::{InHand, KillReason, ToSupervisor};
+use crate::messages::{HeldRequest, KillReason, SupervisorMessage};
 use crate::process::slow_log::{SlowTimer, seconds};
 use crate::response::CallError;
 
@@ -17,7 +17,7 @@ const HELD_MAX: Duration = Duration::from_secs(1);
 const HELD_MAX_CROWDED: Duration = Duration::from_millis(100);
 
 /// A request that a worker runs.
-struct Running {
+struct RunningRequest {
     slot: SlotId,
     worker: WorkerId,
     /// When the front first saw it run.
@@ -70,7 +70,7 @@ impl Inner {
                     }
                 }
                 Some(SlotState::Running { worker, .. }) => {
-                    let running = Running {
+                    let running = RunningRequest {
                         slot,
                         worker,
                         since: *state.running_since.get_or_insert(now),
@@ -96,7 +96,7 @@ impl Inner {
         &self,
         table: &Table,
         state: &mut ExchangeState,
-        running: &Running,
+        running: &RunningRequest,
         now: Instant,
     ) {
         let Some((log, limit)) = self.slow_log.as_ref().zip(self.options.limits.slow_log) else {
@@ -128,7 +128,7 @@ impl Inner {
         &self,
         table: &mut Table,
         state: &mut ExchangeState,
-        running: &Running,
+        running: &RunningRequest,
         now: Instant,
     ) {
         let Some(limit) = self.options.limits.request_timeout else {
@@ -153,11 +153,11 @@ impl Inner {
         let Some(hold) = table.shm.hold(running.slot) else {
             return;
         };
-        self.send(ToSupervisor::Kill {
+        self.send(SupervisorMessage::Kill {
             pool: self.pool,
             segment: table.segment,
             worker: running.worker,
-            request: Some(InHand {
+            request: Some(HeldRequest {
                 id: state.request_id,
                 hold,
             }),

@@ -6,7 +6,6 @@
 
 mod abandoned;
 mod body;
-mod chore;
 mod corruption;
 mod crashes;
 mod crowding;
@@ -14,6 +13,7 @@ mod deaths;
 mod exchange;
 mod limits;
 mod spool;
+mod task_signal;
 mod waiting;
 
 use std::any::Any;
@@ -35,13 +35,13 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use self::abandoned::DropTallies;
-use self::chore::Chore;
 use self::crowding::Crowding;
 use self::exchange::{Exchange, ExchangeState, Retry};
+use self::task_signal::TaskSignal;
 use self::waiting::{SlotWait, Waiter, WaiterState};
 use crate::crashes::Target;
 use crate::load::{Load, Membership};
-use crate::messages::{Death, KillReason, ToFront, ToSupervisor};
+use crate::messages::{Death, FrontMessage, KillReason, SupervisorMessage};
 use crate::options::{PoolOptions, User};
 use crate::process::slow_log::SlowLog;
 use crate::response::{CallError, Head, ScriptUsage};
@@ -68,12 +68,12 @@ pub struct FrontSeed {
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) load: Arc<Load>,
     pub(crate) joined: Membership,
-    pub(crate) to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
+    pub(crate) to_supervisor: mpsc::UnboundedSender<SupervisorMessage>,
     /// To all front threads of the pool.
-    pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
+    pub(crate) fronts: Vec<mpsc::UnboundedSender<FrontMessage>>,
     /// With `slow_log`.
     pub(crate) slow_log: Option<Arc<SlowLog>>,
-    pub(crate) receiver: mpsc::UnboundedReceiver<ToFront>,
+    pub(crate) receiver: mpsc::UnboundedReceiver<FrontMessage>,
 }
 
 /// A request as a worker gets it.
@@ -86,7 +86,7 @@ pub struct Request<'a> {
     pub body: RequestBody<'a>,
     /// Removes the file of the body when it is dropped: once no worker can need it any more.
     pub body_file: Option<Box<dyn Any>>,
-    /// The client wants no response body.
+    /// The client expects no response body.
     pub head: bool,
     /// What it is for. `None`: crashes while it runs are not counted by route.
     pub target: Option<Target>,
@@ -109,13 +109,13 @@ pub trait Publisher {
 
 /// Hears where a request is, on its front thread.
 pub trait Observer {
-    /// A worker has taken it; told when the worker's first word about it comes. `claimed_ns` is
+    /// A worker has taken it; reported with the worker's first output for it. `claimed_ns` is
     /// `CLOCK_MONOTONIC` as the worker says, which may be wrong if that is broken. Retry if the request was
     /// given to another worker.
     fn claimed(&self, claimed_ns: u64, worker: WorkerId);
 
-    /// What it cost; told with the end of the response, which may come before the word that the worker is done. With
-    /// zeros where [`Request::account`] was not set; without a valid end it is not told.
+    /// What it cost; reported with the end of the response, which may come before the worker is done. With
+    /// zeros where [`Request::account`] was not set; without a valid end it is not reported.
     fn measured(&self, usage: ScriptUsage);
 
     /// The worker is done with it.
@@ -136,16 +136,16 @@ pub(crate) struct Inner {
     load: Arc<Load>,
     /// The supervisor is to know when requests wait.
     scales: bool,
-    to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
+    to_supervisor: mpsc::UnboundedSender<SupervisorMessage>,
     /// The pool's other front threads, if what this one gives back is of use to them.
-    others: Vec<mpsc::UnboundedSender<ToFront>>,
+    others: Vec<mpsc::UnboundedSender<FrontMessage>>,
     table: RefCell<Table>,
-    /// Wakes the reactor when workers write it; edge-triggered, so nobody has to read it.
+    /// Wakes the reactor when workers write it; edge-triggered, so it need not be read.
     eventfd: Cell<AsyncFd<OwnedFd>>,
-    sweep: Chore,
+    sweep: TaskSignal,
     /// None: no request is left to workers that are awake.
     crowding: Option<RefCell<Crowding>>,
-    second_look: Chore,
+    second_look: TaskSignal,
     /// Until then no response is put into a file.
     no_spool: Cell<Option<Instant>>,
     slow_log: Option<Arc<SlowLog>>,
@@ -211,9 +211,9 @@ impl PoolFront {
                 waiting: VecDeque::new(),
             }),
             eventfd: Cell::new(eventfd),
-            sweep: Chore::default(),
+            sweep: TaskSignal::default(),
             crowding: alarm.is_some().then(|| RefCell::new(Crowding::new())),
-            second_look: Chore::default(),
+            second_look: TaskSignal::default(),
             no_spool: Cell::new(None),
             slow_log: seed.slow_log,
             dropped: DropTallies::default(),
@@ -244,7 +244,7 @@ impl PoolFront {
     }
 
     /// Runs one request: waits for a worker, gives it the request, and returns when the head of the
-    /// response is there. Dropping the future, or later the body, tells the worker that the client left.
+    /// response is there. Dropping the future, or later the body, notifies the worker that the client disconnected.
     /// A request that has been polled once is run all the same, unless the pool drops those of clients that
     /// left ([`PoolOptions::drop_abandoned`]).
     pub async fn call(&self, request: Request<'_>) -> Result<(Head, Body), CallError> {
@@ -385,7 +385,7 @@ impl Inner {
             return Err(CallError::NotBooted);
         }
         if self.scales && self.load.press(before) {
-            self.send(ToSupervisor::Pressure { pool: self.pool });
+            self.send(SupervisorMessage::Pressure { pool: self.pool });
         }
         self.sweep.want();
         Ok(admission)
@@ -483,7 +483,7 @@ impl Inner {
         Ok(Some(exchange))
     }
 
-    /// Gives a slot back and passes it to whoever has waited longest for one.
+    /// Gives a slot back and passes it to the request that has waited longest for one.
     fn release(&self, table: &mut Table, slot: SlotId) {
         table.exchanges[slot.index()] = None;
         if let Err(error) = table.shm.release(slot) {
@@ -492,14 +492,14 @@ impl Inner {
         self.slot_freed(table);
     }
 
-    /// A slot was given back: it is for whoever has waited longest on this thread, else on another.
+    /// A slot was given back: it is for the request that has waited longest on this thread, else on another.
     fn slot_freed(&self, table: &mut Table) {
         let wanted = self.load.give_slot(self.options.limits.max_in_flight);
         self.grant(table);
         if wanted {
             for other in &self.others {
                 // A front thread that exited has no waiting requests.
-                let _ = other.send(ToFront::Room);
+                let _ = other.send(FrontMessage::Room);
             }
         }
     }
@@ -551,7 +551,7 @@ impl Inner {
         if fault.corrupts_segment() {
             return self.report_corruption(table, fault);
         }
-        self.send(ToSupervisor::Kill {
+        self.send(SupervisorMessage::Kill {
             pool: self.pool,
             segment: table.segment,
             worker,
@@ -643,7 +643,7 @@ impl Inner {
         self.slot_freed(table);
     }
 
-    fn send(&self, message: ToSupervisor) {
+    fn send(&self, message: SupervisorMessage) {
         // Without a supervisor the server is at its end.
         let _ = self.to_supervisor.send(message);
     }
@@ -652,20 +652,20 @@ impl Inner {
 /// Hears from the supervisor.
 async fn listen(
     inner: Rc<Inner>,
-    mut receiver: mpsc::UnboundedReceiver<ToFront>,
+    mut receiver: mpsc::UnboundedReceiver<FrontMessage>,
     looking: Vec<AbortHandle>,
 ) {
     while let Some(message) = receiver.recv().await {
         match message {
-            ToFront::WorkerGone(worker) => inner.recover(worker, Death::Planned, None),
-            ToFront::WorkerCrashed(worker, report) => {
+            FrontMessage::WorkerGone(worker) => inner.recover(worker, Death::Planned, None),
+            FrontMessage::WorkerCrashed(worker, report) => {
                 inner.recover(worker, Death::Crash, report.as_ref());
             }
-            ToFront::WorkerOverdue(worker) => inner.recover(worker, Death::Overdue, None),
-            ToFront::Check => inner.check_now(),
-            ToFront::Segment(shm, number) => inner.replace_segment(*shm, number),
-            ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),
-            ToFront::Ended => {
+            FrontMessage::WorkerOverdue(worker) => inner.recover(worker, Death::Overdue, None),
+            FrontMessage::Check => inner.check_now(),
+            FrontMessage::Segment(shm, number) => inner.replace_segment(*shm, number),
+            FrontMessage::Room => inner.grant(&mut inner.table.borrow_mut()),
+            FrontMessage::Ended => {
                 looking.iter().for_each(AbortHandle::abort);
                 FRONTS.with_borrow_mut(|fronts| fronts.retain(|own| !Rc::ptr_eq(own, &inner)));
                 inner.end();

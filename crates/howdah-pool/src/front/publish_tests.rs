@@ -127,7 +127,7 @@ fn without_a_hub_an_update_ends_the_worker() {
         let result = front.call(request(1)).await;
         assert_eq!(result.err(), Some(CallError::Malformed));
         let message = harness.supervisor.recv().await;
-        let Some(ToSupervisor::Kill { reason, .. }) = message else {
+        let Some(SupervisorMessage::Kill { reason, .. }) = message else {
             panic!("{message:?}");
         };
         assert!(

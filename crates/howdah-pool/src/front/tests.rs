@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::messages::InHand;
+use crate::messages::HeldRequest;
 use crate::pool::Pool;
 
 /// A pool on one front thread. Workers are started by the test.
@@ -19,7 +19,7 @@ pub(super) struct Harness {
     pub(super) pool: Pool,
     /// The first is joined by the harness.
     seeds: Vec<FrontSeed>,
-    pub(super) supervisor: mpsc::UnboundedReceiver<ToSupervisor>,
+    pub(super) supervisor: mpsc::UnboundedReceiver<SupervisorMessage>,
     pub(super) workers: Vec<JoinHandle<()>>,
 }
 
@@ -460,13 +460,15 @@ fn a_request_that_its_worker_had_not_begun_goes_to_another() {
             harness.see_dead(thread).await;
             harness.worker(answer);
             harness.pool.fronts[0]
-                .send(ToFront::WorkerGone(dead))
+                .send(FrontMessage::WorkerGone(dead))
                 .expect("sent");
         };
         let (response, ()) = tokio::join!(call, help);
         assert_eq!(text(response.expect("a response").1).await, "request 5");
         let message = harness.supervisor.recv().await;
-        assert!(matches!(message, Some(ToSupervisor::Recovered { worker, .. }) if worker == dead));
+        assert!(
+            matches!(message, Some(SupervisorMessage::Recovered { worker, .. }) if worker == dead)
+        );
     });
 }
 
@@ -484,7 +486,7 @@ fn a_request_that_had_begun_is_run_again_once_and_only_if_it_is_safe() {
                 harness.see_dead(thread).await;
                 harness.worker(answer);
                 harness.pool.fronts[0]
-                    .send(ToFront::WorkerGone(dead))
+                    .send(FrontMessage::WorkerGone(dead))
                     .expect("sent");
             };
             let (response, ()) = tokio::join!(call, help);
@@ -511,7 +513,7 @@ fn the_time_in_a_dead_workers_hand_is_no_time_of_waiting() {
             harness.see_dead(thread).await;
             tokio::time::sleep(max_wait + 4 * SWEEP).await;
             harness.pool.fronts[0]
-                .send(ToFront::WorkerGone(dead))
+                .send(FrontMessage::WorkerGone(dead))
                 .expect("sent");
             // Limits are looked at while it waits for the next worker.
             tokio::time::sleep(4 * SWEEP).await;
@@ -558,7 +560,7 @@ fn a_request_that_runs_too_long_is_answered_and_its_worker_is_to_be_killed() {
         assert_eq!(front.call(request(9)).await.err(), Some(CallError::RequestTimeout(Duration::from_millis(100))));
         let message = harness.supervisor.recv().await;
         assert!(
-            matches!(message, Some(ToSupervisor::Kill { worker: killed, request: Some(InHand { id: 9, .. }), .. }) if killed == worker)
+            matches!(message, Some(SupervisorMessage::Kill { worker: killed, request: Some(HeldRequest { id: 9, .. }), .. }) if killed == worker)
         );
         open.send(()).expect("the worker waits");
     });
@@ -655,7 +657,10 @@ fn the_supervisor_is_told_once_that_requests_wait() {
             })
             .collect();
         let message = harness.supervisor.recv().await;
-        assert!(matches!(message, Some(ToSupervisor::Pressure { pool: 0 })));
+        assert!(matches!(
+            message,
+            Some(SupervisorMessage::Pressure { pool: 0 })
+        ));
         for _ in 0..3 {
             open.send(()).expect("the worker waits");
         }
@@ -668,13 +673,13 @@ fn the_supervisor_is_told_once_that_requests_wait() {
 
 /// Notes what it hears.
 #[derive(Default)]
-struct Noted {
+struct RecordingObserver {
     claims: RefCell<Vec<(u64, WorkerId)>>,
     measured: Cell<u32>,
     done: Cell<u32>,
 }
 
-impl Observer for Noted {
+impl Observer for RecordingObserver {
     fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
         assert_eq!(self.done.get(), 0, "claimed after it was done");
         self.claims.borrow_mut().push((claimed_ns, worker));
@@ -701,7 +706,7 @@ fn an_observer_hears_of_the_claim_and_the_end_once() {
         response.end(Exit::Normal, 0);
     });
     harness.run(async |_, front| {
-        let noted = Rc::new(Noted::default());
+        let noted = Rc::new(RecordingObserver::default());
         let observed = Request {
             observer: Some(noted.clone()),
             ..request(1)

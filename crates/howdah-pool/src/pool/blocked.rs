@@ -1,5 +1,5 @@
 //! How far the workers of a pool wait for something else than a processor: a database, another server, a
-//! lock. On a machine whose processors are busy this tells workers that want a processor, which others would
+//! lock. On a machine whose processors are busy this distinguishes workers that need a processor, which others would
 //! only keep waiting longer, from those that do not.
 
 use std::io::Read;
@@ -130,9 +130,9 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// A process that is ended with the test.
-    struct Running(Child);
+    struct TestProcess(Child);
 
-    impl Running {
+    impl TestProcess {
         /// Returns when the shell is about to run the command.
         fn new(command: &str) -> Self {
             let mut shell = Command::new("sh");
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    impl Drop for Running {
+    impl Drop for TestProcess {
         fn drop(&mut self) {
             let _ = self.0.kill();
             let _ = self.0.wait();
@@ -202,7 +202,10 @@ mod tests {
     #[test]
     fn who_waits_is_told_from_who_computes() {
         // `read` waits for a line that never comes.
-        let (sleeper, computer) = (Running::new("read x"), Running::new("while :; do :; done"));
+        let (sleeper, computer) = (
+            TestProcess::new("read x"),
+            TestProcess::new("while :; do :; done"),
+        );
         let begun = Instant::now();
         while look(1, sleeper.pid()).is_none_or(|look| look.runnable) {
             assert!(begun.elapsed() < SECOND * 30, "it comes to wait");

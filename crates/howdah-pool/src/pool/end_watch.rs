@@ -39,7 +39,7 @@ impl EndWatch {
         Self { watches }
     }
 
-    /// A worker is there whose end is to be told.
+    /// A worker whose end has to be reported exists.
     pub(crate) fn add(&self, worker: WorkerId) {
         for watch in &self.watches {
             watch.add(worker);

@@ -51,9 +51,9 @@ pub(crate) struct Generation {
     pub(crate) pidfd: Option<OwnedFd>,
     /// BOOTED, which came before the root had said whose process it is.
     pub(crate) booted: Option<Message>,
-    /// Workers that it has announced and whose exit it has not told.
+    /// Workers that it has announced and whose exit it has not reported.
     pub(crate) announced: usize,
-    /// The zygote's wait status, when the root has told it.
+    /// The zygote's wait status, once the root has reported it.
     pub(crate) ended: watch::Sender<Option<ExitStatus>>,
     pub(crate) since: Instant,
     /// When a later one took over.

@@ -21,8 +21,8 @@ use self::recycle::Jitter;
 use crate::front::FrontSeed;
 use crate::leaks::LeakBook;
 use crate::load::{Load, Membership};
-use crate::looks::LookBook;
-use crate::messages::{Event, Reply, ToFront, ToSupervisor};
+use crate::looks::RequestLooks;
+use crate::messages::{Event, FrontMessage, Reply, SupervisorMessage};
 use crate::options::PoolOptions;
 use crate::process::encode::{self, EncodeError};
 use crate::process::log_budget::LogBudget;
@@ -67,7 +67,7 @@ pub(crate) struct Pool {
     pub(crate) places: Vec<Place>,
     /// Since when every place is taken by a worker that leaves, and whether that was logged.
     pub(crate) all_leave: Option<(Instant, bool)>,
-    pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
+    pub(crate) fronts: Vec<mpsc::UnboundedSender<FrontMessage>>,
     pub(crate) reload: Reload,
     pub(crate) jitter: Jitter,
     /// What its processes may have logged.
@@ -77,7 +77,7 @@ pub(crate) struct Pool {
     /// What `detect_leaks` has found in its workers.
     pub(crate) leaks: LeakBook,
     /// What its requests do, when somebody asks.
-    pub(crate) looks: LookBook,
+    pub(crate) looks: RequestLooks,
     pub(crate) counters: Counters,
 }
 
@@ -115,7 +115,7 @@ impl Pool {
         index: usize,
         options: PoolOptions,
         fronts: usize,
-        to_supervisor: &mpsc::UnboundedSender<ToSupervisor>,
+        to_supervisor: &mpsc::UnboundedSender<SupervisorMessage>,
     ) -> Result<(Self, Vec<FrontSeed>), PoolError> {
         // Options that cannot be encoded are an error now.
         encode::pool(&options, 1, false, 1)
@@ -181,7 +181,7 @@ impl Pool {
             budget: LogBudget::new(Instant::now()),
             slow_log,
             leaks: LeakBook::default(),
-            looks: LookBook::default(),
+            looks: RequestLooks::default(),
             counters: Counters::default(),
         };
         Ok((pool, seeds))
@@ -195,7 +195,7 @@ impl Pool {
         self.is_corrupt = false;
         for (sender, shm) in self.fronts.iter().zip(fronts) {
             // A front thread that exited has no requests.
-            let _ = sender.send(ToFront::Segment(Box::new(shm), self.segment_number));
+            let _ = sender.send(FrontMessage::Segment(Box::new(shm), self.segment_number));
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl Pool {
     /// Requests a check of the segment from the front threads.
     pub(crate) fn check_segment(&self) {
         for front in &self.fronts {
-            let _ = front.send(ToFront::Check);
+            let _ = front.send(FrontMessage::Check);
         }
     }
 

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::crash_report::CrashRecorder;
-use crate::messages::InHand;
+use crate::messages::HeldRequest;
 use crate::process::tail::Tail;
 use crate::system::signal;
 
@@ -58,7 +58,7 @@ pub(crate) struct Occupant {
     /// It had all the time of its generation: what it has begun is not run again.
     pub(crate) overdue: bool,
     /// The request whose backtrace was requested; the worker is killed when the trace has arrived.
-    pub(crate) traced: Option<InHand>,
+    pub(crate) traced: Option<HeldRequest>,
     /// When it is to be replaced.
     pub(crate) expires: Option<Instant>,
     /// Bytes of PHP's allocator after its first requests.
@@ -69,7 +69,7 @@ pub(crate) struct Occupant {
     pub(crate) longest_hold: RecentMaximum,
     /// Of a concurrent pool: why it runs one request at a time.
     pub(crate) sequential_cause: Option<String>,
-    /// Its wait status, when its zygote has told it.
+    /// Its wait status, once its zygote has reported it.
     pub(crate) exit: watch::Sender<Option<ExitStatus>>,
     /// What is kept of it for the case that it crashes.
     pub(crate) recorder: CrashRecorder,
@@ -88,7 +88,7 @@ impl Occupant {
         self.pid() == 0
     }
 
-    /// It takes requests and was not told to leave.
+    /// It takes requests and was not ordered to exit.
     pub(crate) fn serves(&self) -> bool {
         self.ready && !self.stopping
     }
@@ -180,7 +180,7 @@ impl Place {
 pub(crate) struct LastProcess {
     pub(crate) pid: i32,
     pub(crate) request_id: u64,
-    /// Its end is expected: we ended it, or it had been told to leave.
+    /// Its exit is expected: we killed it, or ordered it to exit.
     pub(crate) expected: bool,
     /// If it ends in order, then because its time had come.
     pub(crate) recycles: bool,

@@ -321,7 +321,7 @@ fn write(
     Ok(())
 }
 
-/// A control socket and the task that listens to it. Dropping it closes the socket, which tells the
+/// A control socket and the task that listens to it. Dropping it closes the socket, which notifies the
 /// zygote to leave.
 #[derive(Debug)]
 pub(crate) struct Link {

@@ -16,7 +16,7 @@ use howdah_shm::layout::{
 
 use crate::options::{Mode, PoolOptions, User};
 
-/// Why a pool's options cannot be told to PHP.
+/// Why a pool's options cannot be sent to PHP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// Its settings.

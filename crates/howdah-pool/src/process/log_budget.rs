@@ -10,7 +10,7 @@ const BURST: u64 = 16 << 20;
 const RATE: u64 = 4 << 20;
 /// What a message costs besides its text: a line of the log has more in it.
 const PER_MESSAGE: u64 = 200;
-/// What is left out is told of so often.
+/// Interval between warnings about dropped messages.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// Messages that were left out.
@@ -65,7 +65,7 @@ impl LogBudget {
         false
     }
 
-    /// Whether something was left out that has not been told of.
+    /// Whether messages were dropped that no warning has counted yet.
     pub(crate) fn has_lost(&self) -> bool {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.lost.messages > 0

@@ -34,7 +34,7 @@ pub(crate) struct Message {
     pub(crate) logged: bool,
 }
 
-/// What a process tells of itself.
+/// What a process reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StateRecord {
     /// It takes requests.

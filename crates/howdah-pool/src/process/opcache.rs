@@ -60,9 +60,9 @@ pub struct Opcache {
     pub hits: u64,
     /// Scripts that were compiled.
     pub misses: u64,
-    /// Times that it began again for want of memory.
+    /// Restarts because its memory was full.
     pub oom_restarts: u64,
-    /// Times that it began again for want of keys.
+    /// Restarts because it had no free key.
     pub hash_restarts: u64,
     /// Times that `opcache_reset()` had it begin again.
     pub manual_restarts: u64,
@@ -168,7 +168,7 @@ pub enum OpcacheError {
     /// The operating system refused.
     #[error("cannot request a report about OPcache from PHP: {0}")]
     Io(#[from] std::io::Error),
-    /// The user whose process was to answer cannot be told to PHP.
+    /// The user whose process had to respond cannot be sent to PHP.
     #[error("cannot request a report about OPcache from PHP: {0}")]
     User(String),
 }

@@ -28,7 +28,7 @@ pub(crate) enum IdentityError {
     /// It has other rights than the pool.
     #[error("process {pid}, which does not run as user {uid}")]
     OtherUser { pid: i32, uid: u32 },
-    /// The system did not tell.
+    /// The system did not report it.
     #[error("{0}")]
     Unknown(String),
 }

@@ -137,7 +137,7 @@ impl Root {
         let early: EarlyOutput = Arc::new(Mutex::new(Some(Vec::new())));
         let reader = tokio::spawn(read_output(output.into(), early.clone()));
         if let Some(plan) = &plan {
-            // An error means that it has ended, which is told below.
+            // An error means that it has exited, which is reported below.
             let _ = control.send(Kind::Preload, 0, &[], &[plan.fd()]).await;
         }
         let info = tokio::select! {

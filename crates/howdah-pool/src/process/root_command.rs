@@ -12,7 +12,7 @@ use super::control::{DATA_SIZE_MAX, Kind, header};
 use super::encode::{EncodeError, append_user};
 use crate::options::RootOptions;
 
-/// What a service manager tells this process alone: sockets that it hands over, and how to talk to it.
+/// What a service manager passes to this process alone: sockets, and how to notify it.
 pub const FROM_SERVICE_MANAGER: [&str; 6] = [
     "LISTEN_PID",
     "LISTEN_FDS",

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
 
-use howdah_monitor::process::{self, Started};
+use howdah_monitor::process::{self, SpawnedProgram};
 use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -13,7 +13,7 @@ use tokio::process::Child;
 use super::process_identity::has_ended;
 use crate::system::readiness::register;
 
-/// See the module.
+/// The process of the root zygote.
 #[derive(Debug)]
 pub(crate) enum RootProcess {
     /// The server has its rights.
@@ -29,7 +29,7 @@ pub(crate) enum RootProcess {
 
 impl RootProcess {
     /// One that the monitor has started. Must be called in a runtime.
-    pub(crate) fn of_monitor(started: Started) -> io::Result<(Self, OwnedFd)> {
+    pub(crate) fn of_monitor(started: SpawnedProgram) -> io::Result<(Self, OwnedFd)> {
         let process = Self::OfMonitor {
             pid: started.pid,
             pidfd: register(started.pidfd, Interest::READABLE)?,

@@ -8,7 +8,7 @@ const LINES: usize = 20;
 /// Characters of a message that are kept: a stack trace, not a dump.
 const LINE_SIZE: usize = 4096;
 
-/// What a worker script's end in its boot is told with (`worker/src/mode/worker/boot.c`), whether or
+/// The log line about a worker script that ends in its boot (`worker/src/mode/worker/boot.c`), whether or
 /// not it wrote something.
 const ABOVE: &str = "its output and errors are above";
 

@@ -16,7 +16,7 @@ use super::slow_log::{SlowLog, seconds};
 use super::tail::Tail;
 use crate::crash_report::CrashRecorder;
 use crate::leaks::LeakBook;
-use crate::looks::LookBook;
+use crate::looks::RequestLooks;
 
 /// Whose pipe it is.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Source {
     /// 0 until the zygote, or the root, has said it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
     /// What its pool's requests do, when somebody asks.
-    pub(crate) looks: LookBook,
+    pub(crate) looks: RequestLooks,
     /// What is kept for the case that it crashes.
     pub(crate) recorder: CrashRecorder,
     /// What it writes before it is ready.
@@ -49,7 +49,7 @@ pub(crate) struct Source {
 const BUFFER_SIZE: usize = 64 << 10;
 /// Who writes more than is logged is read no faster than this lets: it is not to take the processor from others.
 const REST: Duration = Duration::from_millis(5);
-/// What was left out is told of when nothing more comes.
+/// Dropped messages are counted in a warning when no more arrive.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// What the records of a process are to carry. Keyed by the operating system's randomness: no request can know it.

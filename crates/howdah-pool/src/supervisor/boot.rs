@@ -84,7 +84,7 @@ impl Supervisor {
                     recorder,
                     tail,
                 };
-                // It has none to tell.
+                // It has no exit status to report.
                 let ignore = |_: StateRecord| {};
                 generation.reader = Some(tokio::spawn(worker_log::forward(reader, source, ignore)));
                 let pool = index;

@@ -1,6 +1,6 @@
 //! A worker with several requests at a time, for tests.
 
-use howdah_shm::worker::{Claim, Next, Worker};
+use howdah_shm::worker::{Claim, Worker, WorkerStep};
 
 /// Serves until the worker is told to leave and has no request left. Whenever it has one more, or was woken,
 /// `react` gets those that it has; it answers some, and gives the others back. `None`: it dies with them.
@@ -12,9 +12,9 @@ pub(crate) fn serve(
     let (mut held, mut stopping) = (Vec::new(), false);
     while !(stopping && held.is_empty()) {
         match worker.next(held.len() < places, stopping) {
-            Next::Claim(claim) => held.push(claim),
-            Next::Woken => {}
-            Next::Stop => stopping = true,
+            WorkerStep::Claim(claim) => held.push(claim),
+            WorkerStep::Woken => {}
+            WorkerStep::Stop => stopping = true,
         }
         match react(worker, held) {
             Some(rest) => held = rest,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use howdah_shm::WorkerId;
 
 use super::Supervisor;
-use crate::messages::{Event, InHand, KillReason};
+use crate::messages::{Event, HeldRequest, KillReason};
 use crate::pool::Pool;
 use crate::pool::place::Occupant;
 use crate::pool::scaling::{Decision, LOOK_AGAIN, Sample, WAIT_BEFORE_ADDING, decide, is_busy};
@@ -18,7 +18,7 @@ impl Supervisor {
         &mut self,
         index: usize,
         worker: WorkerId,
-        request: Option<InHand>,
+        request: Option<HeldRequest>,
         reason: KillReason,
     ) {
         let pool = &mut self.pools[index];
@@ -173,7 +173,7 @@ fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
 }
 
 /// Whether the worker still has the request. In a concurrent pool its own word names the one that runs.
-fn is_in_hand(pool: &Pool, worker: WorkerId, request: InHand) -> bool {
+fn is_in_hand(pool: &Pool, worker: WorkerId, request: HeldRequest) -> bool {
     let named = request_in_hand(pool, worker) == Some(request.id);
     pool.segment.is_held(request.hold) && (named || pool.options.is_concurrent())
 }

@@ -34,7 +34,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::front::FrontSeed;
 use crate::handle::Handle;
-use crate::messages::{Event, ToFront, ToSupervisor};
+use crate::messages::{Event, FrontMessage, SupervisorMessage};
 use crate::options::{PoolOptions, RootOptions};
 use crate::pool::Pool;
 use crate::pool::scaling::CpuMeter;
@@ -73,7 +73,7 @@ pub struct Supervisor {
     cpu: CpuMeter,
     events: mpsc::UnboundedReceiver<Event>,
     sender: mpsc::UnboundedSender<Event>,
-    from_fronts: mpsc::UnboundedReceiver<ToSupervisor>,
+    from_fronts: mpsc::UnboundedReceiver<SupervisorMessage>,
     info: PhpInfo,
     /// What became of the files that PHP was to be started with.
     preloaded: Option<Arc<PreloadResult>>,
@@ -236,15 +236,15 @@ impl Supervisor {
         for seed in seeds.iter_mut().flatten() {
             while let Ok(message) = seed.receiver.try_recv() {
                 let worker = match message {
-                    ToFront::WorkerGone(worker)
-                    | ToFront::WorkerCrashed(worker, _)
-                    | ToFront::WorkerOverdue(worker) => worker,
-                    ToFront::Segment(shm, number) => {
+                    FrontMessage::WorkerGone(worker)
+                    | FrontMessage::WorkerCrashed(worker, _)
+                    | FrontMessage::WorkerOverdue(worker) => worker,
+                    FrontMessage::Segment(shm, number) => {
                         (seed.shm, seed.segment) = (*shm, number);
                         continue;
                     }
                     // No request has been handed out yet.
-                    ToFront::Check | ToFront::Room | ToFront::Ended => continue,
+                    FrontMessage::Check | FrontMessage::Room | FrontMessage::Ended => continue,
                 };
                 match seed.shm.recover(worker) {
                     Ok(recovery) if recovery.vacant => self.recovered(seed.pool, worker),
@@ -359,7 +359,7 @@ impl Supervisor {
     fn tell_fronts(&self) {
         for front in self.pools.iter().flat_map(|pool| &pool.fronts) {
             // A front thread that exited has nothing left to end.
-            let _ = front.send(ToFront::Ended);
+            let _ = front.send(FrontMessage::Ended);
         }
     }
 
@@ -456,9 +456,9 @@ impl Supervisor {
         }
     }
 
-    fn front_message(&mut self, message: ToSupervisor) {
+    fn front_message(&mut self, message: SupervisorMessage) {
         match message {
-            ToSupervisor::Recovered {
+            SupervisorMessage::Recovered {
                 pool,
                 segment,
                 worker,
@@ -467,7 +467,7 @@ impl Supervisor {
                     self.recovered(pool, worker);
                 }
             }
-            ToSupervisor::Kill {
+            SupervisorMessage::Kill {
                 pool,
                 segment,
                 worker,
@@ -478,7 +478,7 @@ impl Supervisor {
                     self.kill_worker(pool, worker, request, reason);
                 }
             }
-            ToSupervisor::Corrupt {
+            SupervisorMessage::Corrupt {
                 pool,
                 segment,
                 fault,
@@ -487,7 +487,7 @@ impl Supervisor {
                     self.abandon_segment(pool, fault);
                 }
             }
-            ToSupervisor::Pressure { pool } => self.pressure(pool),
+            SupervisorMessage::Pressure { pool } => self.pressure(pool),
         }
     }
 

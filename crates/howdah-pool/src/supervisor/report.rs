@@ -6,7 +6,7 @@ use std::time::Instant;
 use howdah_shm::WorkerId;
 
 use super::Supervisor;
-use crate::looks::LookBook;
+use crate::looks::RequestLooks;
 use crate::options::Mode;
 use crate::pool::Pool;
 use crate::pool::generation::Phase;
@@ -50,7 +50,7 @@ impl Supervisor {
 
 impl Supervisor {
     /// Asks the workers with requests what these do. Where the answers come.
-    pub(super) fn look(&self) -> Vec<LookBook> {
+    pub(super) fn look(&self) -> Vec<RequestLooks> {
         let pools = self.pools.iter().filter(|pool| {
             let options = &pool.options;
             !options.one_request() || options.limits.slow_log.is_some()

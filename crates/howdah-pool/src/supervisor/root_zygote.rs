@@ -201,7 +201,7 @@ impl Supervisor {
             self.report_zygote(pool, own, id, pid, status);
         }
         if self.stopping || is_expected {
-            tracing::debug!(target: "howdah::pool", pool = name, generation = id, pid, "zygote left: {status}");
+            tracing::debug!(target: "howdah::pool", pool = name, generation = id, pid, "zygote exited: {status}");
         } else {
             tracing::error!(target: "howdah::pool", pool = name, generation = id, pid, "zygote died: {status}");
         }

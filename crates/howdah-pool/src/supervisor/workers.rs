@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::Supervisor;
 use super::boot::last_words;
 use crate::crash_report::CrashRecorder;
-use crate::messages::{Event, ToFront};
+use crate::messages::{Event, FrontMessage};
 use crate::pool::generation::{Generation, Phase};
 use crate::pool::place::{LastProcess, Occupant, RecentMaximum, State};
 use crate::process::control::{Control, ControlError, Kind, Message};
@@ -269,7 +269,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// A worker's death would not be noticed: it must not serve. Its place is free when its zygote has told
+    /// A worker's exit would not be noticed: it must not serve. Its place is free when its zygote has reported
     /// its exit.
     fn unwatched(&mut self, index: usize, worker: WorkerId, id: u32, reason: &str) {
         let pool = &mut self.pools[index];
@@ -526,11 +526,11 @@ impl Supervisor {
         pool.places[worker.index()].vacate();
         for front in &pool.fronts {
             let message = if overdue {
-                ToFront::WorkerOverdue(worker)
+                FrontMessage::WorkerOverdue(worker)
             } else if crashed {
-                ToFront::WorkerCrashed(worker, report.clone())
+                FrontMessage::WorkerCrashed(worker, report.clone())
             } else {
-                ToFront::WorkerGone(worker)
+                FrontMessage::WorkerGone(worker)
             };
             // A front thread that exited has nothing left to recover.
             let _ = front.send(message);
@@ -614,12 +614,12 @@ impl Supervisor {
             // A failed boot is reported with what it wrote.
             Some(0 | EXIT_STATUS_BOOT) => {
                 pool.counters.recycled += u64::from(recycles);
-                tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
+                tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker exited");
             }
             // With `exit restart` the status is the application's own, and the response was complete.
             code if expected || (request_id == 0 && code.is_some()) => {
                 pool.counters.recycled += u64::from(recycles && code.is_some());
-                tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
+                tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker exited");
             }
             _ => {
                 pool.counters.crashed += 1;

@@ -8,7 +8,7 @@ use crate::slot_record::Phase;
 use crate::sync::{Ordering, mutant, store_load_barrier};
 use std::sync::atomic;
 
-/// What a worker has told the front.
+/// What a worker has reported to the front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// More of the response can be read.

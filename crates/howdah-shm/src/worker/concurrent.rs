@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What a concurrent worker does next.
 #[derive(Debug)]
-pub enum Next {
+pub enum WorkerStep {
     /// It has one more request.
     Claim(Claim),
     /// It slept and was woken: it looks at its requests, for one may be aborted or have space again.
@@ -19,11 +19,11 @@ pub enum Next {
 
 impl Worker {
     /// Takes a request if there is one and the worker has a `free` place, else sleeps until it is woken, for
-    /// a request or for another reason. With `stopping`, after [`Next::Stop`], it only sleeps.
+    /// a request or for another reason. With `stopping`, after [`WorkerStep::Stop`], it only sleeps.
     ///
     /// # Panics
     /// If the pool is not concurrent.
-    pub fn next(&mut self, free: bool, stopping: bool) -> Next {
+    pub fn next(&mut self, free: bool, stopping: bool) -> WorkerStep {
         let segment = Arc::clone(&self.segment);
         let Sleep::OnEvent(events) = &segment.sleep else {
             panic!("the pool is not concurrent");
@@ -34,12 +34,12 @@ impl Worker {
             if std::mem::take(&mut self.token) && !mutant!(StopKeepsWake) {
                 self.hand_on();
             }
-            return Next::Stop;
+            return WorkerStep::Stop;
         }
         let free = free && !stopping;
         if free && let Some(claim) = self.search() {
             self.token = false;
-            return Next::Claim(claim);
+            return WorkerStep::Claim(claim);
         }
         let parks = free || (!stopping && mutant!(ParkedWhenFull));
         if parks {
@@ -58,6 +58,6 @@ impl Worker {
             let before = parked.fetch_and(!self.id.bit(), Ordering::SeqCst);
             self.token = before & self.id.bit() == 0;
         }
-        Next::Woken
+        WorkerStep::Woken
     }
 }

@@ -23,10 +23,10 @@ pub struct ResponseWriter<'worker> {
     published: u64,
 }
 
-/// A response that was put aside.
+/// A response that another one interrupts.
 #[cfg(test)]
 #[derive(Debug)]
-pub(crate) struct Aside {
+pub(crate) struct SuspendedResponse {
     pub(crate) claim: Claim,
     written: u64,
     published: u64,
@@ -45,7 +45,7 @@ impl<'worker> ResponseWriter<'worker> {
 
     /// Goes on with a response that was put aside.
     #[cfg(test)]
-    pub(crate) fn resume(worker: &'worker mut Worker, aside: Aside) -> Self {
+    pub(crate) fn resume(worker: &'worker mut Worker, aside: SuspendedResponse) -> Self {
         Self {
             worker,
             claim: aside.claim,
@@ -56,8 +56,8 @@ impl<'worker> ResponseWriter<'worker> {
 
     /// Puts it aside, for a worker that does something else meanwhile.
     #[cfg(test)]
-    pub(crate) fn put_aside(self) -> Aside {
-        Aside {
+    pub(crate) fn put_aside(self) -> SuspendedResponse {
+        SuspendedResponse {
             claim: self.claim,
             written: self.written,
             published: self.published,

@@ -40,11 +40,11 @@ pub(crate) struct Job {
     /// Frames wait in the ring, to be read later.
     pub(crate) lazy: bool,
     ring: u64,
-    seen: Seen,
+    seen: ResponseProgress,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct ResponseProgress {
     infos: u64,
     headers: bool,
     body: u64,
@@ -56,7 +56,7 @@ struct Seen {
 
 impl Job {
     pub(crate) fn new(id: u64, slot: SlotId, ring: u64) -> Self {
-        let seen = Seen::default();
+        let seen = ResponseProgress::default();
         Self {
             id,
             slot,
@@ -70,7 +70,7 @@ impl Job {
 
     /// Forgets what was read: the request starts again.
     pub(crate) fn restart(&mut self) {
-        self.seen = Seen::default();
+        self.seen = ResponseProgress::default();
         self.lazy = false;
         self.aborted = false;
     }

@@ -22,7 +22,7 @@ const UNUSED: Duration = Duration::from_secs(86_400);
 const ASK_AGAIN: Duration = Duration::from_secs(6 * 3600);
 
 /// What the tasks of all names share.
-struct Clerk {
+struct OnDemandTasks {
     renewer: Arc<Renewer>,
     desk: OnDemandIssuer,
     places: Semaphore,
@@ -36,7 +36,7 @@ impl Renewer {
         mut wanted: mpsc::UnboundedReceiver<PendingName>,
     ) {
         let taken = std::mem::take(&mut desk.taken);
-        let clerk = Arc::new(Clerk {
+        let clerk = Arc::new(OnDemandTasks {
             renewer: self,
             desk,
             places: Semaphore::new(AT_A_TIME),
@@ -59,7 +59,7 @@ impl Renewer {
     }
 }
 
-impl Clerk {
+impl OnDemandTasks {
     async fn serve(&self, wanted: PendingName) {
         let (demand, name) = (Arc::clone(&wanted.demand), wanted.name.clone());
         if let Some((job, certified)) = self.begin(wanted).await {
@@ -193,7 +193,7 @@ mod tests {
         _storage: TempDir,
         /// Where it is asked.
         asked: TcpListener,
-        clerk: Clerk,
+        clerk: OnDemandTasks,
         demand: Arc<Demand>,
         wanted: mpsc::UnboundedReceiver<PendingName>,
     }
@@ -221,7 +221,7 @@ mod tests {
             let desk = whole.desk.lock().expect("not poisoned").take();
             let (desk, _) = desk.expect("a site has `on_demand`");
             let (keeper, wanted) = mpsc::unbounded_channel();
-            let clerk = Clerk {
+            let clerk = OnDemandTasks {
                 renewer: Arc::new(Renewer::new(&whole, &[], Some(&desk))),
                 desk,
                 places: Semaphore::new(1),

@@ -24,7 +24,7 @@ use crate::schedule;
 use crate::slot::Slot;
 use crate::storage::{Storage, file_name, spread};
 use fetch::FetchError;
-use request::{Question, QuestionError};
+use request::{OcspQuery, OcspQueryError};
 use response::{Answer, ResponseError, Verdict};
 
 /// Concurrent requests to responders.
@@ -36,14 +36,14 @@ const LOOK: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 enum OcspError {
     #[error(transparent)]
-    Question(#[from] QuestionError),
+    OcspQuery(#[from] OcspQueryError),
     #[error(transparent)]
     Fetch(#[from] FetchError),
     #[error(transparent)]
     Response(#[from] ResponseError),
 }
 
-/// See the module.
+/// Staples OCSP responses.
 #[derive(Debug)]
 pub(crate) struct Stapler {
     /// Where answers are kept beyond this process, if anywhere.
@@ -64,7 +64,7 @@ impl Stapler {
     /// Staples what the storage has.
     pub(crate) fn restore(&self, slot: &Slot) {
         let Some(key) = slot.get() else { return };
-        let question = Question::about(&key.cert).ok().flatten();
+        let question = OcspQuery::about(&key.cert).ok().flatten();
         if let Some(question) = question
             && let Some(kept) = self.kept(&question)
         {
@@ -88,7 +88,7 @@ impl Stapler {
         loop {
             let changed = slot.changed();
             let key = slot.get();
-            let question = key.as_ref().map(|key| Question::about(&key.cert));
+            let question = key.as_ref().map(|key| OcspQuery::about(&key.cert));
             match (key, question) {
                 (Some(key), Some(Ok(Some(question)))) => {
                     tokio::select! {
@@ -111,7 +111,7 @@ impl Stapler {
         &self,
         slot: &Slot,
         key: &Arc<CertifiedKey>,
-        question: &Question,
+        question: &OcspQuery,
     ) -> Infallible {
         let name = question.name.as_str();
         // The storage may be away, and the certificate have been in use before this configuration.
@@ -129,7 +129,7 @@ impl Stapler {
             {
                 current = None;
                 slot.staple(key, None);
-                tracing::warn!(target: "howdah::tls", name, "the OCSP response is over, and none is stapled any more");
+                tracing::warn!(target: "howdah::tls", name, "the OCSP response has expired, and none is stapled now");
             }
             if next <= SystemTime::now() {
                 let answer = self.ask(question, current.as_ref()).await;
@@ -161,7 +161,7 @@ impl Stapler {
     /// A newer answer: one that another server has put into the storage, or the responder's.
     async fn ask(
         &self,
-        question: &Question,
+        question: &OcspQuery,
         current: Option<&Answer>,
     ) -> Result<Answer, OcspError> {
         if let Some(kept) = self.kept(question)
@@ -180,7 +180,7 @@ impl Stapler {
         &self,
         slot: &Slot,
         key: &Arc<CertifiedKey>,
-        question: &Question,
+        question: &OcspQuery,
         answer: Answer,
     ) -> Option<Answer> {
         let name = question.name.as_str();
@@ -208,23 +208,23 @@ impl Stapler {
         }
     }
 
-    fn check(&self, der: Vec<u8>, question: &Question) -> Result<Answer, OcspError> {
+    fn check(&self, der: Vec<u8>, question: &OcspQuery) -> Result<Answer, OcspError> {
         let algorithms = &self.provider.signature_verification_algorithms;
         Ok(Answer::check(der, question, algorithms, SystemTime::now())?)
     }
 
     /// A good answer of before that is still valid.
-    fn kept(&self, question: &Question) -> Option<Answer> {
+    fn kept(&self, question: &OcspQuery) -> Option<Answer> {
         let der = self.storage.as_ref()?.read(file(question)).ok()??;
         self.good(der, question)
     }
 
-    fn good(&self, der: Vec<u8>, question: &Question) -> Option<Answer> {
+    fn good(&self, der: Vec<u8>, question: &OcspQuery) -> Option<Answer> {
         let answer = self.check(der, question).ok()?;
         (answer.verdict == Verdict::Good).then_some(answer)
     }
 
-    fn store(&self, question: &Question, der: Option<&[u8]>) {
+    fn store(&self, question: &OcspQuery, der: Option<&[u8]>) {
         let Some(storage) = &self.storage else { return };
         let file = file(question);
         let kept = match der {
@@ -246,7 +246,7 @@ impl Stapler {
     }
 }
 
-fn file(question: &Question) -> PathBuf {
+fn file(question: &OcspQuery) -> PathBuf {
     PathBuf::from("ocsp").join(format!("{}.der", file_name(&question.name)))
 }
 

@@ -1,4 +1,4 @@
-//! Whom to ask about a certificate, and the question, RFC 6960.
+//! The OCSP responder of a certificate, and the request to it (RFC 6960).
 
 use der::Encode;
 use der::asn1::{Null, ObjectIdentifier, OctetString};
@@ -18,7 +18,7 @@ const RESPONDER: &str = "1.3.6.1.5.5.7.48.1";
 
 /// Why the certificate's responder is unusable.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum QuestionError {
+pub(crate) enum OcspQueryError {
     #[error("the authority's certificate is not in the chain: append it to the certificate")]
     NoIssuer,
     #[error("the responder {0} is not supported: only http:// is")]
@@ -29,9 +29,9 @@ pub(crate) enum QuestionError {
     Der(#[from] der::Error),
 }
 
-/// See the module.
+/// The responder of a certificate, and the request to it.
 #[derive(Debug, Clone)]
-pub(crate) struct Question {
+pub(crate) struct OcspQuery {
     /// The certificate's first name, for messages and files.
     pub(crate) name: String,
     pub(crate) responder: Uri,
@@ -41,9 +41,9 @@ pub(crate) struct Question {
     pub(crate) issuer: CertificateDer<'static>,
 }
 
-impl Question {
+impl OcspQuery {
     /// About the first certificate of a chain. `None`: it names no responder.
-    pub(crate) fn about(chain: &[CertificateDer<'static>]) -> Result<Option<Self>, QuestionError> {
+    pub(crate) fn about(chain: &[CertificateDer<'static>]) -> Result<Option<Self>, OcspQueryError> {
         let Some((leaf, above)) = chain.split_first() else {
             return Ok(None);
         };
@@ -57,7 +57,7 @@ impl Question {
             (uri.scheme_str() == Some("http") && uri.host().is_some()).then_some(uri)
         };
         let Some(responder) = responders.iter().find_map(http) else {
-            return Err(QuestionError::Scheme(first.clone()));
+            return Err(OcspQueryError::Scheme(first.clone()));
         };
         for candidate in above {
             let (_, issuer) = parse_x509_certificate(candidate)?;
@@ -70,11 +70,11 @@ impl Question {
                 }));
             }
         }
-        Err(QuestionError::NoIssuer)
+        Err(OcspQueryError::NoIssuer)
     }
 
     /// As it is sent. Without a nonce: responders sign one answer for all who ask.
-    pub(crate) fn der(&self) -> Result<Vec<u8>, QuestionError> {
+    pub(crate) fn der(&self) -> Result<Vec<u8>, OcspQueryError> {
         let request = Request {
             req_cert: self.id.clone(),
             single_request_extensions: None,

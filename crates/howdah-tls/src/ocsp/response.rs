@@ -13,7 +13,7 @@ use x509_ocsp::{
 };
 
 use crate::certificate::date;
-use crate::ocsp::request::Question;
+use crate::ocsp::request::OcspQuery;
 
 /// `id-kp-OCSPSigning`: a responder that the authority delegated.
 const OCSP_SIGNING: KeyUsage = KeyUsage::required(&[0x2b, 6, 1, 5, 5, 7, 3, 9]);
@@ -76,7 +76,7 @@ impl Answer {
     /// Checks all of a response that was given to `question`.
     pub(crate) fn check(
         der: Vec<u8>,
-        question: &Question,
+        question: &OcspQuery,
         algorithms: &WebPkiSupportedAlgorithms,
         now: SystemTime,
     ) -> Result<Self, ResponseError> {

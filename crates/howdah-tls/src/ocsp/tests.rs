@@ -70,8 +70,8 @@ impl Setup {
         }
     }
 
-    fn question(&self) -> Question {
-        let question = Question::about(&self.chain).expect("it can be asked");
+    fn question(&self) -> OcspQuery {
+        let question = OcspQuery::about(&self.chain).expect("it can be asked");
         question.expect("it names a responder")
     }
 
@@ -172,23 +172,23 @@ fn a_certificate_says_whom_to_ask() {
         other.der().clone(),
         setup.chain[1].clone(),
     ];
-    let found = Question::about(&chain).expect("it can be asked");
+    let found = OcspQuery::about(&chain).expect("it can be asked");
     assert_eq!(
         found.map(|question| question.issuer),
         Some(setup.chain[1].clone())
     );
 
-    let about = |chain: &[CertificateDer<'static>]| Question::about(chain);
+    let about = |chain: &[CertificateDer<'static>]| OcspQuery::about(chain);
     assert!(matches!(
         about(&setup.chain[..1]),
-        Err(QuestionError::NoIssuer)
+        Err(OcspQueryError::NoIssuer)
     ));
     assert!(matches!(about(&Setup::new(None).chain), Ok(None)));
     assert!(matches!(about(&[]), Ok(None)));
     for url in ["https://a.test/", "ldap://a.test/", "nonsense", "http://"] {
         let found = about(&Setup::new(Some(url)).chain);
         assert!(
-            matches!(found, Err(QuestionError::Scheme(_))),
+            matches!(found, Err(OcspQueryError::Scheme(_))),
             "{url}: {found:?}"
         );
     }

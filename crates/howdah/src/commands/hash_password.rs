@@ -42,7 +42,7 @@ fn ask() -> Result<String, Failure> {
     if !io::stdin().is_terminal() {
         return line().map_err(failed);
     }
-    let silence = Silence::begin().map_err(failed)?;
+    let silence = EchoGuard::begin().map_err(failed)?;
     let [first, second] = ["Password: ", "Again: "].map(|prompt| {
         eprint!("{prompt}");
         io::stderr().flush()?;
@@ -72,9 +72,9 @@ fn line() -> io::Result<String> {
 }
 
 /// The terminal does not show what is typed while this exists.
-struct Silence(Termios);
+struct EchoGuard(Termios);
 
-impl Silence {
+impl EchoGuard {
     fn begin() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut silent = before.clone();
@@ -84,7 +84,7 @@ impl Silence {
     }
 }
 
-impl Drop for Silence {
+impl Drop for EchoGuard {
     fn drop(&mut self) {
         // A terminal that is gone has no echo to restore.
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);

@@ -36,7 +36,7 @@ pub(crate) fn run(options: &cli::Monitor) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the configuration names. Of one with mistakes it is its own files, so that the server can tell them.
+/// What the configuration names. If it has mistakes, its own files are included, so that the server can report them.
 fn grants(command: &cli::Command) -> Grants {
     let files = RecordingFiles::default();
     let config = match command {

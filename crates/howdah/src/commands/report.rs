@@ -17,7 +17,7 @@ pub(crate) struct Status {
     pub(crate) opcache: Option<Opcache>,
     /// Of configurations before this one.
     #[serde(default)]
-    leaving: Vec<Leaving>,
+    leaving: Vec<PreviousConfiguration>,
 }
 
 /// OPcache. Sizes are bytes.
@@ -36,7 +36,7 @@ pub(crate) struct Opcache {
 }
 
 #[derive(Debug, Deserialize)]
-struct Leaving {
+struct PreviousConfiguration {
     #[serde(default)]
     in_flight: usize,
 }

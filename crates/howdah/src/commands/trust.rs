@@ -56,7 +56,7 @@ pub(crate) fn trust(options: &cli::Trust) -> Outcome {
         store.update
     );
     println!(
-        "browsers with a list of their own have to import the file; `howdah untrust` takes it back"
+        "browsers with their own certificate store have to import the file; `howdah untrust` removes it"
     );
     Ok(ExitCode::SUCCESS)
 }

@@ -16,7 +16,7 @@ use crate::rights::users;
 /// What messages call a text that stands for the file.
 pub(crate) const BODY: &str = "request body";
 
-/// See the module.
+/// The files of a configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     /// As it was named, which is what messages name.
@@ -39,7 +39,7 @@ pub(crate) struct Reading {
 }
 
 /// A configuration that was read.
-pub(crate) struct Read {
+pub(crate) struct LoadedConfig {
     pub(crate) config: Config,
     pub(crate) source: Source,
     pub(crate) warnings: Vec<Warning>,
@@ -57,7 +57,7 @@ impl cli::ConfigFile {
 
 impl Source {
     /// Reads a file.
-    pub(crate) fn read(file: &Path, reading: Reading) -> Result<Read, LoadError> {
+    pub(crate) fn read(file: &Path, reading: Reading) -> Result<LoadedConfig, LoadError> {
         // What it names may be for root alone.
         let _ = howdah_monitor::renew();
         let parsed = howdah_config::load_from(file, &MonitorFiles, reading.strictness)?;
@@ -65,17 +65,17 @@ impl Source {
     }
 
     /// Reads the file again.
-    pub(crate) fn again(&self) -> Result<Read, LoadError> {
+    pub(crate) fn again(&self) -> Result<LoadedConfig, LoadError> {
         Self::read(&self.given, self.reading)
     }
 
     /// Reads another file.
-    pub(crate) fn other(&self, file: &Path) -> Result<Read, LoadError> {
+    pub(crate) fn other(&self, file: &Path) -> Result<LoadedConfig, LoadError> {
         Self::read(file, self.reading)
     }
 
     /// Reads a text as if it were in the file.
-    pub(crate) fn with(&self, text: &str) -> Result<Read, String> {
+    pub(crate) fn with(&self, text: &str) -> Result<LoadedConfig, String> {
         let parsed =
             howdah_config::load_text(text, &self.given, &MonitorFiles, self.reading.strictness)
                 .map_err(|error| {
@@ -91,7 +91,7 @@ impl Source {
         Ok(Self::of(&self.given, Some(text), parsed, self.reading))
     }
 
-    fn of(file: &Path, text: Option<&str>, parsed: ParsedConfig, reading: Reading) -> Read {
+    fn of(file: &Path, text: Option<&str>, parsed: ParsedConfig, reading: Reading) -> LoadedConfig {
         let mut config = parsed.config;
         users::settle(&mut config);
         if reading.watch {
@@ -109,7 +109,7 @@ impl Source {
                 (file, text)
             })
             .collect();
-        Read {
+        LoadedConfig {
             config,
             source: Self {
                 given: file.to_owned(),

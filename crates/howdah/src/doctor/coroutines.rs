@@ -1,4 +1,4 @@
-//! Whether an application is safe with `concurrency`, as far as its packages and its code tell.
+//! Whether an application is safe with `concurrency`, as far as its packages and its code show it.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -13,9 +13,9 @@ const WORLD_WRITABLE: u32 = 0o002;
 /// On a folder: who may write in it may remove only their own files.
 const STICKY: u32 = 0o1000;
 
-/// What was found of one kind.
+/// Files with permissions that are too wide.
 #[derive(Debug, Default)]
-struct Found {
+struct ExposedFiles {
     /// Code that anybody on the machine may change.
     writable: Vec<PathBuf>,
     /// Secrets that anybody on the machine may read.
@@ -26,7 +26,7 @@ struct Found {
 
 /// `roots` are the document roots, `application` is the folder with the code.
 pub(super) fn check(application: Option<&Path>, roots: &[PathBuf], report: &mut Report) {
-    let mut found = Found::default();
+    let mut found = ExposedFiles::default();
     let mut left = FILES_MAX;
     let mut folders: Vec<&Path> = application.into_iter().collect();
     let apart = |root: &&PathBuf| !application.is_some_and(|folder| root.starts_with(folder));
@@ -42,7 +42,7 @@ pub(super) fn check(application: Option<&Path>, roots: &[PathBuf], report: &mut 
         report,
         Level::Error,
         "code that every user of this machine can change",
-        "chmod o-w: whoever writes there runs code as the server's user",
+        "chmod o-w: anybody who can write there can run code as the server's user",
         found.writable,
     );
     add(
@@ -88,7 +88,7 @@ fn add(report: &mut Report, level: Level, text: &str, advice: &str, mut paths: V
 }
 
 /// Symbolic links are not followed: what they lead to may be anybody's.
-fn walk(folder: &Path, roots: &[PathBuf], left: &mut usize, found: &mut Found) {
+fn walk(folder: &Path, roots: &[PathBuf], left: &mut usize, found: &mut ExposedFiles) {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         // What cannot be read by this user is not PHP's either.

@@ -286,7 +286,7 @@ fn extensions(facts: &Facts, report: &mut Report) {
         let count = facts.extensions.len();
         report.ok(
             Area::Php,
-            format!("{count} extensions, none known to be trouble"),
+            format!("{count} extensions, none with known problems"),
         );
     }
 }

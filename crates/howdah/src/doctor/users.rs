@@ -93,7 +93,7 @@ fn tell(report: &mut Report, user: &model::User, verb: &str, path: &Path, place:
 }
 
 /// The part of a path that keeps a user from what it is to do with its last one. What is not there keeps nobody
-/// from anything: others tell of it.
+/// from anything: other checks report it.
 fn barred(user: &User, path: &Path, wanted: u32) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let mut parts: Vec<&Path> = path.ancestors().collect();

@@ -85,7 +85,7 @@ fn warning(full: FullPart, opcache: &Opcache) -> String {
     }
 }
 
-/// What has been told, until it is no longer so.
+/// Warnings that were logged, until their cause ends.
 #[derive(Debug, Default)]
 pub(crate) struct OpcacheWarnings(Vec<FullPart>);
 

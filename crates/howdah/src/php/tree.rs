@@ -76,7 +76,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    fn grow(supervisor: Supervisor, sprout: Sprout) -> Self {
+    fn grow(supervisor: Supervisor, sprout: TreeFacts) -> Self {
         let handle = supervisor.handle();
         let php = supervisor.php().clone();
         let (order, orders) = watch::channel(Order::Serve);
@@ -107,15 +107,15 @@ impl Tree {
     }
 }
 
-/// What is known of a tree before it starts.
-struct Sprout {
+/// Facts about a tree that are known before it starts.
+struct TreeFacts {
     executable: PathBuf,
     application: Option<Application>,
     pools: Vec<String>,
     used: Option<UsedFiles>,
 }
 
-impl Sprout {
+impl TreeFacts {
     /// For messages, where there are several.
     fn name(&self) -> String {
         let executable = self.executable.display();
@@ -195,7 +195,7 @@ impl NewTrees {
             parts: (0..fronts).map(|_| Vec::new()).collect(),
         };
         for (options, used) in options {
-            let sprout = Sprout {
+            let sprout = TreeFacts {
                 executable: options.root.executable.clone(),
                 application: options.application.clone(),
                 pools: options.pools.iter().map(|pool| pool.name.clone()).collect(),

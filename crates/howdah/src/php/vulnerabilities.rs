@@ -25,7 +25,7 @@ const VULNERABILITIES: [Vulnerability; 2] = [
     },
     Vulnerability {
         ids: "CVE-2026-6722, CVE-2026-7261",
-        what: "a request to a SoapServer may have code of its own run",
+        what: "a request to a SoapServer can execute code",
         fixed: [[8, 2, 31], [8, 3, 31], [8, 4, 21], [8, 5, 6]],
     },
 ];

@@ -26,7 +26,7 @@ impl Drop for Monitor {
 }
 
 impl Monitor {
-    /// Waits until it has ended although nobody told it to.
+    /// Waits until it has exited unexpectedly.
     pub(crate) async fn gone(&self) -> std::io::Result<()> {
         let pid = Pid::from_child(&self.0);
         let (tell, told) = tokio::sync::oneshot::channel();

@@ -27,7 +27,7 @@ use crate::php::tree::Parts;
 
 /// Buffers for variables that are kept for the next request; more in flight allocate.
 const BUFFERS_MAX: usize = 64;
-/// A client that was refused for want of a PHP process may come back after this.
+/// `Retry-After` for 503 when no PHP process is free.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 /// Runs requests in the pools that they are for. One for each front thread.
@@ -253,7 +253,7 @@ fn drop_wrong_length((id, uri): (u64, &str), response: &mut Response<PhpBody>) {
         .ok()
         .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let number = number.and_then(|text| text.parse::<u64>().ok());
-    // 304 tells the length that a 200 would have.
+    // A 304 has the length that a 200 would have.
     let exact = http_body::Body::size_hint(response.body()).exact();
     let exact = exact.filter(|_| response.status() != StatusCode::NOT_MODIFIED);
     let wrong = number.is_none()

@@ -10,14 +10,14 @@ use tokio::sync::oneshot;
 /// How long a server that stops waits for the thread, which then gives back its locks.
 const LEAVE: Duration = Duration::from_secs(2);
 
-/// The running thread.
+/// The thread that renews certificates.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct CertificateThread {
     stop: oneshot::Sender<()>,
     stopped: mpsc::Receiver<()>,
 }
 
-impl Keeper {
+impl CertificateThread {
     pub(crate) fn start(tls: Tls) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

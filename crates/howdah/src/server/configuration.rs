@@ -18,18 +18,18 @@ use howdah_http::endpoint::Endpoints;
 use howdah_mercure::Hub;
 use howdah_observe::admin::{ConfigFile, Configuration};
 use howdah_pool::start_time;
-use howdah_tls::{InUse, Tls};
+use howdah_tls::{ActiveCertificates, Tls};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
-use super::certificates::Keeper;
+use super::certificates::CertificateThread;
 use super::hubs::{self, HubEndpoint};
 use super::readiness_page::ReadinessPage;
 use super::roadrunner;
 use super::state::{MetricsPage, ServerState};
 use crate::config::document_roots::warn_of_roots;
 use crate::config::server_log::log_settings;
-use crate::config::source::{Read, Source};
+use crate::config::source::{LoadedConfig, Source};
 use crate::config::{changes, unchangeable};
 use crate::php::pools;
 use crate::php::renewal::Places;
@@ -51,16 +51,16 @@ type Hubs = Vec<Arc<Hub>>;
 struct State {
     config: Config,
     source: Option<Source>,
-    keeper: Option<Keeper>,
+    keeper: Option<CertificateThread>,
     /// The certificates of it.
-    in_use: InUse,
+    in_use: ActiveCertificates,
     watcher: Option<Watcher>,
-    starts: Starts,
+    starts: StartHistory,
 }
 
 /// The starts of PHP for reloads.
 #[derive(Default)]
-struct Starts {
+struct StartHistory {
     /// How long the last one that came to serve took.
     took: Duration,
     /// How many were given up for a later reload since.
@@ -69,7 +69,7 @@ struct Starts {
     last: Option<(Instant, Result<(), TreeError>)>,
 }
 
-impl Starts {
+impl StartHistory {
     /// What came of one that began after this moment, and so with what was there then.
     fn since(&self, asked: Instant) -> Option<Result<(), TreeError>> {
         let last = self.last.as_ref().filter(|(began, _)| *began >= asked);
@@ -96,7 +96,7 @@ struct ConfigurationView {
     source: Option<Source>,
 }
 
-/// See the module.
+/// The configuration in force.
 pub(crate) struct CurrentConfiguration {
     server: Arc<Server>,
     server_state: ServerState,
@@ -146,11 +146,11 @@ impl CurrentConfiguration {
             config: config.clone(),
             source,
             keeper: None,
-            in_use: InUse::default(),
+            in_use: ActiveCertificates::default(),
             watcher,
-            starts: Starts {
+            starts: StartHistory {
                 took,
-                ..Starts::default()
+                ..StartHistory::default()
             },
         };
         Self {
@@ -167,7 +167,7 @@ impl CurrentConfiguration {
     pub(crate) async fn keep(&self, tls: Option<Tls>) -> std::io::Result<()> {
         let mut state = self.state.lock().await;
         state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
-        state.keeper = tls.map(Keeper::start).transpose()?;
+        state.keeper = tls.map(CertificateThread::start).transpose()?;
         Ok(())
     }
 
@@ -200,8 +200,8 @@ impl CurrentConfiguration {
         result.map(Some)
     }
 
-    async fn take(&self, state: &mut State, read: Read) -> Result<LoadResult, String> {
-        let Read {
+    async fn take(&self, state: &mut State, read: LoadedConfig) -> Result<LoadResult, String> {
+        let LoadedConfig {
             config,
             source,
             warnings,
@@ -339,7 +339,7 @@ impl CurrentConfiguration {
     /// if it takes longer than one may keep others waiting: it may hang.
     async fn start_tree(
         &self,
-        starts: &mut Starts,
+        starts: &mut StartHistory,
         config: &Config,
     ) -> Result<StandbyTrees, TreeError> {
         let pools = pools::options(config).map_err(TreeError::other)?;
@@ -423,7 +423,7 @@ impl CurrentConfiguration {
             let _ = tokio::task::spawn_blocking(|| old.stop()).await;
         }
         state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
-        match tls.map(Keeper::start).transpose() {
+        match tls.map(CertificateThread::start).transpose() {
             Ok(keeper) => state.keeper = keeper,
             Err(error) => {
                 tracing::error!(target: "howdah::tls", %error, "certificates are not renewed: restart the server");
@@ -490,7 +490,7 @@ impl CurrentConfiguration {
 }
 
 /// Certificates for a configuration, read again.
-async fn renewed_tls(config: &Config, in_use: &InUse) -> Result<Option<Tls>, String> {
+async fn renewed_tls(config: &Config, in_use: &ActiveCertificates) -> Result<Option<Tls>, String> {
     // The storage may be on another machine.
     let (own, in_use) = (config.clone(), in_use.clone());
     let tls = tokio::task::spawn_blocking(move || Tls::after(&own, &in_use)).await;

@@ -12,10 +12,10 @@ use crate::crash_folder::CrashFolder;
 
 /// Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CrashReports(Option<On>);
+pub(crate) struct CrashReports(Option<Destination>);
 
 #[derive(Debug, Clone)]
-struct On {
+struct Destination {
     folder: CrashFolder,
     sink: CrashSink,
 }
@@ -33,7 +33,7 @@ impl CrashReports {
         match folder.prepare() {
             Ok(next) => {
                 let (sink, receiver) = CrashSink::new(next);
-                (Self(Some(On { folder, sink })), Some(receiver))
+                (Self(Some(Destination { folder, sink })), Some(receiver))
             }
             Err(error) => {
                 let path = folder.path().display();
@@ -55,7 +55,7 @@ impl CrashReports {
 
     /// Writes what comes, until nobody can send anything more.
     pub(crate) async fn write(self, mut receiver: CrashReceiver) {
-        let Some(On { folder, .. }) = self.0 else {
+        let Some(Destination { folder, .. }) = self.0 else {
             return;
         };
         while let Some(mut report) = receiver.recv().await {

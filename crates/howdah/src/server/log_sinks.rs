@@ -26,15 +26,15 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The sinks that there are. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LogSinks(Arc<Mutex<HashMap<String, Running>>>);
+pub(crate) struct LogSinks(Arc<Mutex<HashMap<String, SinkTask>>>);
 
 #[derive(Debug)]
-struct Running {
+struct SinkTask {
     shown: Value,
     task: AbortHandle,
 }
 
-impl Drop for Running {
+impl Drop for SinkTask {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -54,7 +54,7 @@ impl LogSinks {
             own.remove(&named);
         });
         let task = task.abort_handle();
-        sinks.insert(name.to_owned(), Running { shown, task });
+        sinks.insert(name.to_owned(), SinkTask { shown, task });
         Ok(())
     }
 
@@ -69,7 +69,7 @@ impl LogSinks {
         removed.is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Running>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, SinkTask>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

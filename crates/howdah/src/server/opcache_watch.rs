@@ -1,4 +1,4 @@
-//! Looks after OPcache while the server runs: tells what to set when something of it is full, and has a fresh tree
+//! Watches OPcache while the server runs: logs what to set when a part of it is full, and has a fresh tree
 //! take the place of one whose memory is used up by code that is no longer valid. OPcache's own way, to begin again
 //! in place, does not exist under booted code (docs/adr/0012-opcache-under-booted-code.md).
 
@@ -16,14 +16,14 @@ const BETWEEN: Duration = Duration::from_secs(60);
 
 /// Looks after it until the server ends.
 pub(crate) async fn look_after(control: ServerControl) {
-    let mut known: Vec<Known> = Vec::new();
+    let mut known: Vec<OpcacheState> = Vec::new();
     let mut renewed: Option<Instant> = None;
     loop {
         // Without a reply PHP is starting, which the supervisor reports.
         let opcaches = control.trees().opcaches().await;
         control.server_state().set_opcache(merged(&opcaches));
         let mut reason = None;
-        known.resize_with(opcaches.len(), Known::default);
+        known.resize_with(opcaches.len(), OpcacheState::default);
         for ((php, opcache), known) in opcaches.iter().zip(&mut known) {
             known.warnings.report(&prefix(php, opcaches.len()), opcache);
             let is_pending = opcache.restart_pending != 0;
@@ -46,9 +46,9 @@ pub(crate) async fn look_after(control: ServerControl) {
     }
 }
 
-/// What is known of the OPcache of one PHP.
+/// The last state of one PHP's OPcache.
 #[derive(Default)]
-struct Known {
+struct OpcacheState {
     warnings: OpcacheWarnings,
     /// It waited for a restart at the last look.
     pending: bool,

@@ -101,7 +101,7 @@ pub(super) async fn run(
         observer: request
             .progress
             .clone()
-            .map(|progress| Rc::new(Watch(progress)) as _),
+            .map(|progress| Rc::new(ProgressObserver(progress)) as _),
     };
     let (id, uri) = (request.id, request.original_uri.path());
     let send = |head: &Head| {
@@ -114,9 +114,9 @@ pub(super) async fn run(
 }
 
 /// Reports where a request is.
-struct Watch(Progress);
+struct ProgressObserver(Progress);
 
-impl Observer for Watch {
+impl Observer for ProgressObserver {
     fn claimed(&self, place: u16) {
         self.0.claimed(now_ns(), place);
     }

@@ -231,11 +231,11 @@ impl ServerState {
 
 fn request(
     request: &LiveRequest,
-    worker: Option<&InHand>,
+    worker: Option<&RequestHolder>,
     look: Option<&RequestLook>,
     names: &[String],
 ) -> Value {
-    // A worker is heard of with its first output; its own words are there from the start.
+    // A worker is known from its first output on; its status in shared memory from the start.
     let phase = match (request.phase, worker, look) {
         ("queue", Some(_), _) | ("queue", _, Some(_)) => "php",
         (phase, ..) => phase,
@@ -306,18 +306,18 @@ fn opcache_counts(opcache: &Opcache) -> OpcacheCounts {
 
 /// A request in a worker's hand.
 #[derive(Debug, Clone, Copy)]
-struct InHand {
+struct RequestHolder {
     place: u16,
     pid: i32,
 }
 
-fn in_hand(pools: &[PoolStatus]) -> HashMap<u64, InHand> {
+fn in_hand(pools: &[PoolStatus]) -> HashMap<u64, RequestHolder> {
     let workers = pools.iter().flat_map(|pool| &pool.workers);
     workers
         .filter_map(|worker| {
             let id = u64::from_str_radix(&worker.request.as_ref()?.id, 16).ok()?;
             let (place, pid) = (worker.place, worker.pid);
-            Some((id, InHand { place, pid }))
+            Some((id, RequestHolder { place, pid }))
         })
         .collect()
 }

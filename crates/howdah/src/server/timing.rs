@@ -47,7 +47,7 @@ impl Timing {
 }
 
 /// Reports where a request is.
-struct Watch {
+struct ProgressObserver {
     progress: Option<Progress>,
     timing: Option<Rc<Timing>>,
 }
@@ -58,10 +58,10 @@ pub(super) fn watch(
     timing: Option<Rc<Timing>>,
 ) -> Option<Rc<dyn Observer>> {
     let is_wanted = progress.is_some() || timing.is_some();
-    is_wanted.then(|| Rc::new(Watch { progress, timing }) as Rc<dyn Observer>)
+    is_wanted.then(|| Rc::new(ProgressObserver { progress, timing }) as Rc<dyn Observer>)
 }
 
-impl Observer for Watch {
+impl Observer for ProgressObserver {
     fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
         if let Some(progress) = &self.progress {
             progress.claimed(claimed_ns, worker.0);

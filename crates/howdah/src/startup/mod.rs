@@ -42,7 +42,7 @@ use crate::server::readiness::Readiness;
 use crate::server::signals::{self, Signals};
 use crate::server::state::ServerState;
 use crate::server::{hubs, notify, opcache_watch};
-use crate::watch::{Watch, start_watch, watched};
+use crate::watch::{WatchList, start_watch, watched};
 
 /// Serves until a stop is requested. `source` is where the configuration was read from.
 pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
@@ -81,7 +81,7 @@ pub(crate) fn serve_with(
 async fn run(
     config: &Config,
     source: Option<Source>,
-    watch: Watch,
+    watch: WatchList,
     mut activation: Activation,
     monitor: Option<&Monitor>,
     next: Option<&'static str>,

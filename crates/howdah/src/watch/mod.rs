@@ -1,7 +1,7 @@
 //! Reloads pools when their files change, and pages in browsers: `watch` and `hot_reload`, for development.
 //!
 //! A thread of its own waits for the kernel's events and collects them until they pause, since an editor,
-//! a version control system or a package manager changes many files at once. It tells the main thread,
+//! a version control system or a package manager changes many files at once. It notifies the main thread,
 //! where pools are reloaded one after the other; what changes meanwhile is the next reload's.
 
 mod pattern;
@@ -42,14 +42,14 @@ pub(crate) const CONFIGURATION: &str = "";
 
 /// What is to be watched, checked.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Watch {
+pub(crate) struct WatchList {
     pools: Vec<String>,
     /// Each with the number of its pool, or behind those of a page.
     patterns: Vec<(usize, Pattern)>,
     source: Option<Source>,
 }
 
-impl Watch {
+impl WatchList {
     /// Patterns of the pools and of pages; relative ones start at `cwd`, an absolute path.
     pub(crate) fn new<'a>(
         pools: impl IntoIterator<Item = (&'a str, &'a [String])>,
@@ -159,7 +159,7 @@ pub(crate) struct ChangeReceiver {
     notices: mpsc::UnboundedReceiver<Notice>,
 }
 
-/// What the thread tells.
+/// Events of the thread.
 #[derive(Debug)]
 enum Notice {
     /// So many folders are watched from now on.

@@ -2,13 +2,13 @@
 
 use howdah_config::model::Config;
 
-use super::{CONFIGURATION, ChangeReceiver, Watch, Watcher};
+use super::{CONFIGURATION, ChangeReceiver, WatchList, Watcher};
 use crate::config::source::Source;
 use crate::failure::Failure;
 
 /// The files whose changes reload pools, or the configuration. A wrong pattern is a mistake of the one who
 /// starts the server.
-pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<Watch, Failure> {
+pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<WatchList, Failure> {
     let files = source.map(Source::watched).unwrap_or_default();
     let pools = config.workers.iter();
     let patterns = pools
@@ -16,13 +16,13 @@ pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<Watch,
         .chain([(CONFIGURATION, files.as_slice())]);
     let cwd = std::env::current_dir().map_err(|error| Failure::Setup(error.to_string()))?;
     let pages = config.hot_reloads.iter().map(|page| page.watch.as_slice());
-    let watch = Watch::new(patterns, pages, &cwd);
+    let watch = WatchList::new(patterns, pages, &cwd);
     let watch = watch.map_err(|error| Failure::Setup(error.to_string()))?;
     Ok(watch.since(source))
 }
 
 /// A server whose files cannot be watched still serves.
-pub(crate) fn start_watch(watch: Watch) -> Option<(Watcher, ChangeReceiver)> {
+pub(crate) fn start_watch(watch: WatchList) -> Option<(Watcher, ChangeReceiver)> {
     if watch.is_empty() {
         return None;
     }

@@ -14,13 +14,13 @@ use super::*;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Remembers reloads, each of which waits for a permit.
-struct Fake {
+struct FakeControl {
     reloads: Mutex<Vec<String>>,
     begun: Semaphore,
     permits: Semaphore,
 }
 
-impl Control for Fake {
+impl Control for FakeControl {
     async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
         let pool = pool.expect("a watcher names the pool");
         self.reloads.lock().expect("no panic").push(pool.clone());
@@ -121,7 +121,7 @@ impl Control for Fake {
     fn stop(&self) {}
 }
 
-async fn begun(fake: &Fake) {
+async fn begun(fake: &FakeControl) {
     let permit = tokio::time::timeout(PATIENCE, fake.begun.acquire()).await;
     permit
         .expect("a reload begins")
@@ -129,13 +129,13 @@ async fn begun(fake: &Fake) {
         .forget();
 }
 
-fn watch(dir: &Path, pools: &[(&str, &[&str])]) -> Watch {
+fn watch(dir: &Path, pools: &[(&str, &[&str])]) -> WatchList {
     let owned: Vec<(&str, Vec<String>)> = pools
         .iter()
         .map(|(name, texts)| (*name, texts.iter().map(|text| (*text).to_owned()).collect()))
         .collect();
     let pools = owned.iter().map(|(name, texts)| (*name, texts.as_slice()));
-    Watch::new(pools, [], dir).expect("valid")
+    WatchList::new(pools, [], dir).expect("valid")
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn reloads_what_changed_and_what_changed_meanwhile() {
     let (watcher, mut changed) = watch.start().expect("started");
     let first = tokio::time::timeout(PATIENCE, changed.notices.recv()).await;
     assert!(matches!(first, Ok(Some(Notice::Watching(1)))), "{first:?}");
-    let fake = Arc::new(Fake {
+    let fake = Arc::new(FakeControl {
         reloads: Mutex::default(),
         begun: Semaphore::new(0),
         permits: Semaphore::new(0),
@@ -174,7 +174,7 @@ async fn reloads_what_changed_and_what_changed_meanwhile() {
 async fn a_reload_that_hangs_does_not_keep_the_next() {
     let (sender, notices) = mpsc::unbounded_channel();
     let pools = vec!["a".to_owned()];
-    let fake = Arc::new(Fake {
+    let fake = Arc::new(FakeControl {
         reloads: Mutex::default(),
         begun: Semaphore::new(0),
         permits: Semaphore::new(0),
@@ -206,7 +206,7 @@ async fn the_configuration_brings_all_pools_with_it() {
     let (watcher, mut changed) = watch.start().expect("started");
     let first = tokio::time::timeout(PATIENCE, changed.notices.recv()).await;
     assert!(matches!(first, Ok(Some(Notice::Watching(1)))), "{first:?}");
-    let fake = Arc::new(Fake {
+    let fake = Arc::new(FakeControl {
         reloads: Mutex::default(),
         begun: Semaphore::new(0),
         permits: Semaphore::new(1),
@@ -229,6 +229,7 @@ fn nothing_to_watch() {
     assert!(watch(dir, &[]).is_empty());
     assert!(watch(dir, &[("a", &[])]).is_empty());
     assert!(!watch(dir, &[("a", &["x"])]).is_empty());
-    let error = Watch::new([("a", ["{".to_owned()].as_slice())], [], dir).expect_err("no pattern");
+    let error =
+        WatchList::new([("a", ["{".to_owned()].as_slice())], [], dir).expect_err("no pattern");
     assert!(error.to_string().starts_with("watch {: "), "{error}");
 }

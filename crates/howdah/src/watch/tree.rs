@@ -218,7 +218,7 @@ impl Tree {
             // First, so that nothing that is created while its entries are read is missed.
             self.watch(&folder);
             let Ok(entries) = std::fs::read_dir(&folder) else {
-                // Gone already, or `watch` has told.
+                // Removed already, or reported by `watch`.
                 continue;
             };
             for entry in entries.flatten() {

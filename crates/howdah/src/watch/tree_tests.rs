@@ -7,12 +7,12 @@ use tempfile::TempDir;
 
 use super::*;
 
-struct Watched {
+struct WatchedFolder {
     dir: TempDir,
     tree: Tree,
 }
 
-impl Watched {
+impl WatchedFolder {
     /// `prepare` makes what is there from the start.
     fn new(patterns: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let dir = TempDir::new().expect("a directory");
@@ -59,7 +59,7 @@ impl Watched {
 
 #[test]
 fn files_that_are_written_renamed_and_deleted() {
-    let mut it = Watched::new(&["src/**/*.php", "src/*.twig"], |dir| {
+    let mut it = WatchedFolder::new(&["src/**/*.php", "src/*.twig"], |dir| {
         fs::create_dir_all(dir.join("src/a/b")).expect("made");
         fs::write(dir.join("src/a/b/x.php"), "").expect("written");
     });
@@ -85,7 +85,7 @@ fn files_that_are_written_renamed_and_deleted() {
 
 #[test]
 fn reading_is_no_change() {
-    let mut it = Watched::new(&["*.php"], |dir| {
+    let mut it = WatchedFolder::new(&["*.php"], |dir| {
         fs::write(dir.join("x.php"), "").expect("written");
     });
     fs::read(it.path("x.php")).expect("read");
@@ -94,7 +94,7 @@ fn reading_is_no_change() {
 
 #[test]
 fn folders_that_come_and_go() {
-    let mut it = Watched::new(&["**/*.php"], |_| {});
+    let mut it = WatchedFolder::new(&["**/*.php"], |_| {});
     it.folder("new/deep");
     it.write("new/deep/x.php");
     assert_eq!(it.changed(), [0], "a file in a folder that nobody knew");
@@ -114,7 +114,7 @@ fn folders_that_come_and_go() {
 #[test]
 fn what_is_moved_out_is_gone() {
     let outside = TempDir::new().expect("a directory");
-    let mut it = Watched::new(&["**/*.php"], |dir| {
+    let mut it = WatchedFolder::new(&["**/*.php"], |dir| {
         fs::create_dir_all(dir.join("lib/a")).expect("made");
     });
     fs::rename(it.path("lib"), outside.path().join("lib")).expect("renamed");
@@ -126,7 +126,7 @@ fn what_is_moved_out_is_gone() {
 
 #[test]
 fn folders_that_are_passed_over() {
-    let mut it = Watched::new(&["**/*.php", ".config/*.php"], |dir| {
+    let mut it = WatchedFolder::new(&["**/*.php", ".config/*.php"], |dir| {
         for folder in [".git/refs", "a/node_modules/b", ".config"] {
             fs::create_dir_all(dir.join(folder)).expect("made");
         }
@@ -143,7 +143,7 @@ fn folders_that_are_passed_over() {
 
 #[test]
 fn what_is_not_there_yet() {
-    let mut it = Watched::new(&["app/src", ".env", "later/**/*.php"], |_| {});
+    let mut it = WatchedFolder::new(&["app/src", ".env", "later/**/*.php"], |_| {});
     it.write("other");
     assert!(it.changed().is_empty());
     it.write(".env");
@@ -169,7 +169,7 @@ fn what_is_not_there_yet() {
 
 #[test]
 fn a_base_that_is_moved_away() {
-    let mut it = Watched::new(&["app/*.php"], |dir| {
+    let mut it = WatchedFolder::new(&["app/*.php"], |dir| {
         fs::create_dir(dir.join("app")).expect("made");
     });
     it.rename("app", "old");
@@ -192,7 +192,7 @@ fn too_many_events_change_everything() {
         println!("skipped: the queue of events is too long here");
         return;
     }
-    let mut it = Watched::new(&["*.php", "*.twig"], |_| {});
+    let mut it = WatchedFolder::new(&["*.php", "*.twig"], |_| {});
     it.write("a.txt");
     // Two events each.
     for _ in 0..=limit / 4 {

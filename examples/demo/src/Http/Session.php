@@ -47,7 +47,7 @@ final class Session
     }
 
     /**
-     * Starts anew under another id, so that an id known before a login is worth nothing after it.
+     * Starts again under a new id, so that an id known before a login is worth nothing after it.
      *
      * @param array<string, mixed> $data
      */

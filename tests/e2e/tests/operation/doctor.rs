@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use howdah_testkit::{Ended, ServerBuilder, Www};
+use howdah_testkit::{ExitReport, ServerBuilder, Www};
 use serde_json::Value;
 
 /// Its exit code and report for an application that would listen on a free port.
-fn doctor(app: &Www, lines: &str, arguments: &[&str]) -> (Ended, Value) {
+fn doctor(app: &Www, lines: &str, arguments: &[&str]) -> (ExitReport, Value) {
     let root = app.path().join("public");
     let root = root.display();
     let text = format!(
@@ -24,7 +24,7 @@ fn doctor(app: &Www, lines: &str, arguments: &[&str]) -> (Ended, Value) {
     (ended, report)
 }
 
-fn report(ended: &Ended) -> Value {
+fn report(ended: &ExitReport) -> Value {
     serde_json::from_str(&ended.text()).unwrap_or_else(|error| panic!("{error}: {}", ended.text()))
 }
 
@@ -46,7 +46,7 @@ fn assert_places(report: &Value, text: &str, level: &str, places: &[&str]) {
 }
 
 #[track_caller]
-fn assert_code(ended: &Ended, code: i32) {
+fn assert_code(ended: &ExitReport, code: i32) {
     assert_eq!(ended.code, Some(code), "{}", ended.text());
 }
 

@@ -1,9 +1,9 @@
 //! `howdah doctor --leaks`, which starts a server of its own, and `--dsn`, which asks a database.
 
-use howdah_testkit::{Ended, ServerBuilder, Www};
+use howdah_testkit::{ExitReport, ServerBuilder, Www};
 use serde_json::Value;
 
-fn doctor(arguments: &[&str]) -> (Ended, Value) {
+fn doctor(arguments: &[&str]) -> (ExitReport, Value) {
     let ended = ServerBuilder::command(["doctor", "--json"])
         .args(arguments)
         .run();

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use howdah_testkit::{
-    Connection, Ended, PATIENCE, Request, Server, ServerBuilder, Signal, Www, process,
+    Connection, ExitReport, PATIENCE, Request, Server, ServerBuilder, Signal, Www, process,
 };
 use howdah_tests::{caddyfile, encode, www};
 
@@ -188,8 +188,9 @@ fn says_that_the_root_is_missing() {
 
 #[test]
 fn says_that_php_is_missing() {
-    let start =
-        |builder: ServerBuilder| -> Ended { builder.try_start().expect_err("it cannot start") };
+    let start = |builder: ServerBuilder| -> ExitReport {
+        builder.try_start().expect_err("it cannot start")
+    };
     let builder = Server::builder(www()).args(["--php", "/nowhere/howdah-php"]);
     start(builder).assert(2, "/nowhere/howdah-php");
     let builder = Server::builder(www()).args(["--php", "/bin/false"]);

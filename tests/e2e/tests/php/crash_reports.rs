@@ -170,13 +170,13 @@ fn a_report_says_what_happened_where_and_to_whom() {
         (
             3,
             "abort",
-            "SIGABRT: the process ended itself by abort()",
+            "SIGABRT: the process called abort()",
             &["#0 abort()\n"],
         ),
         (
             4,
             "free",
-            "SIGABRT: the process ended itself by abort()",
+            "SIGABRT: the process called abort()",
             &["#0 free()\n"],
         ),
         (
@@ -216,7 +216,7 @@ fn a_report_says_what_happened_where_and_to_whom() {
     let listed = admin.command(&["crashes"]);
     listed.assert(
         0,
-        "SIGABRT: the process ended itself by abort()  POST /?do=free&token=***\n",
+        "SIGABRT: the process called abort()  POST /?do=free&token=***\n",
     );
     let shown = admin.command(&["crashes", "show", "1"]);
     shown.assert(0, "\nPHP backtrace:\n  #0 FFI::string()\n  #1 crash() ");

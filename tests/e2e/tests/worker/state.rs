@@ -4,14 +4,14 @@
 use howdah_tests::worker::{Mode, Site};
 use serde_json::Value;
 
-struct Seen {
+struct Snapshot {
     pid: Value,
     value: Value,
     text: String,
     headers: Vec<(String, String)>,
 }
 
-fn look(site: &Site, query: &str) -> Seen {
+fn look(site: &Site, query: &str) -> Snapshot {
     let response = site.get(query);
     assert!(
         matches!(response.status(), 200 | 206),
@@ -23,7 +23,7 @@ fn look(site: &Site, query: &str) -> Seen {
     let end = text.rfind('}').map_or(0, |at| at + 1);
     let json: Value = serde_json::from_str(&text[..end]).expect("JSON");
     let constant = |name: &str| !["date", "set-cookie"].contains(&name);
-    Seen {
+    Snapshot {
         pid: json["pid"].clone(),
         value: json["seen"].clone(),
         text: text[end..].to_owned(),
@@ -104,7 +104,7 @@ fn nothing_is_kept_of_anything_at_once() {
         .collect();
     assert!(names.len() > 40, "{names:?}");
     site.server.allow_log("rolled back a transaction");
-    let fresh: Vec<Seen> = names
+    let fresh: Vec<Snapshot> = names
         .iter()
         .map(|n| look(&site, &format!("?what={n}")))
         .collect();

@@ -118,7 +118,7 @@ struct howdah_pdo_pool {
 
 /* --- clients_pdo_pool.c: connections -------------------------------------------------------------------- */
 
-/* NULL: it is none of ours. */
+/* NULL: it is not one of ours. */
 struct howdah_pdo_pool *howdah_pdo_pool_of(const pdo_dbh_t *dbh);
 
 /* Makes the connection the first of a pool, used by the user at hand, or, without one, free. */

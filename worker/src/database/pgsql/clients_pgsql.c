@@ -85,7 +85,7 @@ const struct howdah_client_kind howdah_client_pgsql = {
 
 /* --- what the extension keeps for the process ----------------------------------------------------------- */
 
-/* Its globals, which tell the version by their size: the connections are at their end. */
+/* Its globals, whose size shows the version: the connections are at their end. */
 static const struct {
 	size_t size;
 	size_t default_link; /* offset */

@@ -145,7 +145,7 @@ static bool drain_copy(PGconn *connection, long deadline)
 			pq.freemem(row);
 		}
 		if (size < 0) {
-			return true; /* the result behind the rows tells how it ended */
+			return true; /* the result after the rows shows how it ended */
 		}
 		long left = deadline - now_ms();
 		if (size == 0 && (left <= 0 || !wait_for_input(connection, left))) {
@@ -211,7 +211,7 @@ bool howdah_libpq_settle(PGconn *connection)
 
 /* --- connecting again ------------------------------------------------------------------------------------ */
 
-/* Settings of a session that the server tells its client, and that a client may set. */
+/* Settings of a session that the server reports to its client, and that a client may set. */
 static const char *const reported[] = {
 	"client_encoding", "DateStyle", "IntervalStyle", "TimeZone", "application_name", "standard_conforming_strings",
 	"default_transaction_read_only", "search_path", /* from PostgreSQL 18 on */

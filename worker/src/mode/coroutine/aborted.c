@@ -2,7 +2,7 @@
  * Requests that nobody waits for any more: their clients are gone, or their time is over.
  *
  * Rules: a request is cancelled once for each reason, so that what it does at its end may wait. A client that leaves
- * is PHP's affair: the request may ignore it (ignore_user_abort), code that computes hears of it when it waits or
+ * is PHP's affair: the request may ignore it (ignore_user_abort), code that computes notices when it waits or
  * writes, and shutdown functions that have begun are left alone.
  */
 #include "core.h"

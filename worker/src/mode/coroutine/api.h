@@ -58,7 +58,7 @@ void howdah_child_cancel(struct howdah_child *child);
 /* The child has ended: its result, or its exception thrown again. */
 void howdah_child_take(struct howdah_child *child, zval *result);
 
-/* Nanoseconds of a time limit in seconds, HOWDAH_WAIT_FOREVER for none; throws and returns false if it is none. */
+/* Nanoseconds of a time limit in seconds, HOWDAH_WAIT_FOREVER for none; throws and returns false if it is invalid. */
 bool howdah_api_limit(double seconds, bool none, uint32_t argument, int64_t *limit);
 
 /* True where a wait is possible. Else false, with an Error thrown that says what could not be waited for. */

@@ -76,7 +76,7 @@ extern void (*howdah_descriptor_line_cut)(int fd);
 /* 0, or -1 with errno ECANCELED. */
 int howdah_wait_time(int64_t time);
 
-/* How many waits of the coroutine at hand have ended so, which tells whether one of a call did: libraries do not all
+/* How many waits of the coroutine at hand have ended so, which shows whether one of a call did: libraries do not all
  * say it. 0 in the main context. */
 uint32_t howdah_waits_cancelled(void);
 
@@ -137,8 +137,8 @@ void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame
 
 /* --- what follows tasks -------------------------------------------------------------------------------
  *
- * Parts that keep something for each task (swap.c, clients_*.c, ...) have room in it and hear of its life.
- * All but `begin` may be NULL. They are called in the order of registration, `out` and `end` in reverse.
+ * Parts that keep something for each task (swap.c, clients_*.c, ...) have room in it and callbacks for its start and
+ * end. All but `begin` may be NULL. They are called in the order of registration, `out` and `end` in reverse.
  */
 struct howdah_task_part {
 	const char *name;

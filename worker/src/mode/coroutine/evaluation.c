@@ -11,8 +11,8 @@
  * the owner is loading. PHP marks only what is evaluated for the sake of another constant, but nobody could evaluate
  * the others without the owner either.
  *
- * Rules: in a circle, or where no wait is possible, the owner's expression is evaluated once more: PHP tells then what
- * is wrong. Expressions in place of others are never freed, as others may evaluate copies of them.
+ * Rules: in a circle, or where no wait is possible, the owner's expression is evaluated once more: PHP then reports the
+ * mistake. Expressions in place of others are never freed, as others may evaluate copies of them.
  */
 #include "evaluation.h"
 

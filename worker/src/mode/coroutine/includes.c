@@ -13,7 +13,7 @@
 
 #include "core.h"
 
-/* The engine does not tell when the code of a file has ended; who waits for that looks, in nanoseconds. */
+/* The engine does not report when the code of a file has ended; tasks that wait for it poll, in nanoseconds. */
 #define LOOK_AGAIN INT64_C(1000000)
 
 struct file {

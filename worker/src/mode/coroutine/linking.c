@@ -1,6 +1,6 @@
 /*
  * See half_done.h. PHP enters a class under its name and then asks for what it extends, implements and uses; an
- * autoloader may wait there, or the handler of a deprecation. Whoever asks for the class meanwhile would be told that
+ * autoloader may wait there, or the handler of a deprecation. Code that looks the class up meanwhile would see that
  * there is none. So while its owner waits the class is back under the name that it has before its declaration is run,
  * and among the classes that are being loaded: others come to the autoloader, which has them wait.
  *
@@ -14,7 +14,7 @@ struct howdah_link {
 	zend_string *name; /* in lower case */
 	zend_string *undeclared;
 	struct howdah_loading loading;
-	bool loads; /* `loading` tells others of it; else the autoloader itself does */
+	bool loads; /* `loading` shows it to others; otherwise the autoloader itself does */
 	struct howdah_link *next;
 };
 

@@ -70,7 +70,7 @@ static void take_properties(struct howdah_marks *marks, zend_object *object)
 	void *word;
 	ZEND_HASH_FOREACH_PTR(Z_ARRVAL_P(slot), word)
 	{
-		/* The lowest bit tells that it is part of the object. */
+		/* The lowest bit marks it as part of the object. */
 		take_word(marks, object, (uint32_t *)((uintptr_t)word & ~(uintptr_t)1), HOWDAH_COMPAT_PROPERTY_GUARDS);
 	}
 	ZEND_HASH_FOREACH_END();

@@ -278,7 +278,7 @@ int howdah_wait_fd(int fd, short events, int64_t timeout)
 	return -1;
 }
 
-/* How long to wait before the next look at what cannot be registered, for want of the kernel's memory. */
+/* Interval between attempts to register what the kernel had no memory for. */
 #define LOOK_AGAIN_NS HOWDAH_NS_PER_MS
 
 /* Arms all; false: not all can be waited for. */

@@ -19,7 +19,7 @@ void howdah_retire_init(struct howdah_queue *queue);
 /* The front knows, or is to see for itself. */
 void howdah_retire_quietly(void);
 
-/* The front is told, so that a successor comes first. `status`: for howdah_retire_status; 0: as it was. */
+/* The front is notified, so that a successor comes first. `status`: for howdah_retire_status; 0: as it was. */
 void howdah_retire(int status);
 
 #endif

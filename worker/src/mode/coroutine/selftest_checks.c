@@ -15,7 +15,7 @@ const char howdah_selftest_boot[] =
 	"  spl_autoload_register(function ($c) { usleep(1); eval(\"class $c {}\"); }, true, true);"
 	"  return get_class(new HowdahSelfTestLoaded);"
 	" }"
-	/* What is told to a connection and done on it: a name in its case, a row, a transaction. */
+	/* Requests to a connection: a name in its case, a row, a transaction. */
 	" static function connection($name, $case) {"
 	"  $d = self::$database;"
 	"  $d->setAttribute(PDO::ATTR_CASE, $case);"

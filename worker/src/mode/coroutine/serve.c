@@ -28,7 +28,7 @@
 static struct howdah_pool *pool;
 static uint32_t places;
 static uint32_t claimed;
-static uint32_t finished; /* of those, how many the script has not been told of */
+static uint32_t finished; /* of those, how many have not been reported to the script */
 static uint32_t until_poll;
 static int64_t left_until; /* 0: no request is being left to others */
 

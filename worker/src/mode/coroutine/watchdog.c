@@ -24,7 +24,7 @@
 #include "process/title.h"
 
 #define TICK_NS (10 * HOWDAH_NS_PER_MS)
-#define STUCK 100                        /* thresholds of a hog, before it is told that PHP cannot be interrupted */
+#define STUCK 100                        /* thresholds of a hog, before the log says that PHP cannot be interrupted */
 #define IDLE_TICKS 100                   /* without a task that runs, before it sleeps */
 #define TRACE_MS 100                     /* for the backtrace, before the end */
 #define TITLE_TICKS 100                  /* between two looks at what the process's title is to say */
@@ -101,7 +101,7 @@ static void note_held(uint32_t in, uint64_t held)
 		atomic_store_explicit(&hog_stretch, in, memory_order_release);
 		howdah_interrupt_raise();
 	}
-	static uint32_t stuck; /* in which that was told */
+	static uint32_t stuck; /* in which that was logged */
 	if (hog_ns && held >= STUCK * hog_ns && stuck != in &&
 		atomic_load_explicit(&hog_told, memory_order_relaxed) != in) {
 		char message[160];

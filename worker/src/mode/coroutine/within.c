@@ -126,7 +126,7 @@ static void guard_elements(zend_class_entry *class)
 
 /* --- generators --------------------------------------------------------------------------------------------- */
 
-/* They do not tell when they are left; who waits looks, in nanoseconds. */
+/* They do not report when they are left; tasks that wait poll, in nanoseconds. */
 #define LOOK_AGAIN INT64_C(1000000)
 
 static bool has_frame(const zend_execute_data *frame, void *generator)

@@ -85,7 +85,7 @@ void howdah_session_end(void)
 
 /* --- session_set_save_handler() -------------------------------------------------------------------- */
 
-/* PHP has them as a structure of values, of which PHP 8.4 no longer tells the number. */
+/* PHP has them as a structure of values, whose number PHP 8.4 no longer exposes. */
 #define HANDLER_COUNT (sizeof(((php_ps_globals *)NULL)->mod_user_names) / sizeof(zval))
 
 static zval boot_handlers[HANDLER_COUNT];

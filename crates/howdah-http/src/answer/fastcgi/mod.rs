@@ -24,7 +24,7 @@ use tokio::io::{AsyncReadExt, ReadHalf};
 use self::body::{Output, Problems};
 use self::record::{Decoder, Record, RecordError};
 use self::send::SendTask;
-use crate::answer::forwarded::Forwarded;
+use crate::answer::forwarded::ForwardedHeaders;
 use crate::answer::upstream::balance::{ActiveRequest, Balancer, Hint};
 use crate::answer::upstream::health::Checks;
 use crate::answer::upstream::{Stream, connect};
@@ -57,7 +57,7 @@ pub(crate) struct FastCgiJob {
     pub(crate) upstreams: Rc<FastCgi>,
     /// What the choice of an upstream depends on.
     pub(crate) hint: Hint,
-    pub(crate) forwarded: Forwarded,
+    pub(crate) forwarded: ForwardedHeaders,
 }
 
 /// Why there is no response.
@@ -110,7 +110,7 @@ impl Failure {
         }
     }
 
-    /// Whether the request may be sent again: nobody has begun it, or it changes nothing (`is_safe`). One
+    /// Whether the request may be sent again: no server has begun it, or it changes nothing (`is_safe`). One
     /// that took too long would only take so long again.
     fn is_harmless(&self, is_safe: bool) -> bool {
         match self {

@@ -80,7 +80,7 @@ impl SendTask {
         self.task.is_none()
     }
 
-    /// Ready when the server waits in vain for the rest of the request, or does not take it. Once.
+    /// Ready when the rest of the request does not arrive, or is not accepted, in time. Once.
     pub(super) fn poll_failure(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
         let Some(task) = &mut self.task else {
             return Poll::Pending;

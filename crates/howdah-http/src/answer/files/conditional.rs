@@ -16,7 +16,7 @@ use crate::message::file_origin::Identity;
 /// Cloud Native Buildpacks), 1984 (Yarn), 1985 (npm). The time of the next version of the file is the same.
 const FIRST_TIME: i64 = 631_152_000;
 
-/// What tells one version of a file from another, as its response says it.
+/// Validators of a file: `ETag` and `Last-Modified`.
 #[derive(Debug, Clone)]
 pub(super) struct Version {
     pub(super) identity: Identity,
@@ -57,7 +57,7 @@ impl Version {
         (seconds >= FIRST_TIME).then_some(seconds)
     }
 
-    /// Whether the file has not changed after a date; `None` if it is not a date, or nobody knows.
+    /// Whether the file has not changed after a date; `None` if it is not a date, or it cannot be determined.
     fn unchanged_since(&self, headers: &HeaderMap, name: http::HeaderName) -> Option<bool> {
         let date = parse_date(headers.get(name)?)?;
         Some(self.modified()? <= date)

@@ -49,12 +49,12 @@ struct FileRequest<'r> {
     cache: &'r FileCache,
     precompressed: &'r [ContentCoding],
     links: Links,
-    /// The response is to tell its [`Origin`].
+    /// The response has to carry its [`Origin`].
     with_origin: bool,
 }
 
 impl FileRequest<'_> {
-    /// Contents that were kept. A path alone does not tell whose links are on it.
+    /// Cached contents. A path alone does not show who owns the links on it.
     fn kept(&self, path: &str) -> Option<(Version, Bytes)> {
         let path = self.links.all_followed().then_some(path)?;
         self.cache.get(path)
@@ -152,7 +152,7 @@ async fn directory(
     mut full: String,
     file_request: FileRequest<'_>,
 ) -> Response<Content> {
-    // Only where there is something to see: which folders exist is nobody's business.
+    // Only where there is something to show: which folders exist stays private.
     let redirect = || {
         let redirect = job.redirect.as_ref()?;
         let path = redirect.path.as_deref().unwrap_or(&job.path);
@@ -282,7 +282,7 @@ async fn file_response(
         RangeOutcome::Parts(ranges) => {
             let multipart = Multipart::new(&ranges, total, &content_type(named));
             // Small parts with their headers may be more than the whole. And a content coding is that of the
-            // file: nobody agrees what it means for something around parts of it.
+            // file: its meaning for a body around parts of it is not defined.
             if multipart.length() < total && path == named {
                 return multipart.respond(source, response);
             }

@@ -20,7 +20,7 @@ pub(super) enum Failure {
     /// The request was lost with a connection that earlier ones had used.
     #[error("it closed an idle connection while the request was sent ({cause})")]
     Lost { lost: RequestLoss, cause: String },
-    /// It answered, and nobody could say what.
+    /// Its response could not be understood.
     #[error(transparent)]
     Answer(#[from] Fault),
     #[error("it did not respond in time")]
@@ -63,7 +63,7 @@ impl Failure {
         !matches!(self, Self::Request(_))
     }
 
-    /// Whether a request with this method may be sent again: nobody has seen it, or it changes nothing.
+    /// Whether a request with this method may be sent again: no upstream has seen it, or it changes nothing.
     pub(super) fn is_harmless(&self, method: &Method) -> bool {
         match self {
             Self::DialTimeout(_)

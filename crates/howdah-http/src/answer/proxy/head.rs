@@ -43,7 +43,7 @@ pub(super) fn check<B>(
     let length = length(headers).map_err(|_| Fault::Length)?;
     let is_encoded = is_chunked(headers)?;
     match length {
-        // Where there is no body there is no length to tell (RFC 9110 §8.6).
+        // Without a body there is no length (RFC 9110 §8.6).
         Some(length) if !is_encoded && status != StatusCode::NO_CONTENT => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
@@ -52,7 +52,7 @@ pub(super) fn check<B>(
         }
     }
     // Who says both may have others read its next response from another place. And hyper would speak HTTP/1.0 from
-    // now on, which leaves out a body whose length nobody knows.
+    // now on, which leaves out a body of unknown length.
     let is_doubtful = is_encoded && length.is_some();
     if is_doubtful || version == Version::HTTP_10 {
         return Ok(Trust::Once);
@@ -60,7 +60,7 @@ pub(super) fn check<B>(
     Ok(Trust::Kept)
 }
 
-/// Whether the body came in chunks. Nobody asked for another encoding, and nobody here would undo one.
+/// Whether the body came in chunks. No other encoding was requested, and none would be decoded here.
 fn is_chunked(headers: &HeaderMap) -> Result<bool, Fault> {
     let mut values = headers.get_all(TRANSFER_ENCODING).iter();
     let Some(encoding) = values.next() else {

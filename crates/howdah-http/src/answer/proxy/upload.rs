@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 use crate::message::incoming::BodyError;
 use crate::message::incoming::Incoming;
 
-/// The body, which stays here until an upstream asks for it: an attempt that reaches nobody costs nothing.
+/// The body, which stays here until an upstream reads it: an attempt that reaches no upstream costs nothing.
 #[derive(Clone)]
 pub(super) struct Source(Arc<Mutex<Inner>>);
 
@@ -94,22 +94,22 @@ impl Source {
         self.with(|inner| inner.refused.take())
     }
 
-    /// Makes the header tell the length of what is sent, whatever client and directives wrote into it. hyper
+    /// Sets the length of what is sent, whatever client and directives wrote into the header. hyper
     /// believes the header: a length without its body would have the upstream take the next request on
     /// the connection for it.
     pub(super) fn frame(&self, method: &Method, headers: &mut HeaderMap) {
         headers.remove(TRANSFER_ENCODING);
         let (length, is_chunked) = self.with(|inner| match &inner.body {
             None => (Some(0), false),
-            // HTTP/1 and HTTP/2 have one without a length only if they say so. HTTP/3 does not tell before it
-            // ends that there is none.
+            // HTTP/1 and HTTP/2 have one without a length only if they say so. HTTP/3 does not show before it
+            // ends that it is empty.
             Some(body) => (
                 body.size_hint().exact(),
                 !matches!(body, Incoming::Http3(_)),
             ),
         });
         match length {
-            // Methods that have no body tell of none, unless the client did (RFC 9110 §8.6).
+            // Methods without a body send no length, unless the client did (RFC 9110 §8.6).
             Some(0)
                 if !headers.contains_key(CONTENT_LENGTH)
                     && !matches!(*method, Method::POST | Method::PUT | Method::PATCH) => {}

@@ -210,7 +210,7 @@ struct State {
     is_ill: Cell<bool>,
     /// When failures are forgotten, on the coarse clock.
     failures: RefCell<VecDeque<u64>>,
-    /// For whoever asks.
+    /// For observers.
     counters: Arc<UpstreamCounters>,
 }
 

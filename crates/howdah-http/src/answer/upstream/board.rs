@@ -1,4 +1,4 @@
-//! What front threads know of upstreams, for whoever asks. Each thread writes numbers of its own, readers add them up.
+//! State of upstreams as front threads see it, for observers. Each thread writes separate numbers; readers add them up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};

@@ -87,7 +87,7 @@ impl ConnectionProgress {
         self.0.request.store(HEARD, Relaxed);
     }
 
-    /// Over when all was written, and no more is than there was at the moment that `since` tells; `None`: there will
+    /// Over when all was written, and no more is left than at the time `since`; `None`: there will
     /// be more. For one who waits.
     pub(crate) async fn sent(&self, since: impl Fn() -> Option<Instant>) {
         loop {
@@ -135,7 +135,7 @@ impl PooledConnection {
         }
     }
 
-    /// What comes of writing `length` bytes.
+    /// The result of a write of `length` bytes.
     fn written(
         &mut self,
         result: Poll<io::Result<usize>>,

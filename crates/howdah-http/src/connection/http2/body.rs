@@ -1,4 +1,4 @@
-//! The body of an HTTP/2 request. That its length is the one that the header tells is checked by h2.
+//! The body of an HTTP/2 request. h2 checks that its length is the one in the header.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use crate::connection::multiplexed::Expectation;
 use crate::message::incoming::{MalformedBody, length};
 
-/// See the module.
+/// The body of an HTTP/2 request.
 pub(crate) struct Upload {
     stream: RecvStream,
     /// Bytes that `Content-Length` still promises.

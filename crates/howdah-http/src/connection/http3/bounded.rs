@@ -1,4 +1,4 @@
-//! QUIC streams as h3 wants them, with a limit to what it keeps in memory: h3 collects a frame of a header
+//! QUIC streams for h3, with a limit of what it keeps in memory: h3 collects a frame of a header
 //! or of settings whole, however long the client says it is.
 
 use std::task::{Context, Poll, ready};
@@ -10,10 +10,10 @@ use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, Wri
 /// Bytes that a client may send in the life of a connection on each of its streams for control: settings,
 /// priorities.
 const CONTROL_MAX: usize = 1 << 20;
-/// More than the header: frames that nobody knows, and what comes along of the body.
+/// More than the header: unknown frames, and bytes of the body that arrive with it.
 const MARGIN: usize = 64 << 10;
 
-type OfRequest = h3_quinn::BidiStream<Bytes>;
+type RequestStream = h3_quinn::BidiStream<Bytes>;
 type OpenResult<T> = Poll<Result<T, StreamErrorIncoming>>;
 
 /// A connection whose streams have limits.
@@ -68,7 +68,7 @@ impl<S: quic::RecvStream<Buf = Bytes>> quic::RecvStream for BoundedStream<S> {
     }
 }
 
-impl quic::SendStream<Bytes> for BoundedStream<OfRequest> {
+impl quic::SendStream<Bytes> for BoundedStream<RequestStream> {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> OpenResult<()> {
         self.inner.poll_ready(cx)
     }
@@ -90,7 +90,7 @@ impl quic::SendStream<Bytes> for BoundedStream<OfRequest> {
     }
 }
 
-impl quic::BidiStream<Bytes> for BoundedStream<OfRequest> {
+impl quic::BidiStream<Bytes> for BoundedStream<RequestStream> {
     type SendStream = h3_quinn::SendStream<Bytes>;
     type RecvStream = h3_quinn::RecvStream;
 
@@ -137,7 +137,7 @@ impl quic::Connection<Bytes> for Quic {
 }
 
 impl quic::OpenStreams<Bytes> for Quic {
-    type BidiStream = BoundedStream<OfRequest>;
+    type BidiStream = BoundedStream<RequestStream>;
     type SendStream = h3_quinn::SendStream<Bytes>;
 
     fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> OpenResult<Self::BidiStream> {
@@ -157,7 +157,7 @@ impl quic::OpenStreams<Bytes> for Quic {
 pub(super) struct Opener(h3_quinn::OpenStreams);
 
 impl quic::OpenStreams<Bytes> for Opener {
-    type BidiStream = BoundedStream<OfRequest>;
+    type BidiStream = BoundedStream<RequestStream>;
     type SendStream = h3_quinn::SendStream<Bytes>;
 
     fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> OpenResult<Self::BidiStream> {
@@ -174,9 +174,9 @@ impl quic::OpenStreams<Bytes> for Opener {
 }
 
 /// A server opens none with an answer; the trait asks for it.
-fn open<O>(opener: &mut O, cx: &mut Context<'_>) -> OpenResult<BoundedStream<OfRequest>>
+fn open<O>(opener: &mut O, cx: &mut Context<'_>) -> OpenResult<BoundedStream<RequestStream>>
 where
-    O: quic::OpenStreams<Bytes, BidiStream = OfRequest>,
+    O: quic::OpenStreams<Bytes, BidiStream = RequestStream>,
 {
     let inner = ready!(opener.poll_open_bidi(cx))?;
     Poll::Ready(Ok(BoundedStream {

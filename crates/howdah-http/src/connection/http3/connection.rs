@@ -75,7 +75,7 @@ pub(super) async fn serve<A: Application>(
         local: SocketAddr::new(ip, local.port()),
         tls: Some(Tls {
             protocol: "TLSv1.3",
-            // quinn does not tell which one was agreed on.
+            // quinn does not report which one was negotiated.
             cipher: "",
             host: None,
             // Sites that ask are not served over HTTP/3.
@@ -100,7 +100,7 @@ pub(super) async fn serve<A: Application>(
         quic,
     });
     drive(&limits, &shared, http).await;
-    // The close is sent by quinn's task, which has been woken and runs before this goes on.
+    // The close is sent by quinn's task, which has been woken and runs before this continues.
     tokio::task::yield_now().await;
     tokio::task::yield_now().await;
 }

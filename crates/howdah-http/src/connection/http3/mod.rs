@@ -65,7 +65,7 @@ pub(crate) async fn accept<A: Application>(
             }
             continue;
         }
-        // Packets that are none of a handshake are refused by this.
+        // This refuses packets that do not belong to a handshake.
         let Ok(connecting) = incoming.accept() else {
             continue;
         };

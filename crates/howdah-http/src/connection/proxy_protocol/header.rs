@@ -15,7 +15,7 @@ const VERSION_2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
 /// What is first on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum First {
+pub(super) enum FirstBytes {
     /// No header, but the client's own bytes.
     Other,
     Header {
@@ -29,12 +29,12 @@ pub(super) enum First {
 /// Looks at the first bytes; `None`: more are needed.
 ///
 /// # Errors
-/// If they are a header that nobody can read, or a longer one than [`LENGTH_MAX`].
-pub(super) fn look(bytes: &[u8]) -> Result<Option<First>, Error> {
+/// If they are a malformed header, or one longer than [`LENGTH_MAX`].
+pub(super) fn look(bytes: &[u8]) -> Result<Option<FirstBytes>, Error> {
     let begins = |signature: &[u8]| bytes.starts_with(signature);
     if !begins(VERSION_1) && !begins(VERSION_2) {
         let may_become = VERSION_1.starts_with(bytes) || VERSION_2.starts_with(bytes);
-        return Ok((!may_become).then_some(First::Other));
+        return Ok((!may_become).then_some(FirstBytes::Other));
     }
     let config = ParseConfig {
         include_tlvs: false,
@@ -43,7 +43,7 @@ pub(super) fn look(bytes: &[u8]) -> Result<Option<First>, Error> {
     match ProxyHeader::parse(bytes, config) {
         // However it is cut into parts.
         Ok((_, length)) if begins(VERSION_1) && length > LINE_MAX => Err(Error::HeaderTooBig),
-        Ok((header, length)) => Ok(Some(First::Header {
+        Ok((header, length)) => Ok(Some(FirstBytes::Header {
             length,
             client: header.proxied_address().map(|address| address.source),
         })),
@@ -60,8 +60,8 @@ mod tests {
     const V4: &[u8] =
         b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x07\x0a\0\0\x01\x30\x39\x01\xbb";
 
-    fn header(length: usize, client: &str) -> First {
-        First::Header {
+    fn header(length: usize, client: &str) -> FirstBytes {
+        FirstBytes::Header {
             length,
             client: (!client.is_empty()).then(|| client.parse().unwrap()),
         }
@@ -83,11 +83,11 @@ mod tests {
             (V4, header(28, "192.0.2.7:12345")),
             // LOCAL: a health check of the load balancer's own.
             (b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", header(16, "")),
-            (b"GET / HTTP/1.1\r\n", First::Other),
-            (b"POST / HTTP/1.1\r\n", First::Other),
-            (b"PRI * HTTP/2.0\r\n", First::Other),
-            (b"\x16\x03\x01", First::Other),
-            (b"\r\nGET / HTTP/1.1", First::Other),
+            (b"GET / HTTP/1.1\r\n", FirstBytes::Other),
+            (b"POST / HTTP/1.1\r\n", FirstBytes::Other),
+            (b"PRI * HTTP/2.0\r\n", FirstBytes::Other),
+            (b"\x16\x03\x01", FirstBytes::Other),
+            (b"\r\nGET / HTTP/1.1", FirstBytes::Other),
         ] {
             assert_eq!(look(bytes), Ok(Some(expected)), "{}", bytes.escape_ascii());
         }

@@ -13,7 +13,7 @@ use rustix::net::RecvFlags;
 use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::TcpStream;
 
-use self::header::{First, LENGTH_MAX, look};
+use self::header::{FirstBytes, LENGTH_MAX, look};
 use super::Driver;
 use crate::clock;
 use crate::listen::unix;
@@ -40,16 +40,18 @@ impl Driver<'_, '_> {
         let first = self.in_time(deadline, first(stream)).await;
         let first = first.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()));
         match (first, policy) {
-            (Ok(First::Other), ProxyPolicy::Require) => {
+            (Ok(FirstBytes::Other), ProxyPolicy::Require) => {
                 tracing::debug!(%remote, "a connection without a PROXY header was refused");
                 None
             }
-            (Ok(First::Other), _) | (Ok(First::Header { .. }), ProxyPolicy::Ignore) => Some(remote),
-            (Ok(First::Header { .. }), ProxyPolicy::Reject) => {
+            (Ok(FirstBytes::Other), _) | (Ok(FirstBytes::Header { .. }), ProxyPolicy::Ignore) => {
+                Some(remote)
+            }
+            (Ok(FirstBytes::Header { .. }), ProxyPolicy::Reject) => {
                 tracing::debug!(%remote, "a connection with a PROXY header was refused");
                 None
             }
-            (Ok(First::Header { client, .. }), _) => Some(client.unwrap_or(remote)),
+            (Ok(FirstBytes::Header { client, .. }), _) => Some(client.unwrap_or(remote)),
             (Err(error), _) => {
                 tracing::debug!(%remote, %error, "a PROXY header cannot be read");
                 None
@@ -59,7 +61,7 @@ impl Driver<'_, '_> {
 }
 
 /// Waits for what is first on the connection. A header is taken off it, and nothing else.
-async fn first(stream: &mut TcpStream) -> io::Result<First> {
+async fn first(stream: &mut TcpStream) -> io::Result<FirstBytes> {
     let mut bytes = vec![0; LENGTH_MAX];
     let first = loop {
         let ready = stream.ready(Interest::READABLE).await?;
@@ -77,7 +79,7 @@ async fn first(stream: &mut TcpStream) -> io::Result<First> {
             other => break other?,
         }
     };
-    if let First::Header { length, .. } = first {
+    if let FirstBytes::Header { length, .. } = first {
         stream.read_exact(&mut bytes[..length]).await?;
     }
     Ok(first)

@@ -90,7 +90,7 @@ impl PhpScript {
         }
     }
 
-    /// The worker script that wants this path, whatever is on disk.
+    /// The worker script that takes this path, whatever is on disk.
     fn matched(&self, root: &Root, context: &Context<'_>) -> Option<Outcome> {
         let matched = self.workers.by_path(root, context)?;
         let script = Script {
@@ -288,7 +288,7 @@ impl PhpServer {
                 let pool = worker.unwrap_or(self.script.classic);
                 return self.script.script(pool, &root, path, info, context);
             }
-            // Only `{path}` keeps a slash that the request has: `/dir/` wants its index.
+            // Only `{path}` keeps a slash that the request has: `/dir/` means its index.
             let same = context.path_without_slash() == path;
             if !same {
                 context.set_path(path);

@@ -7,7 +7,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, UP
 use http::request::Parts;
 use http::{HeaderMap, Method, Version};
 
-use crate::answer::forwarded::{Forwarded, remove_hops};
+use crate::answer::forwarded::{ForwardedHeaders, remove_hops};
 use crate::answer::proxy::Upstreams;
 use crate::answer::proxy::job::ProxyJob;
 use crate::answer::upstream::balance::Hint;
@@ -159,7 +159,7 @@ fn remove_ambiguous(headers: &mut HeaderMap) {
 }
 
 /// `X-Forwarded-*` for an upstream. Values that the client sent are only used from trusted proxies.
-pub(super) fn forwarded(context: &Context<'_>, trusted: bool) -> Forwarded {
+pub(super) fn forwarded(context: &Context<'_>, trusted: bool) -> ForwardedHeaders {
     let headers = &context.parts().headers;
     let mut addresses = String::new();
     if trusted {
@@ -182,5 +182,5 @@ pub(super) fn forwarded(context: &Context<'_>, trusted: bool) -> Forwarded {
         let host = context.original.headers.get(HOST).cloned();
         fields.push((FORWARDED_HOST, host));
     }
-    Forwarded::new(fields)
+    ForwardedHeaders::new(fields)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Random;
 use crate::slot::WorkerId;
 use crate::sync::Ordering;
-use crate::worker::{Aside, ResponseWriter, Worker};
+use crate::worker::{ResponseWriter, SuspendedResponse, Worker};
 use crate::{Exit, Segment};
 
 /// Bytes of a part of a response: a ring holds less than four.
@@ -19,7 +19,7 @@ pub(super) fn answer(id: u64) -> Vec<u8> {
 
 #[derive(Debug)]
 struct Hand {
-    response: Aside,
+    response: SuspendedResponse,
     /// Steps before it goes on.
     rest: u64,
     left: usize,

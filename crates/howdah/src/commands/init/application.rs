@@ -23,7 +23,7 @@ pub(in crate::commands) struct Application {
     pub(in crate::commands) has_runtime: bool,
 }
 
-/// Frameworks and applications that are told apart.
+/// Frameworks and applications that are recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum Framework {
     CakePhp,

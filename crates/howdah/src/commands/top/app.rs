@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::sheet::{Sheet, Sort};
 use super::sheets::{sheet, usual_sort};
 use super::snapshot::{Line, Snapshot};
-use super::source::News;
+use super::source::SourceEvent;
 use super::tab::{TABS, Tab};
 
 /// Lines of the log that are kept.
@@ -84,16 +84,16 @@ impl App {
     }
 
     /// Takes what the server has reported, or why it has not.
-    pub(super) fn hear(&mut self, news: News) {
+    pub(super) fn hear(&mut self, news: SourceEvent) {
         match news {
-            News::Snapshot(snapshot) => {
+            SourceEvent::Snapshot(snapshot) => {
                 self.problem = None;
                 if !self.is_paused {
                     self.take(*snapshot);
                 }
             }
-            News::Problem(problem) => self.problem = Some(problem),
-            News::Reloaded(outcome) => {
+            SourceEvent::Problem(problem) => self.problem = Some(problem),
+            SourceEvent::Reloaded(outcome) => {
                 self.is_reloading = false;
                 let is_bad = outcome.is_err();
                 let text = outcome.unwrap_or_else(|problem| format!("not reloaded: {problem}"));

@@ -1,6 +1,6 @@
 //! What is shown of a row that is opened.
 
-use super::snapshot::{Leak, Line, Pool, Request, Route, Slow, Worker};
+use super::snapshot::{Leak, Line, Pool, Request, Route, SlowRequest, Worker};
 use crate::commands::report::{micros, printable, size, time};
 
 pub(super) fn pool(pool: &Pool) -> Vec<String> {
@@ -88,7 +88,7 @@ pub(super) fn route(route: &Route) -> Vec<String> {
     lines
 }
 
-pub(super) fn slow(slow: &Slow) -> Vec<String> {
+pub(super) fn slow(slow: &SlowRequest) -> Vec<String> {
     let mut lines = vec![
         printable(&slow.title),
         format!(

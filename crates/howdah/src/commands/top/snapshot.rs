@@ -84,11 +84,11 @@ pub(super) struct Worker {
     #[serde(default)]
     pub(super) longest_hold_ms: u64,
     #[serde(default)]
-    pub(super) request: Option<InHand>,
+    pub(super) request: Option<CurrentRequest>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct InHand {
+pub(super) struct CurrentRequest {
     pub(super) id: String,
     pub(super) since_ms: u64,
 }
@@ -136,8 +136,8 @@ pub(super) struct Activity {
     pub(super) latency: Latency,
     pub(super) routes: Vec<Route>,
     #[serde(default)]
-    pub(super) slow: Vec<Slow>,
-    /// `None`: it is withheld from who asks over TCP.
+    pub(super) slow: Vec<SlowRequest>,
+    /// `None`: it is withheld from clients over TCP.
     pub(super) log: Option<Log>,
 }
 
@@ -183,7 +183,7 @@ pub(super) struct Memory {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Slow {
+pub(super) struct SlowRequest {
     pub(super) id: String,
     pub(super) pool: String,
     pub(super) title: String,

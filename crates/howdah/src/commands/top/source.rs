@@ -10,11 +10,11 @@ use super::snapshot::Snapshot;
 use crate::commands::remote::{success, unexpected};
 use crate::failure::Failure;
 
-/// What is heard of the server.
+/// What the server sent.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum SourceEvent {
     Snapshot(Box<Snapshot>),
-    /// Why there is none.
+    /// Why there is no snapshot.
     Problem(String),
     /// What was reloaded, or why not.
     Reloaded(Result<String, String>),
@@ -24,13 +24,17 @@ pub(super) enum News {
 #[derive(Debug)]
 pub(super) struct Source {
     orders: Sender<bool>,
-    news: Sender<News>,
+    news: Sender<SourceEvent>,
     client: Client,
 }
 
 impl Source {
     /// `log`: the number of the last line of the log that is known.
-    pub(super) fn start(client: Client, interval: Duration, log: u64) -> (Self, Receiver<News>) {
+    pub(super) fn start(
+        client: Client,
+        interval: Duration,
+        log: u64,
+    ) -> (Self, Receiver<SourceEvent>) {
         let (orders, paused) = mpsc::channel();
         let (news, heard) = mpsc::channel();
         let source = Self {
@@ -52,8 +56,8 @@ impl Source {
         let (client, news) = (self.client.clone(), self.news.clone());
         thread::spawn(move || {
             let outcome = reload(&client).map_err(|failure| failure.to_string());
-            // Nobody may be there to hear it.
-            let _ = news.send(News::Reloaded(outcome));
+            // The receiver may be gone.
+            let _ = news.send(SourceEvent::Reloaded(outcome));
         });
     }
 }
@@ -63,7 +67,7 @@ fn look(
     interval: Duration,
     mut log: u64,
     paused: &Receiver<bool>,
-    news: &Sender<News>,
+    news: &Sender<SourceEvent>,
 ) {
     let (mut failures, mut is_paused) = (0, false);
     loop {
@@ -85,11 +89,11 @@ fn look(
             Ok(snapshot) => {
                 failures = 0;
                 log = snapshot.activity.log.as_ref().map_or(log, |log| log.last);
-                News::Snapshot(Box::new(snapshot))
+                SourceEvent::Snapshot(Box::new(snapshot))
             }
             Err(failure) => {
                 failures += 1;
-                News::Problem(failure.to_string())
+                SourceEvent::Problem(failure.to_string())
             }
         };
         if news.send(heard).is_err() {

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::app::{App, Effect};
 use super::draw::draw;
 use super::snapshot::Snapshot;
-use super::source::{News, Source};
+use super::source::{Source, SourceEvent};
 use crate::failure::{Failure, Outcome};
 
 /// How long news and signals may wait for a key.
@@ -51,7 +51,7 @@ fn show(
     terminal: &mut DefaultTerminal,
     mut app: App,
     source: &Source,
-    news: &Receiver<News>,
+    news: &Receiver<SourceEvent>,
     signal: &AtomicUsize,
 ) -> io::Result<()> {
     let mut is_stale = true;
@@ -96,7 +96,7 @@ fn next_event() -> io::Result<bool> {
         .revents()
         .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
     {
-        return Err(io::Error::other("it is gone"));
+        return Err(io::Error::other("the terminal was closed"));
     }
     event::poll(Duration::ZERO)
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::app::{App, Effect, Focus, pause_after};
 use super::draw::draw;
 use super::snapshot::Snapshot;
-use super::source::News;
+use super::source::SourceEvent;
 use super::tab::{TABS, Tab};
 
 fn worker(place: u16, state: &str, request: &Value) -> Value {
@@ -273,10 +273,14 @@ fn a_reload_is_confirmed() {
     type_in(&mut app, "r");
     assert_eq!(press(&mut app, KeyCode::Char('y')), Effect::Reload);
     assert_shows(&app, &["● reloading"]);
-    app.hear(News::Reloaded(Err("Parse error\u{1b}[31m\nline 3".into())));
+    app.hear(SourceEvent::Reloaded(Err(
+        "Parse error\u{1b}[31m\nline 3".into()
+    )));
     assert_shows(&app, &["not reloaded: Parse error\u{fffd}[31m", "● live"]);
     press(&mut app, KeyCode::Esc);
-    app.hear(News::Reloaded(Ok("reloaded app (generation 3)".into())));
+    app.hear(SourceEvent::Reloaded(Ok(
+        "reloaded app (generation 3)".into()
+    )));
     assert_shows(&app, &["reloaded app (generation 3)"]);
 }
 
@@ -286,19 +290,19 @@ fn a_pause_keeps_what_is_shown() {
     assert_eq!(press(&mut app, KeyCode::Char('p')), Effect::Pause(true));
     let mut next = snapshot();
     next["status"]["front"]["requests"] = 9999.into();
-    app.hear(News::Snapshot(Box::new(parsed(next.clone()))));
+    app.hear(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
     assert_shows(&app, &["since the start 4711", "● paused"]);
     assert_eq!(press(&mut app, KeyCode::Char('p')), Effect::Pause(false));
-    app.hear(News::Snapshot(Box::new(parsed(next))));
+    app.hear(SourceEvent::Snapshot(Box::new(parsed(next))));
     assert_shows(&app, &["since the start 9999"]);
 }
 
 #[test]
 fn a_server_that_does_not_answer_is_named_until_it_does() {
     let mut app = app();
-    app.hear(News::Problem("no server answers".into()));
+    app.hear(SourceEvent::Problem("no server answers".into()));
     assert_shows(&app, &["no answer: no server answers", "● not connected"]);
-    app.hear(News::Snapshot(Box::new(parsed(snapshot()))));
+    app.hear(SourceEvent::Snapshot(Box::new(parsed(snapshot()))));
     assert!(!text(&app).contains("no answer"));
     let second = Duration::from_secs(1);
     let waits: Vec<u64> = (0..6)
@@ -315,13 +319,13 @@ fn the_log_grows_and_starts_over_with_another_server() {
     let mut next = snapshot();
     let lines = json!([{"number": 3, "ts": 1.0, "level": "warn", "logger": "a", "msg": "third", "fields": {}}]);
     next["activity"]["log"] = json!({"last": 3, "lines": lines});
-    app.hear(News::Snapshot(Box::new(parsed(next.clone()))));
+    app.hear(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
     assert_shows(&app, &["third", "boom", "ready"]);
     next["activity"]["log"] = json!({"last": 1, "lines": []});
-    app.hear(News::Snapshot(Box::new(parsed(next.clone()))));
+    app.hear(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
     assert_shows(&app, &["No line."]);
     next["activity"]["log"] = Value::Null;
-    app.hear(News::Snapshot(Box::new(parsed(next))));
+    app.hear(SourceEvent::Snapshot(Box::new(parsed(next))));
     assert_shows(&app, &["use a Unix socket"]);
 }
 

@@ -109,7 +109,7 @@ impl Leak {
     }
 }
 
-/// See the module. It is stopped when it is dropped.
+/// A server for the check of leaks. It is stopped when it is dropped.
 #[derive(Debug)]
 pub(super) struct TestServer {
     child: Child,

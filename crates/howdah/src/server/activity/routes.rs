@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::histogram::Histogram;
 
-/// Routes that are told apart; requests of further ones are counted together.
+/// Routes that are counted separately; further ones are counted together.
 const ROUTES_MAX: usize = 200;
 /// What stands for those.
 const OTHER: &str = "(other)";

@@ -7,16 +7,16 @@ use std::task::Poll;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::{Driver, Due};
+use super::{Deadline, Driver};
 use crate::socket::io::Io;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A usual request fits, so that nothing but the connection is allocated before it.
 const READ: usize = 4096;
 
-/// What the first bytes tell.
+/// The protocol that the first bytes show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum First {
+pub(super) enum FirstBytes {
     Http1,
     Http2,
     /// The client disconnected, was idle for too long, or the server drains.
@@ -27,7 +27,7 @@ pub(super) enum First {
 
 impl Driver<'_, '_> {
     /// Waits without any buffer.
-    pub(super) async fn first_bytes(&mut self, io: &mut Io) -> First {
+    pub(super) async fn first_bytes(&mut self, io: &mut Io) -> FirstBytes {
         std::future::poll_fn(|cx| {
             self.register(cx);
             loop {
@@ -44,31 +44,31 @@ impl Driver<'_, '_> {
                         bytes.extend_from_slice(&passed);
                         io.prefix = Bytes::from(bytes);
                     }
-                    Poll::Ready(_) => return Poll::Ready(First::Closed),
+                    Poll::Ready(_) => return Poll::Ready(FirstBytes::Closed),
                     Poll::Pending => break,
                 }
             }
             // After what has arrived was read: it is served.
             if io.prefix.is_empty() && self.timer.poll(cx, self.first_request_until()).is_ready() {
-                return Poll::Ready(First::Closed);
+                return Poll::Ready(FirstBytes::Closed);
             }
             self.poll_due(cx, false).map(|due| match due {
-                Due::Header => First::TimedOut,
-                Due::Idle | Due::Hibernate | Due::Cut => First::Closed,
+                Deadline::Header => FirstBytes::TimedOut,
+                Deadline::Idle | Deadline::Hibernate | Deadline::Cut => FirstBytes::Closed,
             })
         })
         .await
     }
 }
 
-/// `None`: too few bytes to tell.
-fn classify(bytes: &[u8]) -> Option<First> {
+/// `None`: too few bytes to decide.
+fn classify(bytes: &[u8]) -> Option<FirstBytes> {
     if bytes.starts_with(PREFACE) {
-        Some(First::Http2)
+        Some(FirstBytes::Http2)
     } else if PREFACE.starts_with(bytes) {
         None
     } else {
-        Some(First::Http1)
+        Some(FirstBytes::Http1)
     }
 }
 
@@ -80,10 +80,10 @@ mod tests {
     fn protocols_are_told_apart() {
         assert_eq!(classify(b""), None);
         assert_eq!(classify(b"P"), None);
-        assert_eq!(classify(b"PO"), Some(First::Http1));
-        assert_eq!(classify(b"GET / HTTP/1.1\r\n"), Some(First::Http1));
+        assert_eq!(classify(b"PO"), Some(FirstBytes::Http1));
+        assert_eq!(classify(b"GET / HTTP/1.1\r\n"), Some(FirstBytes::Http1));
         assert_eq!(classify(&PREFACE[..23]), None);
-        assert_eq!(classify(PREFACE), Some(First::Http2));
-        assert_eq!(classify(b"PRI * HTTP/1.1\r\n\r\n"), Some(First::Http1));
+        assert_eq!(classify(PREFACE), Some(FirstBytes::Http2));
+        assert_eq!(classify(b"PRI * HTTP/1.1\r\n\r\n"), Some(FirstBytes::Http1));
     }
 }

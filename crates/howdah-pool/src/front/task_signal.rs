@@ -1,18 +1,18 @@
-//! When a task has something to do that otherwise sleeps.
+//! Wakes a task that sleeps while it has no work.
 
 use std::cell::Cell;
 
 use tokio::sync::Notify;
 
-/// Tells the task once, however often there is something, until it is done.
+/// Wakes the task once for all requests that arrive before it has finished.
 #[derive(Debug, Default)]
-pub(crate) struct Chore {
+pub(crate) struct TaskSignal {
     wanted: Cell<bool>,
     begin: Notify,
 }
 
-impl Chore {
-    /// There is something to do.
+impl TaskSignal {
+    /// Requests a run of the task.
     pub(crate) fn want(&self) {
         if !self.wanted.replace(true) {
             self.begin.notify_one();

@@ -1,6 +1,5 @@
-//! What handshakes find at this moment, for the configuration that takes its place: a storage that is
-//! away, or somebody who is asked about names and does not answer, takes away no certificate that is in
-//! use.
+//! The certificates that handshakes use now, for the next configuration: an unreachable storage, or an `ask`
+//! endpoint that does not respond, does not remove a certificate in use.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +12,9 @@ use crate::demand::Demand;
 use crate::slot::Slot;
 use crate::tls::{Kind, ManagedCertificate};
 
-/// See the module. The default: nothing is.
+/// The certificates in use; empty by default.
 #[derive(Debug, Clone, Default)]
-pub struct InUse(Arc<Inner>);
+pub struct ActiveCertificates(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -59,7 +58,7 @@ impl Origin {
     }
 }
 
-impl InUse {
+impl ActiveCertificates {
     pub(crate) fn new(
         managed: &[ManagedCertificate],
         demands: Vec<Arc<Demand>>,
@@ -186,7 +185,7 @@ mod tests {
         std::fs::write(file(&place.certificate), made.pem()).expect("written");
     }
 
-    fn load(config: &Config, before: &InUse) -> Tls {
+    fn load(config: &Config, before: &ActiveCertificates) -> Tls {
         Tls::after(config, before).expect("valid").expect("HTTPS")
     }
 
@@ -202,7 +201,7 @@ mod tests {
         keep(storage.path(), 30);
         let here = config(storage.path(), Some(HOST), by_acme(AUTHORITY));
         let there = config(other.path(), Some(HOST), by_acme(AUTHORITY));
-        let first = load(&here, &InUse::default());
+        let first = load(&here, &ActiveCertificates::default());
         let certificate = served(&first);
         assert!(certificate.is_some());
         let second = load(&there, &first.in_use());
@@ -241,7 +240,7 @@ mod tests {
     fn names_that_clients_came_for_stay() {
         let storage = tempfile::tempdir().expect("a directory");
         let internal = config(storage.path(), None, Issuer::internal());
-        let first = load(&internal, &InUse::default());
+        let first = load(&internal, &ActiveCertificates::default());
         let authority = first.authority.as_ref().expect("its own");
         let issued = authority.issue(HOST, Duration::from_secs(3600));
         let slot = Slot::empty();

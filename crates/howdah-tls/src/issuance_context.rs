@@ -1,4 +1,4 @@
-//! What certificates are made with: where they are kept, the internal authority, and what proves names.
+//! What certificates are issued with: their storage, the internal authority, and the proofs of names.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use crate::authority::Authority;
 use crate::challenge::Challenges;
 use crate::storage::Storage;
 
-/// See the module.
+/// Storage, authority and proofs for new certificates. Clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Means {
+pub(crate) struct IssuanceContext {
     pub(crate) storage: Storage,
     pub(crate) authority: Authority,
     pub(crate) challenges: Challenges,
@@ -20,7 +20,7 @@ pub(crate) struct Means {
     provider: Arc<CryptoProvider>,
 }
 
-impl Means {
+impl IssuanceContext {
     /// `proofs`: what this server can answer.
     pub(crate) fn new(storage: Storage, proofs: Vec<Proof>, provider: Arc<CryptoProvider>) -> Self {
         Self {
