@@ -20,7 +20,7 @@ static bool find_connection(const struct howdah_connection_kind *kind,
 	struct howdah_connection *found)
 {
 	for (unsigned i = 0; i < howdah_track_count(); i++) {
-		const struct howdah_tracked *tracked = howdah_track_at(i);
+		const struct howdah_connection_object *tracked = howdah_track_at(i);
 		if (tracked->kind != kind) {
 			continue;
 		}

@@ -86,7 +86,7 @@ static struct item *make_item(struct pool *pool)
 /* Whether the server has closed the connection of a client of a known kind. */
 static bool is_dead(const struct item *item)
 {
-	const struct howdah_tracked *tracked = howdah_track_find(Z_OBJ(item->client));
+	const struct howdah_connection_object *tracked = howdah_track_find(Z_OBJ(item->client));
 	void *handle = tracked && tracked->kind->descriptor ? tracked->kind->handle(tracked->object) : NULL;
 	if (!handle) {
 		return false;

@@ -219,7 +219,7 @@ void howdah_client_records_init(void)
 void howdah_client_free_put_off(struct howdah_client *client)
 {
 	while (client->depth == 1 && client->put_off) {
-		struct put_off *one = client->put_off;
+		struct deferred_value *one = client->put_off;
 		client->put_off = one->next;
 		zval_ptr_dtor(&one->value);
 		efree(one);
@@ -229,7 +229,7 @@ void howdah_client_free_put_off(struct howdah_client *client)
 void howdah_client_put_off(const struct howdah_client_kind *kind, zval *value)
 {
 	struct howdah_client *client = howdah_client_find(kind, kind->key(value));
-	struct put_off *one = emalloc(sizeof(*one));
+	struct deferred_value *one = emalloc(sizeof(*one));
 	ZVAL_COPY_VALUE(&one->value, value);
 	one->next = client->put_off;
 	client->put_off = one;

@@ -24,12 +24,12 @@ struct howdah_client {
 	uint64_t cut_by;          /* serial of the user whose call was cancelled or failed, 0: it is not cut */
 	bool unrestored;          /* as a request set it whose connection was cut; to be put back when there is another */
 	struct howdah_turns turns;
-	struct put_off *put_off;
+	struct deferred_value *put_off;
 };
 
-struct put_off {
+struct deferred_value {
 	zval value;
-	struct put_off *next;
+	struct deferred_value *next;
 };
 
 /* A coroutine that waits for a client; on its stack. */

@@ -133,7 +133,7 @@ unsigned howdah_connections_rollback(void)
 /* The options are read late, because a list may outlive changes of the tracked objects. */
 static bool revive(struct howdah_connection *connection)
 {
-	struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
+	struct howdah_connection_object *entry = connection->object ? howdah_track_find(connection->object) : NULL;
 	zval options;
 	ZVAL_UNDEF(&options);
 	if (entry) {
@@ -204,7 +204,7 @@ static bool may_retry(void)
 
 static void note_connected(const struct howdah_connection *connection)
 {
-	struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
+	struct howdah_connection_object *entry = connection->object ? howdah_track_find(connection->object) : NULL;
 	if (entry && entry->unconnected) {
 		entry->unconnected = false;
 		howdah_log_format(
@@ -218,7 +218,7 @@ static void note_connected(const struct howdah_connection *connection)
  */
 static bool is_optional(const struct howdah_connection *connection)
 {
-	struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
+	struct howdah_connection_object *entry = connection->object ? howdah_track_find(connection->object) : NULL;
 	return !connection->object || (entry && entry->unconnected);
 }
 
@@ -332,7 +332,7 @@ void howdah_connections_after_fork(void)
 		}
 		howdah_log_format('w', "cannot reconnect %s, which the worker script had left open: %s",
 			howdah_connection_describe(connection), reason());
-		struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
+		struct howdah_connection_object *entry = connection->object ? howdah_track_find(connection->object) : NULL;
 		if (entry) {
 			entry->unconnected = true;
 		}

@@ -74,7 +74,7 @@ unsigned howdah_connections_take(struct howdah_connection **connections)
 		return 0;
 	}
 	for (unsigned i = 0; i < objects; i++) {
-		struct howdah_tracked *entry = howdah_track_at(i);
+		struct howdah_connection_object *entry = howdah_track_at(i);
 		void *handle = entry->kind->handle(entry->object);
 		if (handle) {
 			add_to_list((struct howdah_connection){

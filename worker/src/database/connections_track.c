@@ -32,7 +32,7 @@ static struct {
 	bool told; /* that objects with other handlers are passed over */
 } wrapped[KINDS];
 
-static struct howdah_tracked *tracked;
+static struct howdah_connection_object *tracked;
 static unsigned count, capacity;
 
 unsigned howdah_track_count(void)
@@ -40,12 +40,12 @@ unsigned howdah_track_count(void)
 	return count;
 }
 
-struct howdah_tracked *howdah_track_at(unsigned index)
+struct howdah_connection_object *howdah_track_at(unsigned index)
 {
 	return &tracked[index];
 }
 
-struct howdah_tracked *howdah_track_find(const zend_object *object)
+struct howdah_connection_object *howdah_track_find(const zend_object *object)
 {
 	/* The newest first: objects that live for a request come and go at the end. */
 	for (unsigned i = count; i-- > 0;) {
@@ -68,7 +68,7 @@ void howdah_track_set(const void *handle, const char *by)
 const char *howdah_track_unfit(const struct howdah_connection *connection)
 {
 	static char sentence[128];
-	const struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
+	const struct howdah_connection_object *entry = connection->object ? howdah_track_find(connection->object) : NULL;
 	if (!entry || !entry->set) {
 		return NULL;
 	}
@@ -79,7 +79,7 @@ const char *howdah_track_unfit(const struct howdah_connection *connection)
 
 static void forget(const zend_object *object)
 {
-	struct howdah_tracked *entry = howdah_track_find(object);
+	struct howdah_connection_object *entry = howdah_track_find(object);
 	if (entry) {
 		zval options;
 		ZVAL_COPY_VALUE(&options, &entry->options);
@@ -141,7 +141,7 @@ static void track(unsigned kind, zend_object *object)
 	}
 	if (count == capacity) {
 		unsigned more = capacity ? 2 * capacity : 16;
-		struct howdah_tracked *grown = realloc(tracked, more * sizeof(*tracked));
+		struct howdah_connection_object *grown = realloc(tracked, more * sizeof(*tracked));
 		if (!grown) {
 			return;
 		}
@@ -149,7 +149,7 @@ static void track(unsigned kind, zend_object *object)
 		capacity = more;
 	}
 	object->handlers = &wrapped[kind].handlers;
-	tracked[count] = (struct howdah_tracked){.object = object, .kind = kinds[kind]};
+	tracked[count] = (struct howdah_connection_object){.object = object, .kind = kinds[kind]};
 	ZVAL_UNDEF(&tracked[count].options);
 	count++;
 }

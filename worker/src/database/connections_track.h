@@ -8,7 +8,7 @@
 #include "connections_kind.h"
 
 /* An object of a connection class. */
-struct howdah_tracked {
+struct howdah_connection_object {
 	zend_object *object;
 	const struct howdah_connection_kind *kind;
 	zval options;     /* driver options of its constructor, UNDEF: none */
@@ -30,7 +30,7 @@ void howdah_track_freed(const struct howdah_connection_kind *kind, void (*freed)
 unsigned howdah_track_count(void);
 
 /* Valid until an object is created or freed. */
-struct howdah_tracked *howdah_track_at(unsigned index);
+struct howdah_connection_object *howdah_track_at(unsigned index);
 
 /* During a boot: notes what was done on the connection `handle`, which objects may share. */
 void howdah_track_set(const void *handle, const char *by);
@@ -39,6 +39,6 @@ void howdah_track_set(const void *handle, const char *by);
 const char *howdah_track_unfit(const struct howdah_connection *connection);
 
 /* NULL: not tracked. */
-struct howdah_tracked *howdah_track_find(const zend_object *object);
+struct howdah_connection_object *howdah_track_find(const zend_object *object);
 
 #endif

@@ -21,7 +21,7 @@
 #define SOURCE_MAX (16u << 20)
 
 struct reading {
-	howdah_declared *classes, *functions;
+	howdah_declaration_callback *classes, *functions;
 	void *context;
 	zend_string *space; /* the namespace; NULL: none */
 	uint32_t verdict;   /* the first reason not to preload it */
@@ -35,7 +35,7 @@ static void refuse(struct reading *reading, uint32_t verdict)
 	}
 }
 
-static void declared(struct reading *reading, howdah_declared *tell, const zend_ast *statement)
+static void declared(struct reading *reading, howdah_declaration_callback *tell, const zend_ast *statement)
 {
 	const zend_string *name = ((const zend_ast_decl *)statement)->name;
 	zend_string *full = reading->space ? zend_string_concat3(ZSTR_VAL(reading->space), ZSTR_LEN(reading->space), "\\",
@@ -201,7 +201,8 @@ static zend_string *read_file(const char *path)
 	return text;
 }
 
-uint32_t howdah_preload_classify(const char *path, howdah_declared *classes, howdah_declared *functions, void *context)
+uint32_t howdah_preload_classify(
+	const char *path, howdah_declaration_callback *classes, howdah_declaration_callback *functions, void *context)
 {
 	zend_string *text = read_file(path);
 	if (!text) {

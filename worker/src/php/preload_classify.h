@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Told of each declaration at the top of a file: its name in lower case with its namespace. */
-typedef void howdah_declared(void *context, const char *name, size_t size);
+/* Called for each declaration at the top of a file, with its name in lower case with its namespace. */
+typedef void howdah_declaration_callback(void *context, const char *name, size_t size);
 
 /*
  * HOWDAH_VERDICT_*, and 0 for a file that declares classes, interfaces, traits or enums and nothing else. `classes` and
  * `functions` are called for what it declares without a condition. Needs a request.
  */
-uint32_t howdah_preload_classify(const char *path, howdah_declared *classes, howdah_declared *functions, void *context);
+uint32_t howdah_preload_classify(
+	const char *path, howdah_declaration_callback *classes, howdah_declaration_callback *functions, void *context);
 
 #endif

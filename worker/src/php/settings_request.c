@@ -17,14 +17,14 @@
 #include "state/swap_regions.h"
 
 /* A setting as it was before the request. */
-struct before {
+struct saved_setting {
 	zend_ini_entry *entry;
 	zend_string *value; /* that boot, or an earlier request under `keep`, had set; NULL: the configured one */
 	int modifiable;
 };
 
 static struct {
-	struct before *list;
+	struct saved_setting *list;
 	uint32_t count;
 } changed;
 
@@ -43,12 +43,12 @@ static bool note(zend_ini_entry *entry)
 	if (howdah_settings_request_has(entry)) {
 		return true;
 	}
-	struct before *list = realloc(changed.list, (changed.count + 1) * sizeof(*list));
+	struct saved_setting *list = realloc(changed.list, (changed.count + 1) * sizeof(*list));
 	if (!list) {
 		return false;
 	}
 	changed.list = list;
-	changed.list[changed.count++] = (struct before){
+	changed.list[changed.count++] = (struct saved_setting){
 		.entry = entry,
 		.value = entry->modified && entry->value ? zend_string_copy(entry->value) : NULL,
 		.modifiable = entry->modifiable,
@@ -130,7 +130,7 @@ void howdah_settings_request_undo(void)
 		return;
 	}
 	while (changed.count > 0) {
-		struct before *before = &changed.list[--changed.count];
+		struct saved_setting *before = &changed.list[--changed.count];
 		howdah_restore_ini_entry(before->entry, before->value, before->modifiable);
 		if (before->value) {
 			zend_string_release(before->value);

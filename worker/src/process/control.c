@@ -15,7 +15,7 @@ union control_buffer {
 	char bytes[CMSG_SPACE(sizeof(int) * HOWDAH_CONTROL_FDS_MAX)];
 };
 
-enum howdah_received howdah_control_receive(int socket, struct howdah_message *message)
+enum howdah_receive_result howdah_control_receive(int socket, struct howdah_message *message)
 {
 	struct iovec parts[2] = {
 		{.iov_base = &message->head, .iov_len = sizeof(message->head)},

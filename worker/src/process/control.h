@@ -20,13 +20,13 @@ struct howdah_message {
 	_Alignas(8) unsigned char data[HOWDAH_CONTROL_SIZE_MAX];
 };
 
-enum howdah_received {
+enum howdah_receive_result {
 	HOWDAH_RECEIVED_MESSAGE,
 	HOWDAH_RECEIVED_EOF,
 	HOWDAH_RECEIVED_BROKEN, /* the peer does not speak this protocol, or the socket failed */
 };
 
-enum howdah_received howdah_control_receive(int socket, struct howdah_message *message);
+enum howdah_receive_result howdah_control_receive(int socket, struct howdah_message *message);
 
 /* Closes what the message carried and nobody took (taken ones are set to -1). */
 void howdah_control_close_fds(struct howdah_message *message);

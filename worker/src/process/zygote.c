@@ -227,7 +227,7 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 		if (!wait[0].revents) {
 			continue;
 		}
-		enum howdah_received received = howdah_control_receive(zygote->control, &message);
+		enum howdah_receive_result received = howdah_control_receive(zygote->control, &message);
 		if (received == HOWDAH_RECEIVED_EOF) {
 			break;
 		}

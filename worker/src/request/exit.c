@@ -34,7 +34,7 @@ bool howdah_exit_applies(void)
 	return (howdah_exit_in_request || howdah_running) && !howdah_request_forked;
 }
 
-struct howdah_suspended *howdah_exit_made(void)
+struct howdah_object_set *howdah_exit_made(void)
 {
 	return howdah_exit_applies() ? &howdah_exits_current()->made : NULL;
 }
@@ -166,7 +166,7 @@ void howdah_exit_startup(void)
 
 void howdah_exits_begin(struct howdah_exits *exits)
 {
-	struct howdah_suspended made = exits->made;
+	struct howdah_object_set made = exits->made;
 	howdah_suspended_prune(&made); /* one that waits may be resumed by this request, and wait elsewhere then */
 	*exits = (struct howdah_exits){.made = made};
 }

@@ -17,11 +17,11 @@
 
 static zend_object *(*make_fiber)(zend_class_entry *class);
 static zend_object *(*make_generator)(zend_class_entry *class);
-static struct howdah_suspended *(*made_by_request)(void);
+static struct howdah_object_set *(*made_by_request)(void);
 
 /* --- noting ---------------------------------------------------------------------------------------- */
 
-static bool reserve(struct howdah_suspended *suspended, uint32_t words)
+static bool reserve(struct howdah_object_set *suspended, uint32_t words)
 {
 	if (EXPECTED(words <= suspended->words)) {
 		return true;
@@ -39,7 +39,7 @@ static bool reserve(struct howdah_suspended *suspended, uint32_t words)
 
 static zend_object *note(zend_object *object)
 {
-	struct howdah_suspended *suspended = made_by_request();
+	struct howdah_object_set *suspended = made_by_request();
 	if (suspended && EXPECTED(reserve(suspended, object->handle / BITS + 1))) {
 		suspended->bits[object->handle / BITS] |= UINT64_C(1) << (object->handle % BITS);
 		suspended->any = true;
@@ -57,7 +57,7 @@ static zend_object *make_and_note_generator(zend_class_entry *class)
 	return note(make_generator(class));
 }
 
-void howdah_suspended_startup(struct howdah_suspended *(*made)(void))
+void howdah_suspended_startup(struct howdah_object_set *(*made)(void))
 {
 	made_by_request = made;
 	make_fiber = zend_ce_fiber->create_object;
@@ -94,7 +94,7 @@ static bool is_half_way(zend_object *object)
 	return half_way;
 }
 
-static bool any_half_way(const struct howdah_suspended *suspended)
+static bool any_half_way(const struct howdah_object_set *suspended)
 {
 	for (uint32_t word = 0; word < suspended->words; word++) {
 		for (uint64_t left = suspended->bits[word]; left; left &= left - 1) {
@@ -107,7 +107,7 @@ static bool any_half_way(const struct howdah_suspended *suspended)
 	return false;
 }
 
-bool howdah_suspended_left(struct howdah_suspended *suspended)
+bool howdah_suspended_left(struct howdah_object_set *suspended)
 {
 	if (EXPECTED(!suspended->any) || !any_half_way(suspended)) {
 		return false;
@@ -116,7 +116,7 @@ bool howdah_suspended_left(struct howdah_suspended *suspended)
 	return any_half_way(suspended);
 }
 
-bool howdah_suspended_visit(const struct howdah_suspended *suspended,
+bool howdah_suspended_visit(const struct howdah_object_set *suspended,
 	bool (*visit)(const zend_execute_data *frame, void *argument), void *argument)
 {
 	for (uint32_t word = 0; EXPECTED(suspended->any) && word < suspended->words; word++) {
@@ -132,7 +132,7 @@ bool howdah_suspended_visit(const struct howdah_suspended *suspended,
 	return false;
 }
 
-void howdah_suspended_prune(struct howdah_suspended *suspended)
+void howdah_suspended_prune(struct howdah_object_set *suspended)
 {
 	if (EXPECTED(!suspended->any)) {
 		return;
@@ -149,7 +149,7 @@ void howdah_suspended_prune(struct howdah_suspended *suspended)
 	}
 }
 
-void howdah_suspended_forget(struct howdah_suspended *suspended)
+void howdah_suspended_forget(struct howdah_object_set *suspended)
 {
 	if (UNEXPECTED(suspended->any)) {
 		memset(suspended->bits, 0, suspended->words * sizeof(*suspended->bits));

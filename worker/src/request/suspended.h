@@ -11,26 +11,26 @@
 #include "php/compat.h"
 
 /* Objects that one request has made, by their numbers, which PHP gives out again. All zero: none. */
-struct howdah_suspended {
+struct howdah_object_set {
 	uint64_t *bits;
 	uint32_t words;
 	bool any;
 };
 
 /* Once, when PHP has started. `made`: where the objects are noted that the code makes which runs; NULL: nowhere. */
-void howdah_suspended_startup(struct howdah_suspended *(*made)(void));
+void howdah_suspended_startup(struct howdah_object_set *(*made)(void));
 
 /* Whether one of them waits half way. What is garbage is collected first, so that its blocks run. May run PHP code. */
-bool howdah_suspended_left(struct howdah_suspended *suspended);
+bool howdah_suspended_left(struct howdah_object_set *suspended);
 
 /* Visits the innermost frame of each Fiber among them that is suspended. True: `visit` returned true for one. */
-bool howdah_suspended_visit(const struct howdah_suspended *suspended,
+bool howdah_suspended_visit(const struct howdah_object_set *suspended,
 	bool (*visit)(const zend_execute_data *frame, void *argument), void *argument);
 
 /* Forgets those that are gone. */
-void howdah_suspended_prune(struct howdah_suspended *suspended);
+void howdah_suspended_prune(struct howdah_object_set *suspended);
 
 /* Forgets all. */
-void howdah_suspended_forget(struct howdah_suspended *suspended);
+void howdah_suspended_forget(struct howdah_object_set *suspended);
 
 #endif

@@ -449,7 +449,7 @@ void howdah_pdo_snapshot(void)
 {
 	const zend_class_entry *statement = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdostatement"));
 	for (unsigned i = 0; i < howdah_track_count(); i++) {
-		struct howdah_tracked *tracked = howdah_track_at(i);
+		struct howdah_connection_object *tracked = howdah_track_at(i);
 		if (tracked->kind == &howdah_connection_pdo) {
 			adopt_object(tracked->object, &tracked->options);
 		}
@@ -470,7 +470,7 @@ void howdah_pdo_snapshot(void)
 /* An object that was made by the task at hand. */
 void howdah_pdo_made(zend_object *object)
 {
-	const struct howdah_tracked *tracked = howdah_track_find(object);
+	const struct howdah_connection_object *tracked = howdah_track_find(object);
 	if (tracked) {
 		zval options;
 		ZVAL_COPY_VALUE(&options, &tracked->options);

@@ -36,8 +36,8 @@ struct howdah_pdo_statement {
 };
 
 /* A statement that was freed when its connection could not be spoken to. */
-struct howdah_pdo_gone {
-	struct howdah_pdo_gone *next;
+struct howdah_pdo_deferred_free {
+	struct howdah_pdo_deferred_free *next;
 	_Alignas(pdo_stmt_t) char saved[HOWDAH_PDO_BODY_SIZE];
 };
 
@@ -50,7 +50,7 @@ struct howdah_pdo_physical {
 	bool abandoned; /* not to be touched again */
 	int64_t since;  /* when it became free */
 	struct howdah_pdo_body *bodies;
-	struct howdah_pdo_gone *gone;
+	struct howdah_pdo_deferred_free *gone;
 };
 
 /* What PHP keeps of a connection in pdo_dbh_t. */

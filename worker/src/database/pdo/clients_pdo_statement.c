@@ -82,7 +82,7 @@ static void end_driver_data(
 void howdah_pdo_end_gone(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool silent)
 {
 	while (physical->gone) {
-		struct howdah_pdo_gone *gone = physical->gone;
+		struct howdah_pdo_deferred_free *gone = physical->gone;
 		physical->gone = gone->next;
 		end_driver_data(pool, physical, gone->saved, silent);
 		pefree(gone, true);
@@ -110,7 +110,7 @@ static void end_or_keep(struct howdah_pdo_pool *pool, struct howdah_pdo_physical
 			howdah_pdo_close(pool, physical);
 		}
 	} else {
-		struct howdah_pdo_gone *gone = pemalloc(sizeof(*gone), true);
+		struct howdah_pdo_deferred_free *gone = pemalloc(sizeof(*gone), true);
 		memcpy(gone->saved, saved, HOWDAH_PDO_BODY_SIZE);
 		gone->next = physical->gone;
 		physical->gone = gone;

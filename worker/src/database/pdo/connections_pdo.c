@@ -62,7 +62,7 @@ static zif_handler original_construct, original_connect;
 
 static void keep_options(zend_execute_data *execute_data, const zend_object *object)
 {
-	struct howdah_tracked *entry = object ? howdah_track_find(object) : NULL;
+	struct howdah_connection_object *entry = object ? howdah_track_find(object) : NULL;
 	if (entry && ZEND_CALL_NUM_ARGS(execute_data) >= 4 && Z_TYPE_P(ZEND_CALL_ARG(execute_data, 4)) == IS_ARRAY) {
 		zval old;
 		ZVAL_COPY_VALUE(&old, &entry->options);
@@ -349,7 +349,7 @@ static const char *pdo_unfit(const struct howdah_connection *connection, const s
 	if (!prepares_again && howdah_pdo_has_statements(dbh)) {
 		return "with prepared statements that would be lost when a worker reopens it";
 	}
-	const struct howdah_tracked *entry = howdah_track_find(connection->object);
+	const struct howdah_connection_object *entry = howdah_track_find(connection->object);
 	if (use->concurrent && entry && entry->set) {
 		howdah_log_format('w',
 			"what the worker script set by %s on %s is not on the connections that requests have: set it by the "

@@ -95,14 +95,14 @@ static const struct {
 	{312, 40}, /* 8.5 */
 };
 
-/* A task's. */
-struct own {
+/* The connections of a task. */
+struct task_links {
 	zend_object *default_link;
 	HashTable connections; /* by connection string, without a reference */
-	struct own *next, *previous;
+	struct task_links *next, *previous;
 };
 
-static struct own *owns;
+static struct task_links *owns;
 
 /* NULL: not loaded, or not as known. */
 static zend_object **default_link;
@@ -135,7 +135,7 @@ static void find_kept(void)
 		module->version ? module->version : "no version");
 }
 
-static void exchange(struct own *own)
+static void exchange(struct task_links *own)
 {
 	zend_object *link = *default_link;
 	HashTable table = *connections;
@@ -150,7 +150,7 @@ static bool begun; /* the main context has */
 
 static void begin(void *room)
 {
-	struct own *own = room;
+	struct task_links *own = room;
 	zend_hash_init(&own->connections, 0, NULL, NULL, true);
 	own->default_link = begun ? link_of_boot : NULL;
 	if (own->default_link) {
@@ -186,7 +186,7 @@ static void finish(void *room, bool fatal)
 
 static void end(void *room)
 {
-	struct own *own = room;
+	struct task_links *own = room;
 	if (own->previous) {
 		own->previous->next = own->next;
 	} else {
@@ -206,7 +206,7 @@ static int is_it(zval *entry, void *object)
 /* The extension looks into the table that is in place alone. */
 static void forget_freed(zend_object *object)
 {
-	for (struct own *own = owns; own; own = own->next) {
+	for (struct task_links *own = owns; own; own = own->next) {
 		zend_hash_apply_with_argument(&own->connections, is_it, object);
 	}
 }
@@ -268,7 +268,7 @@ void howdah_client_pgsql_init(void)
 {
 	static const struct howdah_task_part part = {
 		.name = "pgsql",
-		.size = sizeof(struct own),
+		.size = sizeof(struct task_links),
 		.snapshot = snapshot,
 		.begin = begin,
 		.in = in_or_out,

@@ -286,7 +286,7 @@ static void note_call(zend_execute_data *execute_data, unsigned place, bool name
 		howdah_boot_is_over ? NULL : howdah_session_changed_by(HOWDAH_DIALECT_PGSQL, Z_STRVAL_P(sql), Z_STRLEN_P(sql));
 	/* Which is the default connection only the extension knows: it may be each of them. */
 	for (unsigned i = 0; (by || names) && i < howdah_track_count(); i++) {
-		struct howdah_tracked *entry = howdah_track_at(i);
+		struct howdah_connection_object *entry = howdah_track_at(i);
 		if (entry->kind == &howdah_connection_pgsql && (!given || entry->object == Z_OBJ_P(link))) {
 			entry->has_named = entry->has_named || names;
 			entry->set = entry->set ? entry->set : by;
@@ -369,7 +369,7 @@ static int pgsql_descriptor(const struct howdah_connection *connection)
 
 static bool has_named(const struct howdah_connection *connection)
 {
-	const struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
+	const struct howdah_connection_object *entry = connection->object ? howdah_track_find(connection->object) : NULL;
 	return entry && entry->has_named;
 }
 

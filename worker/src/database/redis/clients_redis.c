@@ -20,21 +20,21 @@
 
 /* --- beside an exception -------------------------------------------------------------------------------- */
 
-struct beside {
+struct exception_context {
 	zend_object *exception;
 	const zend_op *opline;
 };
 
 /* What has been thrown before stays thrown; what is thrown meanwhile is dropped, unless it ends the request. */
-static struct beside begin_beside(void)
+static struct exception_context begin_beside(void)
 {
-	struct beside beside = {.exception = EG(exception), .opline = EG(opline_before_exception)};
+	struct exception_context beside = {.exception = EG(exception), .opline = EG(opline_before_exception)};
 	EG(exception) = NULL;
 	howdah_interrupt_shield();
 	return beside;
 }
 
-static void end_beside(const struct beside *beside)
+static void end_beside(const struct exception_context *beside)
 {
 	howdah_interrupt_unshield();
 	if (!beside->exception && EG(exception) && howdah_exit_is(EG(exception))) {
@@ -55,7 +55,7 @@ static bool is_object(const struct howdah_connection *connection, const void *ke
 static bool redis_busy(zval *subject)
 {
 	bool threw;
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	bool open = howdah_redis_is_open(Z_OBJ_P(subject), &threw);
 	end_beside(&beside);
 	return open || threw;
@@ -63,14 +63,14 @@ static bool redis_busy(zval *subject)
 
 static void redis_cut(const void *key)
 {
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	howdah_redis_close((zend_object *)key);
 	end_beside(&beside);
 }
 
 static bool redis_renew(const void *key)
 {
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	bool renewed = howdah_redis_renew((zend_object *)key);
 	end_beside(&beside);
 	return renewed;
@@ -78,14 +78,14 @@ static bool redis_renew(const void *key)
 
 static void redis_rollback(const void *key, bool cut)
 {
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	howdah_client_rollback(&howdah_connection_redis, is_object, key, cut);
 	end_beside(&beside);
 }
 
 static void note_settings(struct howdah_client *client, zend_object *object)
 {
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	client->is_ours = true;
 	howdah_redis_settings_note(object);
 	client->is_ours = false;
@@ -94,7 +94,7 @@ static void note_settings(struct howdah_client *client, zend_object *object)
 
 static void redis_restore(const void *key)
 {
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	howdah_redis_settings_restore((zend_object *)key);
 	end_beside(&beside);
 }
@@ -114,14 +114,14 @@ static const struct howdah_client_kind redis_kind = {
 
 static void cluster_cut(const void *key)
 {
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	howdah_redis_cluster_close((zend_object *)key);
 	end_beside(&beside);
 }
 
 static void cluster_rollback(const void *key, bool cut)
 {
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	howdah_client_rollback(&howdah_connection_redis_cluster, is_object, key, cut);
 	end_beside(&beside);
 }
@@ -161,7 +161,7 @@ static void array_rollback(const void *key, bool cut)
 {
 	zend_object *object = (zend_object *)key;
 	zend_function *discard = zend_hash_str_find_ptr(&object->ce->function_table, ZEND_STRL("discard"));
-	struct beside beside = begin_beside();
+	struct exception_context beside = begin_beside();
 	zval result;
 	ZVAL_UNDEF(&result);
 	if (discard) {

@@ -294,7 +294,7 @@ bool howdah_redis_sentinel_renew(zend_object *object)
 /* Of a process that runs one request at a time; clients_redis.c sees to it in others. */
 static void renew_now(zend_object *object)
 {
-	struct howdah_tracked *tracked = howdah_track_find(object);
+	struct howdah_connection_object *tracked = howdah_track_find(object);
 	if (tracked && tracked->spoiled && !howdah_concurrent) {
 		tracked->spoiled = !howdah_redis_renew(object);
 	}
@@ -302,7 +302,7 @@ static void renew_now(zend_object *object)
 
 static void spoil(const zend_object *object)
 {
-	struct howdah_tracked *tracked = howdah_track_find(object);
+	struct howdah_connection_object *tracked = howdah_track_find(object);
 	if (tracked && tracked->kind == &howdah_connection_redis) {
 		tracked->spoiled = true;
 	}
