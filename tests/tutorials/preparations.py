@@ -25,6 +25,8 @@ Json = dict[str, Any]
 
 # An application in which Composer installed Laravel 10 or later and Octane.
 LARAVEL = "HOWDAH_LARAVEL"
+# An autoloader of spiral/roadrunner-http.
+ROADRUNNER = "HOWDAH_ROADRUNNER"
 
 
 class Absent(Exception):
@@ -140,6 +142,13 @@ def _psr7(place: Place) -> None:
     place.ours()
 
 
+def _roadrunner(place: Place) -> None:
+    autoloader = os.environ.get(ROADRUNNER)
+    if not autoloader:
+        raise Absent(f"no distribution packages spiral/roadrunner-http: set {ROADRUNNER} (CONTRIBUTING.md)")
+    place.stand_in("spiral/roadrunner-http", "3.0.0", [autoloader])
+
+
 def _codeigniter(place: Place) -> None:
     checkout = os.environ.get("HOWDAH_CODEIGNITER")
     if not checkout:
@@ -190,6 +199,7 @@ PREPARATIONS: Mapping[str, Callable[[Place], None]] = {
     "octane": _octane,
     "symfony": _symfony,
     "psr7": _psr7,
+    "roadrunner": _roadrunner,
     "codeigniter": _codeigniter,
     "wordpress": _wordpress,
 }

@@ -1,6 +1,8 @@
 //! Workers that were written for RoadRunner, from outside: with frames of the tests' own, and with
 //! `spiral/roadrunner-http` unmodified.
 
+use std::path::Path;
+
 use howdah_testkit::{PATIENCE, Request, Server, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::caddyfile;
@@ -483,4 +485,37 @@ fn the_library_of_roadrunner_runs_unmodified() {
     }
     assert!(process::wait_until(PATIENCE, || pool(&server)["ready"] == 2));
     assert!(!server.get("/pid").text().is_empty());
+}
+
+#[test]
+fn slim_runs_with_its_psr7() {
+    if !Path::new("/usr/share/php/Slim/Psr7/autoload.php").is_file() {
+        println!("skipped: php-slim and php-slim-psr7 are not installed");
+        return;
+    }
+    let mut commands = vec!["slim.php".to_owned()];
+    commands.extend(std::env::var(LIBRARY).map(|autoloader| format!("slim.php {autoloader}")));
+    for command in commands {
+        let server = Server::caddyfile(text(&command, "", "num_workers 1")).start();
+        let hello = server.get("/hello/Asha?from=Bikaner");
+        hello.assert(200, "Hello, Asha, Bikaner");
+        let part = |head: &str, body: &str| {
+            format!("--xx\r\nContent-Disposition: form-data; {head}\r\n\r\n{body}\r\n")
+        };
+        let body = format!(
+            "{}{}--xx--\r\n",
+            part("name=\"a[b]\"", "c"),
+            part("name=\"file\"; filename=\"x.txt\"", "content"),
+        );
+        let request = Request::new("POST", "/form")
+            .header("Content-Type", "multipart/form-data; boundary=xx")
+            .body(body);
+        let form = server.send(&request);
+        form.assert_status(201);
+        assert_eq!(form.json(), json!([{"a": {"b": "c"}}, "x.txt", "content"]));
+        assert_eq!(form.head.header_all("set-cookie"), ["a=1", "b=2"]);
+        server.get("/missing").assert_status(404);
+        let kept = server.get("/hello/Asha?from=Pushkar");
+        assert_eq!(kept.header("x-served"), Some("4"), "{command}: one process");
+    }
 }
