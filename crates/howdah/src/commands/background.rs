@@ -1,19 +1,15 @@
-//! `howdah start`: `howdah run` in the background. The server reports as to a service manager, by datagrams to a
-//! socket that waits here until it is ready or has ended.
+//! `howdah start`: `howdah run` in the background. The server's standard input is the end of a pipe to which it
+//! writes when it is ready; the other end waits here. A pipe works whatever user the server changes to.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::net::UnixDatagram;
+use std::io::{self, PipeReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, ExitCode};
 
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
 
-/// Between two looks whether the server has ended.
-const LOOK: Duration = Duration::from_millis(100);
 /// Bytes of the end of the log that are shown of a server that did not start.
 const SHOWN: i64 = 4096;
 
@@ -29,26 +25,21 @@ pub(crate) fn start(options: &cli::Start) -> Outcome {
         ))
     })?;
     let before = file.metadata().map_or(0, |file| file.len());
-    let socket = ReportSocket::bind().map_err(|error| Failure::Runtime(error.to_string()))?;
-    let mut child = server(options, &file, &socket.path)?;
+    let (mut child, mut report) = server(options, &file)?;
     let pid = child.id();
-    loop {
-        if socket.is_ready() {
-            break;
-        }
-        let ended = child.try_wait();
-        if let Some(status) = ended.map_err(|error| Failure::Runtime(error.to_string()))? {
-            let said = end_of(&log, before).unwrap_or_default();
-            let text = format!(
-                "the server did not start ({status}); its log is {}\n{said}",
-                log.display()
-            );
-            let text = text.trim_end().to_owned();
-            return Err(match status.code() {
-                Some(2) => Failure::Setup(text),
-                _ => Failure::Runtime(text),
-            });
-        }
+    if !is_ready(&mut report) {
+        let status = child.wait();
+        let status = status.map_err(|error| Failure::Runtime(error.to_string()))?;
+        let said = end_of(&log, before).unwrap_or_default();
+        let text = format!(
+            "the server did not start ({status}); its log is {}\n{said}",
+            log.display()
+        );
+        let text = text.trim_end().to_owned();
+        return Err(match status.code() {
+            Some(2) => Failure::Setup(text),
+            _ => Failure::Runtime(text),
+        });
     }
     if let Some(file) = &options.pidfile {
         std::fs::write(file, format!("{pid}\n"))
@@ -73,20 +64,24 @@ fn of_config(config: &Path) -> String {
     format!(" --config {}", config.display())
 }
 
-fn server(options: &cli::Start, log: &File, socket: &Path) -> Result<Child, Failure> {
+/// The server, and what it reports to.
+fn server(options: &cli::Start, log: &File) -> Result<(Child, PipeReader), Failure> {
     let own = std::env::current_exe().map_err(setup)?;
     let copy = || log.try_clone().map_err(setup);
+    let (report, starter) = io::pipe().map_err(setup)?;
     let mut command = Command::new(own);
     command.arg("run").arg("--detached");
     command.args(options.run.arguments());
-    command
-        .env("NOTIFY_SOCKET", socket)
-        .stdin(Stdio::null())
-        .stdout(copy()?)
-        .stderr(copy()?);
-    command
+    command.stdin(starter).stdout(copy()?).stderr(copy()?);
+    let child = command
         .spawn()
-        .map_err(|error| Failure::Runtime(format!("the server cannot be started: {error}")))
+        .map_err(|error| Failure::Runtime(format!("the server cannot be started: {error}")))?;
+    Ok((child, report))
+}
+
+/// Whether the server serves; if not, it has ended. Waits for one or the other.
+fn is_ready(report: &mut impl Read) -> bool {
+    report.read_exact(&mut [0]).is_ok()
 }
 
 fn append(log: &Path) -> io::Result<File> {
@@ -123,84 +118,9 @@ fn end_of(log: &Path, start: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The socket that the server reports to, in a directory that only this user may enter.
-struct ReportSocket {
-    socket: UnixDatagram,
-    path: PathBuf,
-    folder: PathBuf,
-}
-
-impl ReportSocket {
-    fn bind() -> io::Result<Self> {
-        use std::os::unix::fs::DirBuilderExt;
-        let mut number = 0_u32;
-        let folder = loop {
-            let name = format!("howdah-start-{}-{number}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
-                Ok(()) => break folder,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 100 => {
-                    number += 1;
-                }
-                Err(error) => return Err(error),
-            }
-        };
-        let path = folder.join("notify");
-        let socket = UnixDatagram::bind(&path);
-        let socket = socket.and_then(|socket| {
-            socket.set_read_timeout(Some(LOOK))?;
-            Ok(socket)
-        });
-        match socket {
-            Ok(socket) => Ok(Self {
-                socket,
-                path,
-                folder,
-            }),
-            Err(error) => {
-                let _ = std::fs::remove_dir_all(&folder);
-                Err(error)
-            }
-        }
-    }
-
-    /// Whether the server has reported that it serves. Waits a moment for it.
-    fn is_ready(&self) -> bool {
-        let mut bytes = [0; 1024];
-        let Ok(count) = self.socket.recv(&mut bytes) else {
-            return false;
-        };
-        bytes[..count]
-            .split(|byte| *byte == b'\n')
-            .any(|line| line == b"READY=1")
-    }
-}
-
-impl Drop for ReportSocket {
-    fn drop(&mut self) {
-        // A directory that is gone is as good.
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_report_is_told_from_others() {
-        let socket = ReportSocket::bind().expect("bound");
-        let sender = UnixDatagram::unbound().expect("a socket");
-        let send = |text: &str| sender.send_to(text.as_bytes(), &socket.path).expect("sent");
-        assert!(!socket.is_ready(), "nothing was sent");
-        send("STATUS=READY=1\n");
-        assert!(!socket.is_ready());
-        send("STATUS=serving\nREADY=1\n");
-        assert!(socket.is_ready());
-        let folder = socket.folder.clone();
-        drop(socket);
-        assert!(!folder.exists());
-    }
 
     #[test]
     fn the_end_of_a_log_begins_where_the_server_did() {

@@ -30,6 +30,7 @@ use crate::config::source::Source;
 use crate::failure::{Failure, Outcome, setup};
 use crate::php_executable::executable;
 use crate::rights::users;
+use crate::server::notify;
 use crate::{cli, startup};
 
 /// `howdah php-server`.
@@ -55,6 +56,7 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
     if options.detached {
         // The session leader of a terminal takes what belongs to it along when it ends.
         rustix::process::setsid().map_err(setup)?;
+        notify::keep_starter().map_err(setup)?;
     }
     if options.environ {
         std::io::stdout()

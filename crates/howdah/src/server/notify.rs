@@ -1,5 +1,9 @@
-//! Tells the service manager how the server is, if it wants to know (`NOTIFY_SOCKET`).
+//! Tells the service manager how the server is, if it wants to know (`NOTIFY_SOCKET`), and `howdah start` that it serves.
 
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -10,8 +14,27 @@ pub(crate) const SERVING: &str = "serving";
 pub(crate) const NOT_RELOADED: &str =
     "serving what was there before: the last reload failed, see the log";
 
+/// Of a server that `howdah start` has started: its end of the pipe, until it has reported.
+static STARTER: Mutex<Option<File>> = Mutex::new(None);
+
+/// `howdah start` waits at the other end of the standard input: keeps it for [`ready`] alone.
+pub(crate) fn keep_starter() -> io::Result<()> {
+    let pipe = io::stdin().as_fd().try_clone_to_owned()?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    *STARTER.lock().unwrap_or_else(PoisonError::into_inner) = Some(pipe.into());
+    Ok(())
+}
+
 /// It serves, with one of the above.
 pub(crate) fn ready(status: &str) {
+    let starter = STARTER
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(mut starter) = starter {
+        // Whoever has given up waiting needs no report.
+        let _ = starter.write_all(b"\n");
+    }
     tell(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
