@@ -30,6 +30,7 @@ p { margin: .25rem 0 .75rem }
 .facts { color: var(--dim) }
 pre { overflow-x: auto; margin: 0 0 .75rem; padding: .7rem .9rem; background: var(--page);
   border: 1px solid var(--line); border-radius: .4rem; font: .875rem/1.5 ui-monospace, monospace }
+p code { overflow-wrap: anywhere }
 a { color: var(--accent) }
 </style>
 </head>
