@@ -2,8 +2,8 @@
 # Tests the packages on one distribution, in clean roots of it:
 #   scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]
 # Steps, all without one: build (twice, which has to give the same files), lintian, life (install, first page, upgrade under
-# load, remove, purge), boot (the units under systemd). The server is the one of this machine, target/release/howdah
-# (PROFILE=quick: target/quick/howdah); howdah-php is built for the PHP of the distribution. `life` has no systemd:
+# load, remove, purge), boot (the units under systemd), application (from the packages to the first page of a WordPress, timed). The
+# server is the one of this machine, target/release/howdah (PROFILE=quick: target/quick/howdah); howdah-php is built for the PHP of the distribution. `life` has no systemd:
 # scripts/packages/life.py does what it does for the units, when the packages' maintainer scripts call it. `boot` starts
 # systemd in a container of systemd-nspawn.
 # Needs root, and an archive that can be reached. Roots stay in target/packages (PACKAGES_ROOTS names another folder) with
@@ -14,7 +14,7 @@ roots=${PACKAGES_ROOTS:-$PWD/target/packages}
 name=${1:?usage: scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]}
 shift
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(build lintian life boot)
+[ ${#steps[@]} -gt 0 ] || steps=(build lintian life boot application)
 profile=${PROFILE:-release}
 
 say() { printf 'packages: %s: %s\n' "$name" "$*" >&2; }
@@ -131,13 +131,37 @@ step_boot() {
 	step_on boot "systemd systemd-sysv dbus procps iproute2"
 }
 
+step_application() {
+	local root=$roots/$name.application
+	packages_root "$root"
+	mkdir "$root/application"
+	cp tests/apps/wordpress/setup.sh "$root/application"
+	# WordPress as files, without the PHP and the web server that its package depends on.
+	# shellcheck disable=SC2016 # expanded inside
+	inside "$root" host 'export DEBIAN_FRONTEND=noninteractive
+		printf "#!/bin/sh\nexit 101\n" >/usr/sbin/policy-rc.d
+		chmod +x /usr/sbin/policy-rc.d
+		apt-get install -y -qq --no-install-recommends ca-certificates mariadb-server
+		rm /usr/sbin/policy-rc.d
+		cd /application
+		apt-get install -s -qq --no-install-recommends wordpress wordpress-theme-twentytwentythree |
+			sed -nE "s/^Inst (wordpress[^ ]*|php-getid3|libjs-[^ ]*) .*/\1/p" | xargs apt-get download -qq
+		for file in *.deb; do dpkg-deb --extract "$file" /; done
+		php=$(ls /packages/1/howdah-php*)
+		php=${php##*/howdah-}
+		apt-get install -y -qq --download-only /packages/1/*.deb "${php%%_*}-mysql"'
+	# Offline from here on.
+	beside "$root" own python3 -m scripts.packages.application "$root"
+	rm -rf --one-file-system "$root"
+}
+
 distribution "$name"
 : >"$log"
 bootstrap "$roots/$name" >>"$log" 2>&1 || die "its archive cannot be reached ($log)"
 for step in "${steps[@]}"; do
 	case $step in
-	build | lintian | life | boot) ;;
-	*) die "unknown step $step; known are build, lintian, life and boot" ;;
+	build | lintian | life | boot | application) ;;
+	*) die "unknown step $step; known are build, lintian, life, boot and application" ;;
 	esac
 	began=$SECONDS
 	# Not in a condition, where bash would go on after an error.
