@@ -104,7 +104,7 @@ struct howdah_client_kind {
 	/* Connects again what was cut, for another request than that. False: it cannot. Or NULL. */
 	bool (*revive)(const void *key);
 	bool reconnects; /* by itself: revive() is for the request that was cut too, and after exceptions of the library */
-	bool has_lines;  /* howdah_client_read_failed() completes the line that was being read */
+	bool completes_replies; /* its streams are of redis/reply_streams.h */
 };
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
@@ -117,9 +117,6 @@ bool howdah_client_enter(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client **client);
 void howdah_client_leave(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client);
-
-/* The coroutine at hand waited for bytes of `fd`, in the middle of a line, and none will come. */
-void howdah_client_read_failed(int fd);
 
 /* Whether a task has the object's client, other than the one that runs. */
 bool howdah_client_in_use(const struct howdah_client_kind *kind, zval *subject);

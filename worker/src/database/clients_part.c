@@ -100,7 +100,6 @@ void howdah_clients_init(void)
 		.finish = finish,
 		.end = end,
 	};
-	howdah_descriptor_line_cut = howdah_client_read_failed;
 	howdah_client_records_init();
 	howdah_client_pgsql_init();
 	howdah_task_register(&part);

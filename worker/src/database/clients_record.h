@@ -14,7 +14,7 @@ struct howdah_client {
 	struct howdah_client *next, *previous;
 	uint64_t coroutine;       /* number of that of the last call, which may have ended */
 	bool is_ours;             /* the call is made by a kind's function, whose calls on the way pass */
-	bool is_broken;           /* the connection failed inside of a line: see clients_redis.c */
+	bool is_broken;           /* a reply is completed with filler: see reply_streams.c */
 	unsigned depth;           /* calls under way, one within the other */
 	unsigned hold;            /* HOWDAH_CLIENT_HOLD, HOWDAH_CLIENT_PIN */
 	uint64_t holder;          /* number of the coroutine whose call made it HOLD, if others were there */

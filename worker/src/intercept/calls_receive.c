@@ -33,19 +33,6 @@ static bool blocks_for_all(int flags)
 	return (flags & (MSG_WAITALL | MSG_PEEK)) == (MSG_WAITALL | MSG_PEEK);
 }
 
-static ssize_t note_received(int fd, const char *buffer, size_t size, int flags, ssize_t got)
-{
-	if (flags & MSG_PEEK) {
-		return got;
-	}
-	if (got > 0 && (size_t)got <= size) {
-		howdah_descriptor_received(fd, buffer[got - 1]);
-	} else if (got == 0 && size > 0) {
-		howdah_descriptor_failed(fd);
-	}
-	return got;
-}
-
 static ssize_t call_recvfrom(
 	int fd, void *buffer, size_t size, int flags, struct sockaddr *restrict address, socklen_t *restrict length)
 {
@@ -53,7 +40,7 @@ static ssize_t call_recvfrom(
 		return recvfrom(fd, buffer, size, flags, address, length);
 	}
 	if (flags & NEVER_WAITS) {
-		ssize_t got = note_received(fd, buffer, size, flags, recvfrom(fd, buffer, size, flags, address, length));
+		ssize_t got = recvfrom(fd, buffer, size, flags, address, length);
 		howdah_call_progress();
 		return got;
 	}
@@ -78,7 +65,7 @@ static ssize_t call_recvfrom(
 		howdah_call_progress();
 	}
 	errno = error;
-	return note_received(fd, buffer, size, flags, (ssize_t)done);
+	return (ssize_t)done;
 }
 
 static ssize_t call_recv(int fd, void *buffer, size_t size, int flags)

@@ -25,11 +25,7 @@ static int connect_at_once(int fd, int flags, const struct sockaddr *address, so
 
 static int call_connect(int fd, const struct sockaddr *address, socklen_t length)
 {
-	bool may_wait = howdah_may_wait();
-	int flags = may_wait ? fcntl(fd, F_GETFL) : -1;
-	if (may_wait) {
-		howdah_descriptor_received(fd, 0);
-	}
+	int flags = howdah_may_wait() ? fcntl(fd, F_GETFL) : -1;
 	if (flags < 0 || (flags & O_NONBLOCK)) {
 		return connect(fd, address, length);
 	}

@@ -2,12 +2,10 @@
  * Clients of phpredis.
  *
  * Rules: a call whose wait was cancelled, or that failed, leaves the object without a connection; the next one finds it
- * renewed (connections_redis.h). A line of a result that is not received whole is completed, because phpredis takes the
- * last two bytes of what it got for the end of the line, and the call then throws whatever it made of the line.
+ * renewed (connections_redis.h). A reply that is not received whole is completed (reply_streams.c), and the call then
+ * throws whatever it made of it.
  */
 #include "database/clients_kinds.h"
-
-#include <sys/socket.h>
 
 #include <zend_exceptions.h>
 
@@ -15,7 +13,7 @@
 #include "connections_redis.h"
 #include "database/clients_record.h"
 #include "database/clients_wrap.h"
-#include "mode/coroutine/siblings.h"
+#include "reply_streams.h"
 #include "request/exit.h"
 
 /* --- beside an exception -------------------------------------------------------------------------------- */
@@ -109,7 +107,7 @@ static const struct howdah_client_kind redis_kind = {
 	.cut = redis_cut,
 	.revive = redis_renew,
 	.reconnects = true,
-	.has_lines = true,
+	.completes_replies = true,
 };
 
 static void cluster_cut(const void *key)
@@ -133,7 +131,7 @@ static const struct howdah_client_kind cluster_kind = {
 	.busy = redis_busy,
 	.rollback = cluster_rollback,
 	.cut = cluster_cut,
-	.has_lines = true,
+	.completes_replies = true,
 };
 
 static void sentinel_cut(const void *key)
@@ -153,7 +151,7 @@ static const struct howdah_client_kind sentinel_kind = {
 	.cut = sentinel_cut,
 	.revive = sentinel_renew,
 	.reconnects = true,
-	.has_lines = true,
+	.completes_replies = true,
 };
 
 /* Its connections are Redis objects; what it has itself is which one of them is in a MULTI. */
@@ -177,49 +175,6 @@ static const struct howdah_client_kind array_kind = {
 	.key = howdah_client_object_key,
 	.rollback = array_rollback,
 };
-
-/* --- lines ---------------------------------------------------------------------------------------------- */
-
-static php_stream *find_stream(HashTable *list, int fd)
-{
-	zend_resource *resource;
-	ZEND_HASH_FOREACH_PTR(list, resource)
-	{
-		if (resource->ptr && (resource->type == php_file_le_stream() || resource->type == php_file_le_pstream()) &&
-			howdah_redis_descriptor(resource->ptr) == fd) {
-			return resource->ptr;
-		}
-	}
-	ZEND_HASH_FOREACH_END();
-	return NULL;
-}
-
-/* The stream is in its read function, whose bytes go where the buffer ends. */
-static void complete_line(php_stream *stream)
-{
-	if (!stream->readfilters.head && stream->readbuf && stream->readbuflen - (size_t)stream->writepos >= 2) {
-		memcpy(stream->readbuf + stream->writepos, "\r\n", 2);
-		stream->writepos += 2;
-	}
-}
-
-void howdah_client_read_failed(int fd)
-{
-	uint64_t me = howdah_sibling_number();
-	struct howdah_client *client = howdah_client_user ? howdah_client_user->clients : NULL;
-	while (client && !(client->kind->has_lines && client->depth && client->coroutine == me && !client->is_broken)) {
-		client = client->next;
-	}
-	php_stream *stream = client ? find_stream(&EG(regular_list), fd) : NULL;
-	if (client && !stream) {
-		stream = find_stream(&EG(persistent_list), fd);
-	}
-	if (stream) {
-		client->is_broken = true;
-		complete_line(stream);
-		(void)shutdown(fd, SHUT_RDWR);
-	}
-}
 
 static ZEND_FUNCTION(guarded_redis)
 {
@@ -254,6 +209,7 @@ static ZEND_FUNCTION(guarded_redis)
 
 void howdah_client_redis_startup(void)
 {
+	howdah_reply_streams_startup();
 	howdah_wrap_class("redis", &redis_kind, ZEND_FN(guarded_redis));
 	howdah_wrap_class("rediscluster", &cluster_kind, ZEND_FN(guarded_redis));
 	howdah_wrap_class("redisarray", &array_kind, ZEND_FN(howdah_guarded_method));

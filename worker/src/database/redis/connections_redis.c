@@ -217,10 +217,20 @@ bool howdah_redis_is_open(zend_object *object, bool *threw)
 
 void howdah_redis_close(zend_object *object)
 {
-	const struct redis_socket *socket = socket_of(object);
+	struct redis_socket *socket = socket_of(object);
 	/* close() of an object that is not connected would connect it. */
 	if (!socket || socket->stream) {
 		call_quietly(of_redis.close, object);
+	}
+	/* It leaves open what was cut while it selected the database after a reconnection. */
+	if (socket && socket->stream) {
+		if (socket->stream->is_persistent) {
+			php_stream_pclose(socket->stream);
+		} else {
+			php_stream_close(socket->stream);
+		}
+		socket->stream = NULL;
+		socket->status = STATUS_DISCONNECTED;
 	}
 }
 

@@ -64,15 +64,6 @@ int howdah_wait_fds(struct pollfd *fds, nfds_t count, int64_t timeout);
  * errno. */
 int howdah_wait_fd(int fd, short events, int64_t timeout);
 
-/* The last byte that a call received from a socket; 0 for one that was just connected. */
-void howdah_descriptor_received(int fd, char last);
-
-/* No byte came: the time is over, the wait was cancelled, or the connection ended. */
-void howdah_descriptor_failed(int fd);
-
-/* Called then, if the last byte that came was in the midst of a line. NULL: nobody wants to know. */
-extern void (*howdah_descriptor_line_cut)(int fd);
-
 /* 0, or -1 with errno ECANCELED. */
 int howdah_wait_time(int64_t time);
 

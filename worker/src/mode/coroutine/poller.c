@@ -33,10 +33,7 @@ struct descriptor {
 	struct waiter *first;
 	uint32_t generation;
 	bool known; /* the kernel may have a registration */
-	char last;  /* byte that was received; 0: none */
 };
-
-void (*howdah_descriptor_line_cut)(int fd);
 
 static int epoll = -1;
 static struct descriptor *descriptors;
@@ -124,21 +121,6 @@ static void delist(struct waiter *waiter)
 	}
 	if (waiter->next) {
 		waiter->next->previous = waiter->previous;
-	}
-}
-
-void howdah_descriptor_received(int fd, char last)
-{
-	if (EXPECTED(fd >= 0 && (size_t)fd < descriptor_count)) {
-		descriptors[fd].last = last;
-	}
-}
-
-void howdah_descriptor_failed(int fd)
-{
-	if (fd >= 0 && (size_t)fd < descriptor_count && descriptors[fd].last && descriptors[fd].last != '\n' &&
-		howdah_descriptor_line_cut) {
-		howdah_descriptor_line_cut(fd);
 	}
 }
 
@@ -264,9 +246,6 @@ int howdah_wait_fd(int fd, short events, int64_t timeout)
 	}
 	if (error == EPERM) {
 		return events & (POLLIN | POLLOUT);
-	}
-	if (events & POLLIN) {
-		howdah_descriptor_failed(fd);
 	}
 	if (error == ETIMEDOUT) {
 		return 0;

@@ -69,6 +69,8 @@ final class Proxy
 
 $proxy = new Proxy();
 $redis = new Redis();
+$publisher = new Redis();
+$mangled = null;
 ignore_user_abort(false);
 
 $calls = [
@@ -78,26 +80,57 @@ $calls = [
     'multi' => static fn () => $redis->multi()->set('howdah-cut-2', '2')->get('howdah-cut')->exec(),
     'pipeline' => static fn () => $redis->pipeline()->get('howdah-cut')->strlen('howdah-cut')->exec(),
     'multi in pipeline' => static fn () => $redis->pipeline()->multi()->get('howdah-cut')->exec()->exec(),
+    'pairs' => static fn () => $redis->zRange('howdah-cut-scores', 0, -1, true),
+    'fields' => static fn () => $redis->hGetAll('howdah-cut-fields'),
+    'places' => static fn () => $redis->geoRadius('howdah-cut-places', 13.0, 52.0, 900, 'km', ['WITHCOORD', 'WITHDIST']),
+    'entries' => static fn () => $redis->xRange('howdah-cut-entries', '-', '+'),
+    'nested' => static fn () => $redis->eval("return {{'a', {1, 'b'}}, 'c'}"),
+    'scan' => static function () use ($redis) {
+        $cursor = null;
+        return $redis->sScan('howdah-cut-set', $cursor);
+    },
     'subscribe' => static function () use ($redis) {
         try {
-            $redis->subscribe(['howdah-cut'], static function () {
+            $redis->subscribe(['howdah-cut', 'howdah-cut-2'], static function () {
             });
         } catch (RedisException) {
         }
     },
+    'message' => static function () use ($redis, $publisher, &$mangled) {
+        Howdah\race([static function () use ($redis, &$mangled) {
+            try {
+                $redis->subscribe(['howdah-cut'], static function (Redis $redis, string $channel, string $message) use (&$mangled) {
+                    if ([$channel, $message] !== ['howdah-cut', 'a message']) {
+                        $mangled = "\"$message\" of \"$channel\"";
+                    }
+                    $redis->unsubscribe([$channel]);
+                });
+            } catch (RedisException) {
+            }
+        }, static function () use ($publisher) {
+            while ($publisher->publish('howdah-cut', 'a message') === 0) {
+                usleep(500); // nobody has subscribed yet
+            }
+            usleep(20_000);
+        }]);
+    },
 ];
 
 $check = static function () use ($redis): ?string {
-    $found = [
-        $redis->get('howdah-cut'),
-        $redis->multi()->set('howdah-cut-3', '3')->get('howdah-cut-3')->exec(),
-        $redis->pipeline()->get('howdah-cut')->strlen('howdah-cut')->exec(),
-        $redis->getDBNum(),
-    ];
+    try {
+        $found = [
+            $redis->get('howdah-cut'),
+            $redis->multi()->set('howdah-cut-3', '3')->get('howdah-cut-3')->exec(),
+            $redis->pipeline()->get('howdah-cut')->strlen('howdah-cut')->exec(),
+            $redis->getDBNum(),
+        ];
+    } catch (Throwable $thrown) {
+        return $thrown->getMessage();
+    }
     return $found === ['eleven byte', [true, '3'], ['eleven byte', 11], 1] ? null : json_encode($found);
 };
 
-while (frankenphp_handle_request(static function () use ($proxy, $redis, $calls, $check) {
+while (frankenphp_handle_request(static function () use ($proxy, $redis, $publisher, &$mangled, $calls, $check) {
     switch ($_GET['how']) {
         case 'proxy':
             $proxy->run(getenv('HOWDAH_TEST_REDIS'));
@@ -108,16 +141,28 @@ while (frankenphp_handle_request(static function () use ($proxy, $redis, $calls,
             }
             [$host, $port] = explode(':', $proxy->address);
             $redis->connect($host, (int) $port);
-            $redis->select(1);
+            $redis->select(1); // for this request: phpredis 6 makes what Howdah restores when it makes the object
+            $publisher->connect(...explode(':', getenv('HOWDAH_TEST_REDIS')));
             $redis->set('howdah-cut', 'eleven byte');
+            $redis->zAdd('howdah-cut-scores', 1, 'one', 2, 'two');
+            $redis->hMSet('howdah-cut-fields', ['a' => '1', 'b' => '$2']);
+            $redis->geoAdd('howdah-cut-places', 13.4, 52.5, 'Berlin', 11.6, 48.1, 'München');
+            $redis->del('howdah-cut-entries');
+            $redis->xAdd('howdah-cut-entries', '*', ['field' => 'value']);
+            $redis->sAdd('howdah-cut-set', 'a', 'b');
             echo 'connected';
             return;
         case 'cut':
         case 'close':
+            $redis->select(1);
             foreach ($calls as $name => $call) {
                 $proxy->cutAfter(null);
                 try {
-                    Howdah\timeout($name === 'subscribe' ? 0.02 : 5, $call);
+                    Howdah\timeout(match ($name) {
+                        'subscribe' => 0.02,
+                        'message' => 0.2,
+                        default => 5,
+                    }, $call);
                 } catch (Howdah\TimeoutException) {
                 }
                 $bytes = $proxy->passed;
@@ -128,7 +173,7 @@ while (frankenphp_handle_request(static function () use ($proxy, $redis, $calls,
                     $proxy->cutAfter($limit, $_GET['how'] === 'close');
                     try {
                         $result = Howdah\timeout(0.01, $call);
-                        if ($name !== 'subscribe' && $_GET['how'] === 'cut') {
+                        if (!in_array($name, ['subscribe', 'message'], true) && $_GET['how'] === 'cut') {
                             echo "$name cut after $limit of $bytes: ", json_encode($result), "\n";
                         }
                     } catch (Howdah\TimeoutException | RedisException) {
@@ -142,9 +187,10 @@ while (frankenphp_handle_request(static function () use ($proxy, $redis, $calls,
                     }
                 }
             }
-            echo $_GET['how'];
+            echo $mangled ? "mangled message $mangled" : $_GET['how'];
             return;
         case 'leave':
+            $redis->select(1);
             $proxy->cutAfter(12);
             echo 'begin';
             flush();
@@ -153,6 +199,7 @@ while (frankenphp_handle_request(static function () use ($proxy, $redis, $calls,
             return;
         case 'check':
             $proxy->cutAfter(null);
+            $redis->select(1);
             echo $check() ?? 'right';
             return;
         case 'stop':

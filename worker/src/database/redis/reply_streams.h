@@ -1,0 +1,10 @@
+/*
+ * Streams of phpredis, whose replies come to an end also where the connection does not.
+ */
+#ifndef HOWDAH_REPLY_STREAMS_H
+#define HOWDAH_REPLY_STREAMS_H
+
+/* From now on each stream that a method of phpredis opens is one. Before anything is opened. */
+void howdah_reply_streams_startup(void);
+
+#endif
