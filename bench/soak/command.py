@@ -95,8 +95,8 @@ def soak(arguments: argparse.Namespace) -> int:
 def run(arguments: argparse.Namespace, services: Services, folder: Path) -> int:
     """Runs the test with all that it talks to; its exit status."""
     found = environment(services, folder)
-    command = ["cargo", "test", "--locked", "-p", "howdah-tests", "--test"]
-    command += ["coroutine_soak", "--", "--nocapture", "--test-threads=1"]
+    command = ["cargo", "test", "--locked", "-p", "howdah-tests", "--test", "coroutine"]
+    command += ["soak::", "--", "--nocapture", "--test-threads=1"]
     env = {**os.environ, **found, "HOWDAH_SOAK": str(arguments.requests)}
     if arguments.php:
         env = {**SANITIZER, **env, "HOWDAH_PHP": str(arguments.php.resolve())}
