@@ -10,6 +10,9 @@ pub(crate) struct Status {
     version: String,
     pid: u32,
     stopping: bool,
+    /// Why, and what to do.
+    #[serde(default)]
+    served_as_root: Option<String>,
     #[serde(default)]
     php: String,
     pools: Vec<Pool>,
@@ -115,6 +118,9 @@ pub(crate) fn table(status: &Status) -> String {
         text.push_str(", stopping");
     }
     text.push('\n');
+    if let Some(reason) = &status.served_as_root {
+        let _ = writeln!(text, "! clients are served as root: {}", printable(reason));
+    }
     if let Some(opcache) = &status.opcache {
         memory(&mut text, opcache);
     }

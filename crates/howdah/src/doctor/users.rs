@@ -9,13 +9,17 @@ use howdah_config::model::{self, Config};
 use howdah_pool::User;
 
 use super::report::{Area, Report};
-use crate::rights::privileges;
+use crate::rights::{privileges, users};
 
 const READ: u32 = 0o4;
 const WRITE: u32 = 0o2;
 const PASS: u32 = 0o1;
 
 pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
+    if let Some(barrier) = users::reason_for_serving_as_root() {
+        let text = format!("the server would serve clients as root: {barrier}");
+        report.warning(Area::System, text, barrier.remedy());
+    }
     let global = &config.global;
     let all = global.php.user.as_ref().or(global.user.as_ref());
     let mut wanted: Vec<(&model::User, &Path)> = Vec::new();

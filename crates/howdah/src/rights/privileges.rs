@@ -189,6 +189,7 @@ pub(crate) fn unusable(config: &Config) -> UserProblems {
     let of_pools = config
         .own_pool_settings()
         .filter_map(|own| own.user.as_ref());
+    let of_pools = of_pools.chain(config.roadrunner.iter().filter_map(|own| own.user.as_ref()));
     let users = [&global.user, &global.php.user].into_iter().flatten();
     let mut unusable = UserProblems::default();
     for user in users.chain(of_pools) {
@@ -299,7 +300,7 @@ pub(crate) fn prepare(pools: &[PoolOptions], spool: &SpoolDir) -> Result<(), Fai
         })?;
     }
     let is_root = |pool: &PoolOptions| pool.user.as_ref().is_none_or(|user| user.uid == 0);
-    if let Some(barrier) = users::reason_for_root().filter(|_| own.is_root()) {
+    if let Some(barrier) = users::reason_for_serving_as_root() {
         tracing::warn!(target: "howdah", "clients are served as root: {}", barrier.advice());
     } else if own.is_root() && pools.iter().any(is_root) {
         tracing::info!(

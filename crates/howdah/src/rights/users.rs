@@ -74,6 +74,11 @@ pub(crate) fn reason_for_root() -> Option<&'static Barrier> {
     BARRIER.get()?.as_ref()
 }
 
+/// The same, if this process is root.
+pub(crate) fn reason_for_serving_as_root() -> Option<&'static Barrier> {
+    reason_for_root().filter(|_| rustix::process::geteuid().is_root())
+}
+
 fn default_reaches(config: &Config) -> bool {
     BARRIER
         .get_or_init(|| default_barrier(config, ENTER))
@@ -179,6 +184,11 @@ impl fmt::Display for Barrier {
 impl Barrier {
     /// The same with what to do about it.
     pub(crate) fn advice(&self) -> String {
+        format!("{self}; {}", self.remedy())
+    }
+
+    /// What to do about it.
+    pub(crate) fn remedy(&self) -> String {
         let place = self.place.display();
         let command = match self.verb {
             "enter" => format!("chmod o+x {place}"),
@@ -186,7 +196,7 @@ impl Barrier {
             _ => format!("chmod o+r {place}"),
         };
         format!(
-            "{self}; `{command}`, put the files elsewhere, name another user with `user NAME` in the global \
+            "`{command}`, put the files elsewhere, name another user with `user NAME` in the global \
              options or with --user, or serve as root with `user root`"
         )
     }

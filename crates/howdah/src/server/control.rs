@@ -22,6 +22,7 @@ use super::signals::SignalStream;
 use super::state::ServerState;
 use crate::php::preload::{self, PreloadSchedule};
 use crate::php::trees::{ReloadKind, TreeError, Trees};
+use crate::rights::users;
 use crate::watch::{ChangeReceiver, Page};
 
 /// The running server; clones are the same one.
@@ -320,6 +321,9 @@ impl Control for ServerControl {
         shown["pid"] = std::process::id().into();
         shown["stopping"] = self.is_stopping().into();
         shown["front"] = self.0.server_state.front();
+        if let Some(barrier) = users::reason_for_serving_as_root() {
+            shown["served_as_root"] = barrier.advice().into();
+        }
         if !leaving.is_empty() {
             shown["leaving"] = serde_json::to_value(&leaving).unwrap_or_default();
         }

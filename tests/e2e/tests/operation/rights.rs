@@ -436,6 +436,13 @@ fn a_server_without_a_user_stays_root_where_only_root_may_enter() {
         assert!(line.raw.contains(part), "{part}: {}", line.raw);
     }
     assert_eq!(who(&server, "/who.php")["ids"], json!(ROOT));
+    let shown = Admin::of(&server).command(&["status"]);
+    shown.assert(0, "clients are served as root: user www-data may not enter");
+    let file = place.path("Caddyfile").display().to_string();
+    let diagnosis = ServerBuilder::command(["doctor", "--config", &file]).env(name, value);
+    let diagnosis = diagnosis.run().text();
+    let expected = "clients as root: user www-data may not enter";
+    assert!(diagnosis.contains(expected), "{diagnosis}");
     // It does so over reloads, since rights are given up at the start.
     place.mode("www", 0o755);
     Admin::of(&server).command(&["reload"]).assert(0, "");
