@@ -2,10 +2,10 @@
 # Tests the packages on one distribution, in clean roots of it:
 #   scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]
 # Steps, all without one: build (twice, which has to give the same files), lintian, life (install, first page, upgrade under
-# load, remove, purge), boot (the units under systemd), application (from the packages to the first page of a WordPress, timed). The
-# server is the one of this machine, target/release/howdah (PROFILE=quick: target/quick/howdah); howdah-php is built for the PHP of the distribution. `life` has no systemd:
-# scripts/packages/life.py does what it does for the units, when the packages' maintainer scripts call it. `boot` starts
-# systemd in a container of systemd-nspawn.
+# load, remove, purge), boot (the units under systemd), application (from the packages to the first page of a WordPress,
+# timed). The server is the one of this machine, target/release/howdah (PROFILE=quick: target/quick/howdah); howdah-php is
+# built for the PHP of the distribution. `life` has no systemd: scripts/packages/life.py does what it does for the units,
+# when the packages' maintainer scripts call it. `boot` starts systemd in a container of systemd-nspawn.
 # Needs root, and an archive that can be reached. Roots stay in target/packages (PACKAGES_ROOTS names another folder) with
 # the packages and a log; PACKAGES_ROOTS may be that of scripts/matrix.sh.
 set -euo pipefail

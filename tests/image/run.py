@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
-"""Runs the last stage of packaging/docker/Dockerfile, instruction by instruction, in a root of its own, then the server
-as a container would run it. For machines without Docker, so root is needed:
+"""Runs packaging/docker/Dockerfile, instruction by instruction, in roots of its own, then the server as a container
+would run it. For machines without Docker, so root is needed:
 
-    tests/image/run.py --packages target/deb --work /var/tmp/image
+    tests/image/run.py --packages target/deb     # the last stage, with packages that `make deb` has built
+    tests/image/run.py --from-source             # all stages
 
-`target/deb` has what `make deb` built: the first stage of the Dockerfile is that. Networks, limits and the file system
-of a container are not a part of it.
+`--from-source` compiles without optimisation, which takes minutes less. `--offline` lends the first stage the Rust and
+the crates of this machine, for which it otherwise needs a network. Networks, limits and the file system of a container
+are not a part of it.
 """
 
 import argparse
+import fnmatch
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,8 +29,16 @@ from dockerfile import Instruction, Stage, expand, parse
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCKERFILE = REPOSITORY / "packaging/docker/Dockerfile"
+IGNORED = REPOSITORY / "packaging/docker/Dockerfile.dockerignore"
 MIRROR = "http://deb.debian.org/debian"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# What of the release's profile takes long.
+UNOPTIMISED = {
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+    "CARGO_PROFILE_RELEASE_LTO": "off",
+    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
+    "CARGO_PROFILE_RELEASE_DEBUG": "false",
+}
 PAGE = "<?php echo 'served by PHP ', PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION, ' as ', posix_geteuid();"
 
 
@@ -35,7 +47,8 @@ class Image:
     """A root, and what the instructions so far have set."""
 
     root: Path
-    packages: Path
+    # The roots of the stages before, by their names.
+    stages: Mapping[str, Path]
     environment: dict[str, str] = field(default_factory=dict)
     arguments: dict[str, str] = field(default_factory=dict)
     folder: str = "/"
@@ -46,7 +59,8 @@ class Image:
 
     def chroot(self, words: list[str], user: str | None = None) -> list[str]:
         """The command line that runs these words in the image."""
-        variables = {"PATH": PATH, **self.arguments, **self.environment}
+        number = int((user or self.user).split(":")[0])
+        variables = {"PATH": PATH, "HOME": pwd.getpwuid(number).pw_dir, **self.arguments, **self.environment}
         return [
             "chroot",
             f"--userspec={user or self.user}",
@@ -77,8 +91,13 @@ class Image:
                     sys.exit(f"RUN {text}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
             case "COPY":
                 *sources, target = instruction.words()
-                for source in sources:
-                    self.copy(REPOSITORY / source, target)
+                origin = self.origin(instruction)
+                for pattern in sources:
+                    found = sorted(origin.glob(pattern.lstrip("/"))) if pattern != "." else [origin]
+                    if not found:
+                        sys.exit(f"COPY {text}: {pattern} does not exist")
+                    for source in found:
+                        self.copy(source, target)
             case "ARG":
                 key, _, value = text.partition("=")
                 self.arguments.setdefault(key, value)
@@ -106,9 +125,20 @@ class Image:
             case _:
                 sys.exit(f"{name}: the test does not know this instruction")
 
+    def origin(self, instruction: Instruction) -> Path:
+        """Where `COPY` finds its sources: the repository, or the stage that `--from` names."""
+        for option in instruction.options:
+            if not option.startswith("--from="):
+                sys.exit(f"{option}: the test does not know this option")
+            return self.stages[option.removeprefix("--from=")]
+        return REPOSITORY
+
     def copy(self, source: Path, target: str) -> None:
-        """`COPY` of one file."""
-        place = self.root / target.lstrip("/")
+        """`COPY` of one file, or of the content of a folder."""
+        place = self.root / self.folder.lstrip("/") / target if not target.startswith("/") else self.root / target[1:]
+        if source.is_dir():
+            shutil.copytree(source, place, symlinks=True, ignore=_ignored, dirs_exist_ok=True)
+            return
         if target.endswith("/"):
             place = place / source.name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -120,12 +150,12 @@ class Image:
         targets = []
         for option in instruction.options:
             settings = dict(pair.split("=", 1) for pair in option.removeprefix("--mount=").split(","))
-            if settings.get("type") != "bind" or settings.get("from") != "packages":
+            if settings.get("type") != "bind" or settings.get("from") not in self.stages:
                 sys.exit(f"{option}: the test does not know this option")
-            targets.append(self.root / settings["target"].lstrip("/"))
-        for target in targets:
+            target = self.root / settings["target"].lstrip("/")
+            targets.append(target)
             target.mkdir(parents=True, exist_ok=True)
-            subprocess.run(["mount", "--bind", str(self.packages), str(target)], check=True)
+            subprocess.run(["mount", "--bind", str(self.stages[settings["from"]]), str(target)], check=True)
         try:
             yield
         finally:
@@ -134,10 +164,40 @@ class Image:
                 target.rmdir()
 
 
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    """What the Dockerfile's .dockerignore leaves out of the repository."""
+    lines = IGNORED.read_text().splitlines()
+    patterns = [line for line in lines if line and not line.startswith("#")]
+    found: set[str] = set()
+    for name in names:
+        path = os.path.relpath(os.path.join(folder, name), REPOSITORY)
+        for pattern in patterns:
+            anywhere = pattern.removeprefix("**/")
+            if fnmatch.fnmatch(path, pattern) or (anywhere != pattern and fnmatch.fnmatch(name, anywhere)):
+                found.add(name)
+    return found
+
+
 @contextmanager
-def root_of(work: Path, suite: str) -> Iterator[Path]:
+def lent_rust(root: Path) -> Iterator[None]:
+    """This machine's Rust and crates in a root."""
+    home = Path.home()
+    places = {
+        Path(os.environ.get("CARGO_HOME", home / ".cargo")): root / "root/.cargo",
+        Path(os.environ.get("RUSTUP_HOME", home / ".rustup")): root / "root/.rustup",
+    }
+    with ExitStack() as mounted:
+        for source, place in places.items():
+            place.mkdir(parents=True)
+            subprocess.run(["mount", "--bind", str(source), str(place)], check=True)
+            mounted.callback(subprocess.run, ["umount", "--lazy", str(place)], check=True)
+        yield
+
+
+@contextmanager
+def root_of(work: Path, suite: str, name: str) -> Iterator[Path]:
     """A minimal Debian, as `debian:SUITE-slim` is one; removed afterwards."""
-    root = work / "root"
+    root = work / name
     if root.exists():
         sys.exit(f"{root} exists: another run may use it")
     root.mkdir(parents=True)
@@ -241,28 +301,63 @@ def check_extensions(image: Image) -> None:
     expect("root is needed", refused.returncode == 1 and "USER root" in refused.stderr, refused.stderr)
 
 
+def run_stage(image: Image, stage: Stage) -> None:
+    """Runs the instructions of a stage."""
+    for instruction in stage.instructions:
+        print(f"{stage.name}: {instruction.name} {instruction.text}"[:100], flush=True)
+        image.apply(instruction)
+
+
+def suite_of(stage: Stage, arguments: Mapping[str, str]) -> str:
+    """The release of Debian below a stage."""
+    return expand(stage.base, dict(arguments)).removeprefix("debian:").removesuffix("-slim")
+
+
+def build_packages(work: Path, arguments: Mapping[str, str], stages: list[Stage], offline: bool) -> Path:
+    """Runs the stages before the last: what they leave for it, the packages."""
+    if not (REPOSITORY / ".git").is_dir():
+        sys.exit(f"{REPOSITORY}: the first stage needs a clone, not a worktree")
+    build, packages = stages
+    target = work / "packages"
+    with ExitStack() as stack:
+        root = stack.enter_context(root_of(work, suite_of(build, arguments), "build"))
+        environment = dict(UNOPTIMISED)
+        if offline:
+            stack.enter_context(lent_rust(root))
+            environment |= {"CARGO_NET_OFFLINE": "true"}
+        run_stage(Image(root, {}, environment, dict(arguments)), build)
+        if packages.base != "scratch":
+            sys.exit(f"FROM {packages.base}: the test expects the stage {packages.name} to be from scratch")
+        target.mkdir()
+        run_stage(Image(target, {build.name: root}), packages)
+    print(f"ok: the first stages give {', '.join(sorted(file.name for file in target.iterdir()))}", flush=True)
+    return target
+
+
 def main() -> None:
-    """Makes the root and runs all of it."""
+    """Makes the roots and runs all of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", type=Path, default=REPOSITORY / "target/deb", help="the Debian packages")
-    parser.add_argument("--work", type=Path, default=Path("/var/tmp/howdah-image"), help="where the root is made, 1 GB")
+    parser.add_argument("--from-source", action="store_true", help="build the packages as the Dockerfile does")
+    parser.add_argument("--offline", action="store_true", help="with the Rust and the crates of this machine")
+    parser.add_argument("--work", type=Path, default=Path("/var/tmp/howdah-image"), help="where roots are made, 6 GB")
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("root is needed: chroot and mount")
-    packages = sorted(options.packages.glob("howdah*.deb"))
-    if not packages:
-        sys.exit(f"{options.packages}: no packages; run make deb")
     arguments, stages = parse(DOCKERFILE)
-    stage: Stage = stages[-1]
-    base = expand(stage.base, arguments)
-    suite = base.removeprefix("debian:").removesuffix("-slim")
-    with root_of(options.work, suite) as root:
-        image = Image(root, options.packages.resolve(), arguments=dict(arguments))
-        for instruction in stage.instructions:
-            print(f"{instruction.name} {instruction.text}"[:100], flush=True)
-            image.apply(instruction)
+    packages: Path = options.packages.resolve()
+    if options.from_source:
+        packages = build_packages(options.work, arguments, stages[:-1], options.offline)
+    if not list(packages.glob("howdah*.deb")):
+        sys.exit(f"{packages}: no packages; run make deb")
+    stage = stages[-1]
+    with root_of(options.work, suite_of(stage, arguments), "root") as root:
+        image = Image(root, {"packages": packages}, arguments=dict(arguments))
+        run_stage(image, stage)
         check_server(image, arguments["PHP"])
         check_extensions(image)
+    if options.from_source:
+        shutil.rmtree(packages)
 
 
 if __name__ == "__main__":
