@@ -176,4 +176,4 @@ for step in "${steps[@]}"; do
 	fi
 	say "$step passed in $((SECONDS - began)) s"
 done
-sed -nE 's/^(life|boot): //p' "$log"
+sed -nE 's/^(life|boot|application): //p' "$log"
