@@ -142,7 +142,11 @@ static int reply_set_option(php_stream *stream, int option, int value, void *arg
 		}
 		reply->starts_item = true;
 	}
-	return reply->original->set_option(stream, option, value, argument);
+	/* PHP tells by the functions of a stream whether its address is a path. */
+	stream->ops = reply->original;
+	int result = stream->ops->set_option(stream, option, value, argument);
+	stream->ops = &reply->ops;
+	return result;
 }
 
 static int reply_close(php_stream *stream, int close_handle)
