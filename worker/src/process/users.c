@@ -53,6 +53,9 @@ bool howdah_users_allow(const unsigned char *data, size_t size)
 	struct howdah_identity is;
 	for (size_t at = 0, own; users && at < users_size; at += own) {
 		own = record_size(users + at, users_size - at, &is);
+		if (own == 0) {
+			return false;
+		}
 		if (own == size && memcmp(users + at, data, size) == 0) {
 			return true;
 		}
@@ -65,6 +68,9 @@ bool howdah_users_allow_name(const char *name)
 	struct howdah_identity is;
 	for (size_t at = 0, own; users && at < users_size; at += own) {
 		own = record_size(users + at, users_size - at, &is);
+		if (own == 0) {
+			return false;
+		}
 		const unsigned char *own_name = users + at + sizeof(is) + is.groups * sizeof(uint32_t);
 		if (is.name_size == strlen(name) && memcmp(own_name, name, is.name_size) == 0) {
 			return true;

@@ -132,15 +132,6 @@ static int wait_fds(struct pollfd *fds, nfds_t fd_count, int64_t timeout)
 	return poll(fds, fd_count, 0);
 }
 
-/* For what reads lines of PHP's streams. */
-void howdah_descriptor_received(int fd, char last)
-{
-}
-
-void howdah_descriptor_failed(int fd)
-{
-}
-
 int howdah_wait_fds(struct pollfd *fds, nfds_t fd_count, int64_t timeout)
 {
 	int ready = poll(fds, fd_count, 0);
