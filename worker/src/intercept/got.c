@@ -52,12 +52,12 @@ struct object {
 	bool present; /* seen by the present walk */
 };
 
-struct named {
+struct bound_name {
 	const struct howdah_got_entry *entry;
 	uintptr_t bound; /* what the name means to this object; 0: nothing */
 };
 
-static struct named *names; /* sorted */
+static struct bound_name *names; /* sorted */
 static size_t name_count;
 
 static struct object *objects;
@@ -65,15 +65,15 @@ static size_t object_count, object_room;
 
 static int compare_entries(const void *a, const void *b)
 {
-	return strcmp(((const struct named *)a)->entry->name, ((const struct named *)b)->entry->name);
+	return strcmp(((const struct bound_name *)a)->entry->name, ((const struct bound_name *)b)->entry->name);
 }
 
 static int compare_name(const void *name, const void *named)
 {
-	return strcmp(name, ((const struct named *)named)->entry->name);
+	return strcmp(name, ((const struct bound_name *)named)->entry->name);
 }
 
-static const struct named *find(const char *name)
+static const struct bound_name *find(const char *name)
 {
 	return bsearch(name, names, name_count, sizeof(*names), compare_name);
 }
@@ -102,7 +102,7 @@ static bool is_system_code(uintptr_t address)
 
 /* --- one object ---------------------------------------------------------------------------------- */
 
-struct patching {
+struct object_patch {
 	const struct object *object;
 	const ElfW(Sym) * symbols;
 	const char *strings;
@@ -112,7 +112,7 @@ struct patching {
 	int error;
 };
 
-static bool make_writable(struct patching *patching, uintptr_t place)
+static bool make_writable(struct object_patch *patching, uintptr_t place)
 {
 	if (patching->writable || place < patching->protected_start || place >= patching->protected_end) {
 		return true;
@@ -126,7 +126,7 @@ static bool make_writable(struct patching *patching, uintptr_t place)
 	return true;
 }
 
-static void patch_relocations(struct patching *patching, const ElfW(Rela) * table, size_t size)
+static void patch_relocations(struct object_patch *patching, const ElfW(Rela) * table, size_t size)
 {
 	for (const ElfW(Rela) *item = table; item < table + size / sizeof(*table) && !patching->error; item++) {
 		unsigned type = (unsigned)ELF64_R_TYPE(item->r_info);
@@ -135,7 +135,7 @@ static void patch_relocations(struct patching *patching, const ElfW(Rela) * tabl
 			continue;
 		}
 		const ElfW(Sym) *symbol = &patching->symbols[ELF64_R_SYM(item->r_info)];
-		const struct named *named = find(patching->strings + symbol->st_name);
+		const struct bound_name *named = find(patching->strings + symbol->st_name);
 		if (!named) {
 			continue;
 		}
@@ -158,7 +158,7 @@ static const void *address_of(const struct object *object, uintptr_t value)
 
 static void patch_object(const struct object *object, const char *name, struct howdah_got_result *result)
 {
-	struct patching patching = {.object = object};
+	struct object_patch patching = {.object = object};
 	const ElfW(Dyn) *dynamic = NULL;
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	for (unsigned i = 0; i < object->header_count; i++) {
@@ -357,7 +357,7 @@ void howdah_got_patch(const struct howdah_got_entry *table, size_t count, struct
 	}
 	name_count = count;
 	for (size_t i = 0; i < name_count; i++) {
-		names[i] = (struct named){&table[i], (uintptr_t)dlsym(RTLD_DEFAULT, table[i].name)};
+		names[i] = (struct bound_name){&table[i], (uintptr_t)dlsym(RTLD_DEFAULT, table[i].name)};
 	}
 	qsort(names, name_count, sizeof(*names), compare_entries);
 	object_count = 0;

@@ -20,7 +20,7 @@
 /* No source file is larger; what is is data. */
 #define SOURCE_MAX (16u << 20)
 
-struct reading {
+struct classifier {
 	howdah_declaration_callback *classes, *functions;
 	void *context;
 	zend_string *space; /* the namespace; NULL: none */
@@ -28,14 +28,14 @@ struct reading {
 	bool declares;
 };
 
-static void refuse(struct reading *reading, uint32_t verdict)
+static void refuse(struct classifier *reading, uint32_t verdict)
 {
 	if (!reading->verdict) {
 		reading->verdict = verdict;
 	}
 }
 
-static void declared(struct reading *reading, howdah_declaration_callback *tell, const zend_ast *statement)
+static void declared(struct classifier *reading, howdah_declaration_callback *tell, const zend_ast *statement)
 {
 	const zend_string *name = ((const zend_ast_decl *)statement)->name;
 	zend_string *full = reading->space ? zend_string_concat3(ZSTR_VAL(reading->space), ZSTR_LEN(reading->space), "\\",
@@ -116,9 +116,9 @@ static bool is_discovery(const zend_ast *statement)
 	return false;
 }
 
-static void read_statements(struct reading *reading, const zend_ast *list);
+static void read_statements(struct classifier *reading, const zend_ast *list);
 
-static void enter_namespace(struct reading *reading, const zend_ast *statement)
+static void enter_namespace(struct classifier *reading, const zend_ast *statement)
 {
 	reading->space = statement->child[0] ? zend_ast_get_str(statement->child[0]) : NULL;
 	if (statement->child[1]) {
@@ -127,7 +127,7 @@ static void enter_namespace(struct reading *reading, const zend_ast *statement)
 	}
 }
 
-static void read_statement(struct reading *reading, const zend_ast *statement)
+static void read_statement(struct classifier *reading, const zend_ast *statement)
 {
 	switch (statement->kind) {
 		case ZEND_AST_STMT_LIST:
@@ -166,7 +166,7 @@ static void read_statement(struct reading *reading, const zend_ast *statement)
 	}
 }
 
-static void read_statements(struct reading *reading, const zend_ast *list)
+static void read_statements(struct classifier *reading, const zend_ast *list)
 {
 	const zend_ast_list *statements = zend_ast_get_list((zend_ast *)list);
 	for (uint32_t i = 0; i < statements->children; i++) {
@@ -211,7 +211,7 @@ uint32_t howdah_preload_classify(
 	zend_string *name = zend_string_init(path, strlen(path), false);
 	zend_arena *arena = NULL;
 	zend_ast *ast = zend_compile_string_to_ast(text, &arena, name);
-	struct reading reading = {.classes = classes, .functions = functions, .context = context};
+	struct classifier reading = {.classes = classes, .functions = functions, .context = context};
 	if (ast) {
 		read_statements(&reading, ast);
 		zend_ast_destroy(ast);

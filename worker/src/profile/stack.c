@@ -17,21 +17,21 @@
 
 #define READ(to, from) howdah_trace_read(trace, &(to), (from), sizeof(to))
 
-struct known_function {
+struct function_frame {
 	const zend_function *function;
 	uint64_t request;  /* during which it is this one; 0: always */
 	uint32_t internal; /* its frame; NONE: it is PHP code */
 };
 
-struct known_place {
+struct place_frame {
 	const zend_function *function;
 	const zend_op *at;
 	uint64_t request;
 	uint32_t frame;
 };
 
-static struct known_function functions[KNOWN];
-static struct known_place places[KNOWN];
+static struct function_frame functions[KNOWN];
+static struct place_frame places[KNOWN];
 static uint64_t request;
 static bool never_freed;
 
@@ -191,32 +191,32 @@ static bool look(const struct howdah_trace *trace, const zend_function *from, co
 	}
 	uint64_t until = kept_for(&function);
 	functions[cell_of(from, NULL)] =
-		(struct known_function){.function = from, .request = until, .internal = is_code ? HOWDAH_PROFILE_NONE : *frame};
+		(struct function_frame){.function = from, .request = until, .internal = is_code ? HOWDAH_PROFILE_NONE : *frame};
 	if (is_code) {
-		places[cell_of(from, at)] = (struct known_place){.function = from, .at = at, .request = until, .frame = *frame};
+		places[cell_of(from, at)] = (struct place_frame){.function = from, .at = at, .request = until, .frame = *frame};
 	}
 	return true;
 }
 
-struct found {
+struct frame_lookup {
 	uint32_t frame;
 	bool is_function;
 	bool is_code;
 };
 
-static struct found find(const struct howdah_trace *trace, const zend_function *function, const zend_op *at)
+static struct frame_lookup find(const struct howdah_trace *trace, const zend_function *function, const zend_op *at)
 {
-	const struct known_function *known = &functions[cell_of(function, NULL)];
+	const struct function_frame *known = &functions[cell_of(function, NULL)];
 	if (known->function == function && is_valid(known->request)) {
 		if (known->internal != HOWDAH_PROFILE_NONE) {
-			return (struct found){.frame = known->internal, .is_function = true};
+			return (struct frame_lookup){.frame = known->internal, .is_function = true};
 		}
-		const struct known_place *place = &places[cell_of(function, at)];
+		const struct place_frame *place = &places[cell_of(function, at)];
 		if (place->function == function && place->at == at && is_valid(place->request)) {
-			return (struct found){.frame = place->frame, .is_function = true, .is_code = true};
+			return (struct frame_lookup){.frame = place->frame, .is_function = true, .is_code = true};
 		}
 	}
-	struct found found = {.frame = HOWDAH_PROFILE_NONE};
+	struct frame_lookup found = {.frame = HOWDAH_PROFILE_NONE};
 	found.is_function = function && look(trace, function, at, &found.frame);
 	unsigned char type = 0;
 	found.is_code = found.is_function && READ(type, &function->type) && ZEND_USER_CODE(type);
@@ -277,7 +277,7 @@ bool howdah_profile_stack_read(
 		if (!read_frame(trace, &window, next, &frame)) {
 			return false;
 		}
-		struct found found = find(trace, frame.func, frame.opline);
+		struct frame_lookup found = find(trace, frame.func, frame.opline);
 		if (found.is_function) {
 			if (stack->count == 0 && found.is_code) {
 				stack->innermost = next;

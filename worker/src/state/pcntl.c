@@ -18,16 +18,16 @@
 #include "restore_functions.h"
 
 /* One handler. */
-struct handling {
+struct signal_handler {
 	int number;
 	const void *room; /* of its task; NULL: of the only request */
 	zval handler;
 	bool pending; /* the signal came while another one ran */
 	bool again;   /* it was sent again for this one alone */
-	struct handling *next;
+	struct signal_handler *next;
 };
 
-static struct handling *all;
+static struct signal_handler *all;
 static const void *room_in_place;
 static uint32_t pending;
 static zval of_boot[NSIG]; /* undefined: no request has changed it */
@@ -39,9 +39,9 @@ static bool in_request(void)
 	return howdah_running || howdah_exit_in_request;
 }
 
-static struct handling *find(int number)
+static struct signal_handler *find(int number)
 {
-	struct handling *one = all;
+	struct signal_handler *one = all;
 	while (one && (one->number != number || one->room != room_in_place)) {
 		one = one->next;
 	}
@@ -50,7 +50,7 @@ static struct handling *find(int number)
 
 static bool is_handled(int number)
 {
-	const struct handling *one = all;
+	const struct signal_handler *one = all;
 	while (one && one->number != number) {
 		one = one->next;
 	}
@@ -62,8 +62,8 @@ static bool is_handled(int number)
 static ZEND_NAMED_FUNCTION(dispatch)
 {
 	int number = ZEND_NUM_ARGS() ? (int)zval_get_long(ZEND_CALL_ARG(execute_data, 1)) : 0;
-	struct handling *mine = find(number);
-	for (struct handling *one = all; one && !(mine && mine->again); one = one->next) {
+	struct signal_handler *mine = find(number);
+	for (struct signal_handler *one = all; one && !(mine && mine->again); one = one->next) {
 		if (one->number == number && one != mine && !one->pending) {
 			one->pending = true;
 			pending++;
@@ -118,9 +118,9 @@ static void keep_boot(int number)
 	}
 }
 
-static void drop(struct handling *one)
+static void drop(struct signal_handler *one)
 {
-	struct handling **at = &all;
+	struct signal_handler **at = &all;
 	while (*at != one) {
 		at = &(*at)->next;
 	}
@@ -132,7 +132,7 @@ static void drop(struct handling *one)
 
 static void note(int number, zval *handler)
 {
-	struct handling *one = find(number);
+	struct signal_handler *one = find(number);
 	if (!one) {
 		one = pecalloc(1, sizeof(*one), true);
 		one->number = number;
@@ -166,7 +166,7 @@ static ZEND_NAMED_FUNCTION(own_signal)
 		return;
 	}
 	/* The default, or to ignore it: for the process, if no other request has a handler. */
-	struct handling *mine = find((int)number);
+	struct signal_handler *mine = find((int)number);
 	if (mine) {
 		drop(mine);
 	}
@@ -179,7 +179,7 @@ static ZEND_NAMED_FUNCTION(own_signal)
 static ZEND_NAMED_FUNCTION(own_get_handler)
 {
 	zend_long number = ZEND_NUM_ARGS() ? zval_get_long(ZEND_CALL_ARG(execute_data, 1)) : 0;
-	const struct handling *mine = in_request() ? find((int)number) : NULL;
+	const struct signal_handler *mine = in_request() ? find((int)number) : NULL;
 	if (mine) {
 		RETURN_COPY(&mine->handler);
 	}
@@ -197,7 +197,7 @@ void howdah_pcntl_startup(void)
 
 void howdah_pcntl_restore(void)
 {
-	for (struct handling *one = all, *next; UNEXPECTED(one != NULL); one = next) {
+	for (struct signal_handler *one = all, *next; UNEXPECTED(one != NULL); one = next) {
 		next = one->next;
 		if (one->room == room_in_place) {
 			drop(one);
@@ -227,7 +227,7 @@ static void begin(void *at)
 static void in(void *at)
 {
 	room_in_place = at;
-	for (struct handling *one = all; UNEXPECTED(pending != 0) && one; one = one->next) {
+	for (struct signal_handler *one = all; UNEXPECTED(pending != 0) && one; one = one->next) {
 		if (one->room == at && one->pending) {
 			one->pending = false;
 			pending--;
@@ -245,7 +245,7 @@ static void out(void *at)
 /* After a fatal error alone; else they are gone. */
 static void end(void *at)
 {
-	for (struct handling *one = all, *next; UNEXPECTED(one != NULL); one = next) {
+	for (struct signal_handler *one = all, *next; UNEXPECTED(one != NULL); one = next) {
 		next = one->next;
 		if (one->room == at) {
 			ZVAL_UNDEF(&one->handler);

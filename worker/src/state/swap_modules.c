@@ -25,12 +25,12 @@
 
 /* --- extensions whose globals are the request's --------------------------------------------------------- */
 
-struct whole {
+struct whole_module {
 	const char *name;
 	bool shutdown; /* its request shutdown frees what a request left there, and it needs no start */
 };
 
-static const struct whole whole[] = {
+static const struct whole_module whole[] = {
 	{"json", false}, {"intl", true}, /* the last error, an iterator */
 	{"zlib", true},                  /* of ob_gzhandler() */
 	{"posix", false},                /* the last error */

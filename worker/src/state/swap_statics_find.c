@@ -215,33 +215,33 @@ static void find_evaluated(void)
 
 /* --- what is new ------------------------------------------------------------------------------------- */
 
-struct seen {
+struct table_mark {
 	uint32_t used;
 	zend_string *last; /* key of the last one */
 };
 
-static struct seen seen_classes, seen_functions;
+static struct table_mark seen_classes, seen_functions;
 
 /* Classes that wait for their declaration: buckets of the class table. */
 static uint32_t *undeclared;
 static uint32_t undeclared_count, undeclared_room;
 
-static bool was_packed(const struct seen *seen, const HashTable *table)
+static bool was_packed(const struct table_mark *seen, const HashTable *table)
 {
 	return seen->used && (seen->used > table->nNumUsed || table->arData[seen->used - 1].key != seen->last);
 }
 
-static bool has_new(const struct seen *seen, const HashTable *table)
+static bool has_new(const struct table_mark *seen, const HashTable *table)
 {
 	return seen->used != table->nNumUsed || was_packed(seen, table);
 }
 
-static uint32_t first_unseen(const struct seen *seen, const HashTable *table)
+static uint32_t first_unseen(const struct table_mark *seen, const HashTable *table)
 {
 	return was_packed(seen, table) ? 0 : seen->used;
 }
 
-static void remember(struct seen *seen, const HashTable *table)
+static void remember(struct table_mark *seen, const HashTable *table)
 {
 	seen->used = table->nNumUsed;
 	seen->last = table->nNumUsed ? table->arData[table->nNumUsed - 1].key : NULL;

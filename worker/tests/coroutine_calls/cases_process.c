@@ -34,7 +34,7 @@ static pid_t start_child(int status)
 	return pid;
 }
 
-struct waiting {
+struct child_wait {
 	pid_t pid, found;
 	int status, how;
 	bool done;
@@ -42,7 +42,7 @@ struct waiting {
 
 static void wait_for(void *argument)
 {
-	struct waiting *waiting = argument;
+	struct child_wait *waiting = argument;
 	struct rusage usage = {0};
 	siginfo_t info = {0};
 	errno = 77;
@@ -74,7 +74,7 @@ static void children_are_waited_for(void)
 {
 	for (int how = 0; how < 5; how++) {
 		CHECK_EQUAL(pipe2(gate, O_CLOEXEC), 0);
-		struct waiting waiting = {.how = how, .pid = start_child(40 + how)};
+		struct child_wait waiting = {.how = how, .pid = start_child(40 + how)};
 		struct howdah_coroutine *other = test_spawn(wait_for, &waiting);
 		test_settle();
 		CHECK(!waiting.done);
@@ -133,7 +133,7 @@ static void processes_are_read(void)
 
 static void close_process(void *argument)
 {
-	struct waiting *waiting = argument;
+	struct child_wait *waiting = argument;
 	/* The child has closed what we read, and goes on. */
 	FILE *stream = popen("exec >/dev/null; read gone <&3; exit 3", "r");
 	waiting->status = pclose(stream);
@@ -142,7 +142,7 @@ static void close_process(void *argument)
 
 static void ends_of_processes_are_waited_for(void)
 {
-	struct waiting waiting = {0};
+	struct child_wait waiting = {0};
 	CHECK_EQUAL(pipe(gate), 0);
 	CHECK_EQUAL(dup2(gate[0], 3), 3);
 	struct howdah_coroutine *other = test_spawn(close_process, &waiting);
@@ -160,7 +160,7 @@ static void ends_of_processes_are_waited_for(void)
 
 static void print_much(void *argument)
 {
-	struct waiting *waiting = argument;
+	struct child_wait *waiting = argument;
 	char *text = malloc(MUCH + 1);
 	memset(text, 'm', MUCH);
 	text[MUCH] = '\0';
@@ -180,7 +180,7 @@ static void print_much(void *argument)
 
 static void processes_are_printed_into(void)
 {
-	struct waiting waiting = {0};
+	struct child_wait waiting = {0};
 	CHECK_EQUAL(pipe(gate), 0);
 	CHECK_EQUAL(dup2(gate[0], 3), 3);
 	struct howdah_coroutine *other = test_spawn(print_much, &waiting);

@@ -39,39 +39,39 @@ struct expression {
 _Static_assert(offsetof(struct expression, node) == sizeof(zend_ast_ref), "the expression follows its reference");
 _Static_assert(offsetof(zend_ast, child) == 8, "as in `node`");
 
-struct held;
+struct pending_constant;
 
 /* A constant that was ever held: by its address and by the name of the class. */
 struct place {
 	struct expression expression;
 	zend_class_constant *constant;
-	struct held *held; /* NULL: its own expression or its value is in place */
+	struct pending_constant *held; /* NULL: its own expression or its value is in place */
 };
 
 /* A constant while its owner waits. */
-struct held {
+struct pending_constant {
 	struct place *place;
 	zval own;     /* its expression; the flags stay in place */
 	bool visited; /* has PHP's mark */
 	struct howdah_evaluation *evaluation;
-	struct held *next;
+	struct pending_constant *next;
 };
 
 struct howdah_evaluation {
 	struct howdah_loading loading;
-	struct held *first;
+	struct pending_constant *first;
 };
 
 /* A coroutine that needs a constant of another one, on its own stack. */
-struct awaiting {
+struct waiter {
 	const struct howdah_coroutine *who;
 	const struct place *what;
 	bool in_circle;
-	struct awaiting *next;
+	struct waiter *next;
 };
 
 static HashTable places, names;
-static struct awaiting *all_awaiting;
+static struct waiter *waiters;
 
 /* --- constants that are not evaluated ----------------------------------------------------------------------- */
 
@@ -120,13 +120,13 @@ static void visit_all(constant_visitor visit, void *argument)
 
 /* --- which of them the coroutine needs ---------------------------------------------------------------------- */
 
-struct needed {
+struct constant_name {
 	zend_class_entry *class;
 	zend_string *name;
 };
 
 struct look {
-	struct needed *list;
+	struct constant_name *list;
 	uint32_t count, room;
 	struct howdah_evaluation *evaluation;
 };
@@ -143,7 +143,7 @@ static void need(struct look *look, zend_string *name, zend_class_entry *class)
 		look->room = look->room ? 2 * look->room : 8;
 		look->list = perealloc(look->list, look->room * sizeof(*look->list), true);
 	}
-	look->list[look->count++] = (struct needed){.class = class, .name = name};
+	look->list[look->count++] = (struct constant_name){.class = class, .name = name};
 }
 
 static void need_visited(zend_string *name, zend_class_constant *constant, void *argument)
@@ -241,7 +241,7 @@ static bool mentions(const struct look *look, zend_ast *ast)
 
 /* --- which of them the code evaluates without a mark ------------------------------------------------------- */
 
-struct fetched {
+struct constant_fetch {
 	const zend_string *name;
 	const zend_class_entry *class;
 };
@@ -278,7 +278,7 @@ static bool evaluates(const zend_execute_data *frame, const zend_class_entry *cl
 }
 
 /* That an instruction fetches: the handler of a warning waits. With an enum all of its constants are evaluated. */
-static bool fetches(const zend_execute_data *frame, const struct fetched *fetched)
+static bool fetches(const zend_execute_data *frame, const struct constant_fetch *fetched)
 {
 	const zend_op *at = frame->opline;
 	if (!at || at->opcode != ZEND_FETCH_CLASS_CONSTANT) {
@@ -290,7 +290,7 @@ static bool fetches(const zend_execute_data *frame, const struct fetched *fetche
 
 static bool is_fetched_on(const zend_execute_data *frame, void *argument)
 {
-	const struct fetched *fetched = argument;
+	const struct constant_fetch *fetched = argument;
 	while (frame && (frame = frame->prev_execute_data) != NULL) {
 		if (frame->func &&
 			(ZEND_USER_CODE(frame->func->type) ? fetches(frame, fetched) : evaluates(frame, fetched->class))) {
@@ -302,7 +302,7 @@ static bool is_fetched_on(const zend_execute_data *frame, void *argument)
 
 static bool is_fetched(const zend_string *name, const zend_class_entry *class)
 {
-	struct fetched fetched = {.name = name, .class = class};
+	struct constant_fetch fetched = {.name = name, .class = class};
 	return is_fetched_on(EG(current_execute_data), &fetched) ||
 		   howdah_suspended_visit(&howdah_task_current()->exits.made, is_fetched_on, &fetched);
 }
@@ -342,7 +342,7 @@ static void hold(struct howdah_evaluation *evaluation, zend_string *name, zend_c
 	struct place *place = place_of(constant);
 	zval_ptr_dtor_str(&place->expression.name.val);
 	ZVAL_STR_COPY(&place->expression.name.val, name);
-	struct held *held = pecalloc(1, sizeof(*held), true);
+	struct pending_constant *held = pecalloc(1, sizeof(*held), true);
 	held->place = place;
 	held->evaluation = evaluation;
 	held->visited = (*flags_of(constant) & HOWDAH_COMPAT_CONSTANT_VISITED) != 0;
@@ -356,7 +356,7 @@ static void hold(struct howdah_evaluation *evaluation, zend_string *name, zend_c
 }
 
 /* Its own expression is in place again. */
-static void release(struct held *held)
+static void release(struct pending_constant *held)
 {
 	zend_class_constant *constant = held->place->constant;
 	held->place->held = NULL;
@@ -375,9 +375,9 @@ static void hold_needed(zend_string *name, zend_class_constant *constant, void *
 	}
 }
 
-static struct awaiting *awaiting_of(const struct howdah_coroutine *who)
+static struct waiter *waiter_of(const struct howdah_coroutine *who)
 {
-	struct awaiting *one = all_awaiting;
+	struct waiter *one = waiters;
 	while (one && one->who != who) {
 		one = one->next;
 	}
@@ -390,8 +390,8 @@ static struct awaiting *awaiting_of(const struct howdah_coroutine *who)
  */
 static void look_for_circle(struct howdah_coroutine *me)
 {
-	struct awaiting *mine = awaiting_of(me);
-	const struct awaiting *one = mine;
+	struct waiter *mine = waiter_of(me);
+	const struct waiter *one = mine;
 	for (uint32_t steps = zend_hash_num_elements(&places); one && one->what->held && steps > 0; steps--) {
 		const struct howdah_coroutine *owner = one->what->held->evaluation->loading.owner;
 		if (owner == me) {
@@ -399,7 +399,7 @@ static void look_for_circle(struct howdah_coroutine *me)
 			howdah_ready(me, 0);
 			return;
 		}
-		one = awaiting_of(owner);
+		one = waiter_of(owner);
 	}
 }
 
@@ -424,7 +424,7 @@ struct howdah_evaluation *howdah_evaluation_out(void)
 void howdah_evaluation_in(struct howdah_evaluation *evaluation)
 {
 	while (evaluation->first) {
-		struct held *held = evaluation->first;
+		struct pending_constant *held = evaluation->first;
 		evaluation->first = held->next;
 		zend_class_constant *constant = held->place->constant;
 		if (held->place->held == held) {
@@ -451,8 +451,8 @@ zend_class_entry *howdah_evaluation_await(zend_string *lower_name)
 	if (!place) {
 		return NULL;
 	}
-	struct awaiting awaiting = {.who = howdah_coroutine_current(), .what = place, .next = all_awaiting};
-	all_awaiting = &awaiting;
+	struct waiter awaiting = {.who = howdah_coroutine_current(), .what = place, .next = waiters};
+	waiters = &awaiting;
 	while (place->held) {
 		if (howdah_loading_wait(&place->held->evaluation->loading, HOWDAH_WAIT_FOREVER) != HOWDAH_LOADED ||
 			awaiting.in_circle) {
@@ -462,7 +462,7 @@ zend_class_entry *howdah_evaluation_await(zend_string *lower_name)
 			break;
 		}
 	}
-	struct awaiting **at = &all_awaiting;
+	struct waiter **at = &waiters;
 	while (*at != &awaiting) {
 		at = &(*at)->next;
 	}

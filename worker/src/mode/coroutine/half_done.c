@@ -10,7 +10,7 @@
 #include "state/swap_handler.h"
 
 struct look {
-	struct howdah_half_done *half_done;
+	struct howdah_half_done_state *half_done;
 	bool may_evaluate;
 	bool may_initialize;
 };
@@ -50,9 +50,9 @@ static bool look_at_stack(const zend_execute_data *innermost, void *argument)
 	return false;
 }
 
-void howdah_half_done_out(struct howdah_half_done *half_done)
+void howdah_half_done_out(struct howdah_half_done_state *half_done)
 {
-	*half_done = (struct howdah_half_done){0};
+	*half_done = (struct howdah_half_done_state){0};
 	struct look look = {.half_done = half_done, .may_evaluate = howdah_evaluation_loads() || howdah_handler_runs()};
 	look_at_stack(EG(current_execute_data), &look);
 	howdah_suspended_visit(&howdah_task_current()->exits.made, look_at_stack, &look);

@@ -63,16 +63,16 @@ void howdah_lazy_end(const struct howdah_coroutine *owner);
 
 /* --- all of it; constants: evaluation.h --------------------------------------------------------------------- */
 
-struct howdah_half_done {
+struct howdah_half_done_state {
 	struct howdah_marks marks;
 	struct howdah_linking linking;
 	struct howdah_evaluation *evaluation; /* NULL: none */
 };
 
 /* Of the coroutine that runs and is to give up the thread; and when it has it again. */
-void howdah_half_done_out(struct howdah_half_done *half_done);
+void howdah_half_done_out(struct howdah_half_done_state *half_done);
 
-static inline void howdah_half_done_in(struct howdah_half_done *half_done)
+static inline void howdah_half_done_in(struct howdah_half_done_state *half_done)
 {
 	howdah_lazy_in();
 	if (UNEXPECTED(half_done->marks.list)) {

@@ -10,16 +10,16 @@
 #include "core.h"
 
 /* Coroutines that wait, on their own stacks. */
-struct waiting {
+struct waiter {
 	const struct howdah_coroutine *who;
 	const struct howdah_loading *what;
-	struct waiting *next;
+	struct waiter *next;
 };
 
-static struct waiting *all_waiting;
+static struct waiter *waiters;
 
 /* Not woken yet; `what` is gone after that. */
-static bool still_waits(const struct waiting *waiting)
+static bool still_waits(const struct waiter *waiting)
 {
 	return waiting->who->queue == &waiting->what->waiters;
 }
@@ -28,7 +28,7 @@ static bool is_circle(const struct howdah_loading *loading, const struct howdah_
 {
 	const struct howdah_coroutine *owner = loading->owner;
 	while (owner != me) {
-		const struct waiting *waiting = all_waiting;
+		const struct waiter *waiting = waiters;
 		while (waiting && (waiting->who != owner || !still_waits(waiting))) {
 			waiting = waiting->next;
 		}
@@ -40,9 +40,9 @@ static bool is_circle(const struct howdah_loading *loading, const struct howdah_
 	return true;
 }
 
-static void forget(const struct waiting *waiting)
+static void forget(const struct waiter *waiting)
 {
-	struct waiting **at = &all_waiting;
+	struct waiter **at = &waiters;
 	while (*at != waiting) {
 		at = &(*at)->next;
 	}
@@ -58,8 +58,8 @@ enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t t
 	if (is_circle(loading, me)) {
 		return HOWDAH_LOADED_CIRCLE;
 	}
-	struct waiting waiting = {.who = me, .what = loading, .next = all_waiting};
-	all_waiting = &waiting;
+	struct waiter waiting = {.who = me, .what = loading, .next = waiters};
+	waiters = &waiting;
 	int result = howdah_park(&loading->waiters, time);
 	forget(&waiting);
 	if (result == 0 || errno == ETIMEDOUT) {

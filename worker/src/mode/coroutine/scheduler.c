@@ -264,7 +264,7 @@ static void leave(void)
 
 static void give_up(void)
 {
-	struct howdah_half_done half_done;
+	struct howdah_half_done_state half_done;
 	howdah_half_done_out(&half_done);
 	leave();
 	howdah_half_done_in(&half_done);

@@ -17,18 +17,18 @@
 #include "database/clients_wrap.h"
 #include "loading.h"
 
-struct within {
+struct object_entry {
 	struct howdah_loading loading;
 	const zend_object *object;
-	struct within *next;
+	struct object_entry *next;
 };
 
-static struct within *all;
+static struct object_entry *all;
 
-static struct within *find_others(const zend_object *object)
+static struct object_entry *find_others(const zend_object *object)
 {
 	const struct howdah_coroutine *me = howdah_coroutine_current();
-	struct within *within = all;
+	struct object_entry *within = all;
 	while (within && (within->object != object || within->loading.owner == me)) {
 		within = within->next;
 	}
@@ -37,16 +37,16 @@ static struct within *find_others(const zend_object *object)
 
 static void wait_for_others(const zend_object *object)
 {
-	struct within *within;
+	struct object_entry *within;
 	while (UNEXPECTED(all) && howdah_coroutine_current() && (within = find_others(object)) != NULL &&
 		   howdah_loading_wait(&within->loading, HOWDAH_WAIT_FOREVER) == HOWDAH_LOADED) {
 		continue;
 	}
 }
 
-static void leave(struct within *within)
+static void leave(struct object_entry *within)
 {
-	struct within **at = &all;
+	struct object_entry **at = &all;
 	while (*at != within) {
 		at = &(*at)->next;
 	}
@@ -63,7 +63,7 @@ static ZEND_FUNCTION(within_method)
 	}
 	zend_object *object = Z_OBJ_P(ZEND_THIS);
 	wait_for_others(object);
-	struct within within = {.loading.owner = howdah_coroutine_current(), .object = object, .next = all};
+	struct object_entry within = {.loading.owner = howdah_coroutine_current(), .object = object, .next = all};
 	volatile bool failed = false;
 	all = &within;
 	zend_try
