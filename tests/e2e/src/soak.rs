@@ -73,6 +73,8 @@ pub struct Plan {
     /// One after another.
     pub ops: Vec<&'static str>,
     request: Request,
+    /// The client does not wait for the response.
+    leaves: bool,
 }
 
 fn upload(request: Request, id: &str) -> Request {
@@ -122,7 +124,12 @@ fn plan(client: &mut Client<'_>, kinds: &[&'static str], host: &str, fatal: bool
     } else {
         request
     };
-    Plan { id, ops, request }
+    Plan {
+        id,
+        ops,
+        request,
+        leaves: client.number % 10 == 9 && n.is_multiple_of(3),
+    }
 }
 
 /// What is wrong with a response, if anything is.
@@ -246,8 +253,7 @@ impl Soak {
         let host = self.server.address().to_string();
         let round = |client: &mut Client<'_>| {
             let plan = plan(client, &self.kinds, &host, self.fatal);
-            if client.number % 10 == 9 && plan.id.len().is_multiple_of(3) {
-                // Leaves in the middle.
+            if plan.leaves {
                 let mut connection = self.server.connect();
                 connection.send(&plan.request).expect("sent");
                 connection.reset().expect("reset");
