@@ -52,6 +52,8 @@ enum Rule {
     MagicWait,
     EntryWait,
     ProgramBesideSocket,
+    LazyTrait,
+    SearchPosition,
 }
 
 impl Rule {
@@ -152,6 +154,18 @@ impl Rule {
                 "a program is started while the function has a socket open: the program inherits it, and keeps the \
                 connection open as long as it runs",
                 "start the program first, or close the socket before",
+            ),
+            Self::LazyTrait => (
+                Warning,
+                "a lazy object of PHP code counts as initialized as soon as that begins: where requests share it, a \
+                second one sees it half done",
+                "use newLazyGhost() of PHP 8.4 (Doctrine: enableNativeLazyObjects(true)), or touch shared ones at boot",
+            ),
+            Self::SearchPosition => (
+                Warning,
+                "mb_ereg_search() continues where the last search of the request ended, and all coroutines of the \
+                request share that position",
+                "do not wait between two searches, or use preg_match() with an offset",
             ),
         }
     }

@@ -18,6 +18,7 @@ const CALLS = [
     'pg_pconnect' => 'persistent', 'pfsockopen' => 'persistent', 'oci_pconnect' => 'persistent',
     'odbc_pconnect' => 'persistent', 'dba_popen' => 'persistent',
     'stream_select' => 'select', 'socket_select' => 'select',
+    'mb_ereg_search_init' => 'search-position',
     'mysqli_report' => 'process-wide', 'textdomain' => 'process-wide', 'openlog' => 'process-wide',
     'libxml_get_last_error' => 'process-wide', 'register_tick_function' => 'process-wide',
     'dl' => 'process-rights', 'proc_nice' => 'process-rights', 'pcntl_setpriority' => 'process-rights',
@@ -117,6 +118,9 @@ final class Scan
             if ($functions === [] && $token->is([T_CLASS, T_TRAIT])) {
                 $waits->endClass();
             }
+            if ($token->is(T_USE) && $depth > 0 && self::usesLazyTrait($texts, $at)) {
+                $this->findings[] = ['rule' => 'lazy-trait', 'file' => $file, 'line' => $token->line];
+            }
             if ($token->is([T_NAME_QUALIFIED, T_NAME_FULLY_QUALIFIED])) {
                 foreach (NAMESPACES as $prefix => $package) {
                     if (str_starts_with($texts[$at], $prefix)) {
@@ -165,6 +169,21 @@ final class Scan
         foreach ($waits->findings as $finding) {
             $this->findings[] = [...$finding, 'file' => $file];
         }
+    }
+
+    /**
+     * Whether a class takes a trait of Symfony's var-exporter, also under a name of its own that ends the same.
+     *
+     * @param list<string> $texts
+     */
+    private static function usesLazyTrait(array $texts, int $at): bool
+    {
+        for ($at++; isset($texts[$at]) && !in_array($texts[$at], [';', '{', '('], true); $at++) {
+            if (preg_match('/Lazy(?:Ghost|Proxy)Trait$/i', $texts[$at]) === 1) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

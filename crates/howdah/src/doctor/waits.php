@@ -182,10 +182,9 @@ final class Waits
      */
     private static function opensAddress(string $name, array $tokens, array $texts, int $at): bool
     {
-        $argument = $tokens[$at + 2] ?? null;
-        return $argument !== null && in_array($name, WAITS_FOR_ADDRESS, true)
-            && $argument->is(T_CONSTANT_ENCAPSED_STRING)
-            && preg_match('~^.(?:https?|ftps?)://~i', $texts[$at + 2]) === 1;
+        // With a variable in it, a string is several tokens.
+        return in_array($name, WAITS_FOR_ADDRESS, true)
+            && preg_match('~^["\'](?:https?|ftps?)://~i', ($texts[$at + 2] ?? '') . ($texts[$at + 3] ?? '')) === 1;
     }
 
     /**

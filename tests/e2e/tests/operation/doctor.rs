@@ -248,26 +248,31 @@ fn code_that_waits_where_requests_meet_is_named_with_its_place() {
          return file_get_contents('https://example.org/');\n  });\n}\n\
          function program() {\n  exec('before');\n  $socket = fsockopen('a', 1);\n  exec('beside');\n}\n\
          function process() {\n  posix_getpwnam('www-data');\n  proc_nice(1);\n  putenv('PLAIN=1');\n  \
-         putenv('RES_OPTIONS=rotate');\n  file_get_contents('/etc/hosts');\n}\nproc_nice(1);\n",
+         putenv('RES_OPTIONS=rotate');\n  file_get_contents('/etc/hosts');\n}\nproc_nice(1);\n\
+         class Proxy extends Lazy {\n  use \\Symfony\\Component\\VarExporter\\LazyGhostTrait;\n  \
+         function __isset($name) { return fopen(\"http://host/$name\", 'r'); }\n}\n\
+         function search($text) {\n  mb_ereg_search_init($text, '[0-9]+');\n}\n",
     );
     let lines = worker(&app, LOOP);
     let (ended, report) = doctor(&app, &lines, &[]);
     assert_code(&ended, 0);
     assert_eq!(report["coroutines"], "conditional");
-    for (text, line) in [
-        ("a magic method waits", 3),
-        ("the generator of apcu_entry() waits", 15),
-        ("a program is started while", 22),
-        ("lookup of a user or group", 25),
-        ("extensions of the whole process", 26),
-        ("setting or message of the whole process", 28),
+    for (text, at) in [
+        ("a magic method waits", &[3, 34][..]),
+        ("the generator of apcu_entry() waits", &[15]),
+        ("a program is started while", &[22]),
+        ("lookup of a user or group", &[25]),
+        ("extensions of the whole process", &[26]),
+        ("setting or message of the whole process", &[28]),
+        ("a lazy object of PHP code", &[33]),
+        ("mb_ereg_search() continues", &[37]),
     ] {
-        assert_places(
-            &report,
-            text,
-            "warning",
-            &[&format!("src/Waiting.php:{line}")],
-        );
+        let places: Vec<_> = at
+            .iter()
+            .map(|line| format!("src/Waiting.php:{line}"))
+            .collect();
+        let places: Vec<_> = places.iter().map(String::as_str).collect();
+        assert_places(&report, text, "warning", &places);
     }
 }
 
