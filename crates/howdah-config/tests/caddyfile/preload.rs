@@ -1,19 +1,21 @@
-//! `preload` needs one application: others are refused with what to do.
+//! `preload` needs one application for each pool: others are refused with what to do.
 
 use crate::common::{config, errors};
 use howdah_config::model::Preload;
 
 fn with(sites: &str) -> String {
-    format!("{{\nfrankenphp {{\npreload auto\n}}\n}}\n{sites}")
+    format!("{{\nfrankenphp {{\npreload auto\npool other {{\nuser other\n}}\n}}\n}}\n{sites}")
 }
 
 #[test]
-fn one_application_is_accepted() {
+fn one_application_for_each_pool_is_accepted() {
     for sites in [
         ":80 {\nroot /srv/a\nphp_server\n}",
         // The same root twice, and files of others.
         "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/a\nphp_server\n}",
         "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nfile_server\n}",
+        // A pool for each application, with a user of its own.
+        "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nphp_server {\npool other\n}\n}",
         // PHP of a different server.
         "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nphp_fastcgi unix//run/fpm.sock\n}",
     ] {
@@ -23,19 +25,19 @@ fn one_application_is_accepted() {
 }
 
 #[test]
-fn several_applications_are_refused() {
+fn several_applications_in_one_pool_are_refused() {
     for (sites, message) in [
         (
             "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nphp_server\n}",
-            "there is PHP below /srv/a and below /srv/b",
+            "the pool `php` has PHP below /srv/a and below /srv/b",
         ),
         (
             ":80 {\nhandle /a/* {\nroot /srv/a\nphp_server\n}\nhandle {\nroot /srv/b\nphp_server\n}\n}",
-            "there is PHP below /srv/a and below /srv/b",
+            "the pool `php` has PHP below /srv/a and below /srv/b",
         ),
         (
             ":80 {\nroot /srv/a\nphp_server\nhandle_errors {\nroot /srv/errors\nphp_server\n}\n}",
-            "there is PHP below /srv/a and below /srv/errors",
+            "the pool `php` has PHP below /srv/a and below /srv/errors",
         ),
         (
             ":80 {\nroot /srv/{host}\nphp_server\n}",
@@ -53,19 +55,8 @@ fn several_applications_are_refused() {
             "{sites}: {found:?}"
         );
         assert!(
-            found[0].contains("give each application a server of its own"),
+            found[0].contains("a pool of its own (`pool` in its `php_server`)"),
             "{found:?}"
         );
     }
-}
-
-#[test]
-fn several_users_are_refused() {
-    let text = "{\nfrankenphp {\npreload auto\nuser www-data\npool other {\nuser other\n}\n}\n}\n\
-                :80 {\nroot /srv/a\nphp_server {\npool other\n}\n}";
-    let found = errors(text);
-    assert!(
-        found[0].contains("one user for all PHP processes"),
-        "{found:?}"
-    );
 }

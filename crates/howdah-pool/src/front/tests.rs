@@ -349,7 +349,10 @@ fn a_file_takes_what_a_slow_client_does_not() {
             let bytes = body.collect().await.expect("a whole body").to_bytes();
             assert!(bytes == large(), "{} bytes", bytes.len());
         }
-        assert_eq!(front.in_flight(), 0);
+        // The worker may be seen to be free a moment after the end of its body.
+        while front.in_flight() > 0 {
+            tokio::task::yield_now().await;
+        }
     });
 }
 
