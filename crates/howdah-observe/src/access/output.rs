@@ -44,13 +44,19 @@ impl Output {
             LogOutput::Stdout => Self::Stream(Box::new(io::stdout())),
             LogOutput::Discard => Self::Stream(Box::new(io::sink())),
             LogOutput::File(options) => {
+                let path = &options.path;
                 let failed = |source| OpenError {
-                    path: options.path.clone(),
+                    path: path.clone(),
                     source,
                 };
                 let (file, size) = open(options).map_err(failed)?;
+                let mut options = options.clone();
+                // Renaming a device such as /dev/null would take it away from everybody.
+                if !file.metadata().map_err(failed)?.is_file() {
+                    options.roll = None;
+                }
                 Self::File(Box::new(RollingFile {
-                    options: options.clone(),
+                    options,
                     file: Some(file),
                     size,
                     torn: false,

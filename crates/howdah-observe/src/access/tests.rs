@@ -403,6 +403,28 @@ fn rolled(path: PathBuf, size: u64) -> LogFile {
 }
 
 #[test]
+fn a_device_is_never_rolled() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("pipe");
+    let mode = rustix::fs::Mode::from_bits_truncate(0o600);
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).expect("a pipe");
+    let reader = std::thread::spawn({
+        let path = path.clone();
+        move || std::fs::read_to_string(path).expect("read")
+    });
+    let logs = Logs::start(&[site(LogOutput::File(rolled(path, 1_000)))]).expect("it opens");
+    for number in 0..50 {
+        logs.site(0)[0].write(Arc::new(entry(&format!("/{number}"), 200)));
+    }
+    drop(logs);
+    let text = reader.join().expect("no panic");
+    assert_eq!(text.lines().count(), 50);
+    let left = std::fs::read_dir(dir.path()).expect("a folder");
+    assert_eq!(left.count(), 1, "nothing was put aside");
+}
+
+#[test]
 fn a_file_that_somebody_removed_is_made_again() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = rolled(dir.path().join("access.log"), 10_000);

@@ -63,7 +63,15 @@ fn target(options: &cli::Profile, format: Format) -> String {
 /// Where the profile goes. A file appears when it is whole.
 enum Output {
     Stdout,
-    File { part: Part, path: PathBuf },
+    File {
+        part: Part,
+        path: PathBuf,
+    },
+    /// A device or a pipe, which a file must not replace.
+    Special {
+        file: File,
+        path: PathBuf,
+    },
 }
 
 /// A file that is not whole yet; removed unless it was renamed.
@@ -80,6 +88,15 @@ impl Output {
     fn open(path: &Path) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Ok(Self::Stdout);
+        }
+        if path.metadata().is_ok_and(|found| !found.is_file()) {
+            let opened = File::options().write(true).open(path);
+            return opened
+                .map(|file| Self::Special {
+                    file,
+                    path: path.to_owned(),
+                })
+                .map_err(|error| cannot(path, &error));
         }
         let mut name = OsString::from(path);
         name.push(".part");
@@ -101,6 +118,9 @@ impl Output {
             Self::File { part, path } => std::fs::write(&part.0, bytes)
                 .and_then(|()| std::fs::rename(&part.0, &path))
                 .map_err(|error| cannot(&path, &error)),
+            Self::Special { mut file, path } => {
+                file.write_all(bytes).map_err(|error| cannot(&path, &error))
+            }
         }
     }
 }
@@ -161,5 +181,24 @@ mod tests {
         assert_eq!(std::fs::read(&path).expect("there"), b"<svg/>");
         assert_eq!(names(), 1);
         assert!(Output::open(&dir.path().join("none/flame.svg")).is_err());
+        assert!(Output::open(dir.path()).is_err(), "a folder");
+    }
+
+    #[test]
+    fn a_device_is_not_replaced_by_a_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("pipe");
+        let mode = rustix::fs::Mode::from_bits_truncate(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0)
+            .expect("a pipe");
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || std::fs::read(path).expect("read")
+        });
+        let output = Output::open(&path).expect("writable");
+        output.write(b"<svg/>").expect("written");
+        assert_eq!(reader.join().expect("no panic"), b"<svg/>");
+        let left = std::fs::symlink_metadata(&path).expect("there");
+        assert!(std::os::unix::fs::FileTypeExt::is_fifo(&left.file_type()));
     }
 }
