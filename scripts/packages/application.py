@@ -9,18 +9,26 @@ owner then types: `apt install` of the packages and of PHP's MySQL extension, `h
 from __future__ import annotations
 
 import http.client
-import os
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.packages.life import LifeError, apt, check, inside, packages, say
+from scripts.packages.life import (
+    ENVIRONMENT,
+    START_SECONDS,
+    apt,
+    check,
+    inside,
+    packages,
+    report,
+    say,
+    wait_for,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 PORT = 8080
 TITLE = b"<title>Elephant blog"
@@ -28,29 +36,18 @@ BLOG = "/srv/application/public"
 SOCKET = "/run/mysqld/mysqld.sock"
 # The target, for all of it.
 LIMIT_SECONDS = 120
-START_SECONDS = 60
 
 
 @contextmanager
 def running(root: Path, folder: str, *command: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process in a folder of the root."""
     words = ["chroot", str(root), "sh", "-c", 'cd "$0" && exec "$@"', folder, *command]
-    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
-    process = subprocess.Popen(words, env=environment)
+    process = subprocess.Popen(words, env=ENVIRONMENT)
     try:
         yield process
     finally:
         process.terminate()
         process.wait(START_SECONDS)
-
-
-def wait(process: subprocess.Popen[bytes], what: str, holds: Callable[[], bool]) -> None:
-    """Wait until something holds, while the process runs."""
-    deadline = time.monotonic() + START_SECONDS
-    while not holds():
-        check(process.poll() is None, f"{what}: the process exited with {process.returncode}")
-        check(time.monotonic() < deadline, f"{what}: {START_SECONDS} s were not enough")
-        time.sleep(0.02)
 
 
 def answers() -> bool:
@@ -80,13 +77,13 @@ def application(root: Path) -> None:
     inside(root, "install", "-d", "-o", "mysql", "/run/mysqld")
     database = ("mariadbd", "--user=mysql", "--skip-grant-tables", "--skip-networking")
     with running(root, "/", *database, f"--socket={SOCKET}") as server:
-        wait(server, "MariaDB", (root / SOCKET.lstrip("/")).is_socket)
+        wait_for((root / SOCKET.lstrip("/")).is_socket, "MariaDB", server)
         address = (f"APP_URL=http://127.0.0.1:{PORT}", f"APP_DB_SOCKET={SOCKET}")
         inside(root, "env", *address, "bash", "/application/setup.sh", str(Path(BLOG).parent))
         began = time.monotonic()
         inside(root, "sh", "-c", f"cd {BLOG} && howdah init")
         with running(root, BLOG, "howdah", "run") as howdah:
-            wait(howdah, "the first page", answers)
+            wait_for(answers, "the first page", howdah)
             served = time.monotonic() - began
             howdah.terminate()
             check(howdah.wait(START_SECONDS) == 0, f"the server exited with {howdah.returncode}")
@@ -97,18 +94,5 @@ def application(root: Path) -> None:
     check(took < LIMIT_SECONDS, f"that is more than {LIMIT_SECONDS} s")
 
 
-def main() -> int:
-    """Run, and report a failure."""
-    try:
-        application(Path(sys.argv[1]))
-    except LifeError as failure:
-        say(f"FAILED: {failure}")
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    # What still runs ends with the namespace.
-    status = main()
-    sys.stdout.flush()
-    os._exit(status)
+    report(application)

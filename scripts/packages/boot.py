@@ -9,24 +9,32 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import shlex
 import ssl
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from scripts.packages.life import LifeError, Load, check, first_page, packages, say
+from scripts.packages.life import (
+    START_SECONDS,
+    LifeError,
+    Load,
+    check,
+    execute,
+    first_page,
+    packages,
+    report,
+    say,
+    wait_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Found = TypeVar("Found")
 
-SECONDS = 60
 # `systemd-analyze security` times ten: the figures in docs/security.md.
 EXPOSURE = 27
 EXPOSURE_UNPRIVILEGED = 14
@@ -136,30 +144,12 @@ class Machine:
         return state in {"running", "degraded"}
 
     def wait_for(self, get: Callable[[], Found], message: str) -> Found:
-        """Wait until something holds."""
-        deadline = time.monotonic() + SECONDS
-        while not (found := get()):
-            if self.container.poll() is not None or time.monotonic() > deadline:
-                raise LifeError(message)
-            time.sleep(0.1)
-        return found
+        """Wait until something holds while the container runs."""
+        return wait_for(get, message, self.container)
 
     def run(self, *command: str, fails: bool = False) -> str:
         """Run a command in the container."""
-        environment = {
-            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": "/root",
-            "DEBIAN_FRONTEND": "noninteractive",
-            "LC_ALL": "C.UTF-8",
-        }
-        done = subprocess.run(
-            ["nsenter", "--target", self.leader, "--all", *command],
-            check=False,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        done = execute("nsenter", "--target", self.leader, "--all", *command)
         if done.returncode != 0 and not fails:
             print(done.stdout, flush=True)
             message = f"{shlex.join(command)} exited with {done.returncode}"
@@ -339,21 +329,8 @@ def boot(root: Path) -> None:
     left = machine.run("pgrep", "-f", "howdah: ", fails=True).split()
     check(not left, f"processes are left: {left}")
     machine.run("systemctl", "poweroff")
-    machine.container.wait(SECONDS)
-
-
-def main() -> int:
-    """Run, and report a failure."""
-    try:
-        boot(Path(sys.argv[1]))
-    except LifeError as failure:
-        say(f"FAILED: {failure}")
-        return 1
-    return 0
+    machine.container.wait(START_SECONDS)
 
 
 if __name__ == "__main__":
-    # What still runs ends with the namespace.
-    code = main()
-    sys.stdout.flush()
-    os._exit(code)
+    report(boot)

@@ -21,13 +21,22 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+Found = TypeVar("Found")
 
 START_SECONDS = 60
 STOP_SECONDS = 60
+# Of processes in a root.
+ENVIRONMENT = {
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "LC_ALL": "C.UTF-8",
+}
 # Of the units, where those of the package are on Debian before and after the merge of /usr.
 UNITS = ("lib/systemd/system", "usr/lib/systemd/system")
 # In place of systemctl, which does what only changes links itself. One call at a time: each waits
@@ -290,32 +299,34 @@ def request(connection: http.client.HTTPConnection, headers: dict[str, str]) -> 
     return None
 
 
-def run(*command: str) -> None:
-    """Run a command that has to succeed."""
-    subprocess.run(command, check=True)
-
-
-def inside(root: Path, *command: str) -> str:
-    """Run a command in the root."""
-    environment = {
-        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-        "HOME": "/root",
-        "DEBIAN_FRONTEND": "noninteractive",
-        "LC_ALL": "C.UTF-8",
-    }
-    done = subprocess.run(
-        ["chroot", str(root), *command],
+def execute(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with the environment of a root."""
+    return subprocess.run(
+        words,
         check=False,
-        env=environment,
+        env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def inside(root: Path, *command: str) -> str:
+    """Run a command in the root."""
+    done = execute("chroot", str(root), *command)
     print(done.stdout, flush=True)
-    if done.returncode != 0:
-        message = f"{shlex.join(command)} exited with {done.returncode}"
-        raise LifeError(message)
+    check(done.returncode == 0, f"{shlex.join(command)} exited with {done.returncode}")
     return done.stdout
+
+
+def wait_for(get: Callable[[], Found], message: str, process: subprocess.Popen[bytes]) -> Found:
+    """Wait until something holds, while the process runs."""
+    deadline = time.monotonic() + START_SECONDS
+    while not (found := get()):
+        check(process.poll() is None, f"{message}: the process exited with {process.returncode}")
+        check(time.monotonic() < deadline, f"{message}: {START_SECONDS} s were not enough")
+        time.sleep(0.02)
+    return found
 
 
 def apt(root: Path, *arguments: str) -> None:
@@ -447,17 +458,18 @@ def life(root: Path) -> None:
     print("calls:", sorted(verbs), flush=True)
 
 
-def main() -> int:
-    """Run, and report a failure."""
+def report(program: Callable[[Path], None]) -> NoReturn:
+    """Run a program on the root that the command line names, and exit: 1 if it failed."""
+    code = 0
     try:
-        life(Path(sys.argv[1]))
+        program(Path(sys.argv[1]))
     except LifeError as failure:
         say(f"FAILED: {failure}")
-        return 1
-    return 0
+        code = 1
+    sys.stdout.flush()
+    # What still runs ends with the namespace.
+    os._exit(code)
 
 
 if __name__ == "__main__":
-    # What still runs ends with the namespace.
-    sys.stdout.flush()
-    os._exit(main())
+    report(life)
