@@ -172,9 +172,8 @@ pub fn parse_with(
     if let Ok(folder) = files.working_directory() {
         config.find_boot_roots(&folder, cx.global_workers);
         if let Some(position) = &cx.preload {
-            config.applications =
-                pool::preload::applications(&config, &folder, cx.global_workers, position)
-                    .map_err(|error| Errors(vec![error]))?;
+            config.applications = pool::preload::applications(&config, &folder, position)
+                .map_err(|error| Errors(vec![error]))?;
         }
     }
     Ok(ParsedConfig {

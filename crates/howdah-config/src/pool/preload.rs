@@ -30,15 +30,14 @@ pub(crate) fn read(call: &Call<'_>) -> Result<Preload, Error> {
 }
 
 /// The document root of each pool's application, in the order of [`Config::applications`]: preloaded classes exist in
-/// all processes of a tree, so each application has its own, and a pool has one application. `global`: how many of the
-/// worker pools are those of the global block.
+/// all processes of a tree, so each application has its own, and a pool has one application. The roots of worker pools
+/// are known already.
 ///
 /// # Errors
 /// A pool has more than one document root, or none that is known before the request.
 pub(crate) fn applications(
     config: &Config,
     folder: &Path,
-    global: usize,
     position: &Position,
 ) -> Result<Vec<String>, Error> {
     let conflict =
@@ -49,15 +48,19 @@ pub(crate) fn applications(
             "take one of them out",
         ));
     }
-    let mut applications = vec![None; 1 + config.own_pool_settings().count()];
-    for (pool, root) in Roots::of_pools(config, global) {
+    let mut applications = vec![None; 1 + config.pools.len()];
+    for (pool, root) in Roots::of_classic_pools(config) {
         let known: &mut Option<String> = &mut applications[pool];
+        let name = || {
+            let own = pool.checked_sub(1).map(|own| &config.pools[own].name);
+            own.map_or(CLASSIC_POOL, String::as_str)
+        };
         let Root::Is(root) = root else {
             return Err(conflict(
                 format!(
                     "`preload` needs the same document root for all requests of the pool `{}`: classes of one \
                     application must not be visible to another",
-                    name(config, pool)
+                    name()
                 ),
                 "give each document root a site and a pool of its own (`pool` in its `php_server`), or write \
                 `preload off`",
@@ -69,43 +72,32 @@ pub(crate) fn applications(
                 format!(
                     "`preload` needs one application for each pool, and the pool `{}` has PHP below {other} and \
                     below {root}: classes of one must not be visible to the other",
-                    name(config, pool)
+                    name()
                 ),
                 "give one of the sites a pool of its own (`pool` in its `php_server`), or write `preload off`",
             ));
         }
         *known = Some(root);
     }
+    applications.extend(config.workers.iter().map(|pool| pool.root.clone()));
     let first = applications.iter().flatten().next().cloned();
     let first = first.unwrap_or_else(|| absolute(folder, "."));
-    let is_one = applications.iter().flatten().all(|root| *root == first);
-    let own = &mut applications[1 + config.pools.len()..];
-    for (application, pool) in own.iter_mut().zip(&config.workers).take(global) {
-        if pool.root.is_none() && !is_one {
-            return Err(conflict(
-                format!(
-                    "`preload` needs to know the application of the worker `{}`, which is below none of the document \
-                    roots",
-                    pool.file
-                ),
-                "write the `worker` in the `php_server` of its site",
-            ));
-        }
-        application.clone_from(&pool.root);
+    if applications.iter().flatten().any(|root| *root != first)
+        && let Some(pool) = config.workers.iter().find(|pool| pool.root.is_none())
+    {
+        return Err(conflict(
+            format!(
+                "`preload` needs to know the application of the worker `{}`, which is below none of the document roots",
+                pool.file
+            ),
+            "write the `worker` in the `php_server` of its site",
+        ));
     }
     // Pools that no site uses are with the first application.
     let applications = applications.into_iter();
     Ok(applications
         .map(|root| root.unwrap_or_else(|| first.clone()))
         .collect())
-}
-
-/// The name of a pool by its number.
-fn name(config: &Config, pool: usize) -> &str {
-    let own = config.pools.iter().map(|pool| &pool.name);
-    let mut own = own.chain(config.workers.iter().map(|pool| &pool.name));
-    let own = pool.checked_sub(1).and_then(|pool| own.nth(pool));
-    own.map_or(CLASSIC_POOL, String::as_str)
 }
 
 /// A document root.
@@ -125,22 +117,15 @@ impl From<&Template> for Root {
 }
 
 /// Those that PHP is run with.
+#[derive(Default)]
 struct Roots {
-    /// How many classic pools there are; the numbers of worker pools follow.
-    classic: usize,
-    /// How many of the worker pools are those of the global block, which no site owns.
-    global: usize,
-    /// Numbers of pools, with roots of their requests.
-    found: Vec<(usize, Root)>,
+    /// Numbers of classic pools, that of all sites first, with roots of their requests.
+    of_pools: Vec<(usize, Root)>,
 }
 
 impl Roots {
-    fn of_pools(config: &Config, global: usize) -> Vec<(usize, Root)> {
-        let mut roots = Self {
-            classic: 1 + config.pools.len(),
-            global,
-            found: Vec::new(),
-        };
+    fn of_classic_pools(config: &Config) -> Vec<(usize, Root)> {
+        let mut roots = Self::default();
         for site in &config.sites {
             let mut root = Root::Is(".".to_owned());
             roots.visit(&site.routes, &mut root);
@@ -148,7 +133,7 @@ impl Roots {
                 roots.visit(&errors.routes, &mut root.clone());
             }
         }
-        roots.found
+        roots.of_pools
     }
 
     fn visit(&mut self, routes: &[Route], root: &mut Root) {
@@ -175,14 +160,9 @@ impl Roots {
     }
 
     fn add(&mut self, script: &PhpScript, own: Option<&Template>, root: &Root) {
+        let pool = script.pool.map_or(0, |pool| usize::from(pool) + 1);
         let root = own.map_or_else(|| root.clone(), Root::from);
-        let classic = script.pool.map_or(0, |pool| usize::from(pool) + 1);
-        let workers = script.workers.iter().map(|worker| worker.pool);
-        let workers = workers
-            .filter(|pool| *pool >= self.global)
-            .map(|pool| pool + self.classic);
-        let pools = std::iter::once(classic).chain(workers);
-        self.found.extend(pools.map(|pool| (pool, root.clone())));
+        self.of_pools.push((pool, root));
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    fn grow(supervisor: Supervisor, sprout: TreeFacts) -> Self {
+    fn grow(supervisor: Supervisor, facts: TreeFacts) -> Self {
         let handle = supervisor.handle();
         let php = supervisor.php().clone();
         let (order, orders) = watch::channel(Order::Serve);
@@ -84,11 +84,11 @@ impl Tree {
         Self {
             handle,
             order: Arc::new(order),
-            executable: sprout.executable,
-            application: sprout.application,
+            executable: facts.executable,
+            application: facts.application,
             php,
-            pools: sprout.pools,
-            used: sprout.used,
+            pools: facts.pools,
+            used: facts.used,
         }
     }
 
@@ -195,7 +195,7 @@ impl NewTrees {
             parts: (0..fronts).map(|_| Vec::new()).collect(),
         };
         for (options, used) in options {
-            let sprout = TreeFacts {
+            let facts = TreeFacts {
                 executable: options.root.executable.clone(),
                 application: options.application.clone(),
                 pools: options.pools.iter().map(|pool| pool.name.clone()).collect(),
@@ -209,7 +209,7 @@ impl NewTrees {
                     started.kill().await;
                     return Err(GrowError::Start {
                         error,
-                        of: sprout.name(),
+                        of: facts.name(),
                     });
                 }
                 Err(error) => {
@@ -217,7 +217,7 @@ impl NewTrees {
                     return Err(error);
                 }
             };
-            started.trees.push(Tree::grow(supervisor, sprout));
+            started.trees.push(Tree::grow(supervisor, facts));
             for (part, seeds) in started.parts.iter_mut().zip(seeds) {
                 part.extend(places.iter().copied().zip(seeds));
             }
