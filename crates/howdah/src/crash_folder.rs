@@ -170,7 +170,7 @@ impl CrashFolder {
         Ok(())
     }
 
-    /// Of all files; none if there is no folder.
+    /// All files; an empty list if the folder is missing.
     fn names(&self) -> io::Result<Vec<String>> {
         let names = match fs::names(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

@@ -121,7 +121,7 @@ bool howdah_sqlite_in_transaction(void *database);
 /* Whether it is a file, which forks must not share; false: in memory or temporary. */
 bool howdah_sqlite_is_file(void *database);
 bool howdah_sqlite_has_statements(void *database);
-/* Settings that PRAGMA reads, as SQL that makes them again; empty if there are none. */
+/* Settings that PRAGMA reads, as SQL that sets them again; empty if all have their defaults. */
 #define HOWDAH_SQLITE_SETTINGS_MAX 512
 void howdah_sqlite_settings(void *database, char sql[HOWDAH_SQLITE_SETTINGS_MAX]);
 bool howdah_sqlite_execute(void *database, const char *sql);

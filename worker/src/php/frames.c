@@ -70,7 +70,7 @@ void howdah_trace_keep(struct howdah_trace *trace, const void *inside)
 				trace->kept_to = to;
 			}
 		}
-		size = line == bytes ? 0 : (size_t)(bytes + size - line); /* a line that does not fit is none of OPcache's */
+		size = line == bytes ? 0 : (size_t)(bytes + size - line); /* a line that does not fit is not of OPcache */
 		memmove(bytes, line, size);
 	}
 	if (maps >= 0) {

@@ -51,11 +51,7 @@ bool howdah_users_receive(int control)
 bool howdah_users_allow(const unsigned char *data, size_t size)
 {
 	struct howdah_identity is;
-	for (size_t at = 0, own; users && at < users_size; at += own) {
-		own = record_size(users + at, users_size - at, &is);
-		if (own == 0) {
-			return false;
-		}
+	for (size_t at = 0, own; users && (own = record_size(users + at, users_size - at, &is)) > 0; at += own) {
 		if (own == size && memcmp(users + at, data, size) == 0) {
 			return true;
 		}
@@ -66,11 +62,7 @@ bool howdah_users_allow(const unsigned char *data, size_t size)
 bool howdah_users_allow_name(const char *name)
 {
 	struct howdah_identity is;
-	for (size_t at = 0, own; users && at < users_size; at += own) {
-		own = record_size(users + at, users_size - at, &is);
-		if (own == 0) {
-			return false;
-		}
+	for (size_t at = 0, own; users && (own = record_size(users + at, users_size - at, &is)) > 0; at += own) {
 		const unsigned char *own_name = users + at + sizeof(is) + is.groups * sizeof(uint32_t);
 		if (is.name_size == strlen(name) && memcmp(own_name, name, is.name_size) == 0) {
 			return true;

@@ -18,7 +18,7 @@ use crate::php_executable::executables;
 
 /// The first of these that there is: Debian's for web servers, and the one that everybody has.
 const NAMES: [&str; 2] = ["www-data", "nobody"];
-/// Who it is, and where certificates are kept: a process that is no longer root can determine neither.
+/// The user and the folder of certificates, found while the process is root: later it can determine neither.
 #[derive(Debug)]
 struct DefaultUser {
     user: model::User,

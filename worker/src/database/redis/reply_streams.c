@@ -1,8 +1,8 @@
 /*
  * See reply_streams.h.
  *
- * phpredis takes what it got of a reply for a whole one: of an array that was cut off it reads false where it expects
- * strings or arrays, and uses them as such; of a line that was cut off it takes the last two bytes for its end. Either
+ * phpredis uses an incomplete reply as if it were complete. In an incomplete array it reads false where it expects
+ * strings or arrays, and uses them as such; of an incomplete line it removes the last two bytes as its end. Either
  * ends the process. So when a read fails in the middle of a call of a coroutine (the wait was cancelled, the time is
  * over, the connection ended), the call gets filler instead, which completes whatever is being read. An exception is
  * thrown at once, so that phpredis calls no function with what it makes of it, and the connection is closed
@@ -11,7 +11,7 @@
  * Filler is `+` without an end while it is not known whether a line or a string of a given length is being read: a
  * line of `+` is a status, wherever it begins, and phpredis ends it when its buffer is full. As soon as a line is known
  * to begin, filler is whole lines: an array of one status, which is also two lines, or the status alone where a loop
- * would wait for the array that is no message.
+ * would wait for an array that is not a message.
  */
 #include "reply_streams.h"
 

@@ -43,7 +43,7 @@ pub(super) fn check<B>(
     let length = length(headers).map_err(|_| Fault::Length)?;
     let is_encoded = is_chunked(headers)?;
     match length {
-        // Without a body there is no length (RFC 9110 §8.6).
+        // A response without a body has no Content-Length (RFC 9110 §8.6).
         Some(length) if !is_encoded && status != StatusCode::NO_CONTENT => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub(super) enum SourceEvent {
     Snapshot(Box<Snapshot>),
-    /// Why there is no snapshot.
+    /// The reason why a snapshot is missing.
     Problem(String),
     /// What was reloaded, or why not.
     Reloaded(Result<String, String>),
