@@ -54,7 +54,8 @@ fn grants(command: &cli::Command) -> Grants {
             cli::Command::PhpServer(_) | cli::Command::Dev(_) => {
                 users::settle_php_server(&mut config);
             }
-            _ => users::settle(&mut config),
+            cli::Command::Run(options) => users::settle(&mut config, &options.file.config),
+            _ => {}
         }
         config
     });

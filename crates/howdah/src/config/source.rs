@@ -93,7 +93,7 @@ impl Source {
 
     fn of(file: &Path, text: Option<&str>, parsed: ParsedConfig, reading: Reading) -> LoadedConfig {
         let mut config = parsed.config;
-        users::settle(&mut config);
+        users::settle(&mut config, file);
         if reading.watch {
             let unwatched = config.workers.iter_mut();
             for pool in unwatched.filter(|pool| pool.options.watch.is_empty()) {
@@ -186,7 +186,7 @@ impl Files for MonitorFiles {
 /// A configuration for commands that look at it and serve nothing.
 pub(crate) fn look(file: &Path, strictness: Strictness) -> Result<ParsedConfig, LoadError> {
     let mut parsed = howdah_config::load_from(file, &Disk, strictness)?;
-    users::settle(&mut parsed.config);
+    users::settle(&mut parsed.config, file);
     Ok(parsed)
 }
 

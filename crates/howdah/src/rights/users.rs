@@ -55,13 +55,13 @@ fn find() -> Option<DefaultUser> {
 
 /// The user of pools without one, in a server that stays root and has pools of other users.
 pub(crate) fn of_php(config: &Config) -> Option<&'static model::User> {
-    wanted(config).map(|usual| &usual.user)
+    wanted(config, None).map(|usual| &usual.user)
 }
 
-fn wanted(config: &Config) -> Option<&'static DefaultUser> {
+fn wanted(config: &Config, file: Option<&Path>) -> Option<&'static DefaultUser> {
     let usual = usual().filter(|_| config.global.user.is_none())?;
     let is_wanted =
-        usual.is_named || named_for_php(config).next().is_some() || default_reaches(config);
+        usual.is_named || named_for_php(config).next().is_some() || default_reaches(config, file);
     is_wanted.then_some(usual)
 }
 
@@ -79,10 +79,28 @@ pub(crate) fn reason_for_serving_as_root() -> Option<&'static Barrier> {
     reason_for_root().filter(|_| rustix::process::geteuid().is_root())
 }
 
-fn default_reaches(config: &Config) -> bool {
-    BARRIER
-        .get_or_init(|| default_barrier(config, ENTER))
-        .is_none()
+fn default_reaches(config: &Config, file: Option<&Path>) -> bool {
+    let find = || {
+        let user = &usual()?.user;
+        if file.is_some_and(|file| is_mistake(config, file, user)) {
+            return None;
+        }
+        default_barrier(config, ENTER)
+    };
+    BARRIER.get_or_init(find).is_none()
+}
+
+/// Whether a document root or worker script is out of the default user's reach although the configuration file is not:
+/// the file was written for a server with a user, so [`barrier`] reports the mistake. Where the file is out of reach
+/// too, root tries something out.
+fn is_mistake(config: &Config, file: &Path, user: &model::User) -> bool {
+    let folder = absolute(file).parent().map(Path::to_owned);
+    let folder = folder.map(|folder| Place::new("folder of the configuration", folder, ENTER));
+    let found = privileges::on_thread_as(user, || {
+        let is_reached = |places: Vec<Place>| find_barrier(places, user).is_none();
+        is_reached(folder.into_iter().collect()) && !is_reached(application(config, ENTER))
+    });
+    found.unwrap_or(false)
 }
 
 fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
@@ -93,11 +111,7 @@ fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
     let folders =
         unix_sockets(config).filter_map(|socket| Some(absolute(socket).parent()?.to_owned()));
     let others = folders.filter(|folder| Some(&**folder) != own);
-    places.extend(others.map(|path| Place {
-        kind: "folder of a Unix socket",
-        path,
-        need: WRITE,
-    }));
+    places.extend(others.map(|path| Place::new("folder of a Unix socket", path, WRITE)));
     privileges::on_thread_as(user, || find_barrier(places, user)).ok()?
 }
 
@@ -105,7 +119,7 @@ fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
 /// the first try must not fail: the default user is taken only if it may write to the document root.
 pub(crate) fn settle_php_server(config: &mut Config) {
     BARRIER.get_or_init(|| default_barrier(config, WRITE));
-    settle(config);
+    fill_in(config, None);
 }
 
 /// Unix sockets at which the server listens.
@@ -120,9 +134,13 @@ pub(crate) fn unix_sockets(config: &Config) -> impl Iterator<Item = &Path> {
 
 /// Fills in the user that the environment names, or the default one if it reaches everything; and where
 /// certificates are kept for it. The default user need not reach everything where PHP has users of its own: it opens
-/// files with fewer rights than they have.
-pub(crate) fn settle(config: &mut Config) {
-    let Some(usual) = wanted(config) else {
+/// files with fewer rights than they have. `file` is the configuration's own.
+pub(crate) fn settle(config: &mut Config, file: &Path) {
+    fill_in(config, Some(file));
+}
+
+fn fill_in(config: &mut Config, file: Option<&Path>) {
+    let Some(usual) = wanted(config, file) else {
         return;
     };
     if config.global.https.storage.is_none() {
@@ -227,20 +245,28 @@ struct Place {
     need: Requirement,
 }
 
+impl Place {
+    fn new(kind: &'static str, path: impl Into<PathBuf>, need: Requirement) -> Self {
+        let path = path.into();
+        Self { kind, path, need }
+    }
+}
+
 fn needed(config: &Config, of_roots: Requirement) -> Vec<Place> {
-    let place = |kind, path, need| Place { kind, path, need };
+    let mut places = application(config, of_roots);
     let php = executables(config).into_iter();
+    places.extend(php.map(|php| Place::new("PHP executable", php, RUN)));
+    let temporary = std::env::temp_dir();
+    places.push(Place::new("folder of temporary files", temporary, WRITE));
+    places
+}
+
+fn application(config: &Config, of_roots: Requirement) -> Vec<Place> {
     let roots = config.constant_roots().into_iter();
     let scripts = config.workers.iter().map(|pool| pool.file.as_str());
     roots
-        .map(|root| place("document root", root.into(), of_roots))
-        .chain(scripts.map(|script| place("worker script", script.into(), READ)))
-        .chain(php.map(|php| place("PHP executable", php, RUN)))
-        .chain([place(
-            "folder of temporary files",
-            std::env::temp_dir(),
-            WRITE,
-        )])
+        .map(|root| Place::new("document root", root, of_roots))
+        .chain(scripts.map(|script| Place::new("worker script", script, READ)))
         .collect()
 }
 

@@ -425,12 +425,13 @@ const ROOT: [u32; 4] = [0; 4];
 fn a_server_without_a_user_stays_root_where_only_root_may_enter() {
     let Some(place) = Place::new() else { return };
     let (name, value) = NO_USER;
-    place.mode("www", 0o700);
+    place.mode("", 0o700);
     let server = site(&place, "", "php_server", "").env(name, value).start();
     let line = server.wait_log("clients are served as root");
     for part in [
         "user www-data may not enter",
         place.path("www").to_str().expect("UTF-8"),
+        "the way to the document root",
         "chmod o+x",
     ] {
         assert!(line.raw.contains(part), "{part}: {}", line.raw);
@@ -444,7 +445,7 @@ fn a_server_without_a_user_stays_root_where_only_root_may_enter() {
     let expected = "clients as root: user www-data may not enter";
     assert!(diagnosis.contains(expected), "{diagnosis}");
     // It does so over reloads, since rights are given up at the start.
-    place.mode("www", 0o755);
+    place.mode("", 0o755);
     Admin::of(&server).command(&["reload"]).assert(0, "");
     assert_eq!(who(&server, "/who.php")["ids"], json!(ROOT));
     server.stop();
@@ -456,6 +457,27 @@ fn a_server_without_a_user_stays_root_where_only_root_may_enter() {
         .env(name, value)
         .start();
     server.wait_log("user www-data may not write to");
+    server.stop();
+}
+
+#[test]
+fn a_configuration_for_all_names_no_folder_of_roots() {
+    let Some(place) = Place::new() else { return };
+    let (name, value) = NO_USER;
+    place.mode("www", 0o700);
+    let ended = site(&place, "", "php_server", "").env(name, value).run();
+    for part in [
+        "user www-data may not enter",
+        place.path("www").to_str().expect("UTF-8"),
+        "mode 0700",
+        "chmod o+x",
+        "`user root`",
+    ] {
+        ended.assert(2, part);
+    }
+    place.mode("www", 0o755);
+    let server = site(&place, "", "php_server", "").env(name, value).start();
+    assert_is(&who(&server, "/who.php"), WEB);
     server.stop();
 }
 
