@@ -95,7 +95,10 @@ impl Pool {
         };
         let rpc = Rpc::start(pool.clone()).await;
         let rpc = rpc.map_err(|error| failed(format!("no port for calls of plugins: {error}")))?;
-        let shared = Arc::new(Shared::new(options, tokio::runtime::Handle::current()));
+        let shared = Shared::new(options, tokio::runtime::Handle::current());
+        let shared =
+            shared.map_err(|error| failed(format!("no folder for uploaded files: {error}")))?;
+        let shared = Arc::new(shared);
         let generation = shared.generation.load(Ordering::Relaxed);
         let workers = start_all(&shared, &rpc.address, generation).await;
         let workers = match workers {
@@ -223,7 +226,7 @@ impl Pool {
             };
             let uploads = UploadOptions {
                 forbidden: options.forbidden_uploads.clone(),
-                owner: options.user.clone(),
+                folder: self.shared.uploads.clone(),
             };
             let kind = content_type.into_owned();
             // It writes files.

@@ -2,6 +2,7 @@
 //! that wait for a worker.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +11,7 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::call_error::CallError;
 use crate::options::PoolOptions;
+use crate::upload::UploadFolder;
 use crate::worker::{Process, Worker};
 
 /// State that the front threads and the supervisor of a pool share.
@@ -27,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) failures: AtomicU32,
     /// Requests that wait or run.
     pub(crate) in_flight: AtomicUsize,
+    /// Of a pool with a user of its own.
+    pub(crate) uploads: Option<Arc<UploadFolder>>,
 }
 
 #[derive(Debug, Default)]
@@ -63,8 +67,14 @@ pub(crate) fn add(count: &AtomicU64) {
 }
 
 impl Shared {
-    pub(crate) fn new(options: PoolOptions, runtime: Handle) -> Self {
-        Self {
+    pub(crate) fn new(options: PoolOptions, runtime: Handle) -> io::Result<Self> {
+        let uploads = options
+            .user
+            .as_ref()
+            .map(UploadFolder::create)
+            .transpose()?;
+        Ok(Self {
+            uploads: uploads.map(Arc::new),
             options,
             state: Mutex::default(),
             wake: Notify::new(),
@@ -73,7 +83,7 @@ impl Shared {
             generation: AtomicU32::new(1),
             failures: AtomicU32::new(0),
             in_flight: AtomicUsize::new(0),
-        }
+        })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

@@ -1,15 +1,17 @@
 //! Forms with files: what is in them, and the files in the folder of temporary files.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use howdah_pool::User;
 use multer::{Multipart, parse_boundary};
 use serde::{Serialize, Serializer};
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::{NamedTempFile, TempDir, TempPath};
 
 use crate::form::{ConflictError, Tree, Value};
 
@@ -67,8 +69,46 @@ pub(crate) struct Form {
 pub(crate) struct UploadOptions {
     /// Endings of names that are refused, with a dot, in lower case.
     pub forbidden: Vec<String>,
-    /// Who may read the files; `None`: this process's user.
-    pub owner: Option<User>,
+    /// Files of another user; `None`: of this process's, in the folder of temporary files.
+    pub folder: Option<Arc<UploadFolder>>,
+}
+
+/// A folder for the files of a pool with a user of its own. The user can move files out of it, and this process can
+/// remove what is left, which it could not in a folder for all. It is removed with its last clone.
+#[derive(Debug)]
+pub(crate) struct UploadFolder {
+    folder: TempDir,
+    descriptor: File,
+    user: User,
+}
+
+impl UploadFolder {
+    pub(crate) fn create(user: &User) -> io::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("howdah-uploads-")
+            .tempdir()?;
+        // Others cannot list it, and the names are random. A umask would apply to a mode at its creation.
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o733))?;
+        Ok(Self {
+            descriptor: File::open(&folder)?,
+            folder,
+            user: user.clone(),
+        })
+    }
+
+    fn file(&self) -> io::Result<NamedTempFile> {
+        let User { uid, gid, .. } = self.user;
+        named().make_in(&self.folder, |path| {
+            let name = path.file_name().unwrap_or_default();
+            howdah_monitor::fs::create_for(&self.descriptor, name, uid, gid)
+        })
+    }
+}
+
+fn named() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("upload");
+    builder
 }
 
 /// A form that cannot be read.
@@ -209,18 +249,14 @@ impl UploadOptions {
         if ending.is_some_and(|ending| self.forbidden.iter().any(|own| own == ending)) {
             return Err(UploadStatus::Forbidden);
         }
-        let file = tempfile::Builder::new().prefix("upload").tempfile();
-        let file = file.map_err(|error| {
+        let file = match &self.folder {
+            Some(folder) => folder.file(),
+            None => named().tempfile(),
+        };
+        file.map_err(|error| {
             tracing::error!(target: "howdah::php", %error, "an uploaded file cannot be stored");
             UploadStatus::NoFolder
-        })?;
-        if let Some(User { uid, gid, .. }) = &self.owner
-            && let Err(error) = howdah_monitor::fs::give(file.as_file(), Some(*uid), *gid)
-        {
-            tracing::error!(target: "howdah::php", %error, "an uploaded file cannot be given to the pool's user");
-            return Err(UploadStatus::CannotWrite);
-        }
-        Ok(file)
+        })
     }
 }
 
@@ -248,7 +284,7 @@ mod tests {
     fn options() -> UploadOptions {
         UploadOptions {
             forbidden: vec![".php".into()],
-            owner: None,
+            folder: None,
         }
     }
 

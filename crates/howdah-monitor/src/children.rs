@@ -7,8 +7,9 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, Uid, pidfd_open, pidfd_send_signal};
 
+use crate::acting::as_user;
 use crate::process::{Identity, Program, identity, status};
 use crate::protocol::{Reply, send};
 
@@ -55,13 +56,20 @@ impl Children {
 
     /// Sends a signal to one of these programs, or to a process below it.
     pub(crate) fn signal(&self, pidfd: BorrowedFd<'_>, signal: Signal) -> io::Result<()> {
-        match identity(pidfd)? {
-            Identity::Pid(pid) if self.is_above(pid)? => {}
+        let pid = match identity(pidfd)? {
+            Identity::Pid(pid) if self.is_above(pid)? => pid,
             Identity::Reaped => return Err(Errno::SRCH.into()),
             Identity::Pid(_) | Identity::NotAProcess => return Err(Errno::ACCESS.into()),
-        }
+        };
         // Only what was read while the process had its number is about it; and a reaped process gets no signal.
-        Ok(pidfd_send_signal(pidfd.as_fd(), signal)?)
+        let attempt = || pidfd_send_signal(pidfd.as_fd(), signal);
+        match attempt() {
+            Err(Errno::PERM) => {
+                let user = status(pid)?.uids.first().copied().map(Uid::from_raw);
+                as_user(user.ok_or(Errno::PERM)?, None, || Ok(attempt()?))
+            }
+            result => Ok(result?),
+        }
     }
 
     fn is_above(&self, pid: i32) -> io::Result<bool> {

@@ -1,18 +1,22 @@
 //! As `std::fs`. Where this process lacks the right, its monitor is asked; without a monitor, or for a path that
 //! the configuration does not name, the error is that of the system.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{Dir, Gid, OFlags, Uid};
+use rustix::fs::{Dir, Gid, OFlags, Uid, XattrFlags};
+use rustix::io::Errno;
 
-use crate::client::ask;
-use crate::protocol::{Operation, Request, SAME_USER};
+use crate::acl;
+use crate::client::{ask, is_connected};
+use crate::grants::{self, Receiver};
+use crate::protocol::{Operation, Reply, Request};
+use crate::walk;
 
 /// The second path of an operation that has one path.
 const NO_SECOND_PATH: &str = "";
@@ -35,9 +39,7 @@ fn open_by_monitor(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
         path,
         ..Request::of_numbers(Operation::Open, flags.bits(), mode)
     };
-    let file = ask(&request, None)?.descriptors.into_iter().next();
-    file.map(File::from)
-        .ok_or_else(|| io::ErrorKind::Other.into())
+    first(ask(&request, None)?)
 }
 
 fn done_by_monitor(operation: Operation, path: &Path, other: &Path, mode: u32) -> io::Result<()> {
@@ -49,17 +51,63 @@ fn done_by_monitor(operation: Operation, path: &Path, other: &Path, mode: u32) -
     ask(&request, None).map(drop)
 }
 
-/// Gives a file or pipe to another user of the configuration; without `uid`, only to its group.
+/// Lets another user of the configuration read a file of this process's user: by an access control list, and where the
+/// file system has none, by giving the file away.
 ///
 /// # Errors
-/// As `std::os::unix::fs::fchown`.
-pub fn give(file: impl AsFd, uid: Option<u32>, gid: u32) -> io::Result<()> {
-    let (user, group) = (uid.map(Uid::from_raw), Some(Gid::from_raw(gid)));
+/// As `setxattr` and `std::os::unix::fs::fchown`.
+pub fn let_read(file: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
+    let list = acl::readable_for(uid);
+    match rustix::fs::fsetxattr(&file, acl::ATTRIBUTE, &list, XattrFlags::empty()) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+        set => return Ok(set?),
+    }
+    let (user, group) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
     let own = rustix::fs::fchown(&file, user, group);
     or_monitor(own.map_err(io::Error::from), || {
-        let request = Request::of_numbers(Operation::Give, uid.unwrap_or(SAME_USER), gid);
+        let request = Request::of_numbers(Operation::Give, uid, gid);
         ask(&request, Some(file.as_fd())).map(drop)
     })
+}
+
+/// Creates a file of another user of the configuration, which can move and remove it, in a folder of this process's
+/// user in which that user can write. Fails if there is one of the name.
+///
+/// # Errors
+/// As `openat`; or there is no monitor, and this process is not root.
+pub fn create_for(folder: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<File> {
+    if !is_connected() {
+        return Receiver { uid, gid }.create(folder, name).map(File::from);
+    }
+    let request = Request {
+        path: &Path::new("/").join(name),
+        ..Request::of_numbers(Operation::CreateFor, uid, gid)
+    };
+    first(ask(&request, Some(folder.as_fd()))?)
+}
+
+/// A pipe that processes of this group can open for writing, by `/dev/stderr` and its like. They can neither read nor own
+/// it.
+///
+/// # Errors
+/// As `pipe`; or there is no monitor, and this process is not root.
+pub fn pipe_for(gid: u32) -> io::Result<(PipeReader, PipeWriter)> {
+    let ends = if is_connected() {
+        ask(&Request::of_numbers(Operation::PipeFor, 0, gid), None)?.descriptors
+    } else {
+        grants::pipe_for(gid)?.into()
+    };
+    let mut ends = ends.into_iter();
+    match (ends.next(), ends.next()) {
+        (Some(reader), Some(writer)) => Ok((reader.into(), writer.into())),
+        // This process has as many open as it may.
+        _ => Err(Errno::MFILE.into()),
+    }
+}
+
+fn first(reply: Reply) -> io::Result<File> {
+    let file = reply.descriptors.into_iter().next();
+    file.map(File::from).ok_or_else(|| Errno::MFILE.into())
 }
 
 /// Opens for reading.
@@ -68,7 +116,12 @@ pub fn give(file: impl AsFd, uid: Option<u32>, gid: u32) -> io::Result<()> {
 /// As `std::fs::File::open`.
 pub fn open(path: &Path) -> io::Result<File> {
     or_monitor(File::open(path), || {
-        open_by_monitor(path, OFlags::RDONLY, 0)
+        if is_connected() {
+            return open_by_monitor(path, OFlags::RDONLY, 0);
+        }
+        // Root that a service manager has left without the right to ignore permissions.
+        let path = std::path::absolute(path)?;
+        Ok(walk::open(&path, OFlags::RDONLY)?.into())
     })
 }
 
@@ -181,4 +234,42 @@ pub fn names(path: &Path) -> io::Result<Vec<OsString>> {
         }
         Ok(names)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+
+    use rustix::thread::set_thread_res_uid;
+
+    use super::*;
+
+    #[test]
+    fn one_other_user_can_read_a_file() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let others = std::fs::Permissions::from_mode(0o711);
+        std::fs::set_permissions(&directory, others).expect("root may");
+        let path = directory.path().join("body");
+        let file = create(&path, 0o600, false).expect("made");
+        chown(&path, Some(33), Some(33)).expect("root may");
+        let_read(&file, 65534, 65534).expect("a file system with lists");
+        let opens = |uid: u32| {
+            let open = || {
+                let user = Uid::from_raw(uid);
+                set_thread_res_uid(user, user, user).expect("root may");
+                let own = File::open(&path).is_ok();
+                let writes = OpenOptions::new().write(true).open(&path).is_ok();
+                (own, writes)
+            };
+            std::thread::scope(|scope| scope.spawn(open).join().expect("no panic"))
+        };
+        assert_eq!(opens(65534), (true, false));
+        assert_eq!(opens(33), (true, true));
+        assert_eq!(opens(1000), (false, false));
+        let found = std::fs::metadata(&path).expect("it is there");
+        assert_eq!((found.uid(), found.gid()), (33, 33));
+    }
 }

@@ -9,6 +9,8 @@
 //! functions do it themselves where they can and turn to the monitor where the server lacks the right.
 #![forbid(unsafe_code)]
 
+mod acl;
+mod acting;
 mod children;
 mod client;
 pub mod fs;

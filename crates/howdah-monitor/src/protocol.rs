@@ -19,11 +19,13 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags,
 };
 
+use crate::grants::Receiver;
+
 const PATH_MAX: usize = 4096;
 const HEADER: usize = 16;
 /// Room for the largest request.
 pub(crate) const REQUEST_MAX: usize = HEADER + 2 * PATH_MAX;
-/// Descriptors of a message: the socket and the pidfd of a started program.
+/// Descriptors of a message: the socket and the pidfd of a started program, or the ends of a pipe.
 const DESCRIPTORS_MAX: usize = 2;
 
 /// What is asked for.
@@ -41,7 +43,7 @@ pub(crate) enum Operation {
     MakeFolder = 5,
     /// Reads the configuration again. Without paths.
     Renew = 6,
-    /// Gives the file of a descriptor to the user `flags` ([`SAME_USER`]: to nobody else) and the group `mode`.
+    /// Gives the file of a descriptor to the user `flags` and the group `mode`.
     Give = 7,
     /// Starts the program with the key of `flags` and `mode`, which writes to the descriptor. The result is its pid;
     /// its socket and its pidfd come with it.
@@ -52,10 +54,12 @@ pub(crate) enum Operation {
     Reap = 10,
     /// A descriptor of the file `mode` ([`ProcFile`](crate::process::ProcFile)) of the process with the pid `flags`.
     Inspect = 11,
+    /// A descriptor of a new file of the user `flags` and the group `mode`, with the first path as its name in the folder
+    /// of a descriptor.
+    CreateFor = 12,
+    /// Both ends of a pipe that the group `mode` can open for writing.
+    PipeFor = 13,
 }
-
-/// Of [`Operation::Give`]: only the group changes.
-pub(crate) const SAME_USER: u32 = u32::MAX;
 
 impl Operation {
     fn from_u32(value: u32) -> Option<Self> {
@@ -71,6 +75,8 @@ impl Operation {
             9 => Self::Signal,
             10 => Self::Reap,
             11 => Self::Inspect,
+            12 => Self::CreateFor,
+            13 => Self::PipeFor,
             _ => return None,
         })
     }
@@ -96,6 +102,12 @@ impl<'r> Request<'r> {
             path: Path::new(""),
             other: Path::new(""),
         }
+    }
+
+    /// The user and group that the two numbers name.
+    pub(crate) fn receiver(&self) -> Receiver {
+        let (uid, gid) = (self.flags, self.mode);
+        Receiver { uid, gid }
     }
 
     pub(crate) fn send(

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::children::Children;
 use crate::grants::Grants;
 use crate::process::ProcFile;
-use crate::protocol::{Operation, REQUEST_MAX, Reply, Request, SAME_USER, receive, reply};
+use crate::protocol::{Operation, REQUEST_MAX, Reply, Request, receive, reply};
 
 /// How files may be opened; everything else is left out.
 const FLAGS: OFlags = OFlags::WRONLY
@@ -76,20 +76,41 @@ impl Monitor<'_> {
             Operation::MakeFolder => grants.make_folder(request.path, mode)?,
             Operation::Remove => {
                 let place = place()?;
-                rustix::fs::unlinkat(&place.folder, place.name, AtFlags::empty())?;
+                let flags = AtFlags::empty();
+                place.act(|| Ok(rustix::fs::unlinkat(&place.folder, place.name, flags)?))?;
             }
             Operation::Rename => {
                 let (from, to) = (place()?, grants.place(request.other)?);
-                rustix::fs::renameat(&from.folder, from.name, &to.folder, to.name)?;
+                to.act(|| {
+                    let (folder, name) = (&to.folder, to.name);
+                    Ok(rustix::fs::renameat(&from.folder, from.name, folder, name)?)
+                })?;
             }
             Operation::Link => {
                 let (from, to) = (place()?, grants.place(request.other)?);
                 let flags = AtFlags::empty();
-                rustix::fs::linkat(&from.folder, from.name, &to.folder, to.name, flags)?;
+                to.act(|| {
+                    let (folder, name) = (&to.folder, to.name);
+                    Ok(rustix::fs::linkat(
+                        &from.folder,
+                        from.name,
+                        folder,
+                        name,
+                        flags,
+                    )?)
+                })?;
             }
-            Operation::Give => {
-                let user = (request.flags != SAME_USER).then_some(request.flags);
-                grants.give(&descriptor()?, user, request.mode)?;
+            Operation::Give => grants.give(&descriptor()?, request.receiver())?,
+            Operation::CreateFor => {
+                let name = request.path.file_name().ok_or(Errno::INVAL)?;
+                let file = grants.create_for(&descriptor()?, name, request.receiver());
+                return file.map(Reply::from);
+            }
+            Operation::PipeFor => {
+                return grants.pipe_for(request.mode).map(|ends| Reply {
+                    descriptors: ends.into(),
+                    ..Reply::default()
+                });
             }
             Operation::Start => {
                 let key = u64::from(request.mode) << 32 | u64::from(request.flags);
@@ -233,6 +254,59 @@ mod tests {
         )
         .expect("its end");
         let status = ask(Operation::Reap, pid, 0, None).expect("reaped");
+        assert_eq!(status.result, Signal::KILL.as_raw());
+        drop(ours);
+        monitor.join().expect("no panic").expect("ended");
+    }
+
+    #[test]
+    fn a_process_of_another_user_is_signalled_without_the_right_to_signal_all() {
+        use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let kind = SocketType::SEQPACKET;
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("a pair");
+        let script =
+            "exec setpriv --reuid=33 --regid=33 --clear-groups sh -c 'echo ready; read line'";
+        let program = Program {
+            executable: "/bin/sh".into(),
+            arguments: ["-c", script].map(Into::into).into(),
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            first_message: b"first\n".to_vec(),
+        };
+        let monitor = std::thread::spawn(move || {
+            let kept = CapabilitySet::SETUID | CapabilitySet::SETGID;
+            let sets = CapabilitySets {
+                effective: kept,
+                permitted: kept,
+                inheritable: CapabilitySet::empty(),
+            };
+            set_capabilities(None, sets).expect("root may");
+            serve(theirs, &[Signal::KILL], || Grants {
+                programs: [(7, program.clone())].into(),
+                ..Grants::default()
+            })
+        });
+        let ask = |operation, flags, descriptor: Option<&OwnedFd>| {
+            let request = Request::of_numbers(operation, flags, 0);
+            let sent = request.send(&ours, descriptor.map(AsFd::as_fd));
+            sent.expect("sent");
+            receive_reply(&ours)
+        };
+        ask(Operation::Renew, 0, None).expect("read");
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let started = ask(Operation::Start, 7, Some(&writer.into())).expect("started");
+        let mut ready = [0; 6];
+        io::Read::read_exact(&mut reader, &mut ready).expect("it has the other user");
+        let pidfd = &started.descriptors[1];
+        let number = Signal::KILL.as_raw().cast_unsigned();
+        ask(Operation::Signal, number, Some(pidfd)).expect("sent");
+        let ended = rustix::event::PollFd::new(pidfd, rustix::event::PollFlags::IN);
+        rustix::event::poll(&mut [ended], None).expect("its end");
+        let pid = started.result.cast_unsigned();
+        let status = ask(Operation::Reap, pid, None).expect("reaped");
         assert_eq!(status.result, Signal::KILL.as_raw());
         drop(ours);
         monitor.join().expect("no panic").expect("ended");

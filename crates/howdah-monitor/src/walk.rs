@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+
+use crate::acting::or_as_owner;
 
 const LINKS_MAX: u32 = 40;
 const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -27,7 +29,7 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let mut owners = BTreeSet::new();
     let mut links = 0;
     while let Some(name) = left.pop() {
-        let place = rustix::fs::openat(&folder, &name, PLACE, Mode::empty())?;
+        let place = look_up(&folder, &name, PLACE)?;
         let found = rustix::fs::fstat(&place)?;
         if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
             links += 1;
@@ -48,22 +50,27 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
             if owners.iter().any(|owner| *owner != found.st_uid) {
                 return Err(Errno::ACCESS.into());
             }
-            let opened = rustix::fs::openat(&folder, &name, flags | SAFE, Mode::empty())?;
-            let same = rustix::fs::fstat(&opened)?;
-            if (same.st_dev, same.st_ino) != (found.st_dev, found.st_ino) {
-                return Err(Errno::ACCESS.into());
-            }
-            return Ok(opened);
+            return reopen(&place, flags);
         } else {
             folder = place;
         }
     }
-    Ok(rustix::fs::openat(
-        &folder,
-        ".",
-        flags | SAFE,
-        Mode::empty(),
-    )?)
+    reopen(&folder, flags)
+}
+
+/// A name in a folder, as a place: what is there need not be readable.
+fn look_up(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
+    or_as_owner(folder, || {
+        Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
+    })
+}
+
+/// Opens what is at a place, which is no link. The kernel's own link to it leads nowhere else, whatever has the place's
+/// name by now; and the folder need not be searchable for the owner of what is in it.
+fn reopen(place: &OwnedFd, flags: OFlags) -> io::Result<OwnedFd> {
+    let path = format!("/proc/self/fd/{}", place.as_raw_fd());
+    let flags = (flags | SAFE).difference(OFlags::NOFOLLOW);
+    or_as_owner(place, || Ok(rustix::fs::open(&path, flags, Mode::empty())?))
 }
 
 fn names(path: &Path) -> Vec<OsString> {
@@ -87,7 +94,7 @@ pub(crate) fn beneath(mut folder: OwnedFd, relative: &Path) -> io::Result<(Owned
             return Ok((folder, name));
         }
         let flags = PLACE | OFlags::DIRECTORY;
-        folder = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
+        folder = look_up(&folder, name, flags)?;
     }
     Err(refused())
 }
@@ -99,7 +106,9 @@ pub(crate) fn open_in(
     flags: OFlags,
     mode: Mode,
 ) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::openat(folder, name, flags | SAFE, mode)?)
+    or_as_owner(folder, || {
+        Ok(rustix::fs::openat(folder, name, flags | SAFE, mode)?)
+    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Options of PHP and of each pool.
 
-use std::os::fd::BorrowedFd;
+use std::io::{self, PipeReader, PipeWriter};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use howdah_config::model::{Boot, Ini, Isolation, PoolLimits, WorkerOptions};
 use howdah_shm::layout::{self, SLOTS_MAX};
-use rustix::fs::Mode as FileMode;
 
 use crate::crash_report::CrashSink;
 use crate::preload::Preload;
@@ -92,13 +91,12 @@ pub struct User {
 }
 
 impl User {
-    /// Lets its processes open a pipe for writing, as `/dev/stderr`. They can neither read it nor own it, because it
-    /// contains the keys of records. Without the right to change the pipe's group, they can only write to the
+    /// A pipe for the log of its processes, which they can open as `/dev/stderr`. They can neither read nor own it,
+    /// because it contains the keys of records. Where this process cannot make such a pipe, they can only write to the
     /// descriptors that they inherit.
-    pub(crate) fn let_write(&self, pipe: BorrowedFd<'_>) {
-        if howdah_monitor::fs::give(pipe, None, self.gid).is_ok() {
-            let _ = rustix::fs::fchmod(pipe, FileMode::WUSR | FileMode::WGRP);
-        }
+    pub(crate) fn log_pipe(own: Option<&Self>) -> io::Result<(PipeReader, PipeWriter)> {
+        let shared = own.and_then(|user| howdah_monitor::fs::pipe_for(user.gid).ok());
+        shared.map_or_else(io::pipe, Ok)
     }
 }
 

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -94,20 +95,36 @@ static bool any_child(const struct howdah_zygote *zygote)
 	return false;
 }
 
-static void signal_children(const struct howdah_zygote *zygote, int signal_number)
+/*
+ * It may be gone already. A service manager can leave root without CAP_KILL, but not without CAP_SETUID, or there would be
+ * no children of other users: so root signals as the child's user. Real and saved user stay root's.
+ */
+static void signal_child(const struct howdah_zygote *zygote, uint32_t number, int signal_number)
 {
-	for (uint32_t number = 0; number < HOWDAH_WORKERS_MAX; number++) {
-		if (zygote->pid[number]) {
-			kill(zygote->pid[number], signal_number);
+	pid_t pid = zygote->pid[number];
+	if (!pid || kill(pid, signal_number) == 0 || errno != EPERM || geteuid() != 0) {
+		return;
+	}
+	if (seteuid(zygote->uid[number]) == 0) {
+		kill(pid, signal_number);
+		if (seteuid(0) != 0) {
+			abort(); /* it must not go on with the rights of a pool */
 		}
 	}
 }
 
-/* One that the front cannot end by itself. It may be gone already. */
+static void signal_children(const struct howdah_zygote *zygote, int signal_number)
+{
+	for (uint32_t number = 0; number < HOWDAH_WORKERS_MAX; number++) {
+		signal_child(zygote, number, signal_number);
+	}
+}
+
+/* One that the front cannot end by itself. */
 static void end_child(const struct howdah_zygote *zygote, uint32_t number)
 {
-	if (number < HOWDAH_WORKERS_MAX && zygote->pid[number]) {
-		kill(zygote->pid[number], SIGKILL);
+	if (number < HOWDAH_WORKERS_MAX) {
+		signal_child(zygote, number, SIGKILL);
 	}
 }
 
@@ -264,7 +281,7 @@ static void announce(struct howdah_zygote *zygote, uint32_t number, uint32_t kin
 	if (pidfd < 0 || howdah_control_send(zygote->control, head, NULL, 0, pidfd) != 0) {
 		int error = errno;
 		/* The front cannot watch this child: it must not serve. It does not know it, and gets no report of its exit. */
-		kill(pid, SIGKILL);
+		signal_child(zygote, number, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
 		}
 		zygote->pid[number] = 0;

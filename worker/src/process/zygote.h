@@ -20,6 +20,7 @@ struct howdah_zygote {
 	int control;                   /* socket to the front */
 	int signals;                   /* signalfd of SIGCHLD */
 	pid_t pid[HOWDAH_WORKERS_MAX]; /* of the child with this number, 0: none */
+	uid_t uid[HOWDAH_WORKERS_MAX]; /* its user, where the zygote is root */
 	uint32_t exited_kind;          /* message that reports a child's end */
 	/* A command of the front. The handler closes or keeps the descriptors. */
 	void (*command)(struct howdah_zygote *zygote, struct howdah_message *message);

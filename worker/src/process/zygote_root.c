@@ -132,6 +132,7 @@ static void start_pool(struct howdah_zygote *zygote, struct howdah_message *mess
 		howdah_control_fail(zygote->control, number, EINVAL, "pool %s: %s", pool.name, wrong);
 	} else {
 		pool.spool = message->fds[POOL_SPOOL];
+		zygote->uid[number] = pool.options.flags & HOWDAH_POOL_FLAG_USER ? pool.user.is.uid : geteuid();
 		if (howdah_zygote_fork(zygote, number, HOWDAH_CONTROL_POOL_STARTED) == 0) {
 			close(message->fds[POOL_SEGMENT]);
 			howdah_zygote_pool(&pool, message->fds[POOL_CONTROL], message->fds[POOL_LOG]);

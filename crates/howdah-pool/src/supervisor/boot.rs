@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{LAST_WORDS, ORPHAN_TIME, SLOW_BOOT, Supervisor};
+use crate::User;
 use crate::crash_report::CrashRecorder;
 use crate::messages::Event;
 use crate::pool::generation::{Generation, Phase};
@@ -131,10 +132,8 @@ impl Supervisor {
         let data = encode::pool(&pool.options, id, generation.boot_each, log_key)
             .map_err(|error| error.to_string())?;
         let (control, theirs) = Control::pair().map_err(|error| error.to_string())?;
-        let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
-        if let Some(user) = &pool.options.user {
-            user.let_write(writer.as_fd());
-        }
+        let pipe = User::log_pipe(pool.options.user.as_ref());
+        let (reader, writer) = pipe.map_err(|error| error.to_string())?;
         let mut fds: Vec<BorrowedFd<'_>> = vec![
             theirs.as_fd(),
             pool.segment.fd(),

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::Supervisor;
 use super::boot::last_words;
+use crate::User;
 use crate::crash_report::CrashRecorder;
 use crate::messages::{Event, FrontMessage};
 use crate::pool::generation::{Generation, Phase};
@@ -98,10 +99,8 @@ impl Supervisor {
     fn spawn(&mut self, index: usize, worker: WorkerId, id: u32) -> Result<(), String> {
         let now = Instant::now();
         let pool = &mut self.pools[index];
-        let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
-        if let Some(user) = &pool.options.user {
-            user.let_write(writer.as_fd());
-        }
+        let pipe = User::log_pipe(pool.options.user.as_ref());
+        let (reader, writer) = pipe.map_err(|error| error.to_string())?;
         let control = pool
             .generation(id)
             .and_then(|generation| generation.link.as_ref())

@@ -83,7 +83,7 @@ pub(crate) fn become_user(config: &Config) -> Result<Option<Monitor>, Failure> {
     if let Some(barrier) = users::barrier(config)? {
         return Err(Failure::Setup(barrier.advice()));
     }
-    make_sockets_folder(config, &user)?;
+    make_sockets_folder(config, wanted, &user)?;
     let monitor = if geteuid().is_root() {
         keep_storage(config, &user)?;
         keep_crashes(config, &user);
@@ -160,8 +160,9 @@ fn keep_crashes(config: &Config, user: &User) {
     }
 }
 
-/// The server's own folder of sockets, if one is to be in it, belongs to its user.
-fn make_sockets_folder(config: &Config, user: &User) -> Result<(), Failure> {
+/// The server's own folder of sockets, if one is to be in it, belongs to its user, unless a service manager has made it
+/// for a group of the user.
+fn make_sockets_folder(config: &Config, wanted: &model::User, user: &User) -> Result<(), Failure> {
     let mut sockets = users::unix_sockets(config);
     let by_default = config.global.admin == model::Admin::Default && confined(config);
     let folder = Path::new(admin::ADMIN_SOCKET).parent();
@@ -169,6 +170,10 @@ fn make_sockets_folder(config: &Config, user: &User) -> Result<(), Failure> {
     let Some(folder) = folder.filter(|folder| is_in(folder)) else {
         return Ok(());
     };
+    let write = Access::WRITE_OK | Access::EXEC_OK;
+    if on_thread_as(wanted, || rustix::fs::access(folder, write))?.is_ok() {
+        return Ok(());
+    }
     let made = make_directory(folder, Some(0o755))
         .and_then(|()| chown(folder, Some(user.uid), Some(user.gid)));
     made.map_err(|error| Failure::Setup(format!("cannot create {}: {error}", folder.display())))

@@ -30,14 +30,26 @@ use crate::rights::{monitor, site_with, write};
 /// A user that every Debian and Ubuntu has, and no configuration here names at the start.
 const GAMES: (u32, u32) = (5, 60);
 
+/// The capabilities that the packaged unit leaves to root: it may not ignore permissions, give files away, or signal
+/// processes of others.
+const AS_UNIT: [&str; 3] = [
+    "sh",
+    "-c",
+    "setpriv --bounding-set=-all,+setuid,+setgid,+net_bind_service \"$0\" \"$@\"; exit $?",
+];
+
 /// Pools of `www-data` and `nobody`.
 fn two_users(place: &Place, more: &str) -> ServerBuilder {
+    two_users_and(place, more, "", "php_server", "")
+}
+
+fn two_users_and(place: &Place, php: &str, global: &str, site: &str, more: &str) -> ServerBuilder {
     let pools = [
         place.worker("worker.php", "user nobody"),
         place.worker("slow.php", "user nobody\nrequest_timeout 3s"),
-        more.to_owned(),
+        php.to_owned(),
     ];
-    site_with(place, &pools.join("\n"), "", "php_server", "")
+    site_with(place, &pools.join("\n"), global, site, more).through(AS_UNIT)
 }
 
 /// No thread of the front has user 0, group 0 or a capability but the one to listen.
@@ -172,6 +184,42 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
     assert!(server.wait_exit().success());
 }
 
+/// What belongs to another user: a folder for keys that nobody else may enter, and one of logs.
+#[test]
+fn the_monitor_acts_as_the_owner_where_root_lacks_the_right() {
+    let Some(place) = Place::new() else { return };
+    for (folder, mode) in [("store", 0o700), ("log", 0o755)] {
+        std::fs::create_dir(place.path(folder)).expect("made");
+        place.mode(folder, mode);
+        chown(place.path(folder), Some(GAMES.0), Some(GAMES.1)).expect("root may");
+    }
+    let log = "log {\noutput file {place}/log/access.log\n}\nphp_server";
+    let encrypted =
+        "https://own.example:0 {\nbind 127.0.0.1\ntls internal\nroot * {place}/www\nphp_server\n}";
+    let global = "auto_https disable_redirects\ncrash_reports {place}/store/crashes";
+    let server = two_users_and(&place, "", global, log, encrypted).start();
+    assert_front_is_not_root(&server);
+    let capabilities = status_line(monitor(&server).pid, "CapEff");
+    let kept = LISTEN | 1 << 6 | 1 << 7;
+    assert_eq!(capabilities, format!("{kept:016x}"));
+    for (target, user) in [("/who.php", WEB), ("/worker.php", NOBODY)] {
+        assert_is(&who(&server, target), user);
+        assert_takes_bodies(&server, &place, target, user);
+    }
+    server.signal(Signal::HUP);
+    server.wait_log("reloaded");
+    assert_is(&who(&server, "/worker.php"), NOBODY);
+    server.stop();
+    for name in ["store/authority/root.pem", "log/access.log"] {
+        let found = std::fs::metadata(place.path(name)).expect("made");
+        assert_eq!(
+            (found.uid(), found.mode() & 0o777),
+            (GAMES.0, 0o600),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn a_boot_that_hangs_is_killed() {
     let Some(place) = Place::new() else { return };
@@ -195,6 +243,8 @@ fn nothing_outlives_a_front_that_is_killed() {
     let Some(place) = Place::new() else { return };
     let server = two_users(&place, "").start();
     assert_is(&who(&server, "/worker.php"), NOBODY);
+    // The shell's word.
+    server.expect_log("Killed");
     server.kill();
     server.wait_exit();
     drop(server);

@@ -378,6 +378,10 @@ fn workers_have_the_users_and_environment_of_their_pool() {
     server.expect_log("it closed its standard output");
     server.expect_log("worker exited: exit status: 9");
     assert!(process::wait_until(PATIENCE, || pool(&server)["ready"] == 2));
+    server.stop();
+    // The worker has not moved it, and the server could not remove it among the files of all users.
+    let left = std::fs::read_dir(&temporary).expect("readable");
+    assert_eq!(left.count(), 0);
 }
 
 /// Processes of the same user can neither read the memory of a worker nor take its descriptors, and it is as

@@ -1,0 +1,81 @@
+//! Acting as the owner of a file. The monitor is root, but needs none of the capabilities that let root ignore
+//! permissions: it takes the owner's rights where its own do not suffice. So a service manager can withhold
+//! `CAP_DAC_OVERRIDE`, `CAP_FOWNER`, `CAP_CHOWN` and `CAP_KILL`, and a file that it makes belongs to the right user.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::fstat;
+use rustix::io::Errno;
+use rustix::process::{Gid, Uid, getegid, geteuid, getgid, getuid};
+use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
+
+/// Does this as the user, on this thread alone; with its group if one is given.
+///
+/// # Errors
+/// Those of `work`; or the process is neither this user nor root.
+pub(crate) fn as_user<T>(
+    user: Uid,
+    group: Option<Gid>,
+    work: impl FnOnce() -> io::Result<T>,
+) -> io::Result<T> {
+    if geteuid() == user && group.is_none() {
+        return work();
+    }
+    let acting = Acting::begin(user, group)?;
+    let done = work();
+    drop(acting);
+    done
+}
+
+/// Does this as root, and where root may not, as the owner of a file or folder.
+///
+/// # Errors
+/// Those of `work`.
+pub(crate) fn or_as_owner<T>(owned: impl AsFd, work: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match work() {
+        Err(error) if is_denied(&error) && geteuid().is_root() => {
+            as_user(owner(owned)?, None, work)
+        }
+        done => done,
+    }
+}
+
+pub(crate) fn owner(owned: impl AsFd) -> io::Result<Uid> {
+    Ok(Uid::from_raw(fstat(owned)?.st_uid))
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// The effective user and group of this thread are others while this exists. Real and saved ones stay root's: no
+/// process of that user can signal or trace the monitor, and the way back needs no capability.
+struct Acting {
+    group: Gid,
+}
+
+impl Acting {
+    fn begin(user: Uid, group: Option<Gid>) -> io::Result<Self> {
+        if !geteuid().is_root() || !getuid().is_root() {
+            return Err(Errno::PERM.into());
+        }
+        let acting = Self { group: getegid() };
+        if let Some(group) = group {
+            set_thread_res_gid(getgid(), group, getgid())?;
+        }
+        set_thread_res_uid(Uid::ROOT, user, Uid::ROOT)?;
+        Ok(acting)
+    }
+}
+
+impl Drop for Acting {
+    fn drop(&mut self) {
+        let user = set_thread_res_uid(Uid::ROOT, Uid::ROOT, Uid::ROOT);
+        let group = set_thread_res_gid(getgid(), self.group, getgid());
+        // It would go on with the rights of somebody else.
+        if user.is_err() || group.is_err() {
+            std::process::abort();
+        }
+    }
+}
