@@ -40,6 +40,7 @@ sed "s/@PHP_DEPENDS@/${depends}howdah-php/" packaging/debian/control.in | cat - 
 
 # The unit of a package: its paths, and a user of its own.
 sed -e 's|/usr/local/bin/howdah|/usr/bin/howdah|' -e 's|HOWDAH_USER=www-data|HOWDAH_USER=howdah|' \
+	-e 's|^Group=www-data|Group=howdah|' \
 	packaging/systemd/howdah.service >"$tree/debian/howdah.service"
 # The default site has port 80; a socket without a site is an error.
 sed -e '/^# HTTP/d' -e '/=443$/d' packaging/systemd/howdah.socket >"$tree/debian/howdah.socket"
