@@ -14,8 +14,8 @@ use rustix::io::Errno;
 
 use crate::acl;
 use crate::client::{ask, is_connected};
-use crate::grants::{self, Receiver};
 use crate::protocol::{Operation, Reply, Request};
+use crate::receiver::{self, Receiver};
 use crate::walk;
 
 /// The second path of an operation that has one path.
@@ -95,7 +95,7 @@ pub fn pipe_for(gid: u32) -> io::Result<(PipeReader, PipeWriter)> {
     let ends = if is_connected() {
         ask(&Request::of_numbers(Operation::PipeFor, 0, gid), None)?.descriptors
     } else {
-        grants::pipe_for(gid)?.into()
+        receiver::pipe_for(gid)?.into()
     };
     let mut ends = ends.into_iter();
     match (ends.next(), ends.next()) {

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Gid, Mode, OFlags, Uid};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::pipe::PipeFlags;
 
 use crate::acting::{as_user, or_as_owner, owner};
 use crate::process::Program;
+use crate::receiver::{Receiver, pipe_for};
 use crate::walk;
 
 /// Nobody else looks into a folder of the server.
@@ -33,41 +33,6 @@ pub struct Grants {
     pub receivers: BTreeSet<Receiver>,
     /// Its user, whose files they are.
     pub servers: BTreeSet<u32>,
-}
-
-/// A user that files are given to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Receiver {
-    /// Number of the user.
-    pub uid: u32,
-    /// Number of its group.
-    pub gid: u32,
-}
-
-impl Receiver {
-    fn ids(self) -> (Uid, Gid) {
-        (Uid::from_raw(self.uid), Gid::from_raw(self.gid))
-    }
-
-    /// Creates a file that belongs to it, in a folder that it may write to.
-    pub(crate) fn create(self, folder: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
-        const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL);
-        let flags = NEW | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let (user, group) = self.ids();
-        as_user(user, Some(group), || {
-            let mode = Mode::RUSR | Mode::WUSR;
-            Ok(rustix::fs::openat(folder, name, flags, mode)?)
-        })
-    }
-}
-
-/// A pipe of root's that the group can open for writing: it can neither read nor own it.
-pub(crate) fn pipe_for(group: u32) -> io::Result<[OwnedFd; 2]> {
-    as_user(Uid::ROOT, Some(Gid::from_raw(group)), || {
-        let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-        rustix::fs::fchmod(&writer, Mode::WUSR | Mode::WGRP)?;
-        Ok([reader, writer])
-    })
 }
 
 /// A name in an open folder.

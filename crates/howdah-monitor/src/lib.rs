@@ -17,10 +17,12 @@ pub mod fs;
 mod grants;
 pub mod process;
 mod protocol;
+mod receiver;
 mod serve;
 mod walk;
 
 pub use client::{connect, disconnect, is_connected, renew};
-pub use grants::{Grants, Receiver};
+pub use grants::Grants;
 pub use process::Program;
+pub use receiver::Receiver;
 pub use serve::serve;

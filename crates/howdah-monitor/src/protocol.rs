@@ -19,7 +19,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags,
 };
 
-use crate::grants::Receiver;
+use crate::receiver::Receiver;
 
 const PATH_MAX: usize = 4096;
 const HEADER: usize = 16;
