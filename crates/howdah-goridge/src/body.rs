@@ -50,6 +50,11 @@ impl Chunks {
         sent.map_err(|_| DisconnectError)
     }
 
+    /// The client has left.
+    pub(crate) async fn closed(&self) {
+        self.0.closed().await;
+    }
+
     /// The body is complete.
     pub(crate) async fn end(self) {
         let _ = self.0.send(Piece::End).await;

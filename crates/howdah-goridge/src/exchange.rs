@@ -15,8 +15,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::body::{Body, Chunks};
 use crate::call_error::CallError;
-use crate::frame::{self, Kind, PING, PONG, Part, STOP, STREAM};
+use crate::frame::{self, Kind, PING, PONG, Part, STREAM};
 use crate::link::{Link, LinkError};
+use crate::orphan::Orphan;
 use crate::pool::{Shared, add};
 use crate::response::{Context, Head};
 use crate::worker::Worker;
@@ -25,8 +26,8 @@ use crate::worker::Worker;
 const PIECE: usize = 64 << 10;
 /// Bytes of an error that a worker reports; the rest is dropped.
 const ERROR_MAX: usize = 64 << 10;
-/// How long a worker may continue a response whose client has disconnected.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a worker may leave the pongs that it has asked for unread.
+const PONG_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Is notified of the progress of a request.
 pub trait Observer {
@@ -99,14 +100,22 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// `None`: the worker was killed, because it has sent something without a request.
     pub(crate) fn new(
         shared: Arc<Shared>,
         mut worker: Worker,
         id: u64,
         observer: Option<Rc<dyn Observer>>,
-    ) -> Result<Self, CallError> {
+    ) -> Result<Option<Self>, CallError> {
         let now = Instant::now();
         let pid = worker.process.pid;
+        if worker.link.has_unread() {
+            let pool = &*shared.options.name;
+            tracing::warn!(target: "howdah::php", pool, pid, "a worker was killed: it sent something without a request, such as a second response to the previous one");
+            add(&shared.counts.killed);
+            worker.process.kill();
+            return Ok(None);
+        }
         worker.link = worker.link.here().map_err(|error| CallError::Crashed {
             pid,
             text: error.to_string(),
@@ -120,7 +129,7 @@ impl Exchange {
             observer.claimed(worker.process.place);
         }
         let deadline = shared.options.limits.request_timeout.map(|time| now + time);
-        Ok(Self {
+        Ok(Some(Self {
             shared,
             deadline,
             is_sent: false,
@@ -128,7 +137,7 @@ impl Exchange {
             files: Vec::new(),
             observer,
             worker: Some(worker),
-        })
+        }))
     }
 
     fn link(&mut self) -> &mut Link {
@@ -165,6 +174,7 @@ impl Exchange {
                 Err(error @ LinkError::Closed) => return Ok(Outcome::Lost(self.lost(&error))),
                 Err(error) => return Err(self.lost(&error)),
             };
+            let is_mark = part.is_mark();
             let (kind, marks, context, size) = match part {
                 Part::Start {
                     kind,
@@ -175,7 +185,7 @@ impl Exchange {
                 // Of an interim response, which has none.
                 Part::Body(_) => continue,
                 Part::End(marks) => {
-                    self.pong(marks).await;
+                    self.pong(marks).await?;
                     continue;
                 }
             };
@@ -183,9 +193,7 @@ impl Exchange {
             match kind {
                 Kind::Control => return Err(self.broken("it sent an order in place of a response")),
                 Kind::Error => return Err(self.error().await),
-                Kind::Message if context.is_empty() && size == 0 && marks & !STREAM != 0 => {
-                    continue;
-                }
+                Kind::Message if is_mark => continue,
                 Kind::Message => {}
             }
             let head = match Context::decode(&context) {
@@ -238,7 +246,7 @@ impl Exchange {
                     rest.extend_from_slice(&piece);
                 }
                 Ok(Part::End(marks)) => {
-                    self.pong(marks).await;
+                    self.pong(marks).await?;
                     self.finish();
                     break;
                 }
@@ -258,7 +266,12 @@ impl Exchange {
     /// Passes on the rest of a response, as far as the client keeps up.
     async fn pump(mut self, mut chunks: Chunks, _in_flight: Option<InFlightGuard>) {
         loop {
-            let error = match self.part().await {
+            let part = tokio::select! {
+                part = self.part() => part,
+                // The client has left, which a worker that sends nothing would not show.
+                () = chunks.closed() => return,
+            };
+            let error = match part {
                 Ok(Ok(Part::Body(piece))) => {
                     let began = Instant::now();
                     if chunks.send(piece).await.is_err() {
@@ -269,14 +282,14 @@ impl Exchange {
                     self.deadline = self.deadline.map(|deadline| deadline + began.elapsed());
                     continue;
                 }
-                Ok(Ok(Part::End(marks))) => {
-                    self.pong(marks).await;
-                    if marks & STREAM == 0 {
+                Ok(Ok(Part::End(marks))) => match self.pong(marks).await {
+                    Ok(()) if marks & STREAM == 0 => {
                         self.finish();
                         return chunks.end().await;
                     }
-                    continue;
-                }
+                    Ok(()) => continue,
+                    Err(error) => error,
+                },
                 Ok(Ok(Part::Start {
                     kind: Kind::Message,
                     ..
@@ -349,13 +362,20 @@ impl Exchange {
         }
     }
 
-    async fn pong(&mut self, marks: u8) {
-        if marks & PING != 0 {
+    async fn pong(&mut self, marks: u8) -> Result<(), CallError> {
+        if marks & PING == 0 {
+            return Ok(());
+        }
+        let latest = Instant::now() + PONG_TIMEOUT;
+        let end = self
+            .deadline
+            .map_or(latest, |deadline| deadline.min(latest));
+        let pong = frame::mark(PONG);
+        match timeout_at(end, self.link().write(&mut [IoSlice::new(&pong)])).await {
             // If it fails, the next read does too.
-            let _ = self
-                .link()
-                .write(&mut [IoSlice::new(&frame::mark(PONG))])
-                .await;
+            Ok(_) => Ok(()),
+            Err(_) if end < latest => Err(self.timed_out()),
+            Err(_) => Err(self.broken("it pings and does not read the pongs")),
         }
     }
 
@@ -441,17 +461,7 @@ impl Drop for Exchange {
         let (deadline, is_stream) = (self.deadline, self.is_stream);
         self.shared.runtime.spawn(async move {
             let process = Arc::clone(&worker.process);
-            let deadline = if is_stream {
-                let latest = Instant::now() + CANCEL_TIMEOUT;
-                Some(deadline.map_or(latest, |deadline| deadline.min(latest)))
-            } else {
-                deadline
-            };
-            let ended = end_alone(worker, is_stream);
-            let ended = match deadline {
-                Some(deadline) => timeout_at(deadline, ended).await.ok(),
-                None => Some(ended.await),
-            };
+            let ended = Orphan::new(worker, is_stream).end(deadline).await;
             drop(files);
             match ended {
                 Some(Ok(worker)) => shared.finish(worker),
@@ -470,35 +480,5 @@ impl Drop for Exchange {
                 }
             }
         });
-    }
-}
-
-/// Reads a response to its end without its client.
-async fn end_alone(mut worker: Worker, is_stream: bool) -> Result<Worker, LinkError> {
-    worker.link = worker.link.here()?;
-    let mut is_cancelled = false;
-    let mut is_stream = is_stream;
-    loop {
-        if is_stream && !std::mem::replace(&mut is_cancelled, true) {
-            worker
-                .link
-                .write(&mut [IoSlice::new(&frame::mark(STOP))])
-                .await?;
-        }
-        match worker.link.next().await? {
-            Part::Body(_) => {}
-            Part::Start { marks, .. } => is_stream |= marks & STREAM != 0,
-            Part::End(marks) => {
-                if marks & PING != 0 {
-                    worker
-                        .link
-                        .write(&mut [IoSlice::new(&frame::mark(PONG))])
-                        .await?;
-                }
-                if marks & STREAM == 0 {
-                    return Ok(worker);
-                }
-            }
-        }
     }
 }

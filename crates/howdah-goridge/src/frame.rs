@@ -236,6 +236,23 @@ pub enum Part {
     End(u8),
 }
 
+impl Part {
+    /// Whether it starts a frame that has marks and nothing else, which is no part of a response.
+    #[must_use]
+    pub fn is_mark(&self) -> bool {
+        let Self::Start {
+            kind: Kind::Message,
+            marks,
+            context,
+            body: 0,
+        } = self
+        else {
+            return false;
+        };
+        context.is_empty() && marks & !STREAM != 0
+    }
+}
+
 /// Takes a stream of frames apart. It needs memory for a context only: bodies are passed on as they arrive.
 #[derive(Debug, Default)]
 pub struct Decoder(State);

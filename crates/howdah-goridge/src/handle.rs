@@ -179,9 +179,14 @@ impl Pool {
             let worker = self.shared.acquire().await?;
             let shared = Arc::clone(&self.shared);
             let exchange = Exchange::new(shared, worker, request.id, request.observer.clone())?;
-            let outcome = exchange
-                .run(&mut payload, &mut in_flight, &mut interim)
-                .await?;
+            let outcome = match exchange {
+                Some(exchange) => {
+                    exchange
+                        .run(&mut payload, &mut in_flight, &mut interim)
+                        .await?
+                }
+                None => Outcome::Declined,
+            };
             match outcome {
                 Outcome::Response(response) => return Ok(*response),
                 Outcome::Declined if attempt < ATTEMPTS => {}

@@ -8,9 +8,10 @@ use std::time::Duration;
 use bytes::BytesMut;
 use howdah_pool::register;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::unix::pipe::Receiver;
+use tokio::task::coop::consume_budget;
 
 use crate::frame::{Decoder, FrameError, Part};
 
@@ -99,9 +100,10 @@ impl Link {
         Ok(())
     }
 
-    /// The next part of what the worker sends.
+    /// The next part of what the worker sends. A worker that sends without end leaves the thread to other tasks.
     pub(crate) async fn next(&mut self) -> Result<Part, LinkError> {
         loop {
+            consume_budget().await;
             match self.decoder.next(&mut self.buffer) {
                 Ok(Some(part)) => return Ok(part),
                 Ok(None) => {}
@@ -133,8 +135,14 @@ impl Link {
         }
     }
 
-    /// Whether all that the worker has sent was read.
+    /// Whether all that was read from the worker is whole frames.
     pub(crate) fn is_between(&self) -> bool {
         self.decoder.is_between() && self.buffer.is_empty()
+    }
+
+    /// Whether the worker has sent something that nothing has read. Between two requests that would be taken for the
+    /// response to the next one.
+    pub(crate) fn has_unread(&self) -> bool {
+        !self.is_between() || ioctl_fionread(&self.stdout).is_ok_and(|bytes| bytes > 0)
     }
 }

@@ -19,6 +19,7 @@ mod psr15;
 mod psr7_worker;
 mod requests;
 mod roadrunner;
+mod roadrunner_hostile;
 mod routes;
 mod scaling;
 mod sessions;
