@@ -183,11 +183,15 @@ static bool names_php(const char *program)
 	return false;
 }
 
-/* The program, and its arguments as it gets them. */
-static int run_plain(int argc, char **argv)
+/*
+ * The program, and its arguments as it gets them. It has the standard streams and nothing else: what a shell or a
+ * service manager left open in the server is not for it.
+ */
+static int run_program(bool is_dumpable, int argc, char **argv)
 {
 	char object[PATH_MAX];
-	if (names_php(argv[0])) {
+	closefrom(STDERR_FILENO + 1);
+	if (!is_dumpable && names_php(argv[0])) {
 		char **arguments = calloc((size_t)argc + 4, sizeof(*arguments));
 		if (!arguments || !find_object(object, sizeof(object)) || !fit(HOWDAH_PHP_CLI) || !set_preload(object)) {
 			return 2;
@@ -209,8 +213,9 @@ static int run_plain(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	if (argc > 2 && strcmp(argv[1], HOWDAH_PLAIN) == 0) {
-		return set_one_user() ? run_plain(argc - 2, argv + 2) : 2;
+	bool is_dumpable = argc > 2 && strcmp(argv[1], HOWDAH_EXEC) == 0;
+	if (is_dumpable || (argc > 2 && strcmp(argv[1], HOWDAH_PLAIN) == 0)) {
+		return set_one_user() ? run_program(is_dumpable, argc - 2, argv + 2) : 2;
 	}
 	const char *php = argc > 1 && strcmp(argv[1], "cli") == 0 ? HOWDAH_PHP_CLI : HOWDAH_PHP;
 	char object[PATH_MAX];

@@ -13,8 +13,9 @@ use crate::failure::Failure;
 use crate::php_executable::executable;
 use crate::rights::privileges;
 
-/// The command of `howdah-php` for this.
+/// The commands of `howdah-php` that execute a program: PHP in a process that is not dumpable, or anything as it is.
 const PLAIN: &str = "plain";
+const EXEC: &str = "exec";
 
 /// Options of all pools.
 pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
@@ -45,8 +46,7 @@ fn pool_options(config: &Config, pool: &RoadRunnerPool) -> Result<PoolOptions, F
     let user = user.filter(|user| user.uid != current);
     let is_monitors = user.is_some() && howdah_monitor::is_connected();
     let limits = pool.limits.over(&global.limits);
-    let launcher = not_dumpable(config).filter(|_| !limits.dumpable);
-    let launcher = launcher.into_iter().flatten();
+    let launcher = launcher(config, limits.dumpable).into_iter().flatten();
     Ok(PoolOptions {
         name: pool.name.clone(),
         command: launcher.chain(pool.command.iter().cloned()).collect(),
@@ -61,10 +61,15 @@ fn pool_options(config: &Config, pool: &RoadRunnerPool) -> Result<PoolOptions, F
     })
 }
 
-/// What executes a command, and makes its process not dumpable if it is PHP. `None`: a path that cannot be an argument.
-fn not_dumpable(config: &Config) -> Option<[String; 2]> {
+/// What executes a command with nothing open but its pipes, and makes its process not dumpable if it is PHP. `None`: a
+/// path that cannot be an argument.
+fn launcher(config: &Config, is_dumpable: bool) -> Option<[String; 2]> {
     let launcher = executable(config.global.php.executable.as_ref());
-    Some([launcher.into_os_string().into_string().ok()?, PLAIN.into()])
+    let command = if is_dumpable { EXEC } else { PLAIN };
+    Some([
+        launcher.into_os_string().into_string().ok()?,
+        command.into(),
+    ])
 }
 
 /// The programs that a monitor starts for a server with this configuration, by their keys.
@@ -85,7 +90,7 @@ fn key(config: &Config, pool: &RoadRunnerPool) -> u64 {
     let global = &config.global.php;
     let mut hasher = DefaultHasher::new();
     pool.command.hash(&mut hasher);
-    not_dumpable(config).hash(&mut hasher);
+    launcher(config, false).hash(&mut hasher);
     pool.env.hash(&mut hasher);
     global.environment.withheld.hash(&mut hasher);
     global.environment.clear.hash(&mut hasher);
