@@ -247,8 +247,9 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 default: "on",
                 about: "`disable_redirects` does not redirect HTTP to HTTPS, `disable_certs` obtains no \
                     certificates, `off` does neither: a name on another port is then served without encryption.",
-                differs: "With `off`, a site on the HTTPS port without `tls` is an error; Caddy serves \
-                          it without encryption. No `ignore_loaded_certs`.",
+                differs: "With `off`, a site whose only address is a name on the HTTPS port is an error without `tls`; \
+                          in Caddy all of its handshakes fail. If it is given twice, the last one counts, with a warning. \
+                          No `ignore_loaded_certs`.",
                 example: "auto_https disable_redirects",
             },
             |_, call, draft| options::auto_https(call, &mut draft.global.https),

@@ -10,6 +10,8 @@ use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 
 pub(crate) fn auto_https(call: &Call<'_>, https: &mut Https) -> Result<(), Error> {
     let word = call.one()?;
+    // Of several the last one counts.
+    (https.redirects, https.certificates) = (true, true);
     match word.text.as_str() {
         "off" => {
             https.redirects = false;

@@ -1,7 +1,7 @@
 //! `format` of a site's `log`.
 
 use crate::error::{Error, ErrorKind};
-use crate::model::{DurationFormat, Edit, Filter, LineFormat, LogFormat, TimeFormat};
+use crate::model::{DurationFormat, Edit, Filter, LineFormat, LogFormat, TimeFormat, TimeLayout};
 use crate::syntax::tree::{Statement, Word};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest, unsupported};
 
@@ -43,16 +43,17 @@ pub(crate) const OPTIONS: Table<LineFormat> = Table {
         Item::Supported(
             Entry {
                 name: "time_format",
-                syntax: "time_format NAME",
+                syntax: "time_format NAME|LAYOUT",
                 default: "`unix_seconds_float` of `json`, `wall_milli` of `console`",
                 about: "How times are written: `unix_seconds_float`, `unix_milli_float`, `unix_nano`, \
-                        `iso8601`, `rfc3339`, `rfc3339_nano`, `wall`, `wall_milli`, `wall_nano` or \
-                        `common_log`.",
-                differs: "No layouts of Go.",
+                        `iso8601`, `rfc3339`, `rfc3339_nano`, `wall`, `wall_milli`, `wall_nano`, \
+                        `common_log`, or a layout of Go such as `\"2006-01-02 15:04:05\"`.",
+                differs: "",
                 example: "time_format iso8601",
             },
             |_, call, format| {
-                format.time = Some(named(call, TIMES)?);
+                let layout = TimeLayout::parse(&call.one()?.text).map(TimeFormat::Layout);
+                format.time = Some(layout.map_or_else(|| named(call, TIMES), Ok)?);
                 Ok(())
             },
         ),
@@ -170,10 +171,10 @@ fn plain(cx: &mut Context, call: &Call<'_>) -> Result<LineFormat, Error> {
     Ok(format)
 }
 
-fn named<T: Copy>(call: &Call<'_>, names: &[(&str, T)]) -> Result<T, Error> {
+fn named<T: Clone>(call: &Call<'_>, names: &[(&str, T)]) -> Result<T, Error> {
     let word = call.one()?;
     let found = names.iter().find(|(name, _)| *name == word.text);
-    found.map(|(_, value)| *value).ok_or_else(|| {
+    found.map(|(_, value)| value.clone()).ok_or_else(|| {
         let near = nearest(&word.text, names.iter().map(|(name, _)| *name));
         let hint = near.map_or_else(
             || {

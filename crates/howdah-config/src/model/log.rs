@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::time_layout::TimeLayout;
+
 /// An access log of a site.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessLog {
@@ -83,7 +85,7 @@ pub struct LineFormat {
 }
 
 /// How moments are written. In UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimeFormat {
     /// `unix_seconds_float`: the default of `json`.
     UnixSeconds,
@@ -105,6 +107,8 @@ pub enum TimeFormat {
     WallNanos,
     /// `common_log`: `02/Jan/2006:15:04:05 +0000`.
     CommonLog,
+    /// A layout of Go.
+    Layout(TimeLayout),
 }
 
 /// How durations are written.

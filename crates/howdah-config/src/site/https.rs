@@ -46,14 +46,25 @@ pub(crate) fn share_ports(cx: &mut Context, sites: &mut [Site], listed: &mut [Si
     }
 }
 
-/// Each encrypted address has a certificate to be had, and a `tls` something to encrypt.
-pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
-    for one in listed {
+/// Each encrypted address has a certificate to be had, and a `tls` something to encrypt. Returns the numbers of the
+/// addresses for which no certificate is possible, of sites that have others.
+pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) -> Vec<usize> {
+    let mut left_out = Vec::new();
+    for (index, one) in listed.iter().enumerate() {
         let tls = &sites[one.site].tls;
         if !one.resolved.tls {
             let others = listed
                 .iter()
                 .any(|other| other.site == one.site && other.resolved.tls);
+            if one.resolved.port == cx.https.port && cx.https.port != cx.http_port {
+                cx.warn(
+                    &one.position,
+                    format!(
+                        "`{}` is served without encryption: `auto_https` is off, and the site has no `tls`",
+                        one.text
+                    ),
+                );
+            }
             if one.has_tls && one.resolved.port == cx.http_port && !one.fixed {
                 cx.warn(
                     &one.position,
@@ -93,6 +104,21 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
         if reason == NoSource::NoName && shares() {
             continue;
         }
+        let has_others = listed.iter().any(|other| {
+            let host = other.resolved.host.as_deref();
+            other.site == one.site && (!other.resolved.tls || source(host, tls, &cx.https).is_ok())
+        });
+        if has_others && matches!(reason, NoSource::NoName | NoSource::Off) {
+            cx.warn(
+                &one.position,
+                format!(
+                    "the address `{}` is not served, because no certificate is possible: {reason}",
+                    one.text
+                ),
+            );
+            left_out.push(index);
+            continue;
+        }
         let hint = match reason {
             NoSource::Off => format!(
                 "give `tls CERT KEY` or `tls internal`, or write `http://{}`",
@@ -115,6 +141,20 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
             ),
             hint,
         ));
+    }
+    left_out
+}
+
+/// Leaves addresses out, by their numbers in ascending order.
+pub(crate) fn leave_out(sites: &mut [Site], listed: &mut Vec<SiteAddress>, numbers: &[usize]) {
+    for number in numbers.iter().rev() {
+        let gone = listed.remove(*number);
+        sites[gone.site].addresses.remove(gone.address);
+        let later =
+            |other: &&mut SiteAddress| other.site == gone.site && other.address > gone.address;
+        for other in listed.iter_mut().filter(later) {
+            other.address -= 1;
+        }
     }
 }
 

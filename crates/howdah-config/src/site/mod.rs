@@ -40,7 +40,8 @@ pub(crate) fn sites(cx: &mut Context, blocks: &[SiteBlock]) -> Vec<Site> {
     https::share_ports(cx, &mut sites, &mut listed);
     twice(cx, &listed);
     bind::check(cx, &listed);
-    https::check(cx, &sites, &listed);
+    let left_out = https::check(cx, &sites, &listed);
+    https::leave_out(&mut sites, &mut listed, &left_out);
     if cx.https.redirects {
         let redirects = https::redirects(cx, &sites);
         sites.extend(redirects);
@@ -245,7 +246,10 @@ fn resolve(
         }
         (Some(scheme), _) => scheme == Scheme::Https,
         (None, Some(port)) if port == plain => false,
-        (None, Some(port)) if port == secure => true,
+        // With `auto_https off` nothing encrypts it.
+        (None, Some(port)) if port == secure => {
+            host.is_some() || has_tls || cx.https.certificates || cx.https.redirects
+        }
         (None, Some(_)) => has_tls || (host.is_some() && cx.https.certificates),
         (None, None) => true,
     };

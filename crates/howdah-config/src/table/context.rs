@@ -156,7 +156,13 @@ impl Context {
         let is_list = |option: &WorkerOption| option.kind.is_list();
         let repeatable = REPEATABLE.contains(&entry.name)
             || WorkerOption::named(entry.name).is_some_and(is_list);
-        if !repeatable && seen.contains(&entry.name) {
+        let is_second = !repeatable && seen.contains(&entry.name);
+        if is_second && OVERRIDABLE.contains(&(table.kind, entry.name)) {
+            self.warn(
+                &statement.name.position,
+                format!("`{}` is given twice: the last one counts", entry.name),
+            );
+        } else if is_second {
             return Err(call.error(
                 ErrorKind::Conflict,
                 format!("`{}` is given twice", entry.name),
@@ -180,6 +186,10 @@ const RESTRICTING: &[&str] = &[
     "subdirective of `forward_auth`",
     "option of `on_demand_tls`",
 ];
+
+/// What may be given twice, since Caddy takes the last one: kinds and names of settings that replace all of what was
+/// given before.
+const OVERRIDABLE: &[(&str, &str)] = &[("global option", "auto_https")];
 
 /// Options and subdirectives that add to what was given before, besides options of a `worker`.
 const REPEATABLE: &[&str] = &[

@@ -81,6 +81,26 @@ fn addresses_by_port_and_scheme() {
             &["a.test:443+"],
         ),
         ("{\nauto_https off\n}\na.test:8080 {\n}", &["a.test:8080"]),
+        ("{\nauto_https off\n}\n:80, :443 {\n}", &["*:80", "*:443"]),
+        (
+            "{\nauto_https off\n}\n:443 {\n}\na.test {\ntls internal\n}",
+            &["*:443+", "a.test:443+"],
+        ),
+        // No certificate is possible for the others.
+        (":443, :80, :8080 {\n}", &["*:80", "*:8080"]),
+        (
+            "{\nauto_https off\n}\nhttp://a.test, b.test, http://c.test {\n}",
+            &["a.test:80", "c.test:80"],
+        ),
+        ("{\nauto_https disable_certs\n}\n:443, :80 {\n}", &["*:80"]),
+        (
+            "{\nauto_https disable_redirects\nauto_https off\n}\n:443 {\n}",
+            &["*:443"],
+        ),
+        (
+            "{\nauto_https off\nauto_https disable_redirects\n}\na.test {\n}",
+            &["a.test:443+"],
+        ),
         (
             "{\nauto_https disable_certs\n}\na.test {\ntls c k\n}",
             &["a.test:443+", "a.test:80->"],

@@ -90,6 +90,8 @@ fn formats() {
     let format = log(wrapped).format;
     assert_eq!(format.encoding, Some(LogFormat::Console));
     assert_eq!(format.time, Some(TimeFormat::Wall));
+    let format = log("format json {\ntime_format \"2006-01-02 15:04\"\n}").format;
+    assert!(matches!(format.time, Some(TimeFormat::Layout(_))));
     refused(
         "format json {\ntime_format iso8061\n}",
         "did you mean `iso8601`?",

@@ -193,6 +193,47 @@ fn tls_internal_needs_no_host() {
 }
 
 #[test]
+fn an_address_without_a_certificate_is_left_out_of_a_site_that_has_others() {
+    let not_served = "the address `:443` is not served, because no certificate is possible: there is no host name for a \
+                      certificate";
+    assert_eq!(warnings(":80, :443 {\n}"), [not_served]);
+    let plain =
+        "`:443` is served without encryption: `auto_https` is off, and the site has no `tls`";
+    let off = "{\nauto_https off\n}\n";
+    assert_eq!(warnings(&format!("{off}:80, :443 {{\n}}")), [plain]);
+    let found = warnings(&format!(
+        "{off}http://a.test, b.test/x {{\nrespond /x 1\n}}"
+    ));
+    assert!(
+        found[0].starts_with("the address `b.test/x` is not served"),
+        "{found:?}"
+    );
+    // A site that nobody could reach is an error.
+    for text in [
+        ":443 {\n}",
+        "https:// {\n}",
+        "{\nauto_https off\n}\na.test {\n}",
+    ] {
+        let found = errors(text);
+        assert!(found[0].contains("no certificate is possible"), "{found:?}");
+    }
+}
+
+#[test]
+fn the_last_auto_https_counts() {
+    let text = "{\nauto_https disable_redirects\nauto_https off\n}\n:80 {\n}";
+    assert_eq!(
+        warnings(text),
+        ["`auto_https` is given twice: the last one counts"]
+    );
+    let https = config(text).global.https;
+    assert!(!https.certificates && !https.redirects);
+    let text = "{\nauto_https off\nauto_https disable_redirects\n}\n:80 {\n}";
+    let https = full(text).expect("valid").config.global.https;
+    assert!(https.certificates && !https.redirects);
+}
+
+#[test]
 fn transports_name_versions() {
     config(":80 {\nreverse_proxy a:1 {\ntransport http {\nversions 1.1 2\n}\n}\n}");
     let wrong = errors(":80 {\nreverse_proxy a:1 {\ntransport http {\nversions h2c\n}\n}\n}");

@@ -25,7 +25,7 @@ impl LineEncoder {
         let encoding = log.format.encoding.unwrap_or(default);
         Self {
             encoding,
-            time: log.format.time.unwrap_or(match encoding {
+            time: log.format.time.clone().unwrap_or(match encoding {
                 LogFormat::Json => TimeFormat::UnixSeconds,
                 LogFormat::Console => TimeFormat::WallMillis,
             }),
@@ -51,7 +51,7 @@ impl LineEncoder {
                 line.push_str("{\"level\":\"");
                 line.push_str(level);
                 line.push_str("\",\"ts\":");
-                push_time(line, entry.at, self.time, true);
+                push_time(line, entry.at, &self.time, true);
                 line.push_str(",\"logger\":");
                 push_text(line, &self.logger);
                 line.push_str(",\"msg\":");
@@ -63,7 +63,7 @@ impl LineEncoder {
                 line.push_str("}\n");
             }
             LogFormat::Console => {
-                push_time(line, entry.at, self.time, false);
+                push_time(line, entry.at, &self.time, false);
                 line.push_str(if error { "\tERROR\t" } else { "\tINFO\t" });
                 line.push_str(&self.logger);
                 line.push('\t');

@@ -12,6 +12,7 @@ mod encode;
 mod entry;
 mod fields;
 mod filter;
+mod layout;
 pub(crate) mod output;
 mod queue;
 mod roll;

@@ -6,6 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use howdah_config::model::TimeFormat;
 use time::OffsetDateTime;
 
+use super::layout;
+
 /// The calendar of a moment. Those before 1970, and those too late for it, are 1970.
 pub(crate) fn civil(at: SystemTime) -> OffsetDateTime {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -16,7 +18,7 @@ pub(crate) fn civil(at: SystemTime) -> OffsetDateTime {
 }
 
 /// Appends a moment; one that is a number in JSON is not quoted.
-pub(super) fn push_time(line: &mut String, at: SystemTime, format: TimeFormat, quotes: bool) {
+pub(super) fn push_time(line: &mut String, at: SystemTime, format: &TimeFormat, quotes: bool) {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let quote = if quotes { "\"" } else { "" };
     let at = civil(at);
@@ -61,13 +63,18 @@ pub(super) fn push_time(line: &mut String, at: SystemTime, format: TimeFormat, q
                 "{quote}{day:02}/{name:.3}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000{quote}"
             )
         }
+        TimeFormat::Layout(layout) => {
+            line.push_str(quote);
+            layout::push(line, at, layout);
+            line.write_str(quote)
+        }
     };
 }
 
 /// A moment as RFC 3339 writes it, to the second: `2006-01-02T15:04:05Z`.
 pub fn rfc3339(at: SystemTime) -> String {
     let mut text = String::new();
-    push_time(&mut text, at, TimeFormat::Rfc3339, false);
+    push_time(&mut text, at, &TimeFormat::Rfc3339, false);
     text
 }
 
@@ -100,7 +107,7 @@ mod tests {
 
     fn shown(format: TimeFormat, quotes: bool) -> String {
         let mut text = String::new();
-        push_time(&mut text, at(1_136_214_245, 67_000_890), format, quotes);
+        push_time(&mut text, at(1_136_214_245, 67_000_890), &format, quotes);
         text
     }
 
