@@ -73,7 +73,7 @@ const FILES: &[(&str, Framework)] = &[
 ];
 
 /// Folders that may be document roots, the usual first.
-const ROOTS: &[&str] = &["public", "web", "webroot", "docroot", "frontend/web", "."];
+pub(super) const ROOTS: &[&str] = &["public", "web", "webroot", "docroot", "frontend/web", "."];
 
 const CODEIGNITER_ENVIRONMENT: &str = "CI_ENVIRONMENT";
 

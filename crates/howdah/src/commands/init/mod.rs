@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
-use self::application::Application;
+use self::application::{Application, ROOTS};
 use self::settings::Mode;
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
@@ -39,10 +39,7 @@ pub(crate) fn run(options: &cli::Init) -> Outcome {
         return undo(folder);
     }
     let Some(application) = Application::find(folder).map_err(setup)? else {
-        return Err(setup(format_args!(
-            "{}: there is no PHP application: neither composer.json nor index.php, here or in public",
-            folder.display()
-        )));
+        return Err(setup(no_application(folder)));
     };
     let settings = application.settings();
     let text = settings.caddyfile(&application);
@@ -57,6 +54,23 @@ pub(crate) fn run(options: &cli::Init) -> Outcome {
     println!("Caddyfile was written; `howdah init --undo` removes it");
     println!("next: `howdah run`, then open http://localhost:8080");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is missing, and where it may be.
+fn no_application(folder: &Path) -> String {
+    let roots = ROOTS.iter().copied().filter(|root| *root != ".");
+    let roots = roots.collect::<Vec<_>>().join(", ");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let inner = entries.map(|entry| entry.path());
+    let inner = inner.filter(|path| path.join("index.php").is_file()).min();
+    let hint = inner.map_or_else(String::new, |inner| {
+        let shown = inner.display();
+        format!("; {shown} has one: `howdah init {shown}`")
+    });
+    format!(
+        "{}: there is no PHP application: no index.php, here or in {roots}{hint}",
+        folder.display()
+    )
 }
 
 /// Writes a file that does not exist yet, and notes it.
