@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 13u
+#define HOWDAH_SHM_VERSION 14u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -122,8 +122,18 @@ struct howdah_worker {
 		_Alignas(64) _Atomic uint32_t life; /* the thread's id and HOWDAH_LIFE_*; 0: not started */
 		pthread_mutex_t life_mutex;
 	};
+	/*
+	 * Samples of a profile that were due, by what the front saw of the process then. Front; one counts at a time, and the
+	 * worker takes the differences.
+	 */
+	_Alignas(64) _Atomic uint64_t ticks_idle; /* there was no request */
+	_Atomic uint64_t ticks_ran;               /* to be taken: it is woken by `sample` */
+	_Atomic uint64_t ticks_same;              /* it had not run since its last sample, which stands for this one too */
+	/* worker */
+	_Atomic uint64_t sampler_ns;  /* processor's time of the thread that takes samples, which is not PHP's */
+	_Atomic uint32_t sample_each; /* 1: no sample stands for others, since each is of several requests */
 };
-static_assert(sizeof(struct howdah_worker) == 192, "layout");
+static_assert(sizeof(struct howdah_worker) == 256, "layout");
 static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
 
 #define HOWDAH_LIFE_AWAITED 0x80000000u /* FUTEX_WAITERS */

@@ -4,6 +4,7 @@
 #include "driver_profile.h"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,35 @@ static struct howdah_worker *words(const struct front *front)
 	return (struct howdah_worker *)(front->base + front->header->workers_offset);
 }
 
+static pthread_t ticker;
+
+static void wake(struct howdah_worker *worker)
+{
+	atomic_fetch_add(&worker->sample, 1);
+	syscall(SYS_futex, &worker->sample, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 static void set(struct front *front, uint32_t profile)
 {
 	atomic_store(&words(front)->profile, profile);
 	atomic_store(&words(front)->sample_id, 0);
-	atomic_fetch_add(&words(front)->sample, 1);
-	syscall(SYS_futex, &words(front)->sample, FUTEX_WAKE, 1, NULL, NULL, 0);
+	wake(words(front));
+}
+
+/* Wants a sample at each tick with a request. */
+static void *tick(void *argument)
+{
+	struct howdah_worker *worker = words(argument);
+	struct timespec period = {.tv_nsec = 1000l * (long)atomic_load(&worker->profile_period_us)};
+	while (atomic_load(&worker->profile) == PROFILE) {
+		nanosleep(&period, NULL);
+		bool is_idle = atomic_load(&worker->request_id) == 0 && atomic_load(&worker->in_flight) == 0;
+		atomic_fetch_add(is_idle ? &worker->ticks_idle : &worker->ticks_ran, 1);
+		if (!is_idle) {
+			wake(worker);
+		}
+	}
+	return NULL;
 }
 
 static void begin(struct front *front, const char *period_us)
@@ -36,6 +60,9 @@ static void begin(struct front *front, const char *period_us)
 	atomic_store(&words(front)->profile_period_us, (uint32_t)strtoul(period_us, NULL, 10));
 	atomic_store(&words(front)->profile_end_ns, end);
 	set(front, PROFILE);
+	if (pthread_create(&ticker, NULL, tick, front) != 0) {
+		front_fail("no thread for the ticks of a profile");
+	}
 }
 
 static void print_string(const char *area, uint32_t offset)
@@ -96,6 +123,7 @@ static void print(struct front *front)
 	}
 	printf(", %u frames]\n", frames);
 	set(front, 0);
+	pthread_join(ticker, NULL);
 }
 
 void profile_obey(struct front *front, const char *line, const char *rest)

@@ -8,7 +8,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -112,7 +112,7 @@ pub const EXIT_SUSPENDED: u32 = 6;
 /// Size of the header of a front thread's request ring; its cells follow.
 pub const FRONT_RING_SIZE: usize = 128;
 /// Size of a worker's words.
-pub const WORKER_SIZE: usize = 192;
+pub const WORKER_SIZE: usize = 256;
 /// Size of a slot.
 pub const SLOT_SIZE: usize = 192;
 
@@ -427,6 +427,16 @@ pub(crate) mod words {
         pub(crate) looked_ns: AtomicU64,
     }
 
+    #[repr(C, align(64))]
+    #[derive(Debug, Default)]
+    pub(crate) struct WorkerTicks {
+        pub(crate) ticks_idle: AtomicU64,
+        pub(crate) ticks_ran: AtomicU64,
+        pub(crate) ticks_same: AtomicU64,
+        pub(crate) sampler_ns: AtomicU64,
+        pub(crate) sample_each: AtomicU32,
+    }
+
     /// `struct howdah_worker`. Of its mutex only the first word is looked at.
     #[repr(C)]
     #[derive(Debug, Default)]
@@ -434,6 +444,7 @@ pub(crate) mod words {
         pub(crate) front: WorkerFront,
         pub(crate) own: WorkerRecord,
         pub(crate) life: Line32,
+        pub(crate) ticks: WorkerTicks,
     }
 
     // Fields that are plain integers in C are atomics here, used relaxed: same layout, and a peer
@@ -496,6 +507,11 @@ pub(crate) mod words {
             assert!(offset_of!(Worker, front.look) == 40);
             assert!(offset_of!(Worker, own) == 64);
             assert!(offset_of!(Worker, life) == 128);
+            assert!(offset_of!(Worker, ticks) == 192);
+            assert!(offset_of!(Worker, ticks.ticks_ran) == 200);
+            assert!(offset_of!(Worker, ticks.ticks_same) == 208);
+            assert!(offset_of!(Worker, ticks.sampler_ns) == 216);
+            assert!(offset_of!(Worker, ticks.sample_each) == 224);
             assert!(offset_of!(WorkerRecord, requests) == 8);
             assert!(offset_of!(WorkerRecord, memory) == 16);
             assert!(offset_of!(WorkerRecord, started_ns) == 24);
@@ -567,6 +583,26 @@ pub(crate) mod words {
             ),
             ("howdah_worker.looked_ns", offset_of!(Worker, own.looked_ns)),
             ("howdah_worker.life", offset_of!(Worker, life)),
+            (
+                "howdah_worker.ticks_idle",
+                offset_of!(Worker, ticks.ticks_idle),
+            ),
+            (
+                "howdah_worker.ticks_ran",
+                offset_of!(Worker, ticks.ticks_ran),
+            ),
+            (
+                "howdah_worker.ticks_same",
+                offset_of!(Worker, ticks.ticks_same),
+            ),
+            (
+                "howdah_worker.sampler_ns",
+                offset_of!(Worker, ticks.sampler_ns),
+            ),
+            (
+                "howdah_worker.sample_each",
+                offset_of!(Worker, ticks.sample_each),
+            ),
             ("howdah_slot.state", offset_of!(Slot, request.state)),
             (
                 "howdah_slot.request_id",

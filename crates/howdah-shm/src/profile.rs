@@ -1,11 +1,13 @@
 //! Profiles: workers count in shared memory where PHP is, at a fixed rate (`worker/src/profile`).
 //!
-//! The front starts them by words of each place, and reads what was counted when they are over. Whatever a worker
+//! The front starts them by words of each place, has samples taken while they run ([`ProfiledPlace`]), and reads what
+//! was counted when they are over. Whatever a worker
 //! wrote is checked on a copy: a broken one can only make the profile of its own pool wrong.
 
+use crate::layout::words::Worker;
 use crate::layout::{
-    PROFILE_FRAME_SIZE, PROFILE_FRAMES_MAX, PROFILE_FRAMES_OFFSET, PROFILE_FUNCTION,
-    PROFILE_HEADER_SIZE, PROFILE_INTERNAL, PROFILE_NODE_SIZE, PROFILE_NODES_MAX,
+    LIFE_AWAITED, LIFE_ENDED, PROFILE_FRAME_SIZE, PROFILE_FRAMES_MAX, PROFILE_FRAMES_OFFSET,
+    PROFILE_FUNCTION, PROFILE_HEADER_SIZE, PROFILE_INTERNAL, PROFILE_NODE_SIZE, PROFILE_NODES_MAX,
     PROFILE_NODES_OFFSET, PROFILE_ROUTE, PROFILE_STRINGS_MAX, PROFILE_STRINGS_OFFSET, PROFILE_WAIT,
 };
 use crate::memory::Area;
@@ -25,6 +27,66 @@ pub struct ProfileOrder {
     pub period: Duration,
     /// `CLOCK_MONOTONIC` in nanoseconds: workers end then, whatever becomes of the front.
     pub end_ns: u64,
+}
+
+/// A place while a profile is taken: what the front sees of its process, and how it has samples taken there.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfiledPlace<'a> {
+    words: &'a Worker,
+}
+
+/// What the front sees of a process when a sample is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tick {
+    /// There is no request.
+    Idle,
+    /// A sample is to be taken.
+    Ran,
+    /// It has not run since its last sample, which stands for this one too.
+    Same,
+}
+
+impl ProfiledPlace<'_> {
+    /// The process; `None`: there is none at present.
+    pub fn process(&self) -> Option<u32> {
+        let life = self.words.life.0.load(Ordering::Relaxed);
+        let id = life & !(LIFE_AWAITED | LIFE_ENDED);
+        (life & LIFE_ENDED == 0 && id != 0).then_some(id)
+    }
+
+    /// Identifies what it does: 0 without a request.
+    pub fn request(&self) -> u64 {
+        match self.words.own.request_id.load(Ordering::Relaxed) {
+            0 => self.words.own.in_flight.load(Ordering::Relaxed).into(),
+            id => id,
+        }
+    }
+
+    /// Processor time of the thread that takes samples, which is part of the process's.
+    pub fn sampler_time(&self) -> Duration {
+        Duration::from_nanos(self.words.ticks.sampler_ns.load(Ordering::Relaxed))
+    }
+
+    /// No sample stands for others.
+    pub fn samples_each(&self) -> bool {
+        self.words.ticks.sample_each.load(Ordering::Relaxed) != 0
+    }
+
+    /// Counts samples that are due. One thread at a time counts for a segment.
+    pub fn count(&self, tick: Tick, samples: u64) {
+        let ticks = &self.words.ticks;
+        let word = match tick {
+            Tick::Idle => &ticks.ticks_idle,
+            Tick::Ran => &ticks.ticks_ran,
+            Tick::Same => &ticks.ticks_same,
+        };
+        word.fetch_add(samples, Ordering::Relaxed);
+    }
+
+    /// Has the worker take the samples that were counted.
+    pub fn wake(&self) {
+        self.words.front.sample.bump();
+    }
 }
 
 /// What became of the samples of a worker, or of several.
@@ -139,6 +201,13 @@ impl Segment {
         // The thread that this wakes is the one that samples slow requests, of which none is meant.
         words.sample_id.store(0, Ordering::Relaxed);
         words.sample.bump();
+    }
+
+    /// A place of [`Self::profiled`].
+    pub fn profiled_place(&self, place: WorkerId) -> ProfiledPlace<'_> {
+        ProfiledPlace {
+            words: self.memory.worker(place.0),
+        }
     }
 
     /// All places, whether in use or not.
@@ -360,6 +429,35 @@ mod tests {
             put(&segment, at, &word.to_le_bytes());
             assert_eq!(segment.profile(WORKER, 5), damaged, "{word} at {at}");
         }
+    }
+
+    #[test]
+    fn ticks_are_counted_in_their_place() {
+        let segment = segment();
+        let (first, place) = (
+            segment.profiled_place(WorkerId(0)),
+            segment.profiled_place(WORKER),
+        );
+        let words = segment.memory.worker(1);
+        assert_eq!((place.process(), place.request()), (None, 0));
+        words.life.0.store(LIFE_AWAITED | 77, Ordering::Relaxed);
+        words.own.in_flight.store(2, Ordering::Relaxed);
+        assert_eq!((place.process(), place.request()), (Some(77), 2));
+        words.life.0.store(LIFE_ENDED | 77, Ordering::Relaxed);
+        words.own.request_id.store(9, Ordering::Relaxed);
+        assert_eq!((place.process(), place.request()), (None, 9));
+        for (tick, samples) in [(Tick::Idle, 1), (Tick::Ran, 2), (Tick::Same, 3)] {
+            place.count(tick, samples);
+        }
+        let ticks = |place: ProfiledPlace<'_>| {
+            let ticks = &place.words.ticks;
+            [&ticks.ticks_idle, &ticks.ticks_ran, &ticks.ticks_same]
+                .map(|word| word.load(Ordering::Relaxed))
+        };
+        assert_eq!((ticks(place), ticks(first)), ([1, 2, 3], [0, 0, 0]));
+        let seen = words.front.sample.load();
+        place.wake();
+        assert_eq!(words.front.sample.load(), seen + 1);
     }
 
     #[test]

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "howdah_vars.h"
@@ -82,14 +83,12 @@ static void sample(uint64_t id)
 	}
 }
 
-/* Until something may be wanted. While a profile is taken the thread is not woken, but looks often enough. */
+/* Until something may be wanted. */
 static void sleep_until_wanted(uint32_t seen)
 {
-	if (howdah_profiler_run()) {
-		howdah_profiler_sleep();
-	} else {
-		syscall(SYS_futex, &words->sample, FUTEX_WAIT, seen, NULL, NULL, 0);
-	}
+	uint64_t end_ns = howdah_profiler_run();
+	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000u), .tv_nsec = (long)(end_ns % 1000000000u)};
+	syscall(SYS_futex, &words->sample, FUTEX_WAIT_BITSET, seen, end_ns ? &end : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
 /*

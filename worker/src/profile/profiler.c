@@ -1,8 +1,9 @@
 /*
  * See profiler.h.
  *
- * At each tick (ticks.h) the thread looks at the clock of PHP's thread. If that has not moved since the last tick, PHP has
- * slept all the time, and the stack is that of before. Otherwise the stack is read. The line of the innermost function is
+ * The front wakes the thread for a sample (ticks.h), and counts without it those for which the last one stands. The thread
+ * looks at the clock of PHP's thread. If that has not moved since the last sample, PHP has slept all the time, and the
+ * stack is that of before. Otherwise the stack is read. The line of the innermost function is
  * exact where that has called another one; where it computes, the engine has it in a register. So it is asked for by
  * `EG(vm_interrupt)`: PHP's thread says between two instructions which line it is at. If it does not until the next
  * tick, it is in one instruction, whose line is known, or sleeps in a system call, which is looked up then. The
@@ -33,10 +34,9 @@
 #include "request/wait.h"
 
 #define PERIOD_LEAST_NS 500000u
-#define WAITS 1024u       /* coroutines whose stack is kept while they wait; a power of two */
-#define READS_MAX 3       /* of a stack that changes */
-#define OFTEN_NS 5000000u /* a shorter period is often, where each wake counts */
-#define CALLERS_MAX 128u  /* frames between the one whose line is asked for and the one that runs */
+#define WAITS 1024u      /* coroutines whose stack is kept while they wait; a power of two */
+#define READS_MAX 3      /* of a stack that changes */
+#define CALLERS_MAX 128u /* frames between the one whose line is asked for and the one that runs */
 
 /* What a sample stands for. */
 struct weight {
@@ -45,7 +45,6 @@ struct weight {
 	uint64_t cpu_ns;
 };
 
-static struct howdah_queue *queue;
 static struct howdah_worker *words;
 static struct howdah_profile *area;
 static clockid_t php_clock;
@@ -58,11 +57,11 @@ static void (*previous)(zend_execute_data *execute_data);
 
 /* The profile that is taken. */
 static uint32_t number, ended;
-static uint64_t period_ns, last_ns, last_cpu_ns;
+static uint64_t period_ns, last_cpu_ns;
 static bool has_run;           /* PHP's thread, before the last sample */
 static uint64_t unseen_cpu_ns; /* of no sample so far */
 
-/* The last stack, while PHP has slept since. */
+/* The last sample, which stands for those that are due before PHP runs again. */
 static struct {
 	uint64_t request_id;
 	uint32_t node;
@@ -138,7 +137,9 @@ static void answer(void)
 	}
 	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
 		uint32_t node = find_line();
-		count(node == HOWDAH_PROFILE_NONE ? question.node : node, question.weight);
+		last.request_id = question.request_id;
+		last.node = node == HOWDAH_PROFILE_NONE ? question.node : node;
+		count(last.node, question.weight);
 		atomic_store_explicit(&question.wanted, false, memory_order_relaxed);
 	}
 	atomic_flag_clear_explicit(&busy, memory_order_release);
@@ -151,6 +152,23 @@ static void interrupted(zend_execute_data *execute_data)
 	}
 	if (previous) {
 		previous(execute_data);
+	}
+}
+
+/* Samples for which the last one stands. */
+static void count_same(uint64_t samples)
+{
+	struct weight weight = {.samples = samples, .wall_ns = samples * period_ns};
+	if (samples == 0) {
+		return;
+	}
+	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
+		question.weight.samples += weight.samples;
+		question.weight.wall_ns += weight.wall_ns;
+	} else if (last.request_id) {
+		count(last.node, weight);
+	} else {
+		add(&area->late, samples);
 	}
 }
 
@@ -363,36 +381,36 @@ static void take_sample(struct weight weight)
 	}
 }
 
-static void tick(uint64_t now)
+/* What was due since the last sample, and what became of that. By who holds `busy`. */
+static struct howdah_ticks settle(void)
 {
-	struct howdah_ticks ticks = howdah_ticks_take(now);
-	uint64_t rest = ticks.due - ticks.idle;
-	if (ticks.due == 0) {
-		return;
-	}
-	add(&area->due, ticks.due);
-	add(&area->idle, ticks.idle);
-	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
-		add(&area->late, rest);
-		return;
-	}
+	struct howdah_ticks ticks = howdah_ticks_take();
 	uint64_t cpu = clock_ns(php_clock);
 	has_run = cpu != last_cpu_ns;
+	add(&area->due, ticks.idle + ticks.ran + ticks.same);
+	add(&area->idle, ticks.idle);
+	count_same(ticks.same);
 	settle_question();
-	last_ns = ticks.idle ? ticks.idle_until_ns : last_ns;
 	unseen_cpu_ns += cpu - last_cpu_ns;
 	last_cpu_ns = cpu;
-	if (rest > 0) {
-		/* Those that this thread has slept through would have found the same, unless PHP has run. */
-		struct weight weight = {.samples = has_run ? 1 : rest, .wall_ns = now - last_ns};
-		add(&area->late, rest - weight.samples);
-		take_sample(weight);
-		last_ns = now;
-	}
-	atomic_flag_clear_explicit(&busy, memory_order_release);
+	return ticks;
 }
 
-static void begin(uint32_t wanted, uint64_t now)
+static void tick(void)
+{
+	if (!howdah_ticks_due() || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+		return; /* what is due stays due until the next wake */
+	}
+	struct howdah_ticks ticks = settle();
+	/* Those for which this thread did not get a processor would have found the same, unless PHP has run. */
+	struct weight weight = {.samples = has_run ? 1 : ticks.ran, .wall_ns = ticks.ran * period_ns};
+	add(&area->late, ticks.ran - weight.samples);
+	take_sample(weight);
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+	atomic_store_explicit(&words->sampler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
+}
+
+static void begin(uint32_t wanted)
 {
 	uint64_t period = (uint64_t)atomic_load_explicit(&words->profile_period_us, memory_order_relaxed) * 1000;
 	period_ns = period < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period;
@@ -400,12 +418,8 @@ static void begin(uint32_t wanted, uint64_t now)
 	if (!howdah_profile_begin(area, wanted)) {
 		return;
 	}
-	if (!howdah_ticks_begin(queue, now, period_ns)) {
-		howdah_profile_end();
-		return;
-	}
+	howdah_ticks_begin(words, howdah_concurrent);
 	number = wanted;
-	last_ns = now;
 	last_cpu_ns = clock_ns(php_clock);
 	unseen_cpu_ns = 0;
 	last.request_id = 0;
@@ -421,18 +435,17 @@ static void begin(uint32_t wanted, uint64_t now)
 /* Waits for PHP's thread, which is about to write: its time is some microseconds. */
 static void end(void)
 {
-	howdah_ticks_end();
 	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
 		sched_yield();
 	}
-	settle_question();
+	add(&area->late, settle().ran);
 	howdah_profile_end();
 	howdah_profile_wait_end();
 	number = 0;
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-bool howdah_profiler_run(void)
+uint64_t howdah_profiler_run(void)
 {
 	uint32_t wanted = atomic_load_explicit(&words->profile, memory_order_acquire);
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -441,26 +454,18 @@ bool howdah_profiler_run(void)
 		end();
 	}
 	if (!number && wanted && wanted != ended && now < until) {
-		begin(wanted, now);
+		begin(wanted);
 	}
 	if (number) {
-		tick(now);
+		tick();
 	}
-	return number != 0;
-}
-
-/* A process that sleeps needs not each wake: the next sample that is taken tells what the others would have found, and
- * few of them are lost when it goes on. */
-void howdah_profiler_sleep(void)
-{
-	howdah_ticks_sleep(!has_run && period_ns < OFTEN_NS);
+	return number ? until : 0;
 }
 
 bool howdah_profiler_init(struct howdah_pool *pool)
 {
-	queue = &pool->queue;
-	words = howdah_queue_worker(queue);
-	area = howdah_queue_profile(queue);
+	words = howdah_queue_worker(&pool->queue);
+	area = howdah_queue_profile(&pool->queue);
 	interned = CG(function_table)->arData[0].key;
 	keeps_code = pool->options.mode == HOWDAH_POOL_WORKER;
 	php_thread = (pid_t)syscall(SYS_gettid);

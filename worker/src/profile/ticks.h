@@ -1,7 +1,7 @@
 /*
- * When the samples of a profile are due. The thread that takes them sleeps until the next one, but as long as the
- * process has no request it does not wake for them: the claim of a request starts the timer again, and the samples that
- * were due until then are known to be idle.
+ * When the samples of a profile are due: the front counts them in shared memory, by what it saw of the process, and wakes
+ * the thread that takes them only if it is needed (howdah_shm.h). So processes that wait, or that have a request and no
+ * processor, cost nothing.
  */
 #ifndef HOWDAH_PROFILE_TICKS_H
 #define HOWDAH_PROFILE_TICKS_H
@@ -9,24 +9,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "request/queue.h"
+#include "howdah_shm.h"
 
-/* Samples that are due, and how many of them were due while there was no request. */
+/* Samples that were due. */
 struct howdah_ticks {
-	uint64_t due;
-	uint64_t idle;
-	uint64_t idle_until_ns; /* CLOCK_MONOTONIC, the moment of the last idle one; 0: there is none */
+	uint64_t idle; /* there was no request */
+	uint64_t ran;  /* to be taken */
+	uint64_t same; /* the last one that was taken stands for them */
 };
 
-/* False: the kernel gives no timer. */
-bool howdah_ticks_begin(struct howdah_queue *queue, uint64_t now_ns, uint64_t period_ns);
-void howdah_ticks_end(void);
+/* `each`: no sample stands for others. */
+void howdah_ticks_begin(struct howdah_worker *words, bool each);
 
-/* Sleeps until the next sample is due, or some milliseconds, after which orders of the front are looked at. `skipped`:
- * so many samples need no wake of their own. */
-void howdah_ticks_sleep(unsigned skipped);
+/* Those since it was last called. */
+struct howdah_ticks howdah_ticks_take(void);
 
-/* Takes what is due now; `due` is 0 if nothing is. */
-struct howdah_ticks howdah_ticks_take(uint64_t now_ns);
+/* Whether a sample is to be taken. */
+bool howdah_ticks_due(void);
 
 #endif

@@ -48,14 +48,6 @@ static struct howdah_slot *slot_at(const struct howdah_queue *queue, uint32_t fr
 	return (struct howdah_slot *)(queue->base + queue->header.slots_offset) + number;
 }
 
-static void call_noted(const struct howdah_queue *queue)
-{
-	void (*noted)(void) = atomic_load_explicit(&queue->noted, memory_order_acquire);
-	if (__builtin_expect(noted != NULL, 0)) {
-		noted();
-	}
-}
-
 /* The word is shared between processes: no FUTEX_PRIVATE_FLAG. Early returns are fine, callers look again. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
 {
@@ -397,7 +389,6 @@ static void open_claim(
 	atomic_store_explicit(&words->request_id, claim->request_id, memory_order_relaxed);
 	atomic_store_explicit(&words->started_ns, slot->claimed_ns, memory_order_relaxed);
 	atomic_store_explicit(&words->in_flight, ++queue->in_flight, memory_order_relaxed);
-	call_noted(queue);
 	HOWDAH_STEP(13);
 }
 
@@ -548,7 +539,6 @@ void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, u
 	HOWDAH_STEP(17);
 	complete(queue, claim, HOWDAH_DONE);
 	HOWDAH_STEP(18);
-	call_noted(queue);
 }
 
 /* Whether what is written is of no use to anybody. */

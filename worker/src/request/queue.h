@@ -40,7 +40,6 @@ struct howdah_queue {
 	/* Where the worker does not sleep on a slot's `space`: instead of that. Early returns are fine; false: the
 	 * response is to be given up. */
 	bool (*sleep_for_space)(struct howdah_claim *claim);
-	void (*_Atomic noted)(void); /* called after each claim and each end of a request; another thread may set it */
 };
 
 /* A request in hand. */

@@ -2,6 +2,7 @@
 
 pub(crate) mod alarm;
 pub(crate) mod clock;
+pub(crate) mod process_activity;
 pub(crate) mod readiness;
 pub(crate) mod schedstat;
 pub(crate) mod scheduling;

@@ -417,7 +417,8 @@ fn wakes(server: &Server) -> u64 {
 
 #[test]
 fn nothing_runs_while_there_is_no_profile() {
-    let www = Www::new().file("index.php", "<?php echo 'done';");
+    let source = "<?php usleep((int) ($_GET['us'] ?? 20000)); echo 'done';";
+    let www = Www::new().file("index.php", source);
     let site = format!("root * {}\nphp_server", www.path().display());
     let server = Server::caddyfile(caddyfile(ON, &site)).start();
     for round in 0..2 {
@@ -434,6 +435,10 @@ fn nothing_runs_while_there_is_no_profile() {
             let before = wakes(&server);
             profile(&server, "seconds=1", &["/"]);
             assert!(wakes(&server) > before + 50);
+            let before = wakes(&server);
+            profile(&server, "seconds=1&hz=1000", &["/?us=200000"]);
+            let woken = wakes(&server) - before;
+            assert!(woken < 200, "a process that sleeps was woken {woken} times");
         }
     }
 }

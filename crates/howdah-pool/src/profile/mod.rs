@@ -1,12 +1,16 @@
 //! Profiles of a pool: begun and read through its segment, without its supervisor.
 
+mod clock;
+mod place;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use howdah_shm::{ProfileOrder, Segment, WorkerProfile};
 
 use crate::system::clock::monotonic_ns;
+use clock::ProfileClock;
 
 /// Numbers of profiles, which separate their counts in a segment.
 static LAST: AtomicU32 = AtomicU32::new(0);
@@ -28,14 +32,21 @@ impl ProfiledPool {
     pub fn begin(&self, period: Duration, duration: Duration) -> RunningProfile {
         let number = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
         let duration = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        self.segment.begin_profile(&ProfileOrder {
+        let order = ProfileOrder {
             number,
             period,
             end_ns: monotonic_ns().saturating_add(duration),
-        });
+        };
+        self.segment.begin_profile(&order);
+        let ended = Arc::new(AtomicBool::new(false));
+        let clock = ProfileClock::new(Arc::clone(&self.segment), &order, Arc::clone(&ended));
+        if let Err(error) = clock.start() {
+            tracing::warn!(target: "howdah::pool", pool = &*self.name, "no thread for the clock of a profile: {error}; the profile stays empty");
+        }
         RunningProfile {
             pool: self.clone(),
             number,
+            ended,
         }
     }
 }
@@ -45,6 +56,8 @@ impl ProfiledPool {
 pub struct RunningProfile {
     pool: ProfiledPool,
     number: u32,
+    /// Ends its clock.
+    ended: Arc<AtomicBool>,
 }
 
 impl RunningProfile {
@@ -71,6 +84,7 @@ impl RunningProfile {
 
 impl Drop for RunningProfile {
     fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
         self.pool.segment.end_profile();
         self.pool.segment.discard_profiles();
     }

@@ -1,0 +1,120 @@
+//! The clock of a profile: a thread that wakes at the rate of the profile, for all processes of a pool.
+//!
+//! With more processes than processors most of them wait for one at any moment. To wake a thread in each of these, too,
+//! would push the processes that run off theirs and out of the processor's caches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{io, thread};
+
+use howdah_shm::{ProfileOrder, ProfiledPlace, Segment, Tick};
+use rustix::time::{ClockId, Timespec};
+
+use super::place::{Observation, PlaceClock, Sample};
+use crate::system::clock::monotonic_ns;
+use crate::system::process_activity::ProcessActivity;
+use crate::system::scheduling::run_on_wake;
+
+/// Counts the samples that are due, until the end of the profile or until it is ended.
+pub(super) struct ProfileClock {
+    segment: Arc<Segment>,
+    period_ns: u64,
+    end_ns: u64,
+    ended: Arc<AtomicBool>,
+    /// By place.
+    places: Vec<ClockedPlace>,
+}
+
+#[derive(Default)]
+struct ClockedPlace {
+    process: Option<ProcessActivity>,
+    clock: PlaceClock,
+}
+
+impl ProfileClock {
+    pub(super) fn new(segment: Arc<Segment>, order: &ProfileOrder, ended: Arc<AtomicBool>) -> Self {
+        let places = segment
+            .profiled()
+            .map(|_| ClockedPlace::default())
+            .collect();
+        Self {
+            segment,
+            period_ns: u64::try_from(order.period.as_nanos())
+                .unwrap_or(u64::MAX)
+                .max(1),
+            end_ns: order.end_ns,
+            ended,
+            places,
+        }
+    }
+
+    /// In a thread of its own.
+    pub(super) fn start(self) -> io::Result<()> {
+        let thread = thread::Builder::new().name("profile".into());
+        thread.spawn(move || self.run()).map(drop)
+    }
+
+    fn run(mut self) {
+        run_on_wake();
+        let mut next_ns = monotonic_ns().saturating_add(self.period_ns);
+        while next_ns < self.end_ns {
+            sleep_until(next_ns);
+            if self.ended.load(Ordering::Relaxed) {
+                return;
+            }
+            let due = 1 + monotonic_ns().saturating_sub(next_ns) / self.period_ns;
+            next_ns = next_ns.saturating_add(due.saturating_mul(self.period_ns));
+            for (place, clocked) in self.segment.profiled().zip(&mut self.places) {
+                clocked.tick(self.segment.profiled_place(place), due);
+            }
+        }
+    }
+}
+
+impl ClockedPlace {
+    fn tick(&mut self, place: ProfiledPlace<'_>, due: u64) {
+        let Some(id) = place.process() else {
+            return;
+        };
+        if self
+            .process
+            .as_ref()
+            .is_none_or(|process| process.id() != id)
+        {
+            *self = Self {
+                process: Some(ProcessActivity::new(id)),
+                clock: PlaceClock::default(),
+            };
+        }
+        let Some(process) = &self.process else {
+            return;
+        };
+        let request = place.request();
+        let observation = Observation {
+            request,
+            time: (request != 0)
+                .then(|| process.time())
+                .flatten()
+                .map(|time| time.saturating_sub(place.sampler_time())),
+            samples_each: place.samples_each(),
+        };
+        match self.clock.tick(&observation, || process.is_runnable()) {
+            Sample::Idle => place.count(Tick::Idle, due),
+            Sample::Same => place.count(Tick::Same, due),
+            Sample::Later => place.count(Tick::Ran, due),
+            Sample::Now => {
+                place.count(Tick::Ran, due);
+                place.wake();
+            }
+        }
+    }
+}
+
+fn sleep_until(moment_ns: u64) {
+    let moment = Timespec {
+        tv_sec: (moment_ns / 1_000_000_000).cast_signed(),
+        tv_nsec: (moment_ns % 1_000_000_000).cast_signed(),
+    };
+    // Fails only for a time that is none, and with a signal, of which this thread gets none.
+    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &moment);
+}

@@ -1,0 +1,186 @@
+//! Whether the process of a place needs a sample of its own, by what shows from outside.
+
+use std::time::Duration;
+
+/// Processor time that the thread which takes samples needs after it has reported its own.
+const SAMPLER_REST: Duration = Duration::from_micros(50);
+
+/// What shows of a process when a sample is due.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Observation {
+    /// 0: there is none.
+    pub(super) request: u64,
+    /// Processor time of PHP; `None`: not known.
+    pub(super) time: Option<Duration>,
+    /// Each sample is of several requests, of which the front does not see where they are.
+    pub(super) samples_each: bool,
+}
+
+/// What becomes of a sample that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sample {
+    /// Nothing runs.
+    Idle,
+    /// The last one stands for it.
+    Same,
+    /// The worker is woken for it.
+    Now,
+    /// The next wake is for it, too.
+    Later,
+}
+
+/// What is known of a process since the last sample.
+#[derive(Debug, Default)]
+pub(super) struct PlaceClock {
+    request: u64,
+    time: Duration,
+    /// It was woken at the last tick, so its time contains some of the thread that takes samples.
+    is_woken: bool,
+    /// It will not run unseen: its last sample is that of where it waits.
+    is_waiting: bool,
+    /// The last sample was put off.
+    is_late: bool,
+}
+
+impl PlaceClock {
+    /// `is_runnable`: whether the process runs or waits for a processor; this costs a read of `/proc`.
+    pub(super) fn tick(
+        &mut self,
+        seen: &Observation,
+        is_runnable: impl FnOnce() -> bool,
+    ) -> Sample {
+        if seen.request == 0 {
+            *self = Self::default();
+            return Sample::Idle;
+        }
+        let ran = self.has_run(seen);
+        let sample = if ran {
+            self.is_waiting = false;
+            Sample::Now
+        } else if seen.samples_each {
+            self.put_off()
+        } else if self.is_waiting {
+            Sample::Same
+        } else {
+            // Without a processor it is where it was. In a system call it may have come there since its last sample.
+            self.is_waiting = true;
+            if is_runnable() {
+                Sample::Same
+            } else {
+                Sample::Now
+            }
+        };
+        self.is_woken = sample == Sample::Now;
+        self.is_late = sample == Sample::Later;
+        sample
+    }
+
+    fn has_run(&mut self, seen: &Observation) -> bool {
+        let rest = if self.is_woken {
+            SAMPLER_REST
+        } else {
+            Duration::ZERO
+        };
+        let ran =
+            seen.request != self.request || seen.time.is_none_or(|time| time > self.time + rest);
+        self.request = seen.request;
+        self.time = seen.time.unwrap_or_default();
+        ran
+    }
+
+    /// A process that sleeps needs not each wake: the next sample shows what this one would have.
+    fn put_off(&self) -> Sample {
+        if self.is_late {
+            Sample::Now
+        } else {
+            Sample::Later
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(request: u64, micros: u64) -> Observation {
+        Observation {
+            request,
+            time: Some(Duration::from_micros(micros)),
+            samples_each: false,
+        }
+    }
+
+    fn unasked() -> bool {
+        panic!("the state of the process is not needed")
+    }
+
+    #[test]
+    fn a_process_that_runs_is_sampled_each_time() {
+        let mut clock = PlaceClock::default();
+        assert_eq!(clock.tick(&seen(0, 500), unasked), Sample::Idle);
+        assert_eq!(
+            clock.tick(&seen(1, 600), unasked),
+            Sample::Now,
+            "a new request"
+        );
+        assert_eq!(clock.tick(&seen(1, 1600), unasked), Sample::Now);
+        assert_eq!(
+            clock.tick(&seen(2, 1600), unasked),
+            Sample::Now,
+            "the next request"
+        );
+        let unknown = Observation {
+            time: None,
+            ..seen(2, 0)
+        };
+        assert_eq!(clock.tick(&unknown, unasked), Sample::Now);
+    }
+
+    #[test]
+    fn a_process_that_sleeps_is_sampled_once() {
+        let mut clock = PlaceClock::default();
+        assert_eq!(clock.tick(&seen(1, 1000), unasked), Sample::Now);
+        assert_eq!(
+            clock.tick(&seen(1, 1020), || false),
+            Sample::Now,
+            "where it sleeps"
+        );
+        assert_eq!(
+            clock.tick(&seen(1, 1040), unasked),
+            Sample::Same,
+            "the sampler's time"
+        );
+        assert_eq!(clock.tick(&seen(1, 1040), unasked), Sample::Same);
+        assert_eq!(
+            clock.tick(&seen(1, 1041), unasked),
+            Sample::Now,
+            "it has run"
+        );
+    }
+
+    #[test]
+    fn a_process_without_a_processor_is_not_sampled() {
+        let mut clock = PlaceClock::default();
+        assert_eq!(clock.tick(&seen(1, 1000), unasked), Sample::Now);
+        assert_eq!(clock.tick(&seen(1, 1010), || true), Sample::Same);
+        assert_eq!(clock.tick(&seen(1, 1010), unasked), Sample::Same);
+        assert_eq!(clock.tick(&seen(1, 1011), unasked), Sample::Now);
+    }
+
+    #[test]
+    fn concurrent_requests_are_sampled_at_every_second_tick_of_a_sleep() {
+        let mut clock = PlaceClock::default();
+        let mut tick = |micros| {
+            let seen = Observation {
+                samples_each: true,
+                ..seen(3, micros)
+            };
+            clock.tick(&seen, unasked)
+        };
+        assert_eq!(tick(1000), Sample::Now);
+        assert_eq!(tick(1010), Sample::Later);
+        assert_eq!(tick(1010), Sample::Now);
+        assert_eq!(tick(1020), Sample::Later);
+        assert_eq!(tick(1100), Sample::Now, "it has run");
+    }
+}
