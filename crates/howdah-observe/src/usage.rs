@@ -27,14 +27,40 @@ pub struct PhpUsage {
     pub script: ScriptUsage,
 }
 
+/// What is known of that when a response begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsageSoFar {
+    /// From the call of PHP until a worker took the request.
+    pub queue: Duration,
+    /// `None`: the script runs on.
+    pub usage: Option<PhpUsage>,
+}
+
+impl UsageSoFar {
+    /// Of a script that is over.
+    pub fn of(usage: PhpUsage) -> Self {
+        Self {
+            queue: usage.queue,
+            usage: Some(usage),
+        }
+    }
+
+    /// The value of a `Server-Timing` header.
+    pub fn server_timing(&self) -> String {
+        match &self.usage {
+            Some(usage) => usage.server_timing(),
+            None => PhpUsage::queue_timing(self.queue),
+        }
+    }
+}
+
 impl PhpUsage {
-    /// The value of a `Server-Timing` header while only the time in the queue is known.
-    pub fn queue_timing(queue: Duration) -> String {
+    fn queue_timing(queue: Duration) -> String {
         format!("queue;dur={:.3}", queue.as_secs_f64() * 1e3)
     }
 
-    /// The value of a `Server-Timing` header, with times in milliseconds.
-    pub fn server_timing(&self) -> String {
+    /// With times in milliseconds.
+    fn server_timing(&self) -> String {
         let script = &self.script;
         let mut text = Self::queue_timing(self.queue);
         let metrics = [

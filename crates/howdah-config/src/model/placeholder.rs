@@ -136,6 +136,35 @@ pub enum Placeholder {
     ResponseHeader(String),
     /// `{upstream_hostport}`: only in `header_up`.
     Upstream,
+    /// `{http.request.duration}` and what else a request costs: only in `header` and `log_append`.
+    Figure(Figure),
+}
+
+/// What a request costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// Since the end of its header, as Go writes times.
+    Duration,
+    /// The same in milliseconds.
+    DurationMs,
+    /// The status of the response.
+    Status,
+    /// Bytes of the request's body.
+    BytesRead,
+    /// Bytes of the response's body.
+    Size,
+    /// Waiting for a worker, in milliseconds.
+    Queue,
+    /// From then until the worker was done, in milliseconds.
+    Php,
+    /// Processor time of PHP, in milliseconds.
+    Cpu,
+    /// In calls of database extensions, in milliseconds.
+    Database,
+    /// SQL statements of these calls.
+    Queries,
+    /// Peak of PHP's allocator, in bytes.
+    MemoryPeak,
 }
 
 /// Of a client's certificate.

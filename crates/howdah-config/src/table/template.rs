@@ -1,7 +1,7 @@
 //! Text with placeholders, and the table of placeholders.
 
 use crate::error::{Error, ErrorKind};
-use crate::model::{ClientPart, FileMatch, Part, Placeholder, Template};
+use crate::model::{ClientPart, Figure, FileMatch, Part, Placeholder, Template};
 use crate::syntax::contents;
 use crate::syntax::tree::Word;
 use crate::table::{bad_value, nearest};
@@ -249,6 +249,63 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
         "http.vars.span_id",
         "vars.span_id"
     ),
+    plain!(
+        Figure(Figure::Duration),
+        "Time since the end of the request header, such as `12.345ms` or `4.2s`. In `log_append` the whole time of the request, in `header` that before the response; elsewhere empty, as all that follow.",
+        "http.request.duration",
+        "http.response.duration"
+    ),
+    plain!(
+        Figure(Figure::DurationMs),
+        "The same in milliseconds: `12.345`.",
+        "http.request.duration_ms",
+        "http.response.duration_ms"
+    ),
+    plain!(
+        Figure(Figure::Status),
+        "The status of the response.",
+        "http.response.status"
+    ),
+    plain!(
+        Figure(Figure::Size),
+        "Bytes of the response body; empty in `header`.",
+        "http.response.size"
+    ),
+    plain!(
+        Figure(Figure::BytesRead),
+        "Bytes of the request body; empty in `header`.",
+        "howdah.bytes_read"
+    ),
+    plain!(
+        Figure(Figure::Queue),
+        "Milliseconds that the request waited for a worker.",
+        "howdah.queue_ms"
+    ),
+    plain!(
+        Figure(Figure::Php),
+        "Milliseconds that the worker had it. In `header` this and the four that follow are empty if the script runs on after the header.",
+        "howdah.php_ms"
+    ),
+    plain!(
+        Figure(Figure::Cpu),
+        "Milliseconds of CPU time of the PHP process.",
+        "howdah.cpu_ms"
+    ),
+    plain!(
+        Figure(Figure::Database),
+        "Milliseconds in calls of database extensions.",
+        "howdah.database_ms"
+    ),
+    plain!(
+        Figure(Figure::Queries),
+        "SQL statements of these calls.",
+        "howdah.database_queries"
+    ),
+    plain!(
+        Figure(Figure::MemoryPeak),
+        "Peak of PHP's allocator, in bytes.",
+        "howdah.memory_peak"
+    ),
     with!(
         |name| named(&name.to_ascii_lowercase(), Placeholder::Header)
             .filter(|_| crate::table::value::is_token(name)),
@@ -438,8 +495,6 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "http.matchers.",
     "http.request.body",
     "http.request.body_base64",
-    "http.request.duration",
-    "http.request.duration_ms",
     "http.request.local",
     "http.request.tls.",
     "http.reverse_proxy.",

@@ -2,10 +2,12 @@
 
 use std::rc::Rc;
 
+use howdah_observe::usage::UsageSoFar;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use regex::bytes::Regex;
 
+use super::late_text::{Figures, LateText};
 use super::pattern::Pattern;
 use super::replacement::Replacement;
 use super::single_fields::SINGULAR;
@@ -28,9 +30,43 @@ pub(crate) enum Change {
 pub(crate) struct PendingChange {
     pub(crate) change: Rc<Change>,
     /// `None` where the change needs none.
-    pub(crate) value: Option<HeaderValue>,
+    pub(crate) value: Option<PendingValue>,
     /// The value is the upstream's name, once an upstream is chosen.
     pub(crate) is_upstream: bool,
+}
+
+/// The value of a change.
+#[derive(Debug)]
+pub(crate) enum PendingValue {
+    Known(HeaderValue),
+    /// Contains no characters that a header may not have.
+    Late(LateText),
+}
+
+impl PendingValue {
+    fn into_header(self, response: &ResponseSoFar) -> HeaderValue {
+        match self {
+            Self::Known(value) => value,
+            Self::Late(text) => {
+                let figures = Figures {
+                    duration: text.elapsed(),
+                    status: response.status,
+                    bytes: None,
+                    php: response.php,
+                };
+                HeaderValue::try_from(text.text(&figures)).unwrap_or(EMPTY)
+            }
+        }
+    }
+}
+
+/// What is known of a response whose header is changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ResponseSoFar {
+    /// 0: there is none, the header is a request's.
+    pub(crate) status: u16,
+    /// What the request has cost, if PHP runs it and that was measured.
+    pub(crate) php: Option<UsageSoFar>,
 }
 
 /// The changes of one response.
@@ -82,22 +118,29 @@ impl Changes {
         self.defer(later.deferred);
     }
 
+    /// Whether what the request costs is in one of them.
+    pub(crate) fn has_figures(&self) -> bool {
+        let all = [&self.down, &self.immediate, &self.later, &self.deferred];
+        let is_late = |change: &PendingChange| matches!(change.value, Some(PendingValue::Late(_)));
+        all.into_iter().flatten().any(is_late)
+    }
+
     /// `is_foreign`: as [`ExternalResponse`](super::response::Foreign).
-    pub(crate) fn apply(self, headers: &mut HeaderMap, is_foreign: bool) {
+    pub(crate) fn apply(self, headers: &mut HeaderMap, is_foreign: bool, response: &ResponseSoFar) {
         for change in self.down {
-            change.apply(headers);
+            change.apply(headers, response);
         }
         let mut beside = HeaderMap::new();
         for change in self.immediate {
             if is_foreign && change.stands_beside() {
-                change.apply(&mut beside);
+                change.apply(&mut beside, response);
             } else {
-                change.apply(headers);
+                change.apply(headers, response);
             }
         }
         put_first(&beside, headers);
         for change in self.later.into_iter().chain(self.deferred) {
-            change.apply(headers);
+            change.apply(headers, response);
         }
     }
 }
@@ -113,16 +156,17 @@ impl PendingChange {
 
     /// As [`PendingChange::apply`], with `upstream` for `{upstream_hostport}`.
     pub(crate) fn apply_for(&self, upstream: &HeaderValue, headers: &mut HeaderMap) {
-        let value = if self.is_upstream {
-            Some(upstream.clone())
-        } else {
-            self.value.clone()
+        let value = match &self.value {
+            _ if self.is_upstream => Some(upstream.clone()),
+            Some(PendingValue::Known(value)) => Some(value.clone()),
+            _ => None,
         };
         self.change.apply(value, headers);
     }
 
-    pub(crate) fn apply(self, headers: &mut HeaderMap) {
-        self.change.apply(self.value, headers);
+    pub(crate) fn apply(self, headers: &mut HeaderMap, response: &ResponseSoFar) {
+        let value = self.value.map(|value| value.into_header(response));
+        self.change.apply(value, headers);
     }
 }
 

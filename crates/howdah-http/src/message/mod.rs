@@ -4,12 +4,14 @@
 pub(crate) mod application;
 pub(crate) mod connection;
 pub(crate) mod disconnect;
+pub(crate) mod duration;
 pub mod endpoint;
 pub(crate) mod file_origin;
 pub(crate) mod file_stream;
 pub(crate) mod header_change;
 pub(crate) mod incoming;
 pub(crate) mod interim;
+pub(crate) mod late_text;
 pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod pattern;

@@ -47,6 +47,9 @@ pub struct AppRequest {
     pub progress: Option<Progress>,
     /// What it costs is to be measured, for [`Progress::measured`].
     pub account: bool,
+    /// The header of the response contains what it cost so far: the response is to have
+    /// [`UsageSoFar`](howdah_observe::usage::UsageSoFar) as an extension.
+    pub figures: bool,
     /// The hub of the site, if it has one: of [`Endpoints::hubs`](super::endpoint::Endpoints::hubs).
     pub hub: Option<Arc<dyn Endpoint>>,
     /// What runs it in place of a pool of scripts.

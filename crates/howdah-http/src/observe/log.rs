@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use howdah_observe::access::{Entry, Log, TlsInfo};
-use howdah_observe::usage::PhpUsage;
+use howdah_observe::usage::{PhpUsage, UsageSoFar};
 use http::header::HOST;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 
 use crate::message::connection::Connection;
+use crate::message::late_text::{BodyBytes, Figures, LateText};
 
 /// Status in the log when the client left before there was a response, as nginx has it.
 const CLIENT_GONE: u16 = 499;
@@ -31,7 +32,23 @@ pub(crate) struct LogEntry {
     response_headers: HeaderMap,
     client: IpAddr,
     user: String,
-    appended: Vec<(String, String)>,
+    appended: Vec<(String, AppendedValue)>,
+}
+
+/// The value of a field of `log_append`.
+#[derive(Debug)]
+pub(crate) enum AppendedValue {
+    Known(String),
+    Late(LateText),
+}
+
+impl AppendedValue {
+    fn into_text(self, figures: &Figures) -> String {
+        match self {
+            Self::Known(text) => text,
+            Self::Late(text) => text.text(figures),
+        }
+    }
 }
 
 /// How a response ended.
@@ -81,7 +98,7 @@ impl LogEntry {
     }
 
     /// Adds fields of `log_append`.
-    pub(crate) fn append(&mut self, fields: Vec<(String, String)>) {
+    pub(crate) fn append(&mut self, fields: Vec<(String, AppendedValue)>) {
         self.appended = fields;
     }
 
@@ -109,9 +126,21 @@ impl LogEntry {
             cipher_suite: tls.cipher.to_owned(),
         });
         self.headers.remove(HOST);
+        let duration = self.start.elapsed();
+        let figures = Figures {
+            duration,
+            status,
+            bytes: Some(BodyBytes {
+                received: ending.received,
+                sent: ending.sent,
+            }),
+            php: ending.php.map(UsageSoFar::of),
+        };
+        let appended = self.appended.into_iter();
+        let appended = appended.map(|(name, value)| (name, value.into_text(&figures)));
         let entry = Arc::new(Entry {
             at: SystemTime::now(),
-            duration: self.start.elapsed(),
+            duration,
             id: self.id,
             remote: self.connection.remote,
             client: self.client,
@@ -129,7 +158,7 @@ impl LogEntry {
             status,
             cut: !ending.finished,
             php: ending.php,
-            appended: self.appended,
+            appended: appended.collect(),
         });
         for log in &*self.logs {
             if log.wants(&name, status) {

@@ -17,7 +17,7 @@ use super::receive::ReceivedRequest;
 use super::respond::PendingRequest;
 use super::scope::RequestScope;
 use crate::encode::{Encodings, Negotiation};
-use crate::message::header_change::Changes;
+use crate::message::header_change::{Changes, ResponseSoFar};
 use crate::message::page;
 use crate::message::reply::Failure;
 use crate::message::response::{Content, ExternalResponse, Source};
@@ -82,7 +82,11 @@ impl Finish {
         let is_application = matches!(source, Source::Application(_));
         let is_foreign = is_application || head.extensions.remove::<ExternalResponse>().is_some();
         head.headers.entry(SERVER).or_insert(NAME);
-        changes.apply(&mut head.headers, is_foreign);
+        let so_far = ResponseSoFar {
+            status: head.status.as_u16(),
+            php: head.extensions.remove(),
+        };
+        changes.apply(&mut head.headers, is_foreign, &so_far);
         let source = match source {
             Source::Application(body) => {
                 // The log has the header of an application as it was before compression.

@@ -78,6 +78,7 @@ pub(crate) async fn handle<A: Application>(
         hold,
         record: exchange.record.clone(),
         is_logged: exchange.log.is_some(),
+        has_figures: changes.has_figures(),
     };
     let response = responder.respond(outcome, &mut pending).await;
     let mut response = response.ok_or(ConnectionAbort)?;

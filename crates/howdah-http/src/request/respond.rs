@@ -106,6 +106,8 @@ pub(super) struct Responder<'p, A> {
     pub(super) record: Option<Rc<Record>>,
     /// An access log has a line for it.
     pub(super) is_logged: bool,
+    /// The header of the response contains what the request cost so far.
+    pub(super) has_figures: bool,
 }
 
 impl<A: Application> Responder<'_, A> {
@@ -279,6 +281,7 @@ impl<A: Application> Responder<'_, A> {
                     .record
                     .as_ref()
                     .is_some_and(|record| record.is_traced()),
+            figures: self.has_figures,
             hub: job
                 .hub
                 .and_then(|hub| snapshot.endpoints.hubs.get(hub).cloned()),

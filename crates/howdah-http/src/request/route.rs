@@ -17,7 +17,7 @@ use crate::message::header_change::Changes;
 use crate::message::path;
 use crate::message::reply;
 use crate::message::response::Content;
-use crate::observe::log::LogEntry;
+use crate::observe::log::{AppendedValue, LogEntry};
 use crate::observe::trace::Trace;
 use crate::route::context::Context;
 use crate::route::outcome::Outcome;
@@ -124,7 +124,8 @@ pub(super) fn decide<A>(
     } else if let Some(entry) = &mut exchange.log {
         if let Some(Trace { context: ids, .. }) = &context.trace {
             let (trace, span) = (ids.trace.to_string(), format!("{:016x}", ids.span));
-            let ids = [("traceID".into(), trace), ("spanID".into(), span)];
+            let ids = [("traceID", trace), ("spanID", span)]
+                .map(|(name, id)| (name.into(), AppendedValue::Known(id)));
             context.log.append.splice(0..0, ids);
         }
         entry.identify(context.client_ip(), context.notes.user.as_deref());

@@ -16,6 +16,7 @@ use crate::encode::Encodings;
 use crate::listen::trusted_proxies::TrustedProxies;
 use crate::message::connection::Connection;
 use crate::message::header_change::Changes;
+use crate::observe::log::AppendedValue;
 use crate::observe::trace::{TRACEPARENT, Trace};
 use crate::route::copied_headers::CopiedHeaders;
 use crate::route::error::{ErrorRoutes, Problem};
@@ -28,7 +29,7 @@ use crate::shutdown::Shutdown;
 #[derive(Debug, Default)]
 pub(crate) struct LogChoice {
     pub(crate) skip: bool,
-    pub(crate) append: Vec<(String, String)>,
+    pub(crate) append: Vec<(String, AppendedValue)>,
 }
 
 /// The request as the routes have left it so far.

@@ -6,7 +6,7 @@ use howdah_config::model::HeaderChange;
 use http::header::HeaderValue;
 use regex::bytes::Regex;
 
-use crate::message::header_change::{Change, PendingChange};
+use crate::message::header_change::{Change, PendingChange, PendingValue};
 use crate::message::pattern::Pattern;
 use crate::message::route_error::{RouteError, RouteErrorKind, header_name};
 use crate::route::context::Context;
@@ -79,11 +79,20 @@ impl FieldChange {
         };
         let text = match &self.value {
             Value::None => return Some(pending(None, false)),
-            Value::Constant(value) => return Some(pending(Some(value.clone()), false)),
+            Value::Constant(value) => {
+                let value = PendingValue::Known(value.clone());
+                return Some(pending(Some(value), false));
+            }
             Value::Text(text) => text,
         };
+        // What a request costs is the same as nothing in this.
         if let Ok(value) = HeaderValue::from_str(&text.evaluate(context, Purpose::Uri)) {
             let is_replacement = matches!(*self.change, Change::Replace(..));
+            let value = if text.has_figures() {
+                PendingValue::Late(text.evaluate_late(context, Purpose::Uri))
+            } else {
+                PendingValue::Known(value)
+            };
             Some(pending(Some(value), text.is_upstream() && !is_replacement))
         } else {
             let id = format_args!("{:016x}", context.id);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::time::Instant;
 
 use howdah_config::model::{Part, Placeholder, Template};
 
@@ -9,6 +10,7 @@ use super::context::Context;
 use super::parameters::escaped;
 use super::placeholder::push;
 use super::purpose::Purpose;
+use crate::message::late_text::{LatePart, LateText};
 
 /// A compiled [`Template`].
 #[derive(Debug)]
@@ -57,6 +59,32 @@ impl Text {
             },
             Self::Constant(_) => None,
         }
+    }
+
+    /// Whether what a request costs is in it.
+    pub(crate) fn has_figures(&self) -> bool {
+        let is_figure = |part: &Part| matches!(part, Part::Placeholder(Placeholder::Figure(_)));
+        matches!(self, Self::Parts(parts) if parts.iter().any(is_figure))
+    }
+
+    /// The text but for what the request costs.
+    pub(crate) fn evaluate_late(&self, context: &Context<'_>, purpose: Purpose) -> LateText {
+        let parts = match self {
+            Self::Constant(text) => vec![LatePart::Text(text.to_string())],
+            Self::Parts(parts) => parts
+                .iter()
+                .map(|part| match part {
+                    Part::Text(text) => LatePart::Text(text.clone()),
+                    Part::Placeholder(Placeholder::Figure(figure)) => LatePart::Figure(*figure),
+                    Part::Placeholder(placeholder) => {
+                        let mut text = String::new();
+                        push(&mut text, placeholder, context, purpose);
+                        LatePart::Text(text)
+                    }
+                })
+                .collect(),
+        };
+        LateText::new(parts, Instant::now())
     }
 
     pub(crate) fn evaluate(&self, context: &Context<'_>, purpose: Purpose) -> Cow<'_, str> {

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use howdah_http::{AppRequest, Application, Interim, InterimError, RequestBody};
+use howdah_observe::usage::UsageSoFar;
 use howdah_pool::{CallError, PoolFront, Target};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
@@ -70,7 +71,7 @@ impl PhpApplication {
         request: &mut AppRequest,
         vars: &mut Vec<u8>,
         interim: Interim<'_>,
-    ) -> Result<(howdah_pool::Head, howdah_pool::Body), Failure> {
+    ) -> Result<(howdah_pool::Head, Option<UsageSoFar>, howdah_pool::Body), Failure> {
         let pool = self.pools.get(request.pool).and_then(Option::as_ref);
         let pool = pool.ok_or(Failure::NoPool)?;
         howdah_cgi::encode(&request.input(), vars)?;
@@ -93,7 +94,8 @@ impl PhpApplication {
             }
         };
         let request = &*request;
-        let timing = pool.has_server_timing().then(Timing::begin);
+        let has_header = pool.has_server_timing();
+        let timing = (has_header || request.figures).then(Timing::begin);
         let call = howdah_pool::Request {
             id: request.id,
             vars,
@@ -108,10 +110,14 @@ impl PhpApplication {
         };
         let send = |head| send_interim(request, interim, &head);
         let (mut head, body) = pool.call_with(call, send).await?;
-        if let Some(value) = timing.and_then(|timing| timing.value()) {
+        let usage = timing.and_then(|timing| timing.usage());
+        if has_header
+            && let Some(usage) = &usage
+            && let Ok(value) = HeaderValue::from_str(&usage.server_timing())
+        {
             head.headers.append(SERVER_TIMING, value);
         }
-        Ok((head, body))
+        Ok((head, usage, body))
     }
 
     fn refuse(&self, request: &AppRequest, failure: &Failure) -> Response<PhpBody> {
@@ -176,9 +182,14 @@ impl Application for PhpApplication {
         }
         drop(buffers);
         match result {
-            Ok((head, body)) => {
+            Ok((head, usage, body)) => {
                 let start = (head.status, head.headers);
                 let mut response = respond(&request, start, Inner::Pool(body));
+                if request.figures
+                    && let Some(usage) = usage
+                {
+                    response.extensions_mut().insert(usage);
+                }
                 if !head.reason.is_empty()
                     && let Ok(reason) = hyper::ext::ReasonPhrase::try_from(head.reason)
                 {

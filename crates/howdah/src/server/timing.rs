@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use howdah_http::Progress;
-use howdah_observe::usage::{PhpUsage, ScriptUsage};
+use howdah_observe::usage::{PhpUsage, ScriptUsage, UsageSoFar};
 use howdah_pool::{Observer, WorkerId};
-use http::{HeaderName, HeaderValue};
+use http::HeaderName;
 
 /// The header that `server_timing` adds.
 pub(super) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -31,14 +31,12 @@ impl Timing {
         })
     }
 
-    /// The value of `Server-Timing`. While the script runs on, only the time in the queue is known.
-    pub(super) fn value(&self) -> Option<HeaderValue> {
-        let text = match self.usage.get() {
-            Some(usage) => usage.server_timing(),
-            None if self.claimed.get() > 0 => PhpUsage::queue_timing(self.queue()),
-            None => return None,
-        };
-        HeaderValue::from_str(&text).ok()
+    /// `None`: no worker has it. While the script runs on, only the time in the queue is known.
+    pub(super) fn usage(&self) -> Option<UsageSoFar> {
+        (self.claimed.get() > 0).then(|| UsageSoFar {
+            queue: self.queue(),
+            usage: self.usage.get(),
+        })
     }
 
     fn queue(&self) -> Duration {

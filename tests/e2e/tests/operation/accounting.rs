@@ -21,6 +21,7 @@ fn php() -> Www {
     Www::new()
         .file("classic.php", format!("<?php {WORK}"))
         .file("early.php", "<?php echo 'early'; flush(); usleep(10000);")
+        .file("slow.php", "<?php echo 'early'; flush(); sleep(1);")
         .file(
             "finish.php",
             "<?php echo 'finished'; fastcgi_finish_request(); usleep(10000);",
@@ -112,4 +113,67 @@ fn responses_have_server_timing_if_that_is_on() {
 
     let off = Server::caddyfile(caddyfile("", &site)).start();
     assert_eq!(off.get("/classic.php").header("server-timing"), None);
+}
+
+/// What a request cost, by the placeholders for it.
+#[track_caller]
+fn assert_cost(words: &[&str]) {
+    let number = |at: usize| -> f64 {
+        let number = words[at].parse();
+        number.unwrap_or_else(|_| panic!("no number at {at} of {words:?}"))
+    };
+    assert_eq!(words[0], "200", "{words:?}");
+    assert!(number(1) < 5000.0 && number(2) >= 20.0, "{words:?}");
+    assert!(number(3) > 5.0, "{words:?}");
+    assert!(number(4) > 0.0 && number(4) < number(2), "{words:?}");
+    assert_eq!(words[5], "1", "{words:?}");
+    assert!(number(6) >= f64::from(8 << 20), "{words:?}");
+    assert!(number(7) >= 20.0 && number(7) < 60_000.0, "{words:?}");
+}
+
+/// `header` has what is known when the header is written, `log_append` all of it.
+#[test]
+fn headers_and_log_fields_have_what_requests_cost_as_placeholders() {
+    let www = php();
+    let root = www.path().display();
+    let all = "{http.response.status} {howdah.queue_ms} {howdah.php_ms} {howdah.cpu_ms} \
+               {howdah.database_ms} {howdah.database_queries} {howdah.memory_peak} \
+               {http.request.duration_ms} {howdah.bytes_read} {http.response.size} {method}";
+    let site = format!(
+        "log\nheader X-Cost \"{all}\"\nlog_append cost \"{all}\"\n\
+         log_append took {{http.request.duration}}\nroot * {root}\nphp_server"
+    );
+    let server = Server::caddyfile(caddyfile("admin off", &site)).start();
+    let response = server.get("/classic.php");
+    let header: Vec<&str> = response
+        .header("x-cost")
+        .expect("a header")
+        .split(' ')
+        .collect();
+    assert_cost(&header);
+    assert_eq!(header[8..], ["", "", "GET"], "the response has only begun");
+    let line = server.wait_log("/classic.php");
+    let text = |name: &str| line.fields[name].as_str().expect("a text");
+    let field: Vec<&str> = text("cost").split(' ').collect();
+    assert_cost(&field);
+    assert_eq!(field[8..], ["0", "4", "GET"]);
+    assert!(text("took").ends_with('s'), "{}", line.raw);
+
+    // The script runs on.
+    let early = server.get("/slow.php");
+    let header: Vec<&str> = early
+        .header("x-cost")
+        .expect("a header")
+        .split(' ')
+        .collect();
+    assert_eq!((header[0], header[2]), ("200", ""), "{header:?}");
+    assert!(!header[1].is_empty(), "{header:?}");
+    // No PHP, no cost of it.
+    let none = server.get("/none.txt");
+    let header: Vec<&str> = none
+        .header("x-cost")
+        .expect("a header")
+        .split(' ')
+        .collect();
+    assert_eq!((header[0], header[1]), ("404", ""), "{header:?}");
 }

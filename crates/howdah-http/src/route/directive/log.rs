@@ -1,5 +1,6 @@
 //! `log_skip` and `log_append`: the entry of the request in the access log.
 
+use crate::observe::log::AppendedValue;
 use crate::route::context::Context;
 use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
@@ -26,7 +27,11 @@ pub(super) struct LogAppend {
 
 impl Handler for LogAppend {
     fn run(&self, context: &mut Context<'_>) -> Outcome {
-        let value = self.value.evaluate(context, Purpose::File).into_owned();
+        let value = if self.value.has_figures() {
+            AppendedValue::Late(self.value.evaluate_late(context, Purpose::File))
+        } else {
+            AppendedValue::Known(self.value.evaluate(context, Purpose::File).into_owned())
+        };
         context.log.append.push((self.name.clone(), value));
         Outcome::Next
     }

@@ -2,6 +2,7 @@
 
 use http::header::HOST;
 
+use crate::message::header_change::ResponseSoFar;
 use crate::route::context::Context;
 use crate::route::handler::Handler;
 use crate::route::header::{FieldChange, prepare};
@@ -16,7 +17,7 @@ impl Handler for RequestHeader {
         let pending = prepare(&self.0, context);
         let headers = &mut context.parts_mut().headers;
         for change in pending {
-            change.apply(headers);
+            change.apply(headers, &ResponseSoFar::default());
         }
         // A request has one `Host` at the most.
         if headers.get_all(HOST).iter().nth(1).is_some()

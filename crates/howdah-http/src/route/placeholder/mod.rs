@@ -79,8 +79,9 @@ pub(super) fn push(
         Placeholder::Uri => target::uri(text, context),
         Placeholder::User => text.push_str(context.notes.user.as_deref().unwrap_or("")),
         Placeholder::Var(name) => request::variable(text, context, name, purpose),
-        // The upstream is not chosen yet; `header_up` puts it in later.
-        Placeholder::Upstream => {}
+        // The upstream is not chosen yet; `header_up` puts it in later. `header` and `log_append` do the same with what a
+        // request costs.
+        Placeholder::Figure(_) | Placeholder::Upstream => {}
     }
 }
 

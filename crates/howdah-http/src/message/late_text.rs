@@ -1,0 +1,164 @@
+//! Text with what a request costs, which is known when the response is there, or over.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use howdah_config::model::Figure;
+use howdah_observe::usage::UsageSoFar;
+
+use super::duration::precise_duration;
+
+/// What is known of a request's costs at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Figures {
+    /// Since the end of the request's header.
+    pub(crate) duration: Duration,
+    /// 0: there is no response.
+    pub(crate) status: u16,
+    /// Bytes of the bodies, once the response is over.
+    pub(crate) bytes: Option<BodyBytes>,
+    /// If PHP runs it.
+    pub(crate) php: Option<UsageSoFar>,
+}
+
+/// Bytes of the bodies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyBytes {
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
+}
+
+/// A text whose other placeholders are replaced.
+#[derive(Debug)]
+pub(crate) struct LateText {
+    parts: Vec<LatePart>,
+    begin: Instant,
+}
+
+#[derive(Debug)]
+pub(crate) enum LatePart {
+    Text(String),
+    Figure(Figure),
+}
+
+impl LateText {
+    /// `begin`: the end of the request's header.
+    pub(crate) fn new(parts: Vec<LatePart>, begin: Instant) -> Self {
+        Self { parts, begin }
+    }
+
+    /// Since the end of the request's header.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    /// What is not known is left out.
+    pub(crate) fn text(&self, figures: &Figures) -> String {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                LatePart::Text(piece) => text.push_str(piece),
+                LatePart::Figure(figure) => figures.push(&mut text, *figure),
+            }
+        }
+        text
+    }
+}
+
+impl Figures {
+    fn push(&self, text: &mut String, figure: Figure) {
+        let usage = self.php.and_then(|php| php.usage);
+        let script = usage.map(|usage| usage.script);
+        match figure {
+            Figure::Duration => text.push_str(&precise_duration(self.duration)),
+            Figure::DurationMs => push_milliseconds(text, Some(self.duration)),
+            Figure::Status if self.status == 0 => {}
+            Figure::Status => push_number(text, Some(self.status.into())),
+            Figure::BytesRead => push_number(text, self.bytes.map(|bytes| bytes.received)),
+            Figure::Size => push_number(text, self.bytes.map(|bytes| bytes.sent)),
+            Figure::Queue => push_milliseconds(text, self.php.map(|php| php.queue)),
+            Figure::Php => push_milliseconds(text, usage.map(|usage| usage.time)),
+            Figure::Cpu => push_milliseconds(text, script.map(|script| script.cpu)),
+            Figure::Database => push_milliseconds(text, script.map(|script| script.database)),
+            Figure::Queries => push_number(text, script.map(|script| script.queries.into())),
+            Figure::MemoryPeak => push_number(text, script.map(|script| script.memory_peak)),
+        }
+    }
+}
+
+fn push_number(text: &mut String, number: Option<u64>) {
+    if let Some(number) = number {
+        // A String takes all that is written to it.
+        let _ = write!(text, "{number}");
+    }
+}
+
+fn push_milliseconds(text: &mut String, time: Option<Duration>) {
+    if let Some(time) = time {
+        // As above.
+        let _ = write!(text, "{:.3}", time.as_secs_f64() * 1e3);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howdah_observe::usage::{PhpUsage, ScriptUsage};
+
+    const ALL: [Figure; 11] = [
+        Figure::Duration,
+        Figure::DurationMs,
+        Figure::Status,
+        Figure::BytesRead,
+        Figure::Size,
+        Figure::Queue,
+        Figure::Php,
+        Figure::Cpu,
+        Figure::Database,
+        Figure::Queries,
+        Figure::MemoryPeak,
+    ];
+
+    fn text(figures: &Figures) -> String {
+        let parts = ALL.into_iter().flat_map(|figure| {
+            let part = LatePart::Text(" ".into());
+            [LatePart::Figure(figure), part]
+        });
+        LateText::new(parts.collect(), Instant::now()).text(figures)
+    }
+
+    #[test]
+    fn what_is_known_is_in_the_text() {
+        let mut figures = Figures {
+            duration: Duration::from_micros(12_345),
+            status: 200,
+            bytes: None,
+            php: None,
+        };
+        assert_eq!(text(&figures), "12.345ms 12.345 200         ");
+        let usage = PhpUsage {
+            queue: Duration::from_micros(40),
+            time: Duration::from_millis(9),
+            script: ScriptUsage {
+                cpu: Duration::from_millis(8),
+                database: Duration::from_micros(1),
+                queries: 2,
+                memory_peak: 4096,
+            },
+        };
+        figures.php = Some(UsageSoFar {
+            queue: usage.queue,
+            usage: None,
+        });
+        assert_eq!(text(&figures), "12.345ms 12.345 200   0.040      ");
+        figures.php = Some(UsageSoFar::of(usage));
+        figures.bytes = Some(BodyBytes {
+            received: 3,
+            sent: 7,
+        });
+        assert_eq!(
+            text(&figures),
+            "12.345ms 12.345 200 3 7 0.040 9.000 8.000 0.001 2 4096 "
+        );
+    }
+}
