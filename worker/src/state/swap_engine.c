@@ -53,8 +53,10 @@ static void executor_regions(void)
 	if (memory_exhausted) {
 		howdah_swap_region(memory_exhausted, size);
 	}
-	/* A class that is linked may autoload others, and wait. */
-	REGION(CG(delayed_variance_obligations));
+	/*
+	 * A class that is linked may autoload others, and wait. What is to be checked of it when they are there
+	 * (CG(delayed_variance_obligations), by class) is shared: who extends it meanwhile checks that, see linking.c.
+	 */
 	REGION(CG(delayed_autoloads));
 	REGION(CG(unlinked_uses));
 	REGION(CG(current_linking_class));
@@ -93,7 +95,6 @@ static void fresh_executor(void *state)
 	CLEAR(EG(errors));
 	CLEAR(EG(filename_override));
 	*AT(EG(lineno_override)) = -1;
-	CLEAR(CG(delayed_variance_obligations));
 	CLEAR(CG(delayed_autoloads));
 	CLEAR(CG(unlinked_uses));
 	CLEAR(CG(current_linking_class));

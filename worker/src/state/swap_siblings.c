@@ -26,7 +26,6 @@
 	F(EG(errors)) \
 	F(EG(filename_override)) \
 	F(EG(lineno_override)) \
-	F(CG(delayed_variance_obligations)) \
 	F(CG(delayed_autoloads)) \
 	F(CG(unlinked_uses)) \
 	F(CG(current_linking_class)) \

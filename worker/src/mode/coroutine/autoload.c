@@ -5,7 +5,7 @@
  * would declare it. So whoever comes second waits for the first.
  *
  * Rules: a class that could only be waited for in a circle counts as not there, as PHP has it when one request asks for
- * a class whose file it is loading.
+ * a class whose file it is loading, unless it is being linked (linking.c).
  */
 #include "autoload.h"
 
@@ -25,6 +25,7 @@ bool howdah_autoload_begin(zend_string *lower_name, struct howdah_loading *loadi
 
 void howdah_autoload_end(zend_string *lower_name, struct howdah_loading *loading)
 {
+	howdah_linking_loan_ends(loading);
 	howdah_loading_end(&classes, lower_name, loading);
 }
 
@@ -86,7 +87,7 @@ static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_nam
 	while (UNEXPECTED((loading = zend_hash_find_ptr(&classes, lower_name)) != NULL)) {
 		enum howdah_loaded loaded = howdah_loading_wait(loading, HOWDAH_WAIT_FOREVER);
 		if (loaded == HOWDAH_LOADED_CIRCLE) {
-			return NULL;
+			return howdah_linking_lend(lower_name, loading);
 		}
 		if (UNEXPECTED(anonymous && (anonymous->ce_flags & ZEND_ACC_LINKED))) {
 			zend_throw_error(NULL, "Cannot declare %s: another request has declared it meanwhile, try again",
@@ -95,7 +96,8 @@ static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_nam
 		}
 		zend_class_entry *class = zend_hash_find_ptr(EG(class_table), lower_name);
 		if (class) {
-			return class;
+			/* Half linked: who linked it has ended in a fatal error. */
+			return EXPECTED(class->ce_flags & ZEND_ACC_LINKED) ? class : NULL;
 		}
 		if (loaded == HOWDAH_LOADED_CANCELLED) {
 			return NULL; /* to declare it would be a fatal error of its owner, who goes on */

@@ -52,6 +52,9 @@ static bool look_at_stack(const zend_execute_data *innermost, void *argument)
 
 void howdah_half_done_out(struct howdah_half_done_state *half_done)
 {
+	if (UNEXPECTED(howdah_linking_has_lent)) {
+		howdah_linking_hide_lent();
+	}
 	*half_done = (struct howdah_half_done_state){0};
 	struct look look = {.half_done = half_done, .may_evaluate = howdah_evaluation_loads() || howdah_handler_runs()};
 	look_at_stack(EG(current_execute_data), &look);

@@ -16,6 +16,7 @@
 #include "php/compat.h"
 
 struct howdah_coroutine;
+struct howdah_loading;
 
 /* --- marks on objects and arrays (marks.c) ------------------------------------------------------------------ */
 
@@ -25,6 +26,7 @@ struct howdah_marks {
 	struct howdah_mark *list;
 	uint32_t count, room;
 	bool any_value; /* code is on the stack that PHP calls while it has marked values */
+	bool any_array; /* by serialize(), which marks arrays in objects that it does not mark */
 };
 
 /* Once, before the first coroutine runs. */
@@ -38,6 +40,12 @@ void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *fram
 void howdah_marks_out(struct howdah_marks *marks);
 void howdah_marks_in(struct howdah_marks *marks);
 
+/* Code that ends in a fatal error leaves its marks behind. */
+void howdah_marks_drop(void);
+
+/* Whether a frame is of __debugInfo(), whose exception PHP takes for a missing result, which is a fatal error. */
+bool howdah_marks_in_debug_info(const zend_execute_data *frame);
+
 /* --- classes (linking.c) ------------------------------------------------------------------------------------ */
 
 struct howdah_link;
@@ -49,6 +57,20 @@ struct howdah_linking {
 /* Of a frame that is declaring a class. */
 void howdah_linking_look(struct howdah_linking *linking, const zend_execute_data *frame);
 void howdah_linking_in(struct howdah_linking *linking);
+
+/*
+ * Classes that need each other (a return type that names the subclass) are loaded by two requests, and each needs what
+ * the other one has half linked: whoever would wait in a circle sees the classes of those that it would wait for, as one
+ * request sees those that it links itself, until the loading of its own that they wait for has ended. Returns a class
+ * that the caller may extend already; NULL: none, as for the engine.
+ */
+zend_class_entry *howdah_linking_lend(zend_string *lower_name, const struct howdah_loading *loading);
+void howdah_linking_loan_ends(const struct howdah_loading *loading);
+
+/* Of the coroutine that runs and is to give up the thread, and when it has it again: what was lent to it. */
+void howdah_linking_hide_lent(void);
+void howdah_linking_show_lent(void);
+extern bool howdah_linking_has_lent;
 
 /* The anonymous class that the code at hand is declaring, if PHP links it where it is: no other request may come to it
  * meanwhile. NULL: none, or a copy is linked. */
@@ -75,6 +97,9 @@ void howdah_half_done_out(struct howdah_half_done_state *half_done);
 static inline void howdah_half_done_in(struct howdah_half_done_state *half_done)
 {
 	howdah_lazy_in();
+	if (UNEXPECTED(howdah_linking_has_lent)) {
+		howdah_linking_show_lent();
+	}
 	if (UNEXPECTED(half_done->marks.list)) {
 		howdah_marks_in(&half_done->marks);
 	}

@@ -24,20 +24,24 @@ static bool still_waits(const struct waiter *waiting)
 	return waiting->who->queue == &waiting->what->waiters;
 }
 
-static bool is_circle(const struct howdah_loading *loading, const struct howdah_coroutine *me)
+const struct howdah_loading *howdah_loading_circle(
+	const struct howdah_loading *loading, void (*visit)(const struct howdah_coroutine *owner))
 {
-	const struct howdah_coroutine *owner = loading->owner;
-	while (owner != me) {
+	const struct howdah_coroutine *me = howdah_coroutine_current();
+	while (loading->owner != me) {
 		const struct waiter *waiting = waiters;
-		while (waiting && (waiting->who != owner || !still_waits(waiting))) {
+		while (waiting && (waiting->who != loading->owner || !still_waits(waiting))) {
 			waiting = waiting->next;
 		}
 		if (!waiting) {
-			return false;
+			return NULL;
 		}
-		owner = waiting->what->owner;
+		if (visit) {
+			visit(loading->owner);
+		}
+		loading = waiting->what;
 	}
-	return true;
+	return loading;
 }
 
 static void forget(const struct waiter *waiting)
@@ -55,7 +59,7 @@ enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t t
 		return HOWDAH_LOADED_BLOCKED;
 	}
 	struct howdah_coroutine *me = howdah_coroutine_current();
-	if (is_circle(loading, me)) {
+	if (howdah_loading_circle(loading, NULL)) {
 		return HOWDAH_LOADED_CIRCLE;
 	}
 	struct waiter waiting = {.who = me, .what = loading, .next = waiters};

@@ -19,6 +19,11 @@ enum howdah_loaded {
 	HOWDAH_LOADED_CANCELLED, /* the caller is to end, its owner is still loading: load nothing */
 };
 
+/* Visits the coroutines that the caller would wait for, and returns what they wait for in turn: something that the caller
+ * loads. NULL: there is no circle. */
+const struct howdah_loading *howdah_loading_circle(
+	const struct howdah_loading *loading, void (*visit)(const struct howdah_coroutine *owner));
+
 /* Waits until its owner wakes the waiters, or the time (nanoseconds) is over. */
 enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t time);
 
