@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "half_done.h"
 #include "php/compat.h"
 
 #include <zend_exceptions.h>
@@ -104,6 +105,7 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 	}
 	free(marks);
 	if (bailed_out) {
+		howdah_marks_drop();
 		howdah_memory_limit_restore();
 		zend_bailout();
 	}

@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+#include <zend_closures.h>
+#include <zend_fibers.h>
+#include <zend_generators.h>
 #include <zend_interfaces.h>
 
 #include "core.h"
@@ -96,6 +99,14 @@ static bool compares(const zend_op *instruction)
 	}
 }
 
+static bool serializes(const zend_function *function, const zend_class_entry *class)
+{
+	return is_method(function, class->__serialize) ||
+		   (function->common.function_name &&
+			   (zend_string_equals_literal_ci(function->common.function_name, "__sleep") ||
+				   zend_string_equals_literal_ci(function->common.function_name, "serialize")));
+}
+
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame)
 {
 	const zend_function *function = frame->func;
@@ -115,24 +126,40 @@ void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *fram
 					   zend_string_equals_literal_ci(function->common.function_name, "jsonserialize")))) {
 		marks->any_value = true;
 	}
+	if (UNEXPECTED(serializes(function, class))) {
+		marks->any_value = marks->any_array = true;
+	}
 }
 
 /* --- values that PHP is within ------------------------------------------------------------------------------ */
 
 static void take_elements(struct howdah_marks *marks, HashTable *table);
 
-static void take_array(struct howdah_marks *marks, zval *value)
+/* False: it has no mark. */
+static bool take_array(struct howdah_marks *marks, zval *value)
 {
 	zend_refcounted *reference = Z_ISREF_P(value) ? Z_COUNTED_P(value) : NULL;
 	ZVAL_DEREF(value);
 	if (Z_TYPE_P(value) != IS_ARRAY || !Z_REFCOUNTED_P(value) || !GC_IS_RECURSIVE(Z_COUNTED_P(value))) {
-		return;
+		return false;
 	}
 	/* An array that is held here as well would be copied by whoever writes to it. */
 	note(marks, reference ? (struct howdah_mark){.of = reference, .array = Z_ARR_P(value)}
 						  : (struct howdah_mark){.of = Z_COUNTED_P(value)});
 	GC_UNPROTECT_RECURSION(Z_COUNTED_P(value));
 	take_elements(marks, Z_ARRVAL_P(value));
+	return true;
+}
+
+/* Elements may have marks where the array itself has none. */
+static void take_array_or_elements(struct howdah_marks *marks, zval *value)
+{
+	if (!take_array(marks, value)) {
+		ZVAL_DEREF(value);
+		if (Z_TYPE_P(value) == IS_ARRAY) {
+			take_elements(marks, Z_ARRVAL_P(value));
+		}
+	}
 }
 
 static void take_elements(struct howdah_marks *marks, HashTable *table)
@@ -141,13 +168,36 @@ static void take_elements(struct howdah_marks *marks, HashTable *table)
 	ZEND_HASH_FOREACH_VAL(table, element)
 	{
 		ZVAL_DEINDIRECT(element);
-		take_array(marks, element);
+		(void)take_array(marks, element);
 	}
 	ZEND_HASH_FOREACH_END();
 }
 
+/*
+ * Objects of PHP's own classes have values elsewhere: in an ArrayObject, a heap. PHP shows them as an array that is made
+ * for that, or shows that array itself, so no mark on the object says that it is within them.
+ */
+static void take_values(struct howdah_marks *marks, zend_object *object)
+{
+	zend_object_get_gc_t values_of = object->handlers->get_gc;
+	if (EXPECTED(values_of == zend_std_get_gc) || object->ce == zend_ce_generator || object->ce == zend_ce_fiber ||
+		object->ce == zend_ce_closure) {
+		return;
+	}
+	zval *values = NULL;
+	int count = 0;
+	HashTable *table = values_of(object, &values, &count);
+	for (int i = 0; i < count; i++) {
+		take_array_or_elements(marks, &values[i]);
+	}
+	if (table && table != object->properties) {
+		take_elements(marks, table);
+	}
+}
+
 static void take_object(struct howdah_marks *marks, zend_object *object)
 {
+	take_values(marks, object);
 	bool marked = GC_IS_RECURSIVE(object);
 	uint32_t *word = howdah_compat_value_guard(object);
 	if (marked) {
@@ -164,8 +214,9 @@ static void take_object(struct howdah_marks *marks, zend_object *object)
 		GC_UNPROTECT_RECURSION(dynamic);
 		marked = true;
 	}
+	marked |= marks->any_array;
 	for (int i = 0; marked && i < object->ce->default_properties_count; i++) {
-		take_array(marks, &object->properties_table[i]);
+		(void)take_array(marks, &object->properties_table[i]);
 	}
 	if (marked && dynamic) {
 		take_elements(marks, dynamic);
@@ -176,7 +227,7 @@ static void take_operand(struct howdah_marks *marks, const zend_execute_data *fr
 {
 	if (type & (IS_CV | IS_TMP_VAR | IS_VAR)) {
 		zval *value = ZEND_CALL_VAR((zend_execute_data *)frame, operand.var);
-		take_array(marks, value);
+		(void)take_array(marks, value);
 	}
 }
 
@@ -197,7 +248,13 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 			}
 		}
 		for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(frame); i++) {
-			take_array(marks, ZEND_CALL_ARG((zend_execute_data *)frame, i));
+			zval *argument = ZEND_CALL_ARG((zend_execute_data *)frame, i);
+			/* serialize() has none on what it is given either. */
+			if (UNEXPECTED(marks->any_array)) {
+				take_array_or_elements(marks, argument);
+			} else {
+				(void)take_array(marks, argument);
+			}
 		}
 	} else if (frame->opline && compares(frame->opline)) {
 		take_operand(marks, frame, frame->opline->op1_type, frame->opline->op1);
@@ -225,6 +282,25 @@ void howdah_marks_out(struct howdah_marks *marks)
 	howdah_suspended_visit(&howdah_task_current()->exits.made, take_stack, marks);
 }
 
+static void release(struct howdah_marks *marks)
+{
+	for (uint32_t i = 0; i < marks->count; i++) {
+		zval held;
+		if (GC_TYPE(marks->list[i].of) == IS_OBJECT) {
+			ZVAL_OBJ(&held, (zend_object *)marks->list[i].of);
+		} else if (marks->list[i].array) {
+			ZVAL_REF(&held, (zend_reference *)marks->list[i].of);
+		} else {
+			ZVAL_ARR(&held, (zend_array *)marks->list[i].of);
+		}
+		zval_ptr_dtor(&held);
+	}
+	if (marks->list) {
+		pefree(marks->list, true);
+		marks->list = NULL;
+	}
+}
+
 void howdah_marks_in(struct howdah_marks *marks)
 {
 	for (uint32_t i = 0; i < marks->count; i++) {
@@ -241,17 +317,23 @@ void howdah_marks_in(struct howdah_marks *marks)
 		}
 	}
 	/* PHP is within them, so none of them is let go of here for good. */
-	for (uint32_t i = 0; i < marks->count; i++) {
-		zval held;
-		if (GC_TYPE(marks->list[i].of) == IS_OBJECT) {
-			ZVAL_OBJ(&held, (zend_object *)marks->list[i].of);
-		} else if (marks->list[i].array) {
-			ZVAL_REF(&held, (zend_reference *)marks->list[i].of);
-		} else {
-			ZVAL_ARR(&held, (zend_array *)marks->list[i].of);
+	release(marks);
+}
+
+void howdah_marks_drop(void)
+{
+	struct howdah_marks marks = {.any_value = true, .any_array = true};
+	howdah_marks_out(&marks);
+	release(&marks);
+}
+
+bool howdah_marks_in_debug_info(const zend_execute_data *frame)
+{
+	for (; frame; frame = frame->prev_execute_data) {
+		if (frame->func && Z_TYPE(frame->This) == IS_OBJECT &&
+			is_method(frame->func, Z_OBJCE(frame->This)->__debugInfo)) {
+			return true;
 		}
-		zval_ptr_dtor(&held);
 	}
-	pefree(marks->list, true);
-	marks->list = NULL;
+	return false;
 }
