@@ -20,6 +20,10 @@ void howdah_autoload_end(zend_string *lower_name, struct howdah_loading *loading
 
 void howdah_includes_start(void);
 
+/* Whether the code of a file that it has included once, for all, has not run to its end: to unwind it there would leave
+ * the process without the rest of the file. */
+bool howdah_includes_under_way(const struct howdah_coroutine *coroutine);
+
 extern const struct howdah_task_part howdah_includes_part;
 
 #endif

@@ -99,6 +99,9 @@ struct howdah_task {
 
 /* --- scheduler.c ------------------------------------------------------------------------------------------ */
 
+/* The running one, which is cancelled, is in code that runs to its end first: a `finally` block, a file that is included. */
+bool howdah_unwinds_later(const struct howdah_coroutine *coroutine);
+
 /* Before anything else of this file but howdah_parts_register(), once in a process. `places`: tasks at a time. */
 void howdah_core_init(const struct howdah_pool *pool, uint32_t places);
 

@@ -7,7 +7,8 @@
  * A file counts as being loaded while its code is on the stack of the coroutine that included it. Files that were
  * compiled are noted until their task leaves the next time; a worker that is warm compiles none.
  *
- * Rules: no coroutine waits while it compiles. The compiler's state is one for the process.
+ * Rules: no coroutine waits while it compiles. The compiler's state is one for the process. A request that is cancelled
+ * runs such a file to its end first, as a `finally` block.
  */
 #include "autoload.h"
 
@@ -100,6 +101,16 @@ static struct file *find(const zend_string *path)
 		file = file->next;
 	}
 	return file;
+}
+
+bool howdah_includes_under_way(const struct howdah_coroutine *coroutine)
+{
+	for (const struct file *file = files; UNEXPECTED(file != NULL); file = file->next) {
+		if (file->loading.owner == coroutine && is_running(file)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Tells those who wait for files whose code has run to its end. */

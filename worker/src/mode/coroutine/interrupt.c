@@ -64,7 +64,7 @@ static void look(struct howdah_coroutine *coroutine)
 	}
 	if (coroutine->cancelled && (!coroutine->unwound || has_lost_it(coroutine))) {
 		/* Otherwise when it waits the next time, as the engine looks again at once when the flag is raised here. */
-		if (!howdah_frames_in_finally(EG(current_execute_data))) {
+		if (!howdah_unwinds_later(coroutine)) {
 			unwind(coroutine);
 		}
 		return;
@@ -105,6 +105,22 @@ void howdah_interrupt_release(struct howdah_coroutine *coroutine)
 	}
 }
 
+/*
+ * The exception is at an instruction that has not run. PHP takes one that adds to a string in pieces for one that has, and
+ * frees the piece.
+ */
+static void complete_rope(const zend_execute_data *frame)
+{
+	const zend_op *instruction = EG(opline_before_exception);
+	if (!frame || !frame->func || !ZEND_USER_CODE(frame->func->type) || !instruction) {
+		return;
+	}
+	if (instruction->opcode == ZEND_ROPE_INIT || instruction->opcode == ZEND_ROPE_ADD) {
+		zend_string **rope = (void *)ZEND_CALL_VAR((zend_execute_data *)frame, instruction->result.var);
+		rope[instruction->opcode == ZEND_ROPE_INIT ? 0 : instruction->extended_value] = ZSTR_EMPTY_ALLOC();
+	}
+}
+
 static void interrupted(zend_execute_data *execute_data)
 {
 	howdah_watchdog_progress();
@@ -114,6 +130,9 @@ static void interrupted(zend_execute_data *execute_data)
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
 	if (coroutine && !coroutine->shielded && !EG(exception) && !howdah_request_forked) {
 		look(coroutine);
+		if (UNEXPECTED(EG(exception) != NULL)) {
+			complete_rope(execute_data);
+		}
 	}
 }
 

@@ -5,6 +5,7 @@
  * Rules: first come, first served. A coroutine is in one list at most: the ready list, or the queue that it is
  * parked in; whoever makes it ready takes it out of the latter and stops its timer.
  */
+#include "autoload.h"
 #include "core.h"
 #include "half_done.h"
 #include "state/swap_siblings.h"
@@ -275,6 +276,17 @@ uint32_t howdah_waits_cancelled(void)
 	return howdah_running ? howdah_running->waits_cancelled : 0;
 }
 
+/* Code that runs to its end before a cancelled coroutine is unwound. */
+static bool is_to_complete(const struct howdah_coroutine *coroutine, const zend_execute_data *frame)
+{
+	return howdah_frames_in_finally(frame) || howdah_includes_under_way(coroutine) || howdah_marks_in_debug_info(frame);
+}
+
+bool howdah_unwinds_later(const struct howdah_coroutine *coroutine)
+{
+	return is_to_complete(coroutine, EG(current_execute_data));
+}
+
 /*
  * A cancelled coroutine may wait in `finally` blocks, and in what follows: for a moment only where the front has given
  * up on it. False: it must not. `deadline` is brought forward.
@@ -282,7 +294,7 @@ uint32_t howdah_waits_cancelled(void)
 static bool may_wait_on(const struct howdah_coroutine *coroutine, int64_t *deadline)
 {
 	howdah_interrupt_raise(); /* to look whether it still is unwound, or is to be now */
-	if (!coroutine->unwound && !howdah_frames_in_finally(EG(current_execute_data))) {
+	if (!coroutine->unwound && !howdah_unwinds_later(coroutine)) {
 		return false;
 	}
 	/* The library that threw goes on, say with the rest of a list, and would wait for what nobody sends. */
@@ -385,7 +397,7 @@ void howdah_coroutine_cancel(struct howdah_coroutine *coroutine)
 	bool unwinds = coroutine->cancelled && coroutine->unwound;
 	coroutine->cancelled = true;
 	coroutine->patience = howdah_now() + UNWINDING_NS;
-	if (hurry || !(unwinds || howdah_frames_in_finally(coroutine->frame))) {
+	if (hurry || !(unwinds || is_to_complete(coroutine, coroutine->frame))) {
 		howdah_ready(coroutine, ECANCELED);
 	}
 	if (coroutine == howdah_running) {
