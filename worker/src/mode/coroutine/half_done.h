@@ -43,8 +43,8 @@ void howdah_marks_in(struct howdah_marks *marks);
 /* Code that ends in a fatal error leaves its marks behind. */
 void howdah_marks_drop(void);
 
-/* Whether a frame is of __debugInfo(), whose exception PHP takes for a missing result, which is a fatal error. */
-bool howdah_marks_in_debug_info(const zend_execute_data *frame);
+/* Of __debugInfo(). */
+bool howdah_marks_is_debug_info(const zend_execute_data *frame);
 
 /* --- classes (linking.c) ------------------------------------------------------------------------------------ */
 
@@ -90,6 +90,10 @@ struct howdah_half_done_state {
 	struct howdah_linking linking;
 	struct howdah_evaluation *evaluation; /* NULL: none */
 };
+
+/* Whether code is on the stack whose exception is a fatal error for PHP: __debugInfo(), or an autoloader that is asked for
+ * a trait of a class which is being linked. */
+bool howdah_half_done_forbids_exceptions(const zend_execute_data *frame);
 
 /* Of the coroutine that runs and is to give up the thread; and when it has it again. */
 void howdah_half_done_out(struct howdah_half_done_state *half_done);

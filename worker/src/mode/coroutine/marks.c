@@ -327,13 +327,7 @@ void howdah_marks_drop(void)
 	release(&marks);
 }
 
-bool howdah_marks_in_debug_info(const zend_execute_data *frame)
+bool howdah_marks_is_debug_info(const zend_execute_data *frame)
 {
-	for (; frame; frame = frame->prev_execute_data) {
-		if (frame->func && Z_TYPE(frame->This) == IS_OBJECT &&
-			is_method(frame->func, Z_OBJCE(frame->This)->__debugInfo)) {
-			return true;
-		}
-	}
-	return false;
+	return Z_TYPE(frame->This) == IS_OBJECT && is_method(frame->func, Z_OBJCE(frame->This)->__debugInfo);
 }

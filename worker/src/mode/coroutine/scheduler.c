@@ -279,7 +279,8 @@ uint32_t howdah_waits_cancelled(void)
 /* Code that runs to its end before a cancelled coroutine is unwound. */
 static bool is_to_complete(const struct howdah_coroutine *coroutine, const zend_execute_data *frame)
 {
-	return howdah_frames_in_finally(frame) || howdah_includes_under_way(coroutine) || howdah_marks_in_debug_info(frame);
+	return howdah_frames_in_finally(frame) || howdah_includes_under_way(coroutine) ||
+		   howdah_half_done_forbids_exceptions(frame);
 }
 
 bool howdah_unwinds_later(const struct howdah_coroutine *coroutine)
