@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests that touch the PHP process on the PHP of other distributions, each in a root of its own:
 #   scripts/matrix.sh [NAME ...]        debian12, debian13, ubuntu24.04; all without a name
-#   MATRIX_STEPS="phpt e2e"             the steps to run of install, build, phpt and e2e (end to end and conformance)
+#   MATRIX_STEPS="phpt e2e"             the steps to run of install, build, phpt and e2e (end to end and conformance), and
+#                                       extensions, which tries all that the distribution packages (scripts/extensions)
 #   MATRIX_FILTER=worker                only end-to-end programs of tests/e2e/tests with this name
 # Needs root, Debian or Ubuntu, and an archive that can be reached. The roots stay in target/matrix for the next run
 # (MATRIX_ROOTS names another folder), a log of each beside them. Exit status 1 if a step failed anywhere.
@@ -34,7 +35,12 @@ step() {
 		export HOWDAH_FAULTY_PHP=/src/target/debug/faults/howdah-php
 		only=(); for program in $MATRIX_FILTER; do only+=(--test "$program"); done
 		tests/databases.sh env --default-signal=HUP cargo test --locked --no-fail-fast -p howdah-tests "${only[@]}"' ;;
-	*) die "unknown step $name; known are install, build, phpt and e2e" ;;
+	# Another root within this one, so that packages which exclude each other leave no trace.
+	extensions) inside "$root" host 'scripts/setup.sh matrix
+		code=0; python3 -m scripts.extensions --howdah target/debug/howdah || code=$?
+		cp docs/reference/extensions.md target/extensions/extensions.md; exit $code'
+		cp "$root/src/target/extensions/extensions.md" docs/reference/extensions.md ;;
+	*) die "unknown step $name; known are install, build, phpt, e2e and extensions" ;;
 	esac
 }
 

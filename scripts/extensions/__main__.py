@@ -22,7 +22,7 @@ from pathlib import Path
 
 from . import packages
 from .kinds import kinds
-from .page import page
+from .page import page, section
 from .root import Root
 from .services import services
 from .trial import EXERCISES, Result, Trial
@@ -128,7 +128,7 @@ def try_all(options: argparse.Namespace) -> int:
 
 
 def write() -> None:
-    """Writes the page from the results."""
+    """Writes the distribution's section of the page from the results."""
     distribution, exercises = json.loads((TOP / "distribution.json").read_text())
     results = []
     for file in sorted((TOP / "results").glob("*.json")):
@@ -136,10 +136,9 @@ def write() -> None:
     failed = json.loads((TOP / "failed.json").read_text())
     tried = {result.package for result in results}
     missing = packages.NOT_TRIED | {name: why for name, why in failed.items() if name not in tried}
-    text = page(
-        packages.Distribution(**distribution), results, exercises, kinds(REPOSITORY), missing
-    )
-    PAGE.write_text(text)
+    php = packages.Distribution(**distribution)
+    text = section(php, results, exercises, kinds(REPOSITORY), missing)
+    PAGE.write_text(page(PAGE.read_text(), php.name, text))
     print(f"wrote {PAGE.relative_to(REPOSITORY)}: {len(results)} extensions")
 
 

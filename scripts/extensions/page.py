@@ -1,8 +1,9 @@
-"""The page with the table."""
+"""The page with a table for each distribution."""
 
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,19 +13,27 @@ if TYPE_CHECKING:
     from .packages import Distribution
     from .trial import Result
 
-# Why an extension does not work; what has no cause here is shown with what was got and expected.
+# Why an extension is refused or wrong; what has no cause here is shown with what was got and expected.
 CAUSES = {
-    "ice": "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
-    "uopz": "it changes what `exit` does, so requests could not be ended one by one",
+    ("ice", "wrong"): "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
+    ("uopz", "refused"): "it changes what `exit` does, so requests could not be ended one by one",
 }
+SECTION = """
+## {distribution}, PHP {php}
+
+Tried on {date}: {count} extensions of {packages} packages.
+
+| extension | version | exercise | classic | worker | coroutines |
+|---|---|---|---|---|---|
+"""
 FAULTS = """
-## What does not work
+### What does not work on {distribution}
 
 | extension | pools | cause |
 |---|---|---|
 """
 MISSING = """
-## Not tried
+### Not tried on {distribution}
 
 | package | reason |
 |---|---|
@@ -50,36 +59,44 @@ def row(result: Result, exercise: str, kinds: dict[str, str]) -> str:
 def fault(result: Result) -> str:
     """A line about an extension that does not work everywhere."""
     pools = ", ".join(mode for mode, outcome in result.modes.items() if outcome != "works")
-    cause = CAUSES.get(result.name) or result.note.replace("|", "\\|")
+    cause = CAUSES.get((result.name, result.modes.get("coroutines", "")))
+    cause = cause or result.note.replace("|", "\\|")
     return f"| {result.name} | {pools} | {cause} |\n"
 
 
-def page(
+def section(
     php: Distribution,
     results: list[Result],
     exercises: dict[str, str],
     kinds: dict[str, str],
     missing: dict[str, str],
 ) -> str:
-    """The whole page."""
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    packages = {result.package for result in results}
-    text = (
-        (Path(__file__).parent / "page.txt")
-        .read_text()
-        .format(
-            distribution=php.name,
-            date=today,
-            php=php.php,
-            count=len(results),
-            packages=len(packages),
-        )
+    """What a distribution's extensions do."""
+    text = SECTION.format(
+        distribution=php.name,
+        date=datetime.datetime.now(tz=datetime.UTC).date(),
+        php=php.php,
+        count=len(results),
+        packages=len({result.package for result in results}),
     )
     for result in sorted(results, key=lambda result: result.name.lower()):
         text += row(result, exercises[result.exercise], kinds)
     faulty = [result for result in results if set(result.modes.values()) != {"works"}]
     if faulty:
-        text += FAULTS + "".join(map(fault, sorted(faulty, key=lambda result: result.name)))
+        text += FAULTS.format(distribution=php.name)
+        text += "".join(map(fault, sorted(faulty, key=lambda result: result.name)))
     if missing:
-        text += MISSING + "".join(f"| {name} | {why} |\n" for name, why in sorted(missing.items()))
+        text += MISSING.format(distribution=php.name)
+        text += "".join(f"| {name} | {why} |\n" for name, why in sorted(missing.items()))
     return text
+
+
+def page(old: str, distribution: str, new: str) -> str:
+    """The whole page: a new section in the place of the distribution's last one; others stay."""
+    sections = {}
+    for text in re.findall(r"^## .*?(?=^## |\Z)", old, re.DOTALL | re.MULTILINE):
+        name = text.removeprefix("## ").partition(", PHP ")[0]
+        sections[name] = "\n" + text.strip("\n") + "\n"
+    sections[distribution] = new
+    introduction = (Path(__file__).parent / "page.txt").read_text()
+    return introduction + "".join(text for _, text in sorted(sections.items()))

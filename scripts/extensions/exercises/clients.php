@@ -189,12 +189,14 @@ return [
     'mongodb' => [
         'what' => 'BSON, the error of a closed port',
         'run' => static function (int $n, Closure $wait) use ($failure): array {
-            $data = MongoDB\BSON\fromPHP(['n' => $n, 'id' => new MongoDB\BSON\ObjectId(str_repeat('ab', 12))]);
+            $values = ['n' => $n, 'id' => new MongoDB\BSON\ObjectId(str_repeat('ab', 12))];
+            $document = class_exists(MongoDB\BSON\Document::class) ? MongoDB\BSON\Document::fromPHP($values) : null;
+            $data = $document ? (string) $document : MongoDB\BSON\fromPHP($values);
             $wait();
             $manager = new MongoDB\Driver\Manager('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50');
             $command = new MongoDB\Driver\Command(['ping' => $n]);
             $error = $failure(static fn() => $manager->executeCommand('test', $command));
-            return [bin2hex($data), MongoDB\BSON\toPHP($data)->n, $error[0]];
+            return [bin2hex($data), $document ? $document->toPHP()->n : MongoDB\BSON\toPHP($data)->n, $error[0]];
         },
     ],
     'mysqli' => [
@@ -334,6 +336,16 @@ return [
             return [pinba_timer_get_info($timer)['tags']];
         },
     ],
+    'pq' => [
+        'what' => 'statements and errors on a connection of the request',
+        'run' => static function (int $n, Closure $wait) use ($failure): array {
+            $connection = new pq\Connection((string) getenv('HOWDAH_TEST_PGSQL'));
+            $wait();
+            $row = $connection->execParams('SELECT $1::int + 1, pg_sleep(0.01)', [$n])->fetchRow();
+            $wait();
+            return [(int) $row[0], $failure(static fn() => $connection->exec("SELECT none$n"))[0]];
+        },
+    ],
     'raphf' => [
         'what' => 'counts of persistent handles',
         'run' => static function (int $n, Closure $wait): array {
@@ -364,6 +376,16 @@ return [
             $wait();
             $pipeline->get('own');
             return [$found, $pipeline->exec(), $own->getDbNum()];
+        },
+    ],
+    'smbclient' => [
+        'what' => 'the error of a closed port',
+        'run' => static function (int $n, Closure $wait): array {
+            $state = smbclient_state_new();
+            smbclient_state_init($state, null, "user$n", 'password');
+            $wait();
+            $opened = @smbclient_opendir($state, "smb://127.0.0.1:1/n$n");
+            return [$opened, smbclient_state_errno($state) !== 0];
         },
     ],
     'snmp' => [

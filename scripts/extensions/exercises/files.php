@@ -152,6 +152,20 @@ return [
                 $image->getImagePixelColor(3, 3)->getColorAsString(), strlen($image->getImageBlob()) > 50];
         },
     ],
+    'inotify' => [
+        'what' => 'events of a file',
+        'run' => static function (int $n, Closure $wait) use ($temporary): array {
+            $file = $temporary('inotify');
+            $queue = inotify_init();
+            $watch = inotify_add_watch($queue, $file, IN_MODIFY | IN_DELETE_SELF);
+            $wait();
+            file_put_contents($file, "n $n");
+            $first = inotify_read($queue)[0];
+            $wait();
+            unlink($file);
+            return [$first['wd'] === $watch, $first['mask'] === IN_MODIFY];
+        },
+    ],
     'luasandbox' => [
         'what' => 'run Lua with a PHP function that waits',
         'run' => static function (int $n, Closure $wait): array {
@@ -417,6 +431,14 @@ return [
             $archive->close();
             unlink($file);
             return $read;
+        },
+    ],
+    'zstd' => [
+        'what' => 'compress',
+        'run' => static function (int $n, Closure $wait): array {
+            $data = zstd_compress(str_repeat("n $n ", 1000));
+            $wait();
+            return [md5($data), strlen(zstd_uncompress($data))];
         },
     ],
 ];

@@ -41,7 +41,7 @@ function shared(array $exercise): mixed
 }
 
 // Differences of the command line's ini file are none of PHP's.
-error_reporting(E_ALL & ~E_DEPRECATED & ~E_STRICT);
+error_reporting(E_ALL & ~E_DEPRECATED);
 ini_set('display_errors', '0');
 $exercises = exercises();
 if (($argv[1] ?? '') === '--list') {
