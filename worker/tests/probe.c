@@ -1,12 +1,18 @@
 /*
- * An extension for tests: counts its starts and ends with a request, as one that traces requests has them.
+ * An extension for tests: counts its starts and ends with a request, as one that traces requests has them. Its class
+ * stands for a library that Howdah does not know: whatever is done with an object waits, and must not be done by two
+ * at a time.
  *
  * Rules: its state is one for the process, and a start that has no end before it is told.
  */
 #include <php.h>
+#include <unistd.h>
+
+#define WAIT_US 200
 
 static unsigned starts, ends;
 static bool runs, twice;
+static bool is_within, has_met;
 
 static PHP_RINIT_FUNCTION(howdah_probe)
 {
@@ -41,13 +47,101 @@ static ZEND_FUNCTION(howdah_probe)
 	RETURN_STR(strpprintf(0, "starts %u, ends %u, %s", starts, ends, twice ? "not in turn" : "in turn"));
 }
 
-static const zend_function_entry functions[] = {ZEND_FE(howdah_probe, arginfo_howdah_probe) ZEND_FE_END};
+static void wait_within(void)
+{
+	has_met |= is_within;
+	is_within = true;
+	usleep(WAIT_US);
+	is_within = false;
+}
+
+/* Whether two have been in it at a time; does not wait. */
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_howdah_probe_met, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+
+static ZEND_FUNCTION(howdah_probe_met)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_BOOL(has_met);
+}
+
+static const zend_function_entry functions[] = {
+	ZEND_FE(howdah_probe, arginfo_howdah_probe) ZEND_FE(howdah_probe_met, arginfo_howdah_probe_met) ZEND_FE_END};
+
+/* --- Howdah\Probe ------------------------------------------------------------------------------------------- */
+
+static zend_class_entry *probe_class;
+static zend_object_handlers probe_handlers;
+
+static zend_object *create_probe(zend_class_entry *class)
+{
+	wait_within();
+	zend_object *probe = zend_objects_new(class);
+	object_properties_init(probe, class);
+	probe->handlers = &probe_handlers;
+	return probe;
+}
+
+static zend_object *clone_probe(zend_object *probe)
+{
+	wait_within();
+	zend_object *copy = zend_objects_clone_obj(probe);
+	copy->handlers = &probe_handlers;
+	return copy;
+}
+
+static void free_probe(zend_object *probe)
+{
+	wait_within();
+	zend_object_std_dtor(probe);
+}
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_probe_construct, 0, 0, 1)
+ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+static ZEND_METHOD(Howdah_Probe, __construct)
+{
+	zend_string *name;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+	Z_PARAM_STR(name)
+	ZEND_PARSE_PARAMETERS_END();
+	wait_within();
+	zend_update_property_str(probe_class, Z_OBJ_P(ZEND_THIS), ZEND_STRL("name"), name);
+}
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_probe_name, 0, 0, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+static ZEND_METHOD(Howdah_Probe, name)
+{
+	zval room;
+	ZEND_PARSE_PARAMETERS_NONE();
+	wait_within();
+	RETURN_COPY_DEREF(zend_read_property(probe_class, Z_OBJ_P(ZEND_THIS), ZEND_STRL("name"), false, &room));
+}
+
+static const zend_function_entry methods[] = {ZEND_ME(Howdah_Probe, __construct, arginfo_probe_construct,
+	ZEND_ACC_PUBLIC) ZEND_ME(Howdah_Probe, name, arginfo_probe_name, ZEND_ACC_PUBLIC) ZEND_FE_END};
+
+static PHP_MINIT_FUNCTION(howdah_probe)
+{
+	zend_class_entry class;
+	INIT_NS_CLASS_ENTRY(class, "Howdah", "Probe", methods);
+	probe_class = zend_register_internal_class(&class);
+	probe_class->create_object = create_probe;
+	zend_declare_property_string(probe_class, ZEND_STRL("name"), "", ZEND_ACC_PRIVATE);
+	memcpy(&probe_handlers, zend_get_std_object_handlers(), sizeof(probe_handlers));
+	probe_handlers.clone_obj = clone_probe;
+	probe_handlers.free_obj = free_probe;
+	return SUCCESS;
+}
 
 static zend_module_entry module = {
 	STANDARD_MODULE_HEADER,
 	"howdah_probe",
 	functions,
-	NULL,
+	PHP_MINIT(howdah_probe),
 	PHP_MSHUTDOWN(howdah_probe),
 	PHP_RINIT(howdah_probe),
 	PHP_RSHUTDOWN(howdah_probe),

@@ -55,7 +55,7 @@ const TRIES: usize = 20;
 fn unnoticed(php: &Path, fault: &'static str, words: &[&'static str]) -> BTreeSet<&'static str> {
     let missing = Mutex::new(words.iter().copied().collect::<BTreeSet<_>>());
     for _ in 0..TRIES {
-        let soak = Soak::start(&Settings {
+        let soak = Soak::start(Settings {
             fault: Some((php.to_owned(), fault)),
             ..Settings::default()
         });
@@ -92,7 +92,7 @@ fn without_a_fault_nobody_notices_anything() {
         println!("skipped: {FAULTS} does not name a PHP executable of `make -C worker faults`");
         return;
     };
-    let soak = Soak::start(&Settings {
+    let soak = Soak::start(Settings {
         fault: Some((php, "none")),
         ..Settings::default()
     });

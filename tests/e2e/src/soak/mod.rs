@@ -1,0 +1,323 @@
+//! Requests of every kind in one process, each of which looks again and again whether it still has what is its
+//! own: `tests/worker/coroutine/soak.php`. Databases take part if the environment names them.
+
+mod kinds;
+mod plan;
+mod report;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use howdah_testkit::client::ClientError;
+use howdah_testkit::load::CONCURRENCY;
+use howdah_testkit::{PATIENCE, Request, Response, Server, howdah_php, process};
+
+use self::plan::Leaves;
+pub use self::plan::{Plan, complaint};
+pub use self::report::Report;
+use crate::admin::Admin;
+use crate::meeting::Meeting;
+use crate::traffic::{Client, during};
+
+/// The extension of `worker/tests/probe.c`, which `make -C worker driver` builds beside `howdah-php`.
+const PROBE: &str = "SOAK_PROBE";
+
+/// Responses between two crashes.
+const BETWEEN_CRASHES: usize = 500;
+
+/// Crashes of a run, and responses since the last one.
+#[derive(Debug, Default)]
+struct Crashes {
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+    responses: AtomicUsize,
+}
+
+/// How a run differs.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// Some requests end in fatal errors, each of which costs the process.
+    pub fatal: bool,
+    /// Some requests crash their process.
+    pub crashes: bool,
+    /// Of php.ini.
+    pub ini: &'static str,
+    /// Of the `worker` block.
+    pub worker: &'static str,
+    /// A PHP executable with faults, and which of them it is to have (`worker/tests/faults.c`).
+    pub fault: Option<(PathBuf, &'static str)>,
+}
+
+/// The files that requests load; each is loaded by several requests at a time.
+fn write_classes(meeting: &Meeting) {
+    for n in 0..20 {
+        for (name, code) in [
+            (
+                "Soak",
+                format!("final class Soak{n} {{ function name() {{ return 'Soak{n}'; }} }}"),
+            ),
+            (
+                "Parent",
+                format!("class Parent{n} {{ function name() {{ return self::class; }} }}"),
+            ),
+            (
+                "Child",
+                format!("final class Child{n} extends Parent{n} {{}}"),
+            ),
+            ("Base", format!("interface Base{n} {{}}")),
+            ("Face", format!("interface Face{n} extends Base{n} {{}}")),
+            (
+                "Trait",
+                format!("trait Trait{n} {{ function name() {{ return self::class; }} }}"),
+            ),
+            (
+                "Uses",
+                format!("final class Uses{n} implements Face{n} {{ use Trait{n}; }}"),
+            ),
+            (
+                "Named",
+                format!("final class Named{n} {{ const NAME = self::class; }}"),
+            ),
+            (
+                "Constant",
+                format!("final class Constant{n} {{ const NAME = Named{n}::NAME; }}"),
+            ),
+            (
+                "Enum",
+                format!("enum Enum{n}: string {{ case A = Named{n}::NAME; const B = self::A; }}"),
+            ),
+            (
+                "Default",
+                format!(
+                    "final class Default{n} {{ public $name = Named{n}::NAME; \
+                     static $static = Named{n}::NAME; }}"
+                ),
+            ),
+        ] {
+            meeting.write(&format!("{name}{n}.php"), &format!("<?php {code}"));
+        }
+    }
+    for n in 0..4 {
+        // Declared when it runs, and others want it meanwhile.
+        let late = format!("<?php usleep(50000); if (true) {{ function late{n}() {{}} }}");
+        meeting.write(&format!("late{n}.php"), &late);
+    }
+    meeting.write("lazy.php", "<?php return $_REQUEST['id'] ?? null;");
+}
+
+/// The extension that stands for those that Howdah does not know.
+fn probe(php: &Path) -> Option<PathBuf> {
+    let folders = php.ancestors().skip(1).take(2);
+    let found = folders
+        .map(|folder| folder.join("probe.so"))
+        .find(|file| file.is_file());
+    if found.is_none() {
+        println!("no objects of an unknown extension: `make -C worker driver` builds one");
+    }
+    found
+}
+
+/// A server that the requests are sent to, and what has been seen of it.
+#[derive(Debug)]
+pub struct Soak {
+    /// Where they are sent to.
+    pub server: Server,
+    /// What they have done.
+    pub report: Report,
+    steps: Vec<&'static str>,
+    settings: Settings,
+    crashes: Crashes,
+    pids: Mutex<BTreeSet<String>>,
+    /// Its folder, which goes last.
+    _meeting: Meeting,
+}
+
+impl Soak {
+    /// Starts it; `HOWDAH_PHP` names another PHP executable than the one beside `howdah`.
+    ///
+    /// # Panics
+    /// If it does not start.
+    #[track_caller]
+    pub fn start(settings: Settings) -> Self {
+        let meeting = Meeting::new();
+        write_classes(&meeting);
+        let php = settings.fault.as_ref().map(|(php, _)| php.clone());
+        let php = php.unwrap_or_else(howdah_php);
+        let probe = probe(&php);
+        let mut env = String::new();
+        for variable in kinds::variables() {
+            if let Ok(value) = std::env::var(variable) {
+                env.extend(["env ", variable, " \"", value.as_str(), "\"\n"]);
+            }
+        }
+        let steps = kinds::steps(|variable| match variable {
+            PROBE => probe.is_some(),
+            _ => std::env::var_os(variable).is_some(),
+        });
+        let extension = probe.map(|file| format!("extension {}\n", file.display()));
+        let mut builder = meeting.script(
+            "soak.php",
+            &format!(
+                "max_wait_time 30s\nphp {}\nphp_ini {{\nsession.save_path {}\n\
+                 howdah.pool_wait 60\n{}{}\n}}",
+                php.display(),
+                meeting.path().display(),
+                extension.unwrap_or_default(),
+                settings.ini
+            ),
+            &format!("num 1\nconcurrency 200\n{}\n{env}", settings.worker),
+        );
+        if let Some((_, fault)) = settings.fault {
+            builder = builder.env("HOWDAH_FAULT", fault).keeps_files();
+        }
+        let server = builder.start();
+        server.allow_hogs();
+        // What is left by clients that leave, or by fatal errors.
+        for text in ["on purpose", "fatal error"] {
+            server.allow_log(text);
+        }
+        if settings.fatal {
+            for text in [
+                "Allowed memory size",
+                "the request's stack",
+                "Maximum call stack size",
+            ] {
+                server.allow_log(text);
+            }
+        }
+        if settings.crashes {
+            for text in [
+                "worker died",
+                "the PHP process died",
+                "crashed while running",
+            ] {
+                server.allow_log(text);
+            }
+        }
+        Self {
+            server,
+            report: Report::default(),
+            steps,
+            settings,
+            crashes: Crashes::default(),
+            pids: Mutex::default(),
+            _meeting: meeting,
+        }
+    }
+
+    fn next(&self, client: &mut Client<'_>, host: &str) -> Plan {
+        // One client crashes the process, so that there is one crash at a time.
+        let is_due = || self.crashes.responses.load(Ordering::Relaxed) >= BETWEEN_CRASHES;
+        if self.settings.crashes && client.number == 0 && is_due() {
+            self.crashes.responses.store(0, Ordering::Relaxed);
+            return Plan::crash(client, host);
+        }
+        Plan::next(client, &self.steps, host, &self.settings)
+    }
+
+    /// Sends a request whose client disconnects.
+    fn send_and_leave(&self, plan: &Plan, client: &mut Client<'_>, host: &str) {
+        let mut connection = self.server.connect();
+        connection.send(&plan.request).expect("sent");
+        if plan.leaves == Leaves::Later {
+            let echo = Request::get(format!("/?op=echo&id={}", plan.id)).host(host);
+            let response = client.exchange(&echo).expect("a response");
+            response.assert(200, &plan.id);
+        }
+        connection.reset().expect("reset");
+    }
+
+    /// Sends so many requests and `answered` each response, with its plan.
+    ///
+    /// # Panics
+    /// If there are no answers any more, or `answered` does.
+    pub fn send(
+        &self,
+        count: usize,
+        answered: impl Fn(&Plan, &Result<Response, ClientError>) + Sync,
+    ) -> usize {
+        // Where the application asks itself.
+        let host = self.server.address().to_string();
+        let round = |client: &mut Client<'_>| {
+            let plan = self.next(client, &host);
+            self.report.sent(&plan);
+            if plan.leaves != Leaves::Never {
+                self.send_and_leave(&plan, client, &host);
+                return;
+            }
+            let crashes = self.crashes.ended.load(Ordering::SeqCst);
+            let crash = usize::from(plan.ops == ["crash"]);
+            self.crashes.begun.fetch_add(crash, Ordering::SeqCst);
+            let result = client.exchange(&plan.request);
+            self.crashes.ended.fetch_add(crash, Ordering::SeqCst);
+            self.crashes.responses.fetch_add(1, Ordering::Relaxed);
+            // A request is run again once.
+            let lived_through = self.crashes.begun.load(Ordering::SeqCst) - crashes;
+            let is_lost = |response: &Response| response.status() == 502;
+            if crash == 0 && lived_through > 1 && result.as_ref().is_ok_and(is_lost) {
+                return;
+            }
+            self.report.received(&plan, &result);
+            let response = result.as_ref().ok();
+            if let Some(pid) = response.and_then(|response| response.header("x-pid")) {
+                self.pids.lock().expect("no panic").insert(pid.to_owned());
+            }
+            answered(&plan, &result);
+        };
+        let ((), rounds) = during(&self.server, CONCURRENCY, round, |traffic| {
+            for _ in 0..count.div_ceil(100) {
+                traffic.wait(100);
+            }
+        });
+        rounds
+    }
+
+    /// The same; all is to be well.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn run(&self, count: usize) -> usize {
+        self.send(count, |plan, result| {
+            if let Some(complaint) = complaint(plan, result) {
+                panic!("{} {:?}: {complaint}", plan.id, plan.ops);
+            }
+        })
+    }
+
+    /// The processes that have answered.
+    ///
+    /// # Panics
+    /// If a client has.
+    pub fn pids(&self) -> BTreeSet<String> {
+        self.pids.lock().expect("no panic").clone()
+    }
+
+    /// The one process that has answered everything.
+    ///
+    /// # Panics
+    /// If there were others.
+    #[track_caller]
+    pub fn only_pid(&self) -> u32 {
+        let pids = self.pids();
+        assert_eq!(pids.len(), 1, "the process was replaced: {pids:?}");
+        let pid = pids.into_iter().next().expect("one");
+        pid.parse().expect("a process id")
+    }
+
+    /// KiB of memory of the process, without what it shares with others, when nothing is on its way.
+    ///
+    /// # Panics
+    /// If something stays on its way.
+    #[track_caller]
+    pub fn memory(&self) -> u64 {
+        let admin = Admin::of(&self.server);
+        let idle = || admin.get("/status").json()["pools"][1]["in_flight"] == 0;
+        assert!(
+            process::wait_until(PATIENCE, idle),
+            "requests are still on their way"
+        );
+        process::memory_kib(self.only_pid(), "Private_")
+    }
+}

@@ -1,0 +1,137 @@
+<?php
+
+// Connections that requests share, and those that PHP would keep for all of them. Services are used if the
+// environment names them.
+
+declare(strict_types=1);
+
+$pdo = static fn (object $shared, string $name): PDO => $shared->get($name, static function () use ($name): PDO {
+    return new PDO(getenv($name), ...($name === 'SOAK_MYSQL' ? ['root', ''] : []));
+});
+$redis = static fn (object $shared): Redis => $shared->get('redis', static function (): Redis {
+    $redis = new Redis();
+    $redis->connect(getenv('SOAK_REDIS'));
+    return $redis;
+});
+$memcached = static fn (object $shared): Memcached => $shared->get('memcached', static function (): Memcached {
+    $memcached = new Memcached();
+    $memcached->addServer(getenv('SOAK_MEMCACHED'), 0);
+    return $memcached;
+});
+$transaction = static function (PDO $pdo, string $id): void {
+    $pdo->beginTransaction();
+    $pdo->prepare('INSERT INTO soak VALUES (?)')->execute([$id]);
+    usleep(1000);
+    $count = $pdo->prepare('SELECT COUNT(*) FROM soak WHERE id = ?');
+    $count->execute([$id]);
+    need((int) $count->fetchColumn() === 1, 'the transaction of another one');
+    $pdo->rollBack();
+    $count->execute([$id]);
+    need((int) $count->fetchColumn() === 0, 'it was not rolled back');
+};
+/** Ends a call somewhere in its midst. */
+$cut = static function (string $id, Closure $call): void {
+    try {
+        Howdah\timeout((1 + crc32($id) % 40) / 10_000, $call);
+    } catch (Howdah\TimeoutException) {
+        return;
+    }
+};
+
+return static fn (object $shared): array => [
+    'persistent' => static function (string $id): void {
+        [$host, $port] = explode(':', $_SERVER['HTTP_HOST']);
+        $flags = STREAM_CLIENT_CONNECT | STREAM_CLIENT_PERSISTENT;
+        $stream = crc32($id) % 2
+            ? pfsockopen($host, (int) $port)
+            : stream_socket_client("tcp://$host:$port", $code, $message, 5, $flags);
+        fwrite($stream, "GET /?op=echo&id=$id&client={$_GET['client']} HTTP/1.1\r\nHost: $host:$port\r\n\r\n");
+        $length = 0;
+        while (($line = rtrim((string) fgets($stream))) !== '') {
+            $length = sscanf(strtolower($line), 'content-length: %d')[0] ?? $length;
+        }
+        $got = fread($stream, $length ?: (int) hexdec(rtrim((string) fgets($stream))));
+        need($got === $id, 'the answer of another one: ' . var_export($got, true));
+    },
+    'pgsql' => static function (string $id) use ($shared, $pdo, $transaction): void {
+        $pdo = $pdo($shared, 'SOAK_PGSQL');
+        $statement = $pdo->prepare('SELECT pg_sleep(0.002), ?::text');
+        $statement->execute([$id]);
+        need($statement->fetchColumn(1) === $id, 'another row of PostgreSQL');
+        $transaction($pdo, $id);
+    },
+    'mysql' => static function (string $id) use ($shared, $pdo, $transaction): void {
+        $pdo = $pdo($shared, 'SOAK_MYSQL');
+        $statement = $pdo->prepare('SELECT SLEEP(0.002), ?');
+        $statement->execute([$id]);
+        need($statement->fetchColumn(1) === $id, 'another row of MySQL');
+        $transaction($pdo, $id);
+    },
+    'mysqli' => static function (string $id) use ($shared): void {
+        $make = static fn () => new mysqli('localhost', 'root', '', 'bench', 0, getenv('SOAK_MYSQLI'));
+        $mysqli = $shared->get('mysqli', $make);
+        $result = $mysqli->query("SELECT SLEEP(0.001), '$id'");
+        need($result->fetch_row()[1] === $id, 'another row of mysqli');
+    },
+    'redis' => static function (string $id) use ($shared, $redis): void {
+        $redis = $redis($shared);
+        $redis->set("soak:$id", $id, 10);
+        need($redis->get("soak:$id") === $id, 'another value of Redis');
+        $got = $redis->multi()->get("soak:$id")->del("soak:$id")->exec();
+        need($got === [$id, 1], 'the transaction of another one in Redis');
+    },
+    'memcached' => static function (string $id) use ($shared, $memcached): void {
+        $memcached = $memcached($shared);
+        // Without getResultMessage(): with a time slice another request may have used the object by then.
+        need($memcached->set("soak:$id", $id, 10), 'memcached refused');
+        need($memcached->get("soak:$id") === $id, 'another value of memcached');
+    },
+    'https' => static function (): void {
+        $context = stream_context_create(['ssl' => ['verify_peer' => false, 'verify_peer_name' => false]]);
+        $page = file_get_contents(getenv('SOAK_HTTPS'), false, $context);
+        need(str_contains((string) $page, 'Cipher'), 'no answer over TLS');
+    },
+    'pgsql-cut' => static fn (string $id) => $cut($id, static function () use ($id, $shared, $pdo): void {
+        $pdo = $pdo($shared, 'SOAK_PGSQL');
+        $pdo->beginTransaction();
+        $pdo->prepare('INSERT INTO soak VALUES (?)')->execute([$id]);
+        $pdo->query('SELECT generate_series(1, 200), pg_sleep(0.0001)')->fetchAll();
+        $pdo->rollBack();
+    }),
+    'mysql-cut' => static fn (string $id) => $cut($id, static function () use ($id, $shared, $pdo): void {
+        $pdo = $pdo($shared, 'SOAK_MYSQL');
+        $pdo->beginTransaction();
+        $pdo->prepare('INSERT INTO soak VALUES (?)')->execute([$id]);
+        $pdo->query('SELECT SLEEP(0.002), REPEAT("x", 100000)')->fetchAll();
+        $pdo->rollBack();
+    }),
+    'redis-cut' => static function (string $id) use ($cut, $shared, $redis): void {
+        $redis = $redis($shared);
+        $cut($id, static fn () => match (crc32("$id cut") % 4) {
+            0 => $redis->multi()->set("soak:$id", 'cut', 10)->get("soak:$id")->exec(),
+            1 => $redis->pipeline()->get("soak:$id")->set("soak:$id", 'cut', 10)->exec(),
+            2 => $redis->blPop(['soak:none'], 1),
+            3 => $redis->mGet(["soak:$id", "soak:$id", 'soak:none']),
+        });
+        $redis->set("soak:$id", $id, 10);
+        need($redis->get("soak:$id") === $id, 'another value of Redis');
+        $redis->del("soak:$id");
+    },
+    'memcached-cut' => static fn (string $id) => $cut($id, static function () use ($id, $shared, $memcached): void {
+        $memcached = $memcached($shared);
+        $memcached->set("soak:$id", str_repeat('x', 100_000), 10);
+        $memcached->getMulti(["soak:$id", 'soak:none']);
+    }),
+    // Whose connection was cut is gone; the next one makes another.
+    'mysqli-cut' => static function (string $id) use ($cut, $shared): void {
+        $make = static fn () => new mysqli('localhost', 'root', '', 'bench', 0, getenv('SOAK_MYSQLI'));
+        $mysqli = $shared->get('mysqli cut', $make);
+        try {
+            $row = $mysqli->query("SELECT '$id', SLEEP(0.0005)")->fetch_row();
+            need($row[0] === $id, 'another row of mysqli');
+            $cut($id, static fn () => $mysqli->query('SELECT SLEEP(0.002), REPEAT("x", 100000)')->fetch_row());
+        } catch (mysqli_sql_exception) {
+            $shared->drop('mysqli cut', $mysqli);
+        }
+    },
+];

@@ -1,0 +1,34 @@
+<?php
+
+// Programs that requests start: they inherit what their own request has open.
+
+declare(strict_types=1);
+
+$ways = [
+    static fn (): ?string => shell_exec('ls -l /proc/self/fd'),
+    static function (): string {
+        $pipe = popen('ls -l /proc/self/fd', 'r');
+        $list = stream_get_contents($pipe);
+        pclose($pipe);
+        return $list;
+    },
+    static function (): string {
+        $process = proc_open(['ls', '-l', '/proc/self/fd'], [1 => ['pipe', 'w']], $pipes);
+        $list = stream_get_contents($pipes[1]);
+        proc_close($process);
+        return $list;
+    },
+];
+
+return static fn (object $shared, string $dir): array => [
+    'process' => static fn (string $id) => need(shell_exec("echo $id") === "$id\n", 'the output of another one'),
+    'descriptors' => static function (string $id) use ($dir, $ways): void {
+        $held = [fopen("$dir/open-$id", 'w+'), stream_socket_server('tcp://127.0.0.1:0')];
+        $list = $ways[crc32($id) % 3]();
+        unlink("$dir/open-$id");
+        array_map('fclose', $held); // or OPcache takes it for unused
+        preg_match_all('/open-(\w+)/', (string) $list, $found);
+        need($found[1] === [$id], 'files of others: ' . implode(' ', $found[1]));
+        need(substr_count((string) $list, ' socket:[') === 1, "sockets of others:\n$list");
+    },
+];
