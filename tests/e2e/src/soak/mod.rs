@@ -174,8 +174,8 @@ impl Soak {
         }
         let server = builder.start();
         server.allow_hogs();
-        // What is left by clients that leave, or by fatal errors.
-        for text in ["on purpose", "fatal error"] {
+        // What is left by clients that leave, by calls that are cut, or by fatal errors.
+        for text in ["on purpose", "fatal error", "rolled back a transaction"] {
             server.allow_log(text);
         }
         if settings.fatal {

@@ -23,6 +23,7 @@ struct Counts {
     left_later: usize,
     hung: usize,
     mixed: usize,
+    gone: usize,
 }
 
 impl Report {
@@ -51,6 +52,8 @@ impl Report {
         } else if complaint(plan, result).is_some() {
             self.counts().mixed += 1;
         }
+        let gone = |response: &Response| response.header("x-gone").is_some();
+        self.counts().gone += usize::from(result.as_ref().is_ok_and(gone));
     }
 
     /// Requests with this step.
@@ -64,8 +67,8 @@ impl fmt::Display for Report {
         let counts = self.counts();
         writeln!(
             f,
-            "{} mixed, {} hung; {} clients left at once and {} while their request ran",
-            counts.mixed, counts.hung, counts.left_at_once, counts.left_later
+            "{} mixed, {} hung, {} found a shared handle closed; {} clients left at once, {} while their request ran",
+            counts.mixed, counts.hung, counts.gone, counts.left_at_once, counts.left_later
         )?;
         for ((kind, steps), count) in KINDS.iter().zip(counts.kinds) {
             let mut line = String::new();
