@@ -94,16 +94,18 @@ static_assert(sizeof(struct howdah_front_ring) == 128, "layout");
 
 struct howdah_worker {
 	/* front */
-	_Alignas(64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
-	_Atomic uint32_t stop;              /* 1: leave when idle; the front wakes the worker after setting it */
-	_Atomic uint64_t sample_id;         /* request that a sample is wanted of; set before `sample`, taken by exchange with 0 */
-	_Atomic uint32_t sample;            /* futex, +1 for each sample or look that is wanted, and at a change of `profile` */
-	_Atomic uint32_t profile;           /* number of the profile that is to be taken, 0: none; set last */
+	_Alignas(
+		64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
+	_Atomic uint32_t stop;         /* 1: leave when idle; the front wakes the worker after setting it */
+	_Atomic uint64_t sample_id;    /* request to sample; set before `sample`, taken by exchange with 0 */
+	_Atomic uint32_t sample;       /* futex, +1 for each sample or look that is wanted, and at a change of `profile` */
+	_Atomic uint32_t profile;      /* number of the profile that is to be taken, 0: none; set last */
 	_Atomic uint32_t profile_period_us; /* time between two of its samples */
 	_Atomic uint64_t profile_end_ns;    /* CLOCK_MONOTONIC: the last moment at which one is taken, whatever comes */
-	_Atomic uint32_t look;              /* 1, set before `sample`: a look at all requests is wanted; taken by exchange with 0 */
+	_Atomic uint32_t look; /* 1, set before `sample`: a look at all requests is wanted; taken by exchange with 0 */
 	/* worker */
-	_Alignas(64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
+	_Alignas(
+		64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
 	_Atomic uint64_t requests;           /* served by this process */
 	_Atomic uint64_t memory;             /* bytes of PHP's allocator at the end of the last request */
 	_Atomic uint64_t started_ns;         /* CLOCK_MONOTONIC at the start of the request that runs at the moment */
@@ -111,7 +113,8 @@ struct howdah_worker {
 	                          * exchange with 0 */
 	_Atomic uint32_t in_flight;  /* requests of which this worker is the owner; not concurrent: 0 or 1 */
 	_Atomic uint32_t sequential; /* 1: of a concurrent pool, and runs one request at a time all the same */
-	_Atomic uint64_t looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
+	_Atomic uint64_t
+		looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
 	                             * long ago, and 0 if it claims nothing */
 	/*
 	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel reports its end as
@@ -238,9 +241,9 @@ static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 #define HOWDAH_BODY_INLINE 1u /* behind the variables in the request area, at the next multiple of 8 */
 #define HOWDAH_BODY_FILE 2u   /* file `%016x` of request_id in the spool directory given to the zygote */
 
-#define HOWDAH_REQUEST_HEAD 1u /* no body is to be sent */
-#define HOWDAH_REQUEST_HUB 2u  /* there is a hub that takes the request's updates: PUBLISH frames are allowed */
-#define HOWDAH_REQUEST_ACCOUNT 4u /* somebody wants to know what it costs: END has that */
+#define HOWDAH_REQUEST_HEAD 1u    /* no body is to be sent */
+#define HOWDAH_REQUEST_HUB 2u     /* there is a hub that takes the request's updates: PUBLISH frames are allowed */
+#define HOWDAH_REQUEST_ACCOUNT 4u /* its cost is requested: END has it */
 
 /*
  * --- response frames ----------------------------------------------------------------------------
@@ -410,13 +413,13 @@ struct howdah_pool_options {
 	uint32_t generation;     /* of the pool, from 1; counts reloads and zygotes that died */
 	uint32_t cpu_timeout_ms; /* CPU time of a request, then the worker ends itself with SIGKILL; 0: no limit */
 	/* Strings follow in this order, without separators. */
-	uint32_t name_size;   /* name of the pool, for process titles and messages */
-	uint32_t script_size; /* worker mode: absolute path of the worker script */
-	uint32_t root_size;   /* worker mode: document root of the boot request, may be empty */
-	uint32_t env_size;    /* worker mode: variables of the boot request, NAME NUL VALUE NUL ... */
-	uint32_t warm_size;   /* worker mode: paths that each worker requests of itself before it is ready, URI NUL ... */
-	uint32_t php_ini_size;       /* settings of this pool, NAME NUL VALUE NUL ... */
-	uint32_t php_admin_ini_size; /* settings that nothing in the pool may change, NAME NUL VALUE NUL ... */
+	uint32_t name_size;    /* name of the pool, for process titles and messages */
+	uint32_t script_size;  /* worker mode: absolute path of the worker script */
+	uint32_t root_size;    /* worker mode: document root of the boot request, may be empty */
+	uint32_t env_size;     /* worker mode: variables of the boot request, NAME NUL VALUE NUL ... */
+	uint32_t warm_size;    /* worker mode: paths that each worker requests of itself before it is ready, URI NUL ... */
+	uint32_t php_ini_size; /* settings of this pool, NAME NUL VALUE NUL ... */
+	uint32_t php_admin_ini_size;      /* settings that nothing in the pool may change, NAME NUL VALUE NUL ... */
 	uint32_t detect_leaks_allow_size; /* worker mode: what may differ after a request, PATTERN NUL ... */
 	/*
 	 * Worker mode: requests that a worker runs at a time; 0 and 1: one. If more, the pool is concurrent: its workers
@@ -429,8 +432,9 @@ struct howdah_pool_options {
 	uint32_t hog_threshold_ms; /* a request that holds the thread longer is logged with its backtrace; 0: never */
 	uint32_t time_slice_ms;    /* a request that holds the thread longer lets others run; 0: never */
 	uint32_t hang_timeout_ms;  /* a worker that makes no progress for longer ends itself; 0: never */
-	uint32_t detect_leaks_sample; /* worker mode: one of so many requests is searched for state that it leaves behind; 0: none */
-	uint32_t log_key[2];       /* low half first; random, not 0: what the zygote's records carry */
+	uint32_t
+		detect_leaks_sample; /* worker mode: one of so many requests is searched for state that it leaves behind; 0: none */
+	uint32_t log_key[2];     /* low half first; random, not 0: what the zygote's records carry */
 };
 static_assert(sizeof(struct howdah_pool_options) == 88, "layout");
 
@@ -552,12 +556,12 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 #define HOWDAH_CONNECTIONS_IGNORE 2u  /* nobody looks */
 
 #define HOWDAH_BOOTED_ONCE 0 /* the script waits in the zygote; workers are forks of it */
-#define HOWDAH_BOOTED_EACH 1 /* workers run the script themselves, as the options said */
+#define HOWDAH_BOOTED_EACH 1 /* workers run the script themselves, as configured */
 #define HOWDAH_BOOTED_UNFIT \
 	2 /* what the script left open does not survive a fork (the sentence says what): the front
                                * is to start another zygote with BOOT_EACH; this one takes no SPAWN and leaves */
 
-/* Exit status of a zygote or worker whose script ended, or failed, before it asked for a request. */
+/* Exit status of a zygote or worker whose script ended, or failed, before its first request. */
 #define HOWDAH_EXIT_STATUS_BOOT 71
 /* Exit status of a worker whose request has used up howdah_pool_options.cpu_timeout_ms. */
 #define HOWDAH_EXIT_STATUS_CPU 72
@@ -595,7 +599,7 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *   ready     a worker takes requests (classic: at once; worker mode: booted and warmed)
  *   retiring  it has served howdah_spawn.retire_after requests, or takes no more and ends those that it has
  *   outgrown  it has more memory than howdah_spawn.max_memory or max_memory_growth allow, and is to be replaced; once
- *   traced    the backtrace that was asked for has been logged, or there is none
+ *   traced    the requested backtrace has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
  *   sequential CAUSE  it runs one request at a time although the pool is to run several, for this cause
  * A record with level 'q' says what a request in hand does (howdah_worker.look): "memory BYTES", then "runs" or "wait

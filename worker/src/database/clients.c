@@ -46,7 +46,7 @@ static bool refuse_to_read(const struct howdah_client_kind *kind, zval *subject,
 
 /* --- waiting -------------------------------------------------------------------------------------------- */
 
-/* Whether the client's owner waits, itself or by others, for a coroutine that waits for the one at hand. */
+/* Whether the client's owner waits, itself or by others, for a coroutine that waits for the current one. */
 static bool is_circle(const struct howdah_client *client)
 {
 	uint64_t me = howdah_sibling_number();
@@ -87,18 +87,18 @@ static bool wait(const struct howdah_client_kind *kind, zval *subject, struct ho
 	bool given = limit && howdah_turn_wait(&client->turns, &self.turn, limit);
 	int error = limit ? errno : ETIMEDOUT;
 	if (!given) {
-		howdah_client_waits_no_more(&self);
+		howdah_client_end_wait(&self);
 		if (client->owner == howdah_client_user && howdah_sibling_holds(client->holder)) {
 			howdah_client_refuse_sibling(name_of(kind, subject), error, limit);
 			return false;
 		}
-		return refuse(kind, subject, client, howdah_client_why(error, limit));
+		return refuse(kind, subject, client, howdah_client_error_text(error, limit));
 	}
 	client->depth = 0;
 	return true;
 }
 
-/* Whether the coroutine at hand may use it at once. */
+/* Whether the current coroutine may use it at once. */
 static bool is_free(const struct howdah_client *client, unsigned effect)
 {
 	if (client->owner != howdah_client_user) {
@@ -286,7 +286,7 @@ bool howdah_client_enter(
 	return true;
 }
 
-static void ask(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
+static void call_kind(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
 {
 	client->is_ours = true;
 	bool busy = kind->busy(subject);
@@ -321,7 +321,7 @@ void howdah_client_leave(
 		cut_if_cancelled(kind, subject, client);
 	}
 	if (kind->busy && (kind->always_ask || effect & HOWDAH_CLIENT_ASK)) {
-		ask(kind, subject, client);
+		call_kind(kind, subject, client);
 	}
 	client->hold |= effect & (HOWDAH_CLIENT_HOLD | HOWDAH_CLIENT_PIN);
 	if (effect & HOWDAH_CLIENT_UNPIN) {
@@ -339,7 +339,7 @@ void howdah_client_leave(
 	}
 }
 
-bool howdah_client_in_use(const struct howdah_client_kind *kind, zval *subject)
+bool howdah_client_is_used(const struct howdah_client_kind *kind, zval *subject)
 {
 	const void *key = howdah_client_user ? kind->key(subject) : NULL;
 	const struct howdah_client *client = key ? howdah_client_find(kind, key) : NULL;

@@ -77,7 +77,7 @@ extern zend_class_entry *howdah_shared_client_exception;
 /* What a function does to the client. */
 #define HOWDAH_CLIENT_READER 0x1u /* asks for the outcome of an earlier call, and does nothing */
 #define HOWDAH_CLIENT_HOLD 0x2u   /* the client stays with the task until busy() says otherwise */
-#define HOWDAH_CLIENT_ASK 0x4u    /* busy() is to be asked afterwards */
+#define HOWDAH_CLIENT_ASK 0x4u    /* busy() is called afterwards */
 #define HOWDAH_CLIENT_PIN 0x8u    /* the client stays with the task until that ends */
 #define HOWDAH_CLIENT_UNPIN 0x10u
 #define HOWDAH_CLIENT_READ 0x20u  /* reads from a stream */
@@ -90,7 +90,7 @@ struct howdah_client_kind {
 	const void *(*key)(zval *subject);   /* what two subjects of one client have in common; NULL: not guarded */
 	uint64_t (*identity)(zval *subject); /* distinguishes two clients that had one key after another; or NULL */
 	bool (*busy)(zval *subject);         /* something is open on it; or NULL */
-	bool always_ask;                     /* busy() is cheap: asked after each call */
+	bool always_ask;                     /* busy() is cheap: called after each call */
 	bool dialogue;                       /* READ and WRITE count */
 	bool database;                       /* the time of its calls is time in databases */
 	bool (*half)(zval *subject);         /* of a dialogue over two clients; or NULL */
@@ -119,9 +119,9 @@ void howdah_client_leave(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client);
 
 /* Whether a task has the object's client, other than the one that runs. */
-bool howdah_client_in_use(const struct howdah_client_kind *kind, zval *subject);
+bool howdah_client_is_used(const struct howdah_client_kind *kind, zval *subject);
 
-/* Frees a value, which must not be freed in the midst of somebody's call, when its client is nobody's. */
+/* Frees a value, which must not be freed during a call, when its client is free. */
 void howdah_client_put_off(const struct howdah_client_kind *kind, zval *value);
 
 /* Throws the exception that says who uses `what`, and why the one that runs cannot have it. */
@@ -133,7 +133,7 @@ void howdah_client_refuse(
 void howdah_client_refuse_sibling(const char *what, int error, int64_t limit);
 
 /* Why howdah_turn_wait() failed, for howdah_client_refuse(); valid until the next call. */
-const char *howdah_client_why(int error, int64_t limit);
+const char *howdah_client_error_text(int error, int64_t limit);
 
 /* Waits for what is given next, so long at most (0: not at all). NULL: nothing was, and `why` says why. */
 void *howdah_client_await(struct howdah_turns *turns, int64_t limit, const char **why);

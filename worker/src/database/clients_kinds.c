@@ -74,7 +74,7 @@ static const void *memcached_key(zval *subject)
 
 static const struct howdah_client_kind memcached_kind = {.key = memcached_key, .database = true};
 
-/* Sockets of ext/sockets; only those that talk to somebody have a dialogue. */
+/* Sockets of ext/sockets; only connected ones have a dialogue. */
 static const struct howdah_client_kind socket_kind = {
 	.by_object = true, .key = howdah_client_object_key, .dialogue = true};
 

@@ -108,7 +108,7 @@ static bool is_known(const char *module)
 	return false;
 }
 
-/* These know their objects by the address of the handlers, which stay; to free one waits for nobody. */
+/* These know their objects by the address of the handlers, which stay; freeing one never waits. */
 static const char *const compare_handlers[] = {"excimer"};
 
 static bool compares_handlers(const char *module)

@@ -3,7 +3,7 @@
  * are, since a library may wait there and hold a lock of its own.
  *
  * Rules: only in concurrent pools, from their boot on. A refused object has no methods that could be called on it; one
- * that must not be freed in the midst of somebody's call is freed after that. A destructor waits for the extension; it
+ * that must not be freed during a call is freed after it. A destructor waits for the extension; it
  * never throws because it cannot have it.
  */
 #include "clients_wrap.h"
@@ -86,7 +86,7 @@ static bool others_use(const struct howdah_client_kind *kind)
 {
 	zval subject;
 	ZVAL_PTR(&subject, (void *)kind);
-	return howdah_client_user && howdah_client_in_use(kind, &subject);
+	return howdah_client_user && howdah_client_is_used(kind, &subject);
 }
 
 static void guard(zend_object *object, const struct howdah_client_kind *kind);
@@ -149,7 +149,7 @@ static bool is_internal(const zend_object *object)
 	return !object->ce->destructor || !ZEND_USER_CODE(object->ce->destructor->type);
 }
 
-/* False: not now. The collector comes again for it; what is not PHP code is called by whoever is in the extension next;
+/* False: not now. The collector comes again for it; what is not PHP code is called by the next user of the extension;
  * PHP code is of this request, and left out. */
 static bool call_destructor(zend_object *object)
 {
@@ -198,7 +198,7 @@ static void free_guarded(zend_object *object)
 {
 	const struct guarded_handlers *own = guarded(object);
 	struct howdah_client *client = NULL;
-	/* Where the collector frees it in somebody's call it cannot wait. */
+	/* Freed by the collector during a call, it cannot wait. */
 	bool entered = !others_use(own->kind) && !EG(exception) && enter(own->kind, &client);
 	own->original->free_obj(object);
 	if (entered) {

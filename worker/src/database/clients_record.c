@@ -121,7 +121,7 @@ struct howdah_client *howdah_client_record(const struct howdah_client_kind *kind
 
 /* --- giving away ---------------------------------------------------------------------------------------- */
 
-void howdah_client_waits_no_more(const struct howdah_client_waiting *one)
+void howdah_client_end_wait(const struct howdah_client_waiting *one)
 {
 	struct howdah_client_waiting **at = &howdah_clients_waiting;
 	while (*at != one) {
@@ -137,7 +137,7 @@ void howdah_client_let_go(struct howdah_client *client)
 	struct howdah_turn *turn = howdah_turn_give(&client->turns, client);
 	if (turn) {
 		struct howdah_client_waiting *next = turn->who;
-		howdah_client_waits_no_more(next);
+		howdah_client_end_wait(next);
 		howdah_client_own(client, next->user);
 		client->coroutine = next->number;
 		client->depth = 1;
@@ -149,7 +149,7 @@ void howdah_client_pass_on_held(struct howdah_client *client)
 	for (struct howdah_turn *turn = client->turns.first; turn; turn = turn->next) {
 		struct howdah_client_waiting *next = turn->who;
 		if (next->user == client->owner && !howdah_sibling_bars(client->holder, next->coroutine)) {
-			howdah_client_waits_no_more(next);
+			howdah_client_end_wait(next);
 			client->coroutine = next->number;
 			client->depth = 1;
 			howdah_turn_give_to(&client->turns, turn, client);
@@ -170,7 +170,7 @@ void howdah_client_let_go_of_idle(struct howdah_client_user *user)
 }
 
 /* What the kind does may wait. */
-static void begin_ours(struct howdah_client *client)
+static void begin_for_task(struct howdah_client *client)
 {
 	client->depth++;
 	/* The coroutine of the last call may be another one that has ended. */
@@ -184,7 +184,7 @@ void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
 		struct howdah_client *client = user->clients;
 		if (client->kind->rollback && (client->hold & HOWDAH_CLIENT_HOLD || client->depth)) {
 			bool cut = fatal || client->depth;
-			begin_ours(client);
+			begin_for_task(client);
 			client->kind->rollback(client->key, cut);
 			client->is_ours = false;
 			client->cut_by = client->kind->reconnects ? user->serial : client->cut_by;
@@ -192,7 +192,7 @@ void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
 		if (client->kind->restore && client->hold & HOWDAH_CLIENT_PIN) {
 			client->unrestored = fatal || client->cut_by;
 			if (!client->unrestored) {
-				begin_ours(client);
+				begin_for_task(client);
 				client->kind->restore(client->key);
 				client->is_ours = false;
 			}

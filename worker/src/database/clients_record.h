@@ -10,7 +10,7 @@ struct howdah_client {
 	const struct howdah_client_kind *kind;
 	const void *key;
 	uint64_t serial, identity;
-	struct howdah_client_user *owner; /* NULL: nobody's */
+	struct howdah_client_user *owner; /* NULL: free */
 	struct howdah_client *next, *previous;
 	uint64_t coroutine;       /* number of that of the last call, which may have ended */
 	bool is_ours;             /* the call is made by a kind's function, whose calls on the way pass */
@@ -19,7 +19,7 @@ struct howdah_client {
 	unsigned hold;            /* HOWDAH_CLIENT_HOLD, HOWDAH_CLIENT_PIN */
 	uint64_t holder;          /* number of the coroutine whose call made it HOLD, if others were there */
 	uint64_t last, mixed;     /* serials of users: of the last call; that wrote in between */
-	bool was_read;            /* a stream that somebody reads from */
+	bool was_read;            /* a stream that is read from */
 	uint32_t waits_cancelled; /* of the coroutine, when the call began */
 	uint64_t cut_by;          /* serial of the user whose call was cancelled or failed, 0: it is not cut */
 	bool unrestored;          /* as a request set it whose connection was cut; to be put back when there is another */
@@ -56,7 +56,7 @@ void howdah_client_records_init(void);
 struct howdah_client *howdah_client_record(const struct howdah_client_kind *kind, const void *key, zval *subject);
 struct howdah_client *howdah_client_find(const struct howdah_client_kind *kind, const void *key);
 
-/* Forgets clients that nobody needs, if there are many. */
+/* Forgets unused clients, if there are many. */
 void howdah_client_records_sweep(void);
 
 bool howdah_client_is_alive(uint64_t serial);
@@ -76,9 +76,9 @@ void howdah_client_let_go_of_idle(struct howdah_client_user *user);
 /* The user has ended: what is open is rolled back, or cut after a fatal error. */
 void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal);
 
-void howdah_client_waits_no_more(const struct howdah_client_waiting *one);
+void howdah_client_end_wait(const struct howdah_client_waiting *one);
 
-/* Frees what was put off; the client is in a call of the coroutine at hand. */
+/* Frees what was deferred; the client is in a call of the current coroutine. */
 void howdah_client_free_put_off(struct howdah_client *client);
 
 #endif

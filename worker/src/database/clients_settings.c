@@ -1,5 +1,5 @@
 /*
- * Settings of shared clients, and what is said to a request that cannot have one.
+ * Settings of shared clients, and the error of a request that cannot have one.
  */
 #include "clients.h"
 
@@ -158,7 +158,7 @@ zend_string *howdah_client_user_describe(const struct howdah_client_user *user)
 						 : zend_string_init(ZEND_STRL("a request that is ending"), false);
 }
 
-const char *howdah_client_why(int error, int64_t limit)
+const char *howdah_client_error_text(int error, int64_t limit)
 {
 	static char text[64];
 	if (error == ECANCELED) {
@@ -181,7 +181,7 @@ void *howdah_client_await(struct howdah_turns *turns, int64_t limit, const char 
 	if (limit && howdah_turn_wait(turns, &turn, limit)) {
 		return turn.given;
 	}
-	*why = howdah_client_why(limit ? errno : ETIMEDOUT, limit);
+	*why = howdah_client_error_text(limit ? errno : ETIMEDOUT, limit);
 	return NULL;
 }
 
@@ -208,5 +208,5 @@ void howdah_client_refuse_sibling(const char *what, int error, int64_t limit)
 	zend_throw_exception_ex(howdah_shared_client_exception, 0,
 		"%s is used by another coroutine of this request, which left a transaction, a pipeline or a result open on it; "
 		"this one %s. End it before others use %s, or reconnect in the coroutine",
-		what, error == EDEADLK ? "cannot wait at this point" : howdah_client_why(error, limit), what);
+		what, error == EDEADLK ? "cannot wait at this point" : howdah_client_error_text(error, limit), what);
 }

@@ -1,6 +1,6 @@
 /*
  * Streams: those that can wait, which are sockets, pipes and those of PHP code. A dialogue over one belongs to one
- * task: once somebody has read from it, who uses it has it until it ends.
+ * task: once it was read from, its user has it until it ends.
  */
 #include "clients_kinds.h"
 

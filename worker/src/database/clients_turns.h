@@ -8,7 +8,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* Somebody who waits; on its stack. */
+/* A waiting coroutine; on its stack. */
 struct howdah_turn {
 	struct howdah_turn *next;
 	struct howdah_waiters waiters; /* it alone */
@@ -16,7 +16,7 @@ struct howdah_turn {
 	void *given;                   /* not NULL: what it got */
 };
 
-/* All zero: nobody waits. */
+/* All zero: none waits. */
 struct howdah_turns {
 	struct howdah_turn *first;
 };
@@ -35,7 +35,7 @@ static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_tu
 	int64_t deadline = timeout < 0 ? -1 : howdah_now() + timeout;
 	for (int parked = 0; !turn->given && parked == 0;) {
 		int64_t left = deadline < 0 ? HOWDAH_WAIT_FOREVER : deadline - howdah_now();
-		/* Not given anything it was told to look again, which is done by running. */
+		/* Without a grant it was woken to check again. */
 		parked = howdah_park(&turn->waiters, deadline >= 0 && left < 0 ? 0 : left);
 	}
 	if (turn->given) {
@@ -70,7 +70,7 @@ static inline void howdah_turn_give_to(struct howdah_turns *turns, struct howdah
 	(void)howdah_wake_one(&turn->waiters);
 }
 
-/* Gives to the one that waits longest. NULL: nobody waits. */
+/* Grants to the one that waits longest. NULL: none waits. */
 static inline struct howdah_turn *howdah_turn_give(struct howdah_turns *turns, void *given)
 {
 	struct howdah_turn *turn = turns->first;

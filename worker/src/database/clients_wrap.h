@@ -50,7 +50,7 @@ bool howdah_has_destructor(const zend_object *object);
 ZEND_FUNCTION(howdah_guarded_method);
 ZEND_FUNCTION(howdah_guarded_function);
 
-/* Calls the function itself, and counts its time where somebody wants to know. */
+/* Calls the function itself, and counts its time if that is on. */
 ZEND_FUNCTION(howdah_timed_call);
 
 /* Once, before anything is wrapped. False: nothing can be. */

@@ -173,7 +173,7 @@ static unsigned find_dead(struct howdah_connection *list, unsigned count)
 	}
 	for (unsigned i = 0; i < count; i++) {
 		int descriptor = list[i].kind->descriptor ? list[i].kind->descriptor(&list[i]) : HOWDAH_DESCRIPTOR_NONE;
-		/* POLLIN is not asked for: a notification or a TLS ticket that waits is not a sign of death. */
+		/* POLLIN is not requested: a notification or a TLS ticket that waits is not a sign of death. */
 		polls[i] = (struct pollfd){.fd = descriptor, .events = POLLRDHUP};
 		list[i].dead = descriptor == HOWDAH_DESCRIPTOR_DEAD;
 		dead += list[i].dead;

@@ -68,12 +68,12 @@ extern const struct howdah_connection_kind howdah_connection_pdo, howdah_connect
  */
 bool howdah_connection_end_request(const struct howdah_connection *connection, bool cut);
 
-/* Both sides know then that the connection is over, whatever state the client library is in, and nobody gets what was
- * on its way. Negative: nothing to cut. */
+/* Both sides know then that the connection is over, whatever state the client library is in, and no request gets
+ * what was in flight. Negative: nothing to cut. */
 void howdah_descriptor_cut(int descriptor);
 void howdah_connection_cut(const struct howdah_connection *connection);
 
-/* Why the last revival failed; empty: nobody said. */
+/* Why the last revival failed; empty: no reason is known. */
 extern char howdah_connection_reason[256];
 void howdah_connection_set_reason(const char *reason);
 /* Takes the exception in flight, if any, as the reason. */
@@ -109,7 +109,7 @@ void howdah_libpq_set(PGconn *connection, char *const settings[HOWDAH_LIBPQ_SETT
 /* NULL, or why the connections of the module are not mysqlnd's. */
 const char *howdah_mysqlnd_startup(const char *module);
 bool howdah_mysqlnd_in_transaction(void *server);
-/* In the midst of a command, or with rows or results that nobody has read. */
+/* In the midst of a command, or with unread rows or results. */
 bool howdah_mysqlnd_is_busy(void *server);
 bool howdah_mysqlnd_rollback(void *server);
 int howdah_mysqlnd_descriptor(void *server);

@@ -1,5 +1,5 @@
 /*
- * The connections that are open at the moment, whoever holds them.
+ * All connections that are open at the moment.
  */
 #ifndef HOWDAH_CONNECTIONS_LIST_H
 #define HOWDAH_CONNECTIONS_LIST_H

@@ -1,5 +1,5 @@
 /*
- * Memcached objects. libmemcached connects when it is first asked something, and again after quit(): so what a boot
+ * Memcached objects. libmemcached connects at the first command, and again after quit(): so what a boot
  * has connected is let go before the fork, and nothing else is to be looked after.
  */
 #include "connections.h"

@@ -2,7 +2,7 @@
  * See connections_session.h.
  *
  * Rules: words are compared, SQL is not understood. In doubt a statement counts: the pool boots in each worker then,
- * which costs memory, while a setting that is missing is a fault of the application that nobody finds.
+ * which costs memory, while a setting that is missing is an error of the application that is hard to find.
  */
 #include "connections_session.h"
 
@@ -53,7 +53,7 @@ static void skip_blank(struct scanner *scanner)
 	}
 }
 
-static bool is_of_word(char byte)
+static bool is_word_byte(char byte)
 {
 	return isalnum((unsigned char)byte) || byte == '_' || byte == '@' || byte == '.' || byte == '$' || byte & 0x80;
 }
@@ -67,7 +67,7 @@ static const char *read_word(struct scanner *scanner)
 {
 	size_t size = 0;
 	skip_blank(scanner);
-	for (; scanner->at < scanner->end && (is_of_word(*scanner->at) || is_quote(*scanner->at)); scanner->at++) {
+	for (; scanner->at < scanner->end && (is_word_byte(*scanner->at) || is_quote(*scanner->at)); scanner->at++) {
 		if (!is_quote(*scanner->at) && size < WORD_MAX - 1) {
 			scanner->word[size++] = (char)tolower((unsigned char)*scanner->at);
 		}

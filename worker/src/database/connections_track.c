@@ -29,7 +29,7 @@ static struct {
 	zend_object_handlers handlers;
 	void (*freed)(zend_object *object);
 	bool off;
-	bool told; /* that objects with other handlers are passed over */
+	bool reported; /* that objects with other handlers are skipped */
 } wrapped[KINDS];
 
 static struct howdah_connection_object *tracked;
@@ -116,8 +116,8 @@ static bool prepare_handlers(unsigned kind, const zend_object *object)
 	}
 	if (wrapped[kind].original) {
 		/* A subclass of an extension with handlers of its own; what they do is not known. */
-		if (!wrapped[kind].told) {
-			wrapped[kind].told = true;
+		if (!wrapped[kind].reported) {
+			wrapped[kind].reported = true;
 			howdah_log_format(
 				'w', "connections of class %s are not looked after between requests", ZSTR_VAL(object->ce->name));
 		}

@@ -196,7 +196,7 @@ bool howdah_lock_wait(unsigned *tries, int64_t deadline)
 	return howdah_park(&lock_waiters, pause_before(tries, deadline)) == 0 || errno == ETIMEDOUT;
 }
 
-void howdah_lock_given_back(void)
+void howdah_lock_released(void)
 {
 	if (lock_waiters.first && howdah_may_wait()) {
 		howdah_wake_all(&lock_waiters);

@@ -4,8 +4,8 @@
  *
  * Rules for all calls_*.c: results, errors and effects are libc's, to the letter of its manual. A call that was
  * cancelled fails with ECANCELED, or returns the part that it did. Handlers of signals run, but do not
- * end a call with EINTR: no coroutine is more the one that the signal was meant for than another. errno is
- * left alone by calls that succeed. While a call waits, nobody writes into memory that it was given: that may be
+ * end a call with EINTR: a signal belongs to no coroutine more than to another. errno is
+ * left alone by calls that succeed. While a call waits, the memory that it was given is not written: that may be
  * state which is exchanged (coroutine.h).
  */
 #ifndef HOWDAH_COROUTINE_CALLS_H
@@ -81,12 +81,12 @@ bool howdah_retry_wait(unsigned *tries, int64_t deadline);
 
 /* As above, and a lock that is given back in this process ends the wait. */
 bool howdah_lock_wait(unsigned *tries, int64_t deadline);
-void howdah_lock_given_back(void);
+void howdah_lock_released(void);
 
 /* A call did not wait: it found something to do, or only looked. Who never waits lets others run now and then. */
 void howdah_call_progress(void);
 
-/* The descriptor was opened by the task that runs, or nobody's from now on. The first returns it (or -1, unchanged). */
+/* The descriptor was opened by the running task, or has no owner from now on. howdah_descriptor_note() returns it. */
 int howdah_descriptor_note(int fd);
 void howdah_descriptor_forget(int fd);
 

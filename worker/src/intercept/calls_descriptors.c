@@ -3,7 +3,7 @@
  *
  * A program that a request starts is to have what it would have with one request at a time: what this request has
  * opened without close-on-exec. So the calls that open descriptors note the task that runs. Before a program starts,
- * close-on-exec is set on everything else, whoever opened it: other requests, requests that have ended, the boot,
+ * close-on-exec is set on everything else: other requests, requests that have ended, the boot,
  * libraries by calls that are not noted.
  *
  * Rules: only the thread of PHP starts programs with this and changes flags; other threads only forget what they
@@ -27,7 +27,7 @@
 /* In an entry, while a program starts: it had no close-on-exec. */
 #define INHERITABLE (UINT64_C(1) << 63)
 
-static _Atomic uint64_t *_Atomic chunks[CHUNKS]; /* numbers of tasks; 0: nobody's */
+static _Atomic uint64_t *_Atomic chunks[CHUNKS]; /* numbers of tasks; 0: no owner */
 static atomic_int highest = -1;                  /* that was ever noted */
 static bool off;                                 /* in a child that PHP code forked */
 
@@ -80,7 +80,7 @@ static void set_flags(int fd, int flags)
 }
 
 /* Only `task`'s descriptors are inherited from now on. */
-static void keep_those_of(uint64_t task)
+static void keep_descriptors_of(uint64_t task)
 {
 	int end = atomic_load_explicit(&highest, memory_order_relaxed) + 1;
 	for (int fd = STDERR_FILENO + 1; fd < end; fd++) {
@@ -103,11 +103,11 @@ static void keep_those_of(uint64_t task)
 bool howdah_program_begin(void)
 {
 	uint64_t task = howdah_task_number();
-	if (off || (!task && !howdah_holds_up_others())) {
+	if (off || (!task && !howdah_delays_others())) {
 		return false;
 	}
 	int error = errno;
-	keep_those_of(task);
+	keep_descriptors_of(task);
 	errno = error;
 	return true;
 }
@@ -133,7 +133,7 @@ void howdah_program_end(bool begun)
  * locks not be given back. The numbers stay taken, since libraries have them in their state. Files that are
  * written at their end are left: they may be a log that requests share.
  */
-static void leave_others(uint64_t task)
+static void close_others(uint64_t task)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int end = nothing < 0 ? 0 : atomic_load_explicit(&highest, memory_order_relaxed) + 1;
@@ -157,7 +157,7 @@ static void leave_others(uint64_t task)
 static pid_t call_fork(void)
 {
 	uint64_t task = howdah_task_number();
-	bool alone = off || (!task && !howdah_holds_up_others());
+	bool alone = off || (!task && !howdah_delays_others());
 	pid_t pid = fork();
 	if (pid == 0) {
 		howdah_children_forget();
@@ -167,8 +167,8 @@ static pid_t call_fork(void)
 	if (pid == 0 && !alone) {
 		int error = errno;
 		off = true;
-		keep_those_of(task);
-		leave_others(task);
+		keep_descriptors_of(task);
+		close_others(task);
 		errno = error;
 	}
 	return pid;

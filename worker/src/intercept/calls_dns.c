@@ -105,7 +105,7 @@ struct name_job {
 	socklen_t length;
 	int flags;
 	char host[NI_MAXHOST], service[NI_MAXSERV];
-	socklen_t host_room, service_room; /* as the caller has; 0: not asked for */
+	socklen_t host_room, service_room; /* as the caller has; 0: not requested */
 	int result, error;
 };
 
@@ -221,7 +221,7 @@ static struct host_job *make_host_job(const void *name, size_t size, const char 
 }
 
 /* Where in the copy that is which the helper's pointer leads to. */
-static void *moved(const struct host_job *own, char *copy, const void *pointer)
+static void *relocate(const struct host_job *own, char *copy, const void *pointer)
 {
 	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)own->buffer;
 	return offset < own->room ? copy + offset : (void *)(uintptr_t)pointer;
@@ -229,9 +229,9 @@ static void *moved(const struct host_job *own, char *copy, const void *pointer)
 
 static void move_list(const struct host_job *own, char *copy, char ***list)
 {
-	*list = moved(own, copy, *list);
+	*list = relocate(own, copy, *list);
 	for (char **item = *list; item && *item; item++) {
-		*item = moved(own, copy, *item);
+		*item = relocate(own, copy, *item);
 	}
 }
 
@@ -253,7 +253,7 @@ static int finish_host(struct host_job *own, struct hostent *host, char *copy, s
 	if (result == 0 && own->found) {
 		memcpy(copy, own->buffer, own->room);
 		*host = own->host;
-		host->h_name = moved(own, copy, host->h_name);
+		host->h_name = relocate(own, copy, host->h_name);
 		move_list(own, copy, &host->h_aliases);
 		move_list(own, copy, &host->h_addr_list);
 		*found = host;

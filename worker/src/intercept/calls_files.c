@@ -12,7 +12,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* Flags with which open() does not wait for anybody, or is about something else. */
+/* Flags with which open() does not wait, or does something else. */
 #define NEVER_WAITS (O_NONBLOCK | O_DIRECTORY | O_PATH)
 
 static bool may_be_pipe(int directory, const char *path, int flags)

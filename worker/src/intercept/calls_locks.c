@@ -1,6 +1,6 @@
 /*
  * See calls.h: locks on files. Who waits for one tries again: soon at first, every 16 ms later, and at once when a
- * lock is given back in this process. The kernel would give locks in the order in which they were asked for,
+ * lock is given back in this process. The kernel would grant locks in the order of their requests,
  * and would notice who waits for one another in a circle (EDEADLK).
  *
  * The older locks of fcntl() and those of lockf() belong to the process: a second coroutine would be given the one
@@ -63,7 +63,7 @@ static bool is_held_here(int fd)
 /* No coroutine can wait here. */
 static int block(int fd, int operation)
 {
-	if (!howdah_holds_up_others() || flock(fd, operation | LOCK_NB) == 0) {
+	if (!howdah_delays_others() || flock(fd, operation | LOCK_NB) == 0) {
 		return flock(fd, operation);
 	}
 	if (errno == EWOULDBLOCK && is_held_here(fd)) {
@@ -81,7 +81,7 @@ static int call_flock(int fd, int operation)
 {
 	if (operation == LOCK_UN) {
 		int result = flock(fd, operation);
-		howdah_lock_given_back();
+		howdah_lock_released();
 		return result;
 	}
 	if (operation & LOCK_NB) {
@@ -105,7 +105,7 @@ static int call_close(int fd)
 {
 	howdah_descriptor_forget(fd);
 	int result = close(fd);
-	howdah_lock_given_back();
+	howdah_lock_released();
 	return result;
 }
 

@@ -1,5 +1,5 @@
 /*
- * See calls.h: calls that open descriptors and wait for nobody. They are noted (calls_descriptors.c).
+ * See calls.h: calls that open descriptors and do not wait. They are noted (calls_descriptors.c).
  */
 #include "calls.h"
 
@@ -96,7 +96,7 @@ static int call_fclose(FILE *stream)
 {
 	howdah_descriptor_forget(fileno(stream));
 	int result = fclose(stream);
-	howdah_lock_given_back();
+	howdah_lock_released();
 	return result;
 }
 

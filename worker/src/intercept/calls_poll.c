@@ -35,7 +35,7 @@ static int64_t duration(const struct timespec *time)
 	return time ? howdah_nanoseconds(time->tv_sec, time->tv_nsec) : HOWDAH_WAIT_FOREVER;
 }
 
-/* The usual case; what it found need not be asked for once more. */
+/* The usual case; what it found need not be polled again. */
 static int wait_entry(struct pollfd *entry, int64_t timeout)
 {
 	int ready = poll(entry, 1, 0);
@@ -69,7 +69,7 @@ static int call_poll(struct pollfd *entries, nfds_t count, int timeout)
 		return poll(entries, count, timeout);
 	}
 	if (timeout == 0) {
-		/* Somebody who only ever looks would keep the thread. */
+		/* A loop of polls would keep the thread. */
 		howdah_call_progress();
 		return poll(entries, count, 0);
 	}
@@ -110,13 +110,13 @@ static void clear(int count, fd_set *set)
 	}
 }
 
-static short wanted(int fd, const fd_set *readable, const fd_set *writable, const fd_set *exceptional)
+static short events_of(int fd, const fd_set *readable, const fd_set *writable, const fd_set *exceptional)
 {
 	return (short)((is_in(fd, readable) ? POLLIN : 0) | (is_in(fd, writable) ? POLLOUT : 0) |
 				   (is_in(fd, exceptional) ? POLLPRI : 0));
 }
 
-static int tell(const struct pollfd *entry, short event, int events, fd_set *set)
+static int report_ready(const struct pollfd *entry, short event, int events, fd_set *set)
 {
 	if (!(entry->events & event) || !(entry->revents & events)) {
 		return 0;
@@ -132,7 +132,7 @@ static int wait_sets(int count, fd_set *readable, fd_set *writable, fd_set *exce
 	struct pollfd few[ON_STACK], *entries = few;
 	nfds_t used = 0;
 	for (int fd = 0; fd < count; fd++) {
-		used += wanted(fd, readable, writable, exceptional) != 0;
+		used += events_of(fd, readable, writable, exceptional) != 0;
 	}
 	if (used > ON_STACK) {
 		entries = malloc(used * sizeof(*entries));
@@ -143,7 +143,7 @@ static int wait_sets(int count, fd_set *readable, fd_set *writable, fd_set *exce
 	}
 	used = 0;
 	for (int fd = 0; fd < count; fd++) {
-		short events = wanted(fd, readable, writable, exceptional);
+		short events = events_of(fd, readable, writable, exceptional);
 		if (events) {
 			entries[used++] = (struct pollfd){fd, events, 0};
 		}
@@ -161,8 +161,9 @@ static int wait_sets(int count, fd_set *readable, fd_set *writable, fd_set *exce
 		clear(count, exceptional);
 		int members = 0;
 		for (nfds_t i = 0; i < used && result > 0; i++) {
-			members += tell(&entries[i], POLLIN, READABLE, readable) + tell(&entries[i], POLLOUT, WRITABLE, writable) +
-					   tell(&entries[i], POLLPRI, POLLPRI, exceptional);
+			members += report_ready(&entries[i], POLLIN, READABLE, readable) +
+					   report_ready(&entries[i], POLLOUT, WRITABLE, writable) +
+					   report_ready(&entries[i], POLLPRI, POLLPRI, exceptional);
 		}
 		result = members;
 	}

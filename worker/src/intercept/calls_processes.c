@@ -22,7 +22,7 @@
 struct child {
 	pid_t pid;
 	uint64_t task;  /* that started it */
-	bool abandoned; /* its wait was cancelled: nobody is going to ask for it */
+	bool abandoned; /* its wait was cancelled: it will not be waited for */
 };
 
 static struct child *children; /* only PHP's thread has them */
@@ -46,8 +46,8 @@ static void forget(pid_t pid)
 	}
 }
 
-/* Those that somebody else has waited for, by calls that are not noted. */
-static void forget_the_lost(void)
+/* Those that were reaped by calls that are not noted. */
+static void forget_reaped(void)
 {
 	for (size_t i = child_count; i-- > 0;) {
 		siginfo_t info;
@@ -60,13 +60,13 @@ static void forget_the_lost(void)
 static bool has_room(void)
 {
 	if (child_count == child_room) {
-		forget_the_lost();
+		forget_reaped();
 	}
 	if (child_count == child_room) {
 		size_t room = child_room ? 2 * child_room : 16;
 		struct child *grown = realloc(children, room * sizeof(*grown));
 		if (!grown) {
-			return false; /* then it is nobody's */
+			return false; /* then it has no owner */
 		}
 		children = grown;
 		child_room = room;
@@ -124,17 +124,17 @@ static bool others_have_children(uint64_t task)
 }
 
 /* `pid` as for waitpid(): 0 or a negative number. */
-static bool is_meant(const struct child *child, uint64_t task, pid_t pid)
+static bool matches_pid(const struct child *child, uint64_t task, pid_t pid)
 {
 	return child->task == task && !child->abandoned && (pid == -1 || getpgid(child->pid) == (pid ? -pid : getpgrp()));
 }
 
 /* wait4() with WNOHANG among the children of one task. */
-static pid_t look_among_own(uint64_t task, pid_t pid, int *status, int options, struct rusage *usage)
+static pid_t wait_own_child(uint64_t task, pid_t pid, int *status, int options, struct rusage *usage)
 {
 	bool any = false;
 	for (size_t i = child_count; i-- > 0;) {
-		if (!is_meant(&children[i], task, pid)) {
+		if (!matches_pid(&children[i], task, pid)) {
 			continue;
 		}
 		pid_t found = wait4(children[i].pid, status, options | WNOHANG, usage);
@@ -170,10 +170,10 @@ static int wait_for_end(pid_t pid, unsigned *tries)
 	return result < 0 ? -1 : 0;
 }
 
-static pid_t look(pid_t pid, int *status, int options, struct rusage *usage)
+static pid_t wait_now(pid_t pid, int *status, int options, struct rusage *usage)
 {
 	uint64_t task = pid <= 0 ? howdah_task_number() : 0;
-	pid_t found = others_have_children(task) ? look_among_own(task, pid, status, options, usage)
+	pid_t found = others_have_children(task) ? wait_own_child(task, pid, status, options, usage)
 											 : wait4(pid, status, options | WNOHANG, usage);
 	if (found > 0 && !(status && (WIFSTOPPED(*status) || WIFCONTINUED(*status)))) {
 		forget(found);
@@ -191,7 +191,7 @@ static pid_t call_wait4(pid_t pid, int *status, int options, struct rusage *usag
 		reap_abandoned();
 	}
 	if (options & WNOHANG) {
-		return look(pid, status, options, usage);
+		return wait_now(pid, status, options, usage);
 	}
 	bool may_wait = howdah_may_wait();
 	if (!may_wait && (pid > 0 || !others_have_children(howdah_task_number()))) {
@@ -205,7 +205,7 @@ static pid_t call_wait4(pid_t pid, int *status, int options, struct rusage *usag
 	bool one = pid > 0 && !(options & (WUNTRACED | WCONTINUED));
 	unsigned tries = 0;
 	for (;;) {
-		pid_t found = look(pid, status, options, usage);
+		pid_t found = wait_now(pid, status, options, usage);
 		if (found != 0) {
 			errno = found > 0 ? error : errno;
 			return found;
@@ -242,7 +242,7 @@ static pid_t call_wait(int *status)
 }
 
 /* waitid() with WNOHANG. The process that it found has `si_pid`; 0: none yet. */
-static int look_by_id(idtype_t type, id_t id, siginfo_t *found, int options)
+static int wait_by_id(idtype_t type, id_t id, siginfo_t *found, int options)
 {
 	uint64_t task = type == P_ALL || type == P_PGID ? howdah_task_number() : 0;
 	int result = 0;
@@ -250,7 +250,7 @@ static int look_by_id(idtype_t type, id_t id, siginfo_t *found, int options)
 		pid_t pid = type == P_ALL ? -1 : -(pid_t)id;
 		bool any = false;
 		for (size_t i = child_count; i-- > 0 && !found->si_pid;) {
-			bool is = is_meant(&children[i], task, pid);
+			bool is = matches_pid(&children[i], task, pid);
 			any |= is && waitid(P_PID, (id_t)children[i].pid, found, options | WNOHANG) == 0;
 		}
 		errno = any ? errno : ECHILD;
@@ -274,7 +274,7 @@ static int call_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	}
 	for (unsigned tries = 0;;) {
 		siginfo_t found = {0};
-		if (look_by_id(type, id, &found, options) != 0) {
+		if (wait_by_id(type, id, &found, options) != 0) {
 			return -1;
 		}
 		if (found.si_pid || (options & WNOHANG)) {

@@ -30,7 +30,7 @@ struct resolver_job {
 };
 
 #ifdef __GLIBC__
-static void ask_server(struct resolver_job *own)
+static void query_server(struct resolver_job *own)
 {
 	struct __res_state state;
 	memset(&state, 0, sizeof(state));
@@ -55,7 +55,7 @@ static void ask_server(struct resolver_job *own)
 	res_nclose(&state);
 }
 #else
-static void ask_server(struct resolver_job *own)
+static void query_server(struct resolver_job *own)
 {
 	errno = 0;
 	own->result = own->search ? res_search(own->name, own->class_code, own->type, own->answer, own->room)
@@ -69,7 +69,7 @@ static void run_resolver(struct howdah_job *job)
 {
 	struct resolver_job *own = (struct resolver_job *)job;
 	own->result = -1;
-	ask_server(own);
+	query_server(own);
 }
 
 static void drop_resolver(struct howdah_job *job)
@@ -99,7 +99,7 @@ static struct resolver_job *make(bool search, const char *name, int class_code, 
 	return own;
 }
 
-static int ask(struct resolver_job *own, unsigned char *answer)
+static int query(struct resolver_job *own, unsigned char *answer)
 {
 	int result = -1, error = own ? ECANCELED : ENOMEM, host_error = NETDB_INTERNAL;
 	if (own && howdah_offload(&own->job) == 0) {
@@ -118,24 +118,24 @@ static int ask(struct resolver_job *own, unsigned char *answer)
 
 static int call_res_search(const char *name, int class_code, int type, unsigned char *answer, int room)
 {
-	return howdah_may_wait() ? ask(make(true, name, class_code, type, room), answer)
+	return howdah_may_wait() ? query(make(true, name, class_code, type, room), answer)
 							 : res_search(name, class_code, type, answer, room);
 }
 
 static int call_res_query(const char *name, int class_code, int type, unsigned char *answer, int room)
 {
-	return howdah_may_wait() ? ask(make(false, name, class_code, type, room), answer)
+	return howdah_may_wait() ? query(make(false, name, class_code, type, room), answer)
 							 : res_query(name, class_code, type, answer, room);
 }
 
 #ifdef __GLIBC__
-static int ask_with(res_state state, struct resolver_job *own, unsigned char *answer)
+static int query_with(res_state state, struct resolver_job *own, unsigned char *answer)
 {
 	if (own) {
 		own->has_settings = true;
 		own->settings = *state;
 	}
-	int result = ask(own, answer);
+	int result = query(own, answer);
 	state->res_h_errno = h_errno;
 	return result;
 }
@@ -143,13 +143,13 @@ static int ask_with(res_state state, struct resolver_job *own, unsigned char *an
 static int call_res_nsearch(
 	res_state state, const char *name, int class_code, int type, unsigned char *answer, int room)
 {
-	return howdah_may_wait() ? ask_with(state, make(true, name, class_code, type, room), answer)
+	return howdah_may_wait() ? query_with(state, make(true, name, class_code, type, room), answer)
 							 : res_nsearch(state, name, class_code, type, answer, room);
 }
 
 static int call_res_nquery(res_state state, const char *name, int class_code, int type, unsigned char *answer, int room)
 {
-	return howdah_may_wait() ? ask_with(state, make(false, name, class_code, type, room), answer)
+	return howdah_may_wait() ? query_with(state, make(false, name, class_code, type, room), answer)
 							 : res_nquery(state, name, class_code, type, answer, room);
 }
 #endif

@@ -42,7 +42,7 @@ static int call_semtimedop(int id, struct sembuf *operations, size_t count, cons
 			return -1;
 		}
 	}
-	howdah_lock_given_back();
+	howdah_lock_released();
 	errno = error;
 	return 0;
 }
@@ -63,7 +63,7 @@ static int call_msgsnd(int id, const void *message, size_t size, int flags)
 			return -1;
 		}
 	}
-	howdah_lock_given_back();
+	howdah_lock_released();
 	errno = error;
 	return 0;
 }
@@ -80,7 +80,7 @@ static ssize_t call_msgrcv(int id, void *message, size_t room, long type, int fl
 			return -1;
 		}
 	}
-	howdah_lock_given_back();
+	howdah_lock_released();
 	errno = error;
 	return got;
 }

@@ -62,7 +62,7 @@ static size_t size_of(const struct iovec *pieces, size_t count)
 	return size;
 }
 
-/* The rest of a message of which `done` bytes are sent. What travels beside the bytes went with the first. */
+/* The rest of a message of which `done` bytes are sent. Ancillary data went with the first. */
 static ssize_t send_rest(int fd, const struct msghdr *message, int flags, size_t done, struct howdah_call_wait *wait)
 {
 	for (size_t i = 0, skipped = 0; i < message->msg_iovlen; i++) {

@@ -2,7 +2,7 @@
  * See got.h.
  *
  * Rules: a place is written only if it holds a function of the C library (or a sanitizer's in front of it), or the one
- * that our own calls of this name lead to (somebody else's, preloaded), or is not bound yet. So an object that
+ * that our own calls of this name lead to (those of a preloaded library), or is not bound yet. So an object that
  * has a function of the same name of its own, or was given another one at run time, keeps it, and doing it
  * twice does nothing. Pages that were made read-only after relocation are so
  * again afterwards. Only relocations with a symbol are looked at, which leaves out DT_RELR.
@@ -248,10 +248,10 @@ static bool is_system(const char *path)
 	return begins_with_one(file_of(path), system_names, sizeof(system_names) / sizeof(*system_names));
 }
 
-static bool is_left_alone(const struct object *object, const char *path)
+static bool is_skipped(const struct object *object, const char *path)
 {
 	return object->system || begins_with_one(file_of(path), other_names, sizeof(other_names) / sizeof(*other_names)) ||
-		   holds(object, (uintptr_t)is_left_alone, true);
+		   holds(object, (uintptr_t)is_skipped, true);
 }
 
 static struct object *find_object(const struct dl_phdr_info *info)
@@ -298,7 +298,7 @@ static int patch_if_new(struct dl_phdr_info *info, size_t size, void *argument)
 	const struct object *object = find_object(info);
 	if (object && (size_t)(object - objects) >= walk->first_new) {
 		walk->result->objects++;
-		if (!is_left_alone(object, info->dlpi_name)) {
+		if (!is_skipped(object, info->dlpi_name)) {
 			patch_object(object, info->dlpi_name, walk->result);
 		}
 	}

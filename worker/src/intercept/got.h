@@ -1,6 +1,6 @@
 /*
  * Puts functions of ours in the place of libc's, in the tables through which the objects of this process call
- * them. Nothing is exported: whoever is not patched, this object first of all, goes on calling libc.
+ * them. Nothing is exported: objects that are not patched, this one first of all, go on calling libc.
  */
 #ifndef HOWDAH_COROUTINE_GOT_H
 #define HOWDAH_COROUTINE_GOT_H

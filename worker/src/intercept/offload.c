@@ -51,7 +51,7 @@ static void *help(void *unused)
 			job->drop(job);
 			pthread_mutex_lock(&mutex);
 		} else {
-			/* Told under the mutex: afterwards the job, and the descriptor, may be gone. */
+			/* Signalled under the mutex: afterwards the job, and the descriptor, may be gone. */
 			job->state = HOWDAH_JOB_DONE;
 			uint64_t one = 1;
 			(void)!write(job->event, &one, sizeof(one));
@@ -80,7 +80,7 @@ static void start_helper(void)
 	pthread_attr_destroy(&attributes);
 }
 
-/* False: there is nobody to do it. */
+/* False: there is no thread to do it. */
 static bool enqueue(struct howdah_job *job)
 {
 	pthread_mutex_lock(&mutex);

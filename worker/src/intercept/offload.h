@@ -20,7 +20,7 @@ struct howdah_job {
 };
 
 /*
- * Runs the job while the calling coroutine waits (howdah_may_wait()), or here where there is no helper to be had.
+ * Runs the job while the calling coroutine waits (howdah_may_wait()), or here without a helper.
  * 0: done, the job is the caller's to drop. -1 with errno ECANCELED: the job is no longer the caller's.
  */
 int howdah_offload(struct howdah_job *job);

@@ -178,7 +178,7 @@ struct scan {
 	int budget;
 };
 
-static void look_for_input(struct scan *scan, const zval *value)
+static void find_input(struct scan *scan, const zval *value)
 {
 	uint64_t hash = 0;
 	if (Z_TYPE_P(value) == IS_STRING) {
@@ -218,7 +218,7 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 		return content;
 	}
 	if (Z_TYPE_P(value) != IS_OBJECT) {
-		look_for_input(scan, value);
+		find_input(scan, value);
 		return of_scalar(value);
 	}
 	zend_object *object = Z_OBJ_P(value);

@@ -25,7 +25,7 @@ static struct howdah_leak_request noted; /* that one */
 static void collect_garbage(void)
 {
 	if (gc_enabled()) {
-		zend_gc_collect_cycles(); /* or what nobody can reach would count as growth */
+		zend_gc_collect_cycles(); /* or unreachable values would count as growth */
 	}
 }
 
@@ -54,7 +54,7 @@ void howdah_leaks_begin(void)
 	}
 }
 
-void howdah_leaks_ended(uint64_t request_id, const char *method, const char *uri)
+void howdah_leaks_request_ended(uint64_t request_id, const char *method, const char *uri)
 {
 	ended = true;
 	if (!has_before) {
@@ -67,7 +67,7 @@ void howdah_leaks_ended(uint64_t request_id, const char *method, const char *uri
 }
 
 /* Its map is that of the last look but one, whose pages are there already. */
-static void begin_look(struct howdah_leak_look *look)
+static void begin_inspection(struct howdah_leak_look *look)
 {
 	static const struct howdah_leak_look empty;
 	*look = empty;
@@ -77,7 +77,7 @@ static void begin_look(struct howdah_leak_look *look)
 	howdah_leak_map_empty(&look->now);
 }
 
-static void end_look(struct howdah_leak_look *look)
+static void end_inspection(struct howdah_leak_look *look)
 {
 	spare = before;
 	before = look->now;
@@ -89,21 +89,21 @@ static void compare(void)
 {
 	struct howdah_leak_look look;
 	struct howdah_leak_input input;
-	begin_look(&look);
+	begin_inspection(&look);
 	look.before = &before;
 	howdah_leak_input_collect(&input, noted.method, noted.uri);
 	howdah_leak_walk(&look);
 	howdah_leak_judge(&look, &noted, &input);
-	end_look(&look);
+	end_inspection(&look);
 }
 
 /* The state before a request that will be looked at, if those before it were not. */
-static void look_before(void)
+static void inspect_before(void)
 {
 	struct howdah_leak_look look;
-	begin_look(&look);
+	begin_inspection(&look);
 	howdah_leak_walk(&look);
-	end_look(&look);
+	end_inspection(&look);
 }
 
 void howdah_leaks_look(void)
@@ -118,7 +118,7 @@ void howdah_leaks_look(void)
 		if (compares) {
 			compare();
 		} else {
-			look_before();
+			inspect_before();
 		}
 	}
 	howdah_leak_shutdown_functions = 0;

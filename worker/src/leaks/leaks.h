@@ -31,7 +31,7 @@ void howdah_leaks_start(uint32_t sample, bool in_header, const char *allow, size
 void howdah_leaks_begin(void);
 
 /* The request of a client has ended and its state was put back; the worker script has not gone on yet. */
-void howdah_leaks_ended(uint64_t request_id, const char *method, const char *uri);
+void howdah_leaks_request_ended(uint64_t request_id, const char *method, const char *uri);
 
 /* The worker script asks for the next request. Runs PHP code: destructors of garbage. */
 void howdah_leaks_look(void);

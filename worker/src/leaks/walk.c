@@ -5,7 +5,7 @@
  * compared with its former state if one of them is old.
  *
  * Rules: properties are read where they are stored, since reading them as PHP does would call hooks, magic methods
- * and lazy initializers. Objects of extensions are asked what they hold by the function that the garbage collector
+ * and lazy initializers. What objects of extensions hold is listed by the function that the garbage collector
  * uses.
  */
 #include "look.h"
@@ -106,7 +106,7 @@ static uint64_t count_of(const zval *value)
 }
 
 /*
- * A slot. `fresh`: its container is. `initial`: what it is before anybody writes to it, if it is a root that was not
+ * A slot. `fresh`: its container is. `initial`: what it is before the first write, if it is a root that was not
  * there at the last look; NULL: a slot that was not there is new with its container.
  */
 static void visit_slot(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key, zval *value,

@@ -8,7 +8,7 @@
 
 #include "request/queue.h"
 
-/* Serves a claimed request, END included. False: the worker cannot serve another and has to leave. */
+/* Serves a claimed request, END included. False: the worker cannot serve another and has to exit. */
 bool howdah_classic_run(struct howdah_queue *queue, const struct howdah_claim *claim);
 
 #endif

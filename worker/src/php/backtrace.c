@@ -120,7 +120,7 @@ void howdah_backtrace_log(void)
 
 static _Atomic bool wants_c;
 
-void howdah_backtrace_want_c(void)
+void howdah_backtrace_enable_c(void)
 {
 	atomic_store(&wants_c, true);
 }

@@ -1,5 +1,5 @@
 /*
- * The PHP backtrace of the request in hand, for whoever asks with a signal: what is this worker doing?
+ * The PHP backtrace of the request in hand, requested by a signal: what is this worker doing?
  */
 #ifndef HOWDAH_BACKTRACE_H
 #define HOWDAH_BACKTRACE_H
@@ -11,7 +11,7 @@
 /*
  * Once in each worker, after howdah_log_init(): from here on SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE logs the
  * backtrace of the request and then says "traced"; between requests it only says "traced". If the worker
- * is asked to stop at that moment, it then waits for its end: whoever asks is about to kill it.
+ * is asked to stop at that moment, it then waits for its end: the sender is about to kill it.
  */
 void howdah_backtrace_init(const struct howdah_queue *queue);
 
@@ -19,10 +19,10 @@ void howdah_backtrace_init(const struct howdah_queue *queue);
 void howdah_backtrace_log(void);
 
 /* The next signal logs the stack of C as well: the process is about to end. */
-void howdah_backtrace_want_c(void);
+void howdah_backtrace_enable_c(void);
 
 /* Appends the frames of C, from the one at this address if it is among them (NULL: all). Safe in a signal handler but
- * where the thread is in the loader, or its stack is broken: whoever calls it has something else that ends the process.
+ * where the thread is in the loader, or its stack is broken: the caller has something else that ends the process.
  */
 void howdah_backtrace_c(struct howdah_trace *to, const void *from);
 

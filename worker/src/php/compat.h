@@ -32,7 +32,7 @@ extern PHPAPI char *php_ini_scanned_path;
 
 /*
  * PHP checks and re-installs seven signal handlers for each request, because a module of Apache may
- * have changed them. Nobody else is in this process: handlers are installed when they are set.
+ * have changed them. No other server code is in this process: handlers are installed when they are set.
  */
 static inline void howdah_compat_keep_signals(void)
 {
@@ -309,7 +309,7 @@ static inline void howdah_compat_notifier_copy(php_stream_notifier *to, const ph
 #endif
 }
 
-static inline bool howdah_compat_notifier_same(const php_stream_notifier *a, const php_stream_notifier *b)
+static inline bool howdah_compat_notifiers_equal(const php_stream_notifier *a, const php_stream_notifier *b)
 {
 #if PHP_VERSION_ID >= 80500
 	return zend_fcc_equals(a->ptr, b->ptr);

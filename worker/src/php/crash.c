@@ -1,7 +1,7 @@
 /*
  * See crash.h.
  *
- * The first record is what cannot fail: the signal and the frames of PHP, read as the memory of somebody else. The C
+ * The first record is what cannot fail: the signal and the frames of PHP, read as the memory of another process. The C
  * stack and the lists of coroutines are looked at afterwards, in records of their own: a second fault there costs what
  * has not been written, and nothing else.
  *

@@ -21,7 +21,7 @@ void howdah_crash_init(void);
  */
 extern bool (*howdah_crash_recover)(const siginfo_t *info, void *context);
 
-/* Called when a fault has been reported, with what the kernel said of it; async-signal-safe. Before, NULL. */
+/* Called when a fault has been reported, with the kernel's data; async-signal-safe. Before, NULL. */
 extern void (*howdah_crash_explain)(const siginfo_t *info);
 
 #endif

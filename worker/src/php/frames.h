@@ -27,7 +27,7 @@ struct howdah_trace {
 bool howdah_trace_init(struct howdah_trace *trace);
 
 /* Finds OPcache's shared memory, which holds most of the code of an application and stays mapped, so that the kernel need
- * not be asked for each part of a function. `inside` points into it, or to other memory if there is no OPcache. */
+ * not be read for each part of a function. `inside` points into it, or to other memory if there is no OPcache. */
 void howdah_trace_keep(struct howdah_trace *trace, const void *inside);
 
 /* Copies memory of this process; false if it is not readable. */

@@ -28,8 +28,8 @@ static zif_handler opcache_reset;
 
 /*
  * Code that a worker has booted is in use for as long as the worker lives, so OPcache's memory cannot begin again under
- * it. All scripts are to be compiled at their next use, which looks the same to whoever calls this; the front makes
- * room. In worker mode a new generation of workers is meant as well.
+ * it. All scripts are to be compiled at their next use, which looks the same to the caller; the front makes
+ * room. In worker mode this includes a new generation of workers.
  */
 static ZEND_NAMED_FUNCTION(opcache_reset_wrapper)
 {

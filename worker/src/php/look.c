@@ -221,7 +221,7 @@ static void put_wait(struct howdah_trace *trace, const struct howdah_request *re
 static void write_record(uint64_t id, const struct howdah_trace *trace)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
-		if (howdah_log_record_beside('q', id, trace->text, trace->size)) {
+		if (howdah_log_record_nonblocking('q', id, trace->text, trace->size)) {
 			return;
 		}
 		sched_yield();
@@ -236,7 +236,7 @@ static void put_head(struct howdah_trace *trace)
 	howdah_trace_text(trace, line);
 }
 
-static void look_at_request(const struct howdah_wait_place *place, void *argument)
+static void report_request(const struct howdah_wait_place *place, void *argument)
 {
 	static const char *const words[] = {
 		[HOWDAH_PLACE_READY] = "\nwait thread",
@@ -262,7 +262,7 @@ void howdah_look(struct howdah_trace *trace)
 	const struct howdah_request *request = SG(server_context);
 	uint64_t id;
 	if (howdah_concurrent) {
-		howdah_wait->visit_requests(trace, look_at_request, trace);
+		howdah_wait->visit_requests(trace, report_request, trace);
 	} else if (request && READ(id, &request->claim.request_id) && id) {
 		const zend_execute_data *frame = EG(current_execute_data);
 		put_head(trace);

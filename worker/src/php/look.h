@@ -1,7 +1,7 @@
 /*
- * What the requests in hand do at the moment, for whoever asks the front for it: records of level 'q' (howdah_shm.h).
+ * What the requests in hand do at the moment, requested by way of the front: records of level 'q' (howdah_shm.h).
  *
- * Rules: for a thread beside PHP's, which runs meanwhile. PHP's memory is read through a trace, and never written.
+ * Rules: for a thread that runs concurrently with PHP's. PHP's memory is read through a trace, and never written.
  */
 #ifndef HOWDAH_LOOK_H
 #define HOWDAH_LOOK_H

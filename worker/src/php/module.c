@@ -97,7 +97,7 @@ int howdah_module_startup(sapi_module_struct *sapi)
 		} else {
 			howdah_clients_startup_timed();
 		}
-		howdah_suspended_startup(howdah_exit_made);
+		howdah_suspended_startup(howdah_exit_pending);
 		howdah_functions_wrap();
 		howdah_getenv_wrap();
 		howdah_escape_wrap();

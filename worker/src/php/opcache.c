@@ -127,7 +127,7 @@ static bool is_true(const HashTable *table, const char *key)
 	return value && zend_is_true(value);
 }
 
-static unsigned ask_opcache(void)
+static unsigned inspect_opcache_counts(void)
 {
 	zval status;
 	unsigned found = 0;
@@ -145,7 +145,7 @@ static void probe(struct probe *probe)
 	zend_first_try
 	{
 		if (php_request_startup() == SUCCESS) {
-			probe->found = ask_opcache();
+			probe->found = inspect_opcache_counts();
 		}
 	}
 	zend_end_try();
@@ -214,7 +214,7 @@ bool howdah_opcache_is_booted(void)
 	return booted;
 }
 
-void howdah_opcache_look_again(void)
+void howdah_opcache_recheck(void)
 {
 	zend_long *freq = variable.revalidate_freq;
 	if (!freq || *freq <= 0) {

@@ -3,7 +3,7 @@
  * for as long as its process lives.
  *
  * OPcache's settings are found where PHP's own handlers of ini settings find them: an ini entry holds the address of
- * the variable that it sets. All else is asked through OPcache's functions.
+ * the variable that it sets. All else is read by OPcache's functions.
  */
 #ifndef HOWDAH_OPCACHE_H
 #define HOWDAH_OPCACHE_H
@@ -23,7 +23,7 @@ unsigned howdah_opcache_probe(void);
 
 /*
  * In the root: code that OPcache holds stays in use between requests (`booted`: some pool is in worker mode), so its
- * memory is never to be used again for other code. Nobody is killed for holding OPcache's lock. `problem` is set to
+ * memory is never to be used again for other code. No process is killed for holding OPcache's lock. `problem` is set to
  * what could not be arranged, or to NULL.
  */
 void howdah_opcache_startup(bool booted, const char **problem);
@@ -33,7 +33,7 @@ bool howdah_opcache_is_booted(void);
 
 /* In a pool's zygote, before it boots: what OPcache has seen before now is compared with the files at its next use,
  * whatever opcache.revalidate_freq says. */
-void howdah_opcache_look_again(void);
+void howdah_opcache_recheck(void);
 
 /* When a request begins: its time is OPcache's. `now`: seconds since 1970. */
 void howdah_opcache_begin(time_t now);

@@ -120,7 +120,7 @@ static bool is_invalid(const HashTable *script)
 	return timestamp && zval_get_long((zval *)timestamp) == 0;
 }
 
-static void look_at_scripts(
+static void inspect_scripts(
 	const HashTable *status, const struct howdah_opcache_order *order, struct findings *findings)
 {
 	const HashTable *scripts = part(status, "scripts");
@@ -174,7 +174,7 @@ static bool answer(const struct howdah_opcache_order *order, int out)
 	smart_str_appendc(&json, '{');
 	add_numbers(&json, Z_ARRVAL(status));
 	if (order->what & HOWDAH_OPCACHE_SCRIPTS) {
-		look_at_scripts(Z_ARRVAL(status), order, &findings);
+		inspect_scripts(Z_ARRVAL(status), order, &findings);
 		add_tally(&json, "live", &findings.live);
 		add_tally(&json, "changed", &findings.changed);
 		add_tally(&json, "gone", &findings.gone);

@@ -115,7 +115,7 @@ static uint32_t find(const char *path)
 }
 
 /*
- * What PHP says of a file at its start is said once; said at its inclusion it is said to each request, whose error
+ * PHP reports a deprecation of a preloaded file once; at its inclusion each request gets it, whose error
  * handler may throw. A class that cannot be linked yet is nothing to speak of: it is declared when its file is included.
  */
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
@@ -370,7 +370,7 @@ void howdah_preload_ini_defaults(HashTable *configuration)
 }
 
 /* What php.ini made of our default. */
-static void insist(const char *name, const char *value)
+static void require_setting(const char *name, const char *value)
 {
 	zval *entry = cfg_get_entry(name, strlen(name));
 	if (entry && Z_TYPE_P(entry) == IS_STRING && strcmp(Z_STRVAL_P(entry), value) != 0) {
@@ -392,8 +392,8 @@ void howdah_preload_hook(void)
 	if (plan->count == 0) {
 		return;
 	}
-	insist(PRELOAD, NAME);
-	insist(PRELOAD_USER, reader());
+	require_setting(PRELOAD, NAME);
+	require_setting(PRELOAD_USER, reader());
 	php_compile_file = zend_compile_file;
 	zend_compile_file = compile;
 	report_error = zend_error_cb;

@@ -23,7 +23,7 @@ void howdah_preload_ini_defaults(HashTable *configuration);
 /* In the start-up of our module: comes between PHP's compiler and OPcache. */
 void howdah_preload_hook(void);
 
-/* In a fork that has asked OPcache for its status. */
+/* In a fork that has read OPcache's status. */
 void howdah_preload_measure(const HashTable *status);
 
 /* Once PHP has started: reports to the front, and frees the list. */

@@ -64,7 +64,7 @@ static void log_sample(uint64_t id, const struct howdah_request *request, const 
 	howdah_trace_frames(&trace, frame);
 	/* Frames that changed hands meanwhile are another request's. */
 	if (is_of(request, id)) {
-		(void)howdah_log_record_beside('p', id, trace.text, trace.size);
+		(void)howdah_log_record_nonblocking('p', id, trace.text, trace.size);
 	}
 }
 
@@ -95,7 +95,7 @@ static void sleep_until_wanted(uint32_t seen)
  * Has the kernel give this thread a processor soon after it wakes, since it needs one for some microseconds: a short
  * slice, which takes no right. Kernels before 6.12 do without.
  */
-static void ask_for_short_slices(void)
+static void request_short_slices(void)
 {
 	struct {
 		uint32_t size, policy;
@@ -110,10 +110,10 @@ static void ask_for_short_slices(void)
 
 static void *run(void *argument)
 {
-	ask_for_short_slices();
+	request_short_slices();
 	uint32_t seen = atomic_load_explicit(&words->sample, memory_order_acquire);
 	for (;;) {
-		sleep_until_wanted(seen);
+		sleep_until_requested(seen);
 		uint32_t now = atomic_load_explicit(&words->sample, memory_order_acquire);
 		if (now != seen) {
 			seen = now;
@@ -129,8 +129,8 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* A process for one request is forked for each: it has no time for a thread that nobody wants at the moment. */
-static bool is_wanted(const struct howdah_pool *pool)
+/* A process for one request is forked for each: it has no time for an unused thread. */
+static bool is_needed(const struct howdah_pool *pool)
 {
 	return pool->limits.max_requests != 1 || pool->options.flags & HOWDAH_POOL_FLAG_SAMPLES ||
 		   atomic_load_explicit(&words->profile, memory_order_relaxed) != 0;
@@ -139,7 +139,7 @@ static bool is_wanted(const struct howdah_pool *pool)
 void howdah_sampler_init(struct howdah_pool *pool)
 {
 	words = howdah_queue_worker(&pool->queue);
-	if (!is_wanted(pool)) {
+	if (!is_needed(pool)) {
 		return;
 	}
 	pthread_t sampler;

@@ -7,7 +7,7 @@
 
 #include "process/pool.h"
 
-/* Once in each worker, after howdah_log_init(). The thread sleeps until the front wants something. */
+/* Once in each worker, after howdah_log_init(). The thread sleeps until the front requests something. */
 void howdah_sampler_init(struct howdah_pool *pool);
 
 #endif

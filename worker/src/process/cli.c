@@ -63,7 +63,7 @@ static size_t ub_write(const char *bytes, size_t size)
 
 static int send_headers(sapi_headers_struct *headers)
 {
-	return SAPI_HEADER_SENT_SUCCESSFULLY; /* there is nobody to send them to */
+	return SAPI_HEADER_SENT_SUCCESSFULLY; /* there is no client */
 }
 
 static int header_handler(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers)

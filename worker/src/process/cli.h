@@ -1,5 +1,5 @@
 /*
- * `howdah-php cli`: PHP's command line, for servers that have no php-cli beside them.
+ * `howdah-php cli`: PHP's command line, for servers without php-cli.
  */
 #ifndef HOWDAH_CLI_H
 #define HOWDAH_CLI_H

@@ -28,7 +28,7 @@ enum howdah_receive_result {
 
 enum howdah_receive_result howdah_control_receive(int socket, struct howdah_message *message);
 
-/* Closes what the message carried and nobody took (taken ones are set to -1). */
+/* Closes the descriptors of the message that were not taken (taken ones are set to -1). */
 void howdah_control_close_fds(struct howdah_message *message);
 
 /* Sends head, whose size is set here, `size` bytes of data, and a descriptor unless fd is -1. 0 or -1 with errno. */

@@ -21,7 +21,7 @@
 
 #define OBJECT "howdah-php.so"
 
-/* The object beside this executable, which may have been called through a link. */
+/* The object next to this executable, which may have been called through a link. */
 static bool find_object(char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size);
@@ -110,7 +110,7 @@ static bool fit(const char *php)
 
 /* --- LD_PRELOAD ------------------------------------------------------------------------------------ */
 
-/* What other software asked to be preloaded stays in front of us, as it would be in any program. */
+/* Libraries that other software preloads stay before this one, as in any program. */
 static bool set_preload(const char *object)
 {
 	char by_descriptor[sizeof(HOWDAH_PRELOAD_FD) + 3 * sizeof(int)];

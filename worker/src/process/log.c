@@ -135,7 +135,7 @@ void howdah_log_record(char level, uint64_t request_id, const char *message, siz
 	}
 }
 
-bool howdah_log_record_beside(char level, uint64_t request_id, const char *message, size_t size)
+bool howdah_log_record_nonblocking(char level, uint64_t request_id, const char *message, size_t size)
 {
 	if (!log_key || atomic_flag_test_and_set(&in_parts)) {
 		return false;

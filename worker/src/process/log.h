@@ -21,7 +21,7 @@ void howdah_log_record(char level, uint64_t request_id, const char *message, siz
 
 /* The same from another thread than PHP's. False: PHP's writes a long record at the moment, and nothing is written. Cut
  * to what a pipe takes as one. */
-bool howdah_log_record_beside(char level, uint64_t request_id, const char *message, size_t size);
+bool howdah_log_record_nonblocking(char level, uint64_t request_id, const char *message, size_t size);
 
 /* A record with a state of this process; the words are in howdah_shm.h. Async-signal-safe. */
 void howdah_log_state(const char *state);

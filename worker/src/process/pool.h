@@ -40,7 +40,7 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
  */
 void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *sentence);
 
-/* Serves classic requests until the front has the worker leave; returns its exit status. */
+/* Serves classic requests until the front stops the worker; returns its exit status. */
 int howdah_worker(struct howdah_pool *pool);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "log.h"
 
-/* Numbers that the C library keeps for itself are refused by its calls, which harms nobody. */
+/* Numbers that the C library keeps for itself are refused by its calls, which does no harm. */
 #define SIGNALS (_NSIG - 1)
 
 /* What children start with; all zero is what the system gives a process. */
@@ -22,8 +22,8 @@ static sigset_t kept_mask;
 /* The worker: a fork that PHP code makes has its handlers, but is a program of the script's. */
 static pid_t self;
 
-/* Whether the default ends or stops the process, and nobody but a fault of its own sends it. */
-static bool comes_from_outside(int number)
+/* Whether the default ends or stops the process, and only other processes send it. */
+static bool is_external(int number)
 {
 	switch (number) {
 		case SIGILL:
@@ -52,11 +52,11 @@ void howdah_signals_ignore(void)
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &child, NULL);
 	for (int number = 1; number <= SIGNALS; number++) {
-		if (comes_from_outside(number)) {
+		if (is_external(number)) {
 			signal(number, SIG_IGN);
 		}
 	}
-	/* Without the default nobody could be reaped. */
+	/* Without the default no child could be reaped. */
 	signal(SIGCHLD, SIG_DFL);
 }
 
@@ -71,7 +71,7 @@ void howdah_signals_keep(void)
 void howdah_signals_reset(void)
 {
 	for (int number = 1; number <= SIGNALS; number++) {
-		if (comes_from_outside(number) || number == SIGCHLD) {
+		if (is_external(number) || number == SIGCHLD) {
 			(void)sigaction(number, &kept[number], NULL);
 		}
 	}
@@ -91,8 +91,8 @@ static void handle(int number)
 	errno = saved;
 }
 
-/* Without a meaning for a worker. SIGTERM and SIGINT end it, SIGXCPU is a limit that somebody has set. */
-static bool is_passed_over(int number)
+/* Without a meaning for a worker. SIGTERM and SIGINT end it, SIGXCPU is a limit of the user's. */
+static bool is_ignored(int number)
 {
 	switch (number) {
 		case SIGHUP:
@@ -117,7 +117,7 @@ void howdah_signals_serve(void)
 	for (int number = 1; number <= SIGNALS; number++) {
 		struct sigaction action;
 		/* A handler and not SIG_IGN, which programs that PHP starts would inherit. */
-		if ((number == SIGQUIT || is_passed_over(number)) && sigaction(number, NULL, &action) == 0 &&
+		if ((number == SIGQUIT || is_ignored(number)) && sigaction(number, NULL, &action) == 0 &&
 			action.sa_handler == SIG_DFL) {
 			action = (struct sigaction){.sa_handler = handle, .sa_flags = SA_ONSTACK | SA_RESTART};
 			sigfillset(&action.sa_mask);

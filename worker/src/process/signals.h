@@ -1,6 +1,6 @@
 /*
  * What signals do to PHP's processes. They are orders to the front, which has other ways to give its own; one
- * that reaches a PHP process was meant for something else, or for this process alone. The table that users
+ * that reaches a PHP process was sent for another reason, or to this process alone. The table that users
  * read is docs/guides/signals.md.
  *
  * Rules: faults (SIGSEGV, SIGABRT and the like) end the process as by default; php/crash.h writes down of what, before

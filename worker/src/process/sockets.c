@@ -51,7 +51,7 @@ static bool replace(int descriptor, int made)
 	return done;
 }
 
-static bool make_dead_end(int descriptor)
+static bool shut_receiving(int descriptor)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
@@ -119,7 +119,7 @@ void howdah_sockets_cut(const int *keep, size_t keep_count)
 		/* The other end of a socketpair has no address to connect to. */
 		if (type == SOCK_DGRAM && peer_size > sizeof(peer.ss_family) && connect_again(descriptor, &peer, peer_size)) {
 			renewed++;
-		} else if (make_dead_end(descriptor)) {
+		} else if (shut_receiving(descriptor)) {
 			cut++;
 		} else {
 			howdah_log_format('e', "cannot cut off socket %d of the worker script: %s; workers may share it",

@@ -1,5 +1,5 @@
 /*
- * A worker: takes requests from the pool's queue, one at a time, until the front has it leave. Here the
+ * A worker: takes requests from the pool's queue, one at a time, until the front stops it. Here the
  * loop of classic mode; in worker mode the script has the loop (handle.c).
  *
  * Rules: no policy: the front decides who serves what and when a worker goes.
@@ -15,7 +15,7 @@
 #include "php/sampler.h"
 #include "signals.h"
 
-/* Exit status of a worker that PHP is no longer usable in. */
+/* Exit status of a worker whose PHP is no longer usable. */
 #define EXIT_UNUSABLE 70
 /* Requests after which a worker holds what it needs: caches are filled, lazy services are made. */
 #define SETTLED 10
@@ -31,8 +31,8 @@ void howdah_worker_yield_on_wake(void)
 static void check_memory(const struct howdah_spawn *limits, uint32_t served, size_t memory)
 {
 	static size_t settled;
-	static bool told;
-	if (told || served < SETTLED) {
+	static bool reported;
+	if (reported || served < SETTLED) {
 		return; /* a limit below what it needs anyway must not replace it at each request */
 	}
 	if (served == SETTLED) {
@@ -40,7 +40,7 @@ static void check_memory(const struct howdah_spawn *limits, uint32_t served, siz
 	}
 	bool grown = limits->max_memory_growth && memory > settled && memory - settled > limits->max_memory_growth;
 	if (grown || (limits->max_memory && memory > limits->max_memory)) {
-		told = true;
+		reported = true;
 		howdah_log_state("outgrown");
 	}
 }

@@ -20,10 +20,10 @@
 #include "signals.h"
 #include "title.h"
 
-/* How long children may take to leave when the front is gone, in milliseconds; then they are killed. */
+/* How long children may take to exit after the front, in milliseconds; then they are killed. */
 #define LEAVE_TIME_MS 2000
 /* No command must have come for so long before a spare is forked: a child that was just started has the processor
- * first, and where children come and go all the time each is forked when it is asked for. */
+ * first, and where children come and go all the time each is forked on request. */
 #define SPARE_DELAY_MS 5
 
 bool howdah_zygote_init(struct howdah_zygote *zygote, int control)
@@ -191,7 +191,7 @@ static void wait_as_spare(struct howdah_zygote *zygote, int socket)
 	howdah_control_close_fds(&message);
 }
 
-/* If it fails: without a spare a child is forked when it is asked for, and FAILED says what is wrong. */
+/* If it fails: without a spare a child is forked on request, and FAILED has the error. */
 static void fork_spare(struct howdah_zygote *zygote)
 {
 	int ends[2];

@@ -30,7 +30,7 @@ struct howdah_zygote {
 	pid_t spare;             /* 0: none */
 	int spare_socket;        /* to it, while it waits */
 	bool spare_died;         /* by itself, or could not be forked: the next one comes after the next command */
-	bool became_child;       /* set by the handler in a child that is to leave the loop */
+	bool became_child;       /* set by the handler in a child that is to end the loop */
 	bool signal_children;    /* SIGTERM them when the socket ends; otherwise they see the end of their own */
 	void *data;
 };
@@ -49,7 +49,7 @@ int howdah_zygote_run(struct howdah_zygote *zygote);
 int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t kind);
 
 /*
- * Forks a child that has no number and is nobody's news: it does something for the zygote and ends. As fork(); in the
+ * Forks a child without a number that is not reported: it does something for the zygote and exits. As fork(); in the
  * child as howdah_zygote_fork(), with the signals of a process that runs PHP.
  */
 pid_t howdah_zygote_fork_helper(struct howdah_zygote *zygote);

@@ -58,7 +58,7 @@ static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, co
 }
 
 /* In a spare, which has been given what spawn() checked. */
-static void become(struct howdah_zygote *self, struct howdah_message *message)
+static void become_worker_of(struct howdah_zygote *self, struct howdah_message *message)
 {
 	int log = message->fds[0];
 	message->fds[0] = -1; /* taken */
@@ -88,7 +88,7 @@ static void spawn(struct howdah_message *message)
 	}
 	if (!howdah_zygote_use_spare(&zygote, message, HOWDAH_CONTROL_SPAWNED) &&
 		howdah_zygote_fork(&zygote, worker, HOWDAH_CONTROL_SPAWNED) == 0) {
-		become(&zygote, message);
+		become_worker_of(&zygote, message);
 	}
 }
 
@@ -120,7 +120,7 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 		static char title[sizeof(pool->name) + sizeof("howdah:  spare")];
 		snprintf(title, sizeof(title), "howdah: %s spare", pool->name);
 		zygote.spare_title = title;
-		zygote.become = become;
+		zygote.become = become_worker_of;
 		howdah_huge_pages_collapse();
 	}
 	zygote.data = pool;
@@ -169,7 +169,7 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 	}
 	howdah_request_init(pool->spool);
 	if (pool->options.flags & HOWDAH_POOL_FLAG_FRESH_FILES) {
-		howdah_opcache_look_again();
+		howdah_opcache_recheck();
 	}
 	if (pool->record >= 0) {
 		howdah_record_start(pool->record);

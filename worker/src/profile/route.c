@@ -101,7 +101,7 @@ static bool read_string(const struct howdah_trace *trace, char *to, size_t room,
 }
 
 /* Whether the route has room among those that a profile counts separately. */
-static bool is_told_apart(uint64_t hash)
+static bool is_counted_separately(uint64_t hash)
 {
 	uint32_t cell = (uint32_t)hash & (2 * ROUTES_MAX - 1);
 	for (; routes[cell]; cell = (cell + 1) & (2 * ROUTES_MAX - 1)) {
@@ -128,7 +128,7 @@ static uint32_t node_named(const char *name, size_t size)
 
 static uint32_t node_of(const char *name, size_t size)
 {
-	bool apart = is_told_apart(howdah_profile_hash(HOWDAH_PROFILE_ROUTE, name, size));
+	bool apart = is_counted_separately(howdah_profile_hash(HOWDAH_PROFILE_ROUTE, name, size));
 	return apart ? node_named(name, size) : node_named(others, sizeof(others) - 1);
 }
 

@@ -129,13 +129,13 @@ static bool is_valid(uint64_t of_request)
 }
 
 /* PHP makes those for one call, or on its heap; of PHP code the place says which it is. */
-static bool is_fleeting(const zend_function *function)
+static bool is_temporary(const zend_function *function)
 {
 	uint32_t flags = function->common.fn_flags;
 	return flags & ZEND_ACC_CALL_VIA_TRAMPOLINE || (!ZEND_USER_CODE(function->type) && flags & ZEND_ACC_FAKE_CLOSURE);
 }
 
-static uint64_t kept_for(const zend_function *function)
+static uint64_t index_for(const zend_function *function)
 {
 	bool stays = never_freed || !ZEND_USER_CODE(function->type) || function->common.fn_flags & ZEND_ACC_IMMUTABLE;
 	return stays ? 0 : request;
@@ -160,7 +160,8 @@ static uint32_t line_of(const struct howdah_trace *trace, const zend_op_array *c
 }
 
 /* Reads all of it: true if `from` is a function, whose frame it is at this place. */
-static bool look(const struct howdah_trace *trace, const zend_function *from, const zend_op *at, uint32_t *frame)
+static bool read_function(
+	const struct howdah_trace *trace, const zend_function *from, const zend_op *at, uint32_t *frame)
 {
 	zend_function function;
 	struct text name = {.size = 0}, file = {.size = 0};
@@ -186,10 +187,10 @@ static bool look(const struct howdah_trace *trace, const zend_function *from, co
 		return false;
 	}
 	*frame = add(&name, &file, line, is_code ? HOWDAH_PROFILE_FUNCTION : HOWDAH_PROFILE_INTERNAL);
-	if (is_fleeting(&function) || *frame == HOWDAH_PROFILE_NONE) {
+	if (is_temporary(&function) || *frame == HOWDAH_PROFILE_NONE) {
 		return true;
 	}
-	uint64_t until = kept_for(&function);
+	uint64_t until = index_for(&function);
 	functions[cell_of(from, NULL)] =
 		(struct function_frame){.function = from, .request = until, .internal = is_code ? HOWDAH_PROFILE_NONE : *frame};
 	if (is_code) {
@@ -217,7 +218,7 @@ static struct frame_lookup find(const struct howdah_trace *trace, const zend_fun
 		}
 	}
 	struct frame_lookup found = {.frame = HOWDAH_PROFILE_NONE};
-	found.is_function = function && look(trace, function, at, &found.frame);
+	found.is_function = function && read_function(trace, function, at, &found.frame);
 	unsigned char type = 0;
 	found.is_code = found.is_function && READ(type, &function->type) && ZEND_USER_CODE(type);
 	return found;

@@ -20,7 +20,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Threads that libraries start work for the one request that there is; of several nobody knows for which. */
+/* Threads of libraries work for the only request; with several requests it is unknown for which. */
 static uint64_t cpu_now(void)
 {
 	return clock_ns(howdah_concurrent ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID);

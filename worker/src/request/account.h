@@ -1,5 +1,5 @@
 /*
- * What a request costs, where the front wants to know (HOWDAH_REQUEST_ACCOUNT): processor time, and the time in which
+ * What a request costs, where the front requests it (HOWDAH_REQUEST_ACCOUNT): processor time, and the time in which
  * it was in calls of database extensions.
  *
  * Rules: nothing is measured, and no system call made, for a request without the flag. One thread.

@@ -2,7 +2,7 @@
  * See exit.h.
  *
  * The engine unwinds exit() by an exception (unwind_exit) that skips `finally` blocks, and has another one for Fibers
- * that are destroyed (graceful_exit), which runs them. Nobody catches either.
+ * that are destroyed (graceful_exit), which runs them. Neither is caught.
  *
  * Rules: an exit that could be lost on its way is thrown as PHP throws it, as code behind it must not run. Each one
  * is counted when it is thrown and when it has arrived; what is missing was replaced by an exception, or dropped by
@@ -34,7 +34,7 @@ bool howdah_exit_applies(void)
 	return (howdah_exit_in_request || howdah_running) && !howdah_request_forked;
 }
 
-struct howdah_object_set *howdah_exit_made(void)
+struct howdah_object_set *howdah_exit_pending(void)
 {
 	return howdah_exit_applies() ? &howdah_exits_current()->made : NULL;
 }

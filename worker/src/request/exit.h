@@ -20,7 +20,7 @@ struct howdah_exits {
 	bool called;      /* code called exit() */
 	bool skipped;     /* `finally` blocks did not run, or one was cut short */
 	bool suspended;   /* a Fiber or generator with a `finally` block to come outlives the request */
-	bool runs;        /* the callback runs: it ends early when the client leaves */
+	bool runs;        /* the callback runs: it ends early when the client disconnects */
 	bool time_over;   /* max_execution_time is over; the request ends as by a fatal error */
 	struct howdah_object_set made;
 };
@@ -43,7 +43,7 @@ struct howdah_exits *howdah_exits_current(void);
 bool howdah_exit_applies(void);
 
 /* Where the Fibers and generators are noted that the code makes which runs. NULL: they are not a request's. */
-struct howdah_object_set *howdah_exit_made(void);
+struct howdah_object_set *howdah_exit_pending(void);
 
 /* Throws what ends the code that runs, for another reason than that it called exit(). No exception is in hand. */
 void howdah_exit_throw(void);

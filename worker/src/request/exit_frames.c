@@ -14,7 +14,7 @@ static bool is_active(const zend_try_catch_element *try, uint32_t at)
 	return try->finally_op && (at == POSITION_UNKNOWN || (at >= try->try_op && at < try->finally_op));
 }
 
-static bool lets_go_on(const zend_op_array *code, const zend_try_catch_element *try)
+static bool may_continue(const zend_op_array *code, const zend_try_catch_element *try)
 {
 	for (uint32_t at = try->finally_op; at < try->finally_end; at++) {
 		uint8_t what = code->opcodes[at].opcode;
@@ -28,7 +28,7 @@ static bool lets_go_on(const zend_op_array *code, const zend_try_catch_element *
 static bool may_swallow(const zend_op_array *code, uint32_t at)
 {
 	for (int i = 0; i < code->last_try_catch; i++) {
-		if (is_active(&code->try_catch_array[i], at) && lets_go_on(code, &code->try_catch_array[i])) {
+		if (is_active(&code->try_catch_array[i], at) && may_continue(code, &code->try_catch_array[i])) {
 			return true;
 		}
 	}

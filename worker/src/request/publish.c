@@ -152,7 +152,7 @@ static bool check(const struct update *update)
 
 /* --- encoding -------------------------------------------------------------------------------------- */
 
-/* A URN of a random UUID (version 4). NULL: there is no randomness, an exception says so. */
+/* A URN of a random UUID (version 4). NULL: without random bytes it throws. */
 static zend_string *make_id(void)
 {
 	unsigned char random[16];

@@ -59,7 +59,7 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Until somebody wakes this worker, where that is not by `word` alone. */
+/* Until this worker is woken, where that is not by `word` alone. */
 static void sleep_on(struct howdah_queue *queue, _Atomic uint32_t *word, uint32_t seen)
 {
 	uint64_t count;
@@ -81,7 +81,7 @@ static bool power_of_two(uint32_t number)
 }
 
 /* Whether `count` things of `size` bytes at `offset` lie behind the header and within the segment. */
-static bool inside(
+static bool is_inside(
 	const struct howdah_shm_header *header, uint64_t offset, uint64_t count, uint64_t size, uint64_t alignment)
 {
 	return offset >= sizeof *header && offset % alignment == 0 && offset <= header->segment_size &&
@@ -112,15 +112,15 @@ static const char *check_header(const struct howdah_shm_header *header, uint64_t
 	}
 	if (header->front_stride < sizeof(struct howdah_front_ring) + cells * sizeof(uint64_t) ||
 		header->front_stride % 64 != 0 ||
-		!inside(header, header->fronts_offset, header->fronts, header->front_stride, 64) ||
-		!inside(header, header->parked_offset, HOWDAH_PARKED_WORDS, sizeof(uint64_t), 8) ||
-		!inside(header, header->workers_offset, header->workers, sizeof(struct howdah_worker), 64) ||
-		!inside(header, header->completions_offset, header->fronts * (uint64_t)header->workers * cells,
+		!is_inside(header, header->fronts_offset, header->fronts, header->front_stride, 64) ||
+		!is_inside(header, header->parked_offset, HOWDAH_PARKED_WORDS, sizeof(uint64_t), 8) ||
+		!is_inside(header, header->workers_offset, header->workers, sizeof(struct howdah_worker), 64) ||
+		!is_inside(header, header->completions_offset, header->fronts * (uint64_t)header->workers * cells,
 			sizeof(uint64_t), 8) ||
-		!inside(header, header->slots_offset, slots, sizeof(struct howdah_slot), 64) ||
-		!inside(header, header->requests_offset, slots, header->request_size, 8) ||
-		!inside(header, header->responses_offset, slots, header->response_size, 8) ||
-		!inside(header, header->profiles_offset, header->workers, HOWDAH_PROFILE_SIZE, 4096)) {
+		!is_inside(header, header->slots_offset, slots, sizeof(struct howdah_slot), 64) ||
+		!is_inside(header, header->requests_offset, slots, header->request_size, 8) ||
+		!is_inside(header, header->responses_offset, slots, header->response_size, 8) ||
+		!is_inside(header, header->profiles_offset, header->workers, HOWDAH_PROFILE_SIZE, 4096)) {
 		return "the segment's parts do not lie within it";
 	}
 	return NULL;
@@ -237,7 +237,7 @@ static bool claim_from(struct howdah_queue *queue, uint32_t front, uint32_t *ind
 			}
 		}
 		HOWDAH_STEP(4);
-		/* Won or lost: the cell is used up, and its winner may be dead. Whoever is here moves the head on. */
+		/* Won or lost: the cell is used up, and its winner may be dead. Each process here advances the head. */
 		*position = head;
 		atomic_compare_exchange_strong(&ring->head, &head, head + 1);
 		HOWDAH_STEP(5);
@@ -269,13 +269,13 @@ bool howdah_queue_waiting(const struct howdah_queue *queue)
 	return false;
 }
 
-void howdah_queue_looked(struct howdah_queue *queue, uint64_t now_ns)
+void howdah_queue_note_poll(struct howdah_queue *queue, uint64_t now_ns)
 {
 	atomic_store_explicit(&howdah_queue_worker(queue)->looked_ns, now_ns, memory_order_relaxed);
 }
 
 /* Whether a worker can be expected to look at the queue before long: not one that something keeps on its processor. */
-static bool attentive(
+static bool will_poll_soon(
 	const struct howdah_queue *queue, uint32_t worker, const struct howdah_worker *words, uint64_t now_ns)
 {
 	uint64_t looked_ns = atomic_load_explicit(&words->looked_ns, memory_order_relaxed);
@@ -295,7 +295,7 @@ bool howdah_queue_above_mean(const struct howdah_queue *queue, uint64_t now_ns)
 	uint64_t workers = 0;
 
 	for (uint32_t worker = 0; worker < queue->header.workers; worker++) {
-		if (attentive(queue, worker, &words[worker], now_ns)) {
+		if (will_poll_soon(queue, worker, &words[worker], now_ns)) {
 			requests += atomic_load_explicit(&words[worker].in_flight, memory_order_relaxed);
 			workers++;
 		}
@@ -311,7 +311,7 @@ static void ring(int event)
 	do {
 		written = write(event, &one, sizeof one);
 	} while (written < 0 && errno == EINTR);
-	/* EAGAIN: the counter is full, so whoever sleeps on it is being woken. Anything else: nobody can be woken. */
+	/* EAGAIN: the counter is full, so its sleeper is being woken. Any other error: it cannot be woken. */
 	if (written < 0 && errno != EAGAIN) {
 		abort();
 	}
@@ -416,7 +416,7 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 	uint64_t bit = 1ull << (queue->worker % 64);
 
 	for (;;) {
-		/* Before the search: a worker that is to leave claims nothing more. It may have been woken for a
+		/* Before the search: a worker that is to exit claims nothing more. It may have been woken for a
 		 * request, or one was left to it since it was awake. */
 		if (atomic_load(&words->stop) != 0) {
 			howdah_queue_hand_wake_on(queue);
@@ -433,7 +433,7 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 		/* Only a look: a claim while the bit is set would let the front spend its next wake on a worker
 		 * that has just become busy, and that request would wait although others sleep. */
 		if (!howdah_queue_waiting(queue) && atomic_load(&words->stop) == 0) {
-			howdah_queue_looked(queue, monotonic_ns());
+			howdah_queue_note_poll(queue, monotonic_ns());
 			HOWDAH_STEP(8);
 			sleep_on(queue, &words->wake, seen);
 		}
@@ -541,8 +541,8 @@ void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, u
 	HOWDAH_STEP(18);
 }
 
-/* Whether what is written is of no use to anybody. */
-static bool given_up(const struct howdah_slot *slot, bool despite_client)
+/* Whether output is discarded. */
+static bool is_unwanted(const struct howdah_slot *slot, bool despite_client)
 {
 	uint32_t aborted = atomic_load(&slot->aborted);
 
@@ -562,11 +562,11 @@ bool howdah_queue_wait_space(
 		atomic_exchange(&slot->waiting, 1);
 		HOWDAH_STEP(41);
 		used = committed - atomic_load(&slot->consumed);
-		if (given_up(slot, despite_client) || used > queue->header.response_size ||
+		if (is_unwanted(slot, despite_client) || used > queue->header.response_size ||
 			used + room <= queue->header.response_size) {
 			atomic_store_explicit(&slot->waiting, 0, memory_order_relaxed);
 			HOWDAH_STEP(43);
-			return !given_up(slot, despite_client) && used <= queue->header.response_size;
+			return !is_unwanted(slot, despite_client) && used <= queue->header.response_size;
 		}
 		HOWDAH_STEP(42);
 		if (queue->sleep_for_space == NULL) {

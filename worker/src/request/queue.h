@@ -64,7 +64,7 @@ const char *howdah_queue_map(struct howdah_queue *queue, int segment_fd, const i
 /* Makes the mapping this worker's: index, and where its completion rings go on. */
 void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint32_t *write_index);
 
-/* Waits for a request. False: the front asked the worker to leave. */
+/* Waits for a request. False: the front ordered the worker to exit. */
 bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim);
 
 /* Takes a request if there is one. */
@@ -74,7 +74,7 @@ bool howdah_queue_try(struct howdah_queue *queue, struct howdah_claim *claim);
 bool howdah_queue_waiting(const struct howdah_queue *queue);
 
 /* The worker has just looked at the queue, which it need not report each time; 0: it claims no more. */
-void howdah_queue_looked(struct howdah_queue *queue, uint64_t now_ns);
+void howdah_queue_note_poll(struct howdah_queue *queue, uint64_t now_ns);
 
 /* A worker that has requests and has not looked at the queue for so long is not waited for. */
 #define HOWDAH_QUEUE_ATTENTIVE_NS (20 * 1000000)
@@ -85,12 +85,12 @@ bool howdah_queue_above_mean(const struct howdah_queue *queue, uint64_t now_ns);
 
 /*
  * For a worker that sleeps on its eventfd and others: says that it sleeps. False: there is something to look at, it
- * must not. True: afterwards it calls unpark(), whose result is whether somebody meant to wake it for a request.
+ * must not. True: afterwards it calls unpark(), whose result is whether it was woken for a request.
  */
 bool howdah_queue_park(struct howdah_queue *queue);
 bool howdah_queue_unpark(struct howdah_queue *queue);
 
-/* The worker leaves, and may have been woken for a request or one may be left to it: if any is queued, another
+/* The worker exits, and may have been woken for a request or one may be left to it: if any is queued, another
  * worker is woken. */
 void howdah_queue_hand_wake_on(struct howdah_queue *queue);
 
@@ -134,7 +134,7 @@ static inline struct howdah_profile *howdah_queue_profile(const struct howdah_qu
 	return (struct howdah_profile *)(queue->base + offset);
 }
 
-/* Whether the front has asked the worker to leave. */
+/* Whether the front has ordered the worker to exit. */
 static inline bool howdah_queue_stopped(const struct howdah_queue *queue)
 {
 	return atomic_load(&howdah_queue_worker(queue)->stop) != 0;

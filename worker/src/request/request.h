@@ -30,7 +30,7 @@ struct howdah_request {
 	int body_fd;                   /* of a spooled body, -1: not open */
 	uint64_t body_read;            /* bytes that PHP has taken */
 	bool writing;                  /* a coroutine writes frames, and may wait for room in the ring */
-	struct howdah_waiters writers; /* others of the request that want to write meanwhile */
+	struct howdah_waiters writers; /* others of the request that wait to write */
 	bool headers_sent;             /* a HEADERS frame is in the ring */
 	bool watched;                  /* callbacks of its start have run, those of its end have not (hooks.h) */
 	bool finished;                 /* the client has its response; later output is dropped */

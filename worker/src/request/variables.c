@@ -209,7 +209,7 @@ static void register_record(HashTable *table, zval *array, const struct record *
 
 static HashTable *environment; /* worker mode: what each $_SERVER starts with, in permanent strings */
 
-/* Variables that a browser's request has beside the environment, and some that an application adds. */
+/* Variables that a browser's request has besides the environment, and some that an application adds. */
 #define SERVER_ROOM 40
 
 /* Neither counted nor freed, whichever tables they are in. */
@@ -290,7 +290,7 @@ void howdah_variables_register(zval *array)
 
 const char *const howdah_worker_names[HOWDAH_WORKER_NAMES] = {"FRANKENPHP_WORKER", "HOWDAH_WORKER"};
 
-/* What putenv() said goes before. */
+/* Values of putenv() have precedence. */
 static char *worker_name(const char *name)
 {
 	for (size_t i = 0; i < HOWDAH_WORKER_NAMES; i++) {

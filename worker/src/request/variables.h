@@ -18,7 +18,7 @@ void howdah_variables_startup(void);
 /* Checks the records of a claim and fills request->known. False: they are not well-formed. */
 bool howdah_variables_parse(struct howdah_request *request);
 
-/* The names of the variables, put together when they are first asked for. */
+/* The names of the variables, collected at their first use. */
 const struct howdah_names *howdah_variables_names(struct howdah_request *request);
 
 typedef void (*howdah_variable_visitor)(

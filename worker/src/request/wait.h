@@ -60,7 +60,7 @@ struct howdah_wait_ops {
 	/* Of the coroutine that runs; there is one. */
 	struct howdah_task *(*task)(void);
 	struct howdah_exits *(*exits)(void); /* how the code of its task was unwound */
-	void (*output_aborted)(void);        /* nobody has taken what it wrote */
+	void (*output_aborted)(void);        /* its output was not read */
 
 	/* In any context; as the functions of these names in coroutine.h. */
 	bool (*may_wait)(void);

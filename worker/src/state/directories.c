@@ -1,7 +1,7 @@
 /*
  * See directories.h.
  *
- * Rules: the request's own is put in as the argument that was left out, so what PHP notes is not asked for. While the
+ * Rules: the request's own is put in as the argument that was left out, so what PHP notes is not used. While the
  * boot runs PHP's own applies.
  */
 #include "directories.h"

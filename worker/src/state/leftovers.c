@@ -18,7 +18,7 @@ struct body {
 	const php_stream *stream;
 	zend_resource *resource;
 	zend_long handle;
-	const struct howdah_task *task; /* that it is of, and that will release it first; NULL: anybody */
+	const struct howdah_task *task; /* its owner, which will release it first; NULL: any */
 };
 
 static struct body bodies[BODIES_MAX];

@@ -1,5 +1,5 @@
 /*
- * What a request leaves behind in memory although nobody can reach it any more.
+ * What a request leaves in memory although it is unreachable.
  */
 #ifndef HOWDAH_LEFTOVERS_H
 #define HOWDAH_LEFTOVERS_H

@@ -2,7 +2,7 @@
  * See library.h. For each value that a request sets, the one that was there before is kept; the two are exchanged when
  * another request runs, and when it goes on.
  *
- * Rules: what the boot sets is where each request starts. Nobody changes one of these values but through PHP.
+ * Rules: what the boot sets is where each request starts. Only PHP code changes these values.
  */
 #include "library.h"
 

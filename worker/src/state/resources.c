@@ -3,7 +3,7 @@
  *
  * All tasks share the list of resources, whose handles only grow. What was opened while a task was in place is its
  * own: a few ranges of handles. Nothing is closed by them alone: a resource that is still referred to may belong to
- * an object that requests share, such as the file of a logger; one that nobody refers to closes by itself.
+ * an object that requests share, such as the file of a logger; an unreferenced one closes by itself.
  */
 #include "resources.h"
 

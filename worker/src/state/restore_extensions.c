@@ -1,7 +1,7 @@
 /*
  * State that extensions keep out of reach of settings: encodings of mbstring, error handling of libxml, mysqli and SOAP.
  *
- * Rules: asked for and set through PHP's own functions, since the globals of these extensions differ
+ * Rules: read and set through PHP's own functions, since the globals of these extensions differ
  * between versions and builds.
  */
 #include "restore_items.h"
@@ -86,7 +86,7 @@ void howdah_restore_libxml(void)
 
 /* --- mysqli ---------------------------------------------------------------------------------------- */
 
-static zval mysqli_driver; /* undefined: nobody has asked, or mysqli is not loaded */
+static zval mysqli_driver; /* undefined: not queried, or mysqli is not loaded */
 static zend_long mysqli_report;
 
 /* mysqli_report() sets it, and so does the property. */

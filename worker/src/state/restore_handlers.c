@@ -1,5 +1,5 @@
 /*
- * Functions that PHP code asked PHP to call: error and exception handlers, autoloaders, the callback of
+ * Callbacks that PHP code has registered: error and exception handlers, autoloaders, the callback of
  * assert().
  */
 #include "restore_items.h"

@@ -113,7 +113,7 @@ static bool has_effects(const zend_ini_entry *entry)
 
 static bool user_handler_set; /* sessions are saved by PHP functions that the request set, and not the boot */
 
-static bool stays(const zend_ini_entry *entry)
+static bool is_kept(const zend_ini_entry *entry)
 {
 	static const char prefix[] = "session.";
 	if (EXPECTED(!keeps_session) || ZSTR_LEN(entry->name) < sizeof(prefix) ||
@@ -157,7 +157,7 @@ static void restore_configured_values(void)
 	zend_ini_entry *entry;
 	ZEND_HASH_FOREACH_PTR(EG(modified_ini_directives), entry)
 	{
-		if (!was_changed_by_boot(entry) && !stays(entry)) {
+		if (!was_changed_by_boot(entry) && !is_kept(entry)) {
 			names[count++] = zend_string_copy(entry->name);
 			howdah_restore_ini_changed |= has_effects(entry);
 		}

@@ -2,7 +2,7 @@
  * The last errors of extensions that have no start of a request to forget them: of imap, a list of messages, and of
  * posix, a number.
  *
- * Rules: imap's request shutdown would report what nobody has asked for, so its own functions take the lists.
+ * Rules: imap's request shutdown would report errors that were not queried, so its own functions take the lists.
  */
 #include "restore_items.h"
 

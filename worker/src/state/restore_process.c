@@ -83,7 +83,7 @@ void howdah_restore_cwd_moved(void)
 	struct howdah_swap_quiet quiet;
 	zval here, result;
 	if (!function) {
-		return; /* disabled: then nobody has moved by it */
+		return; /* disabled: then the directory was not changed by it */
 	}
 	howdah_swap_quiet_begin(&quiet);
 	ZVAL_CHAR(&here, '.');
@@ -127,14 +127,14 @@ void howdah_restore_umask(void)
 void howdah_restore_alarm(void)
 {
 	if (UNEXPECTED(howdah_watch_changed[HOWDAH_WATCH_ALARM])) {
-		alarm(0); /* its signal would come in the midst of another request, and end the process if nobody handles it */
+		alarm(0); /* its signal would come in the midst of another request, and end the process without a handler */
 	}
 }
 
 /* --- putenv() and $_ENV ---------------------------------------------------------------------------- */
 
 static dtor_func_t putenv_destructor;
-static zval environment; /* what $_ENV was; undefined until somebody has used it */
+static zval environment; /* what $_ENV was; undefined until its first use */
 
 static zval *find_env(void)
 {
@@ -178,7 +178,7 @@ void howdah_restore_env(void)
 		zend_hash_destroy(&BG(putenv_ht)); /* its destructor puts the values back */
 		zend_hash_init(&BG(putenv_ht), 1, NULL, putenv_destructor, false);
 	}
-	/* PHP keeps what TMPDIR said when it was first asked, as long as a request. Tasks share it, those of the self-test
+	/* PHP caches TMPDIR at its first use, for as long as a request. Tasks share it, those of the self-test
 	 * too, which runs before a worker is called concurrent. */
 	if (PG(php_sys_temp_dir) && howdah_boot_pool()->options.concurrency <= 1) {
 		efree(PG(php_sys_temp_dir));

@@ -183,7 +183,7 @@ void howdah_restore_context_snapshot(void)
 
 static bool same_notifier(const php_stream_notifier *notifier)
 {
-	return notifier ? has_boot_notifier && howdah_compat_notifier_same(notifier, &boot_notifier) : !has_boot_notifier;
+	return notifier ? has_boot_notifier && howdah_compat_notifiers_equal(notifier, &boot_notifier) : !has_boot_notifier;
 }
 
 void howdah_restore_context(void)

@@ -1,8 +1,8 @@
 /*
- * Values that PHP keeps out of reach, asked for and set through its own functions: for what puts them back after a
+ * Values that are private to PHP, read and set through its own functions: for what puts them back after a
  * request (restore_*.c), and for what exchanges them between requests (state/swap_replay.c).
  *
- * Rules: the functions behind a value exist (howdah_function_exists()), unless said otherwise.
+ * Rules: the functions behind a value exist (howdah_function_exists()), unless noted otherwise.
  */
 #ifndef HOWDAH_RESTORE_VALUES_H
 #define HOWDAH_RESTORE_VALUES_H

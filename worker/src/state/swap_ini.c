@@ -97,7 +97,7 @@ static bool is_published(const zend_ini_entry *entry)
 								  !zend_string_equals_literal(entry->name, "session.save_path"));
 }
 
-/* Makes the value of an entry that the task at hand changed the one of tasks to come. `first` of one leaving. */
+/* Makes the value of an entry that the current task changed the one of later tasks. `first` of one leaving. */
 static void publish(zend_ini_entry *entry, bool first)
 {
 	php_ps_globals own = *session;

@@ -30,7 +30,7 @@ struct spare {
 static const zend_module_entry *mbstring;
 static void **place; /* among mbstring's globals; NULL: there is none */
 static void *shared; /* of the boot and the main context */
-static void *fresh;  /* a copy of one that nobody has used */
+static void *fresh;  /* a copy of an unused one */
 static size_t size;
 static struct spare *spares;
 
@@ -81,7 +81,7 @@ static void begin_request(void)
 	mbstring->request_startup_func(mbstring->type, mbstring->module_number);
 }
 
-/* The configuration of the boot in a structure that has just begun, which is copied before anybody uses it. */
+/* The configuration of the boot in a structure that has just begun, which is copied before its first use. */
 static void copy_fresh(void *made, zval *encodings)
 {
 	end_request();
@@ -201,7 +201,7 @@ const struct howdah_task_part howdah_swap_mbregex_part = {
 
 /* --- its functions ------------------------------------------------------------------------------------------ */
 
-static struct room *room_at_hand(void)
+static struct room *current_room(void)
 {
 	struct howdah_task *task = howdah_task_current();
 	return task ? howdah_task_room(task, &howdah_swap_mbregex_part) : NULL;
@@ -210,7 +210,7 @@ static struct room *room_at_hand(void)
 /* NULL: the main context, which is not a coroutine. */
 static const void *key(zval *subject)
 {
-	const struct room *room = room_at_hand();
+	const struct room *room = current_room();
 	return !room ? NULL : room->own ? room->own : "shared";
 }
 
@@ -219,7 +219,7 @@ static const struct howdah_client_kind kind = {.name = "mb_ereg", .key = key};
 static ZEND_FUNCTION(guarded_mbregex)
 {
 	const struct howdah_guard *guard = howdah_guard_of(execute_data);
-	struct room *room = howdah_client_user ? room_at_hand() : NULL;
+	struct room *room = howdah_client_user ? current_room() : NULL;
 	struct howdah_client *client;
 	zval subject;
 	if (EXPECTED(!room)) {

@@ -236,7 +236,7 @@ void howdah_swap_libxml_put(zend_llist *errors)
 
 void howdah_swap_modules_finish(void)
 {
-	howdah_restore_last_errors(); /* imap's shutdown would report what nobody has asked for */
+	howdah_restore_last_errors(); /* imap's shutdown would report errors that were not queried */
 	shutdown_whole();
 	howdah_swap_soap_finish();
 	howdah_swap_libxml_put(NULL);

@@ -1,5 +1,5 @@
 /*
- * State of extensions that lies out of reach, and is asked for and set through their own functions: autoloaders,
+ * State of extensions that is private to them, and is read and set through their own functions: autoloaders,
  * extensions of their files, the callback of assert(), encodings of mbstring, error handling of libxml.
  *
  * Only for tasks that changed it: their calls are watched (restore_functions.c).
@@ -77,7 +77,7 @@ static void set_libxml(zval *value)
 {
 	static const enum howdah_function functions[] = {HOWDAH_FUNCTION_libxml_use_internal_errors,
 		HOWDAH_FUNCTION_libxml_set_external_entity_loader, HOWDAH_FUNCTION_libxml_disable_entity_loader};
-	/* To turn the collection off frees what was collected, to turn it on begins again: neither is meant. */
+	/* To turn the collection off frees what was collected, to turn it on begins again: neither is wanted here. */
 	zend_llist *collected = howdah_swap_libxml_take();
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
 		zval result;

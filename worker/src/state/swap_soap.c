@@ -84,7 +84,7 @@ static bool is_all(const char *bytes, size_t size, unsigned char value)
 
 /*
  * Marks what may belong to it, and looks which marks the start of a request replaces. What lies behind the globals, if
- * they are shorter than those that are known, is put back before anybody reads it.
+ * they are shorter than those that are known, is put back before it is read.
  */
 static bool find_tail(void)
 {

@@ -1,5 +1,5 @@
 /*
- * What ext/soap notes for the call at hand in globals of its module: whose errors become faults, the description and
+ * What ext/soap notes for the current call in globals of its module: whose errors become faults, the description and
  * the class map that it decodes by, references in the document that it encodes. A call waits with them in place.
  */
 #ifndef HOWDAH_COROUTINE_SWAP_SOAP_H

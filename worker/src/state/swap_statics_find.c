@@ -95,7 +95,7 @@ static void find_function(const zend_op_array *function, bool boot)
 	}
 }
 
-/* Of a closure: only what is declared `static` in it. What it uses from outside is shared with whoever made it. */
+/* Of a closure: only what is declared `static` in it. What it uses from outside is shared with its creator. */
 static void find_in_closure(zend_object *closure)
 {
 	const zend_op_array *function = (const zend_op_array *)zend_get_closure_method_def(closure);
@@ -168,7 +168,7 @@ static void add_class(zend_class_entry *ce, bool declared)
 	}
 }
 
-/* Classes with expressions that nobody has evaluated so far. */
+/* Classes with expressions that are not evaluated yet. */
 static zend_class_entry **waiting;
 static uint32_t waiting_count, waiting_room;
 

@@ -26,7 +26,7 @@ static void snapshot(void)
 	ZEND_HASH_FOREACH_END();
 }
 
-static uint32_t in_use(void)
+static uint32_t used_buckets(void)
 {
 	uint32_t bits = 0;
 	for (uint32_t i = 0; i < lazy_count; i++) {
@@ -38,7 +38,7 @@ static uint32_t in_use(void)
 static void begin(void *at)
 {
 	struct room *room = at;
-	room->made = in_use();
+	room->made = used_buckets();
 	for (uint32_t i = 0; i < lazy_count; i++) {
 		if (lazy[i]->name == ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV)) {
 			room->made &= ~(1u << i); /* which the start of a request leaves alone */
@@ -49,7 +49,7 @@ static void begin(void *at)
 static void in(void *at)
 {
 	struct room *room = at;
-	uint32_t missing = in_use() & ~room->made;
+	uint32_t missing = used_buckets() & ~room->made;
 	if (EXPECTED(!missing)) {
 		return;
 	}

@@ -53,7 +53,7 @@ static int64_t now(void)
 
 /* --- what the calls use ------------------------------------------------------------------------------------ */
 
-bool howdah_holds_up_others(void)
+bool howdah_delays_others(void)
 {
 	return false;
 }

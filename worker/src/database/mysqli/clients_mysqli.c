@@ -101,12 +101,12 @@ static zval *read_property(zend_object *object, zend_string *name, int type, voi
 	return result;
 }
 
-/* What would be said to the server is kept in an object of its own until the client is free. */
+/* Pending commands to the server are kept in a separate object until the client is free. */
 static void free_later_or_now(zend_object *object, void (*free_now)(zend_object *object))
 {
 	zval subject, carrier;
 	ZVAL_OBJ(&subject, object);
-	if (howdah_client_user && howdah_client_in_use(&howdah_client_mysqli, &subject)) {
+	if (howdah_client_user && howdah_client_is_used(&howdah_client_mysqli, &subject)) {
 		object_init_ex(&carrier, instanceof_function(object->ce, stmt_ce) ? stmt_ce : result_ce);
 		Z_OBJ(carrier)->handlers = object->handlers;
 		howdah_mysqli_exchange(Z_OBJ(carrier), object);

@@ -178,7 +178,7 @@ static struct howdah_pdo_view *make_view(struct howdah_pdo_pool *pool)
 	view->state.driver_data = physical->shadow.driver_data;
 	howdah_pdo_place(pool, view);
 	uint32_t before = howdah_waits_cancelled();
-	howdah_pdo_end_gone(pool, physical, false);
+	howdah_pdo_release_dead(pool, physical, false);
 	howdah_pdo_cut_if_cancelled(view, before);
 	return view;
 }
@@ -196,7 +196,8 @@ static bool wait_for_call(struct howdah_pdo_view *view)
 		view->depth = 0; /* was kept for it */
 		return true;
 	}
-	howdah_client_refuse(name, view->user, "which is in a call", howdah_client_why(limit ? errno : ETIMEDOUT, limit));
+	howdah_client_refuse(
+		name, view->user, "which is in a call", howdah_client_error_text(limit ? errno : ETIMEDOUT, limit));
 	return false;
 }
 
@@ -337,7 +338,7 @@ static bool is_quiet(pdo_dbh_t *dbh)
 static bool clean(struct howdah_pdo_view *view)
 {
 	pdo_dbh_t *dbh = view->pool->dbh;
-	howdah_pdo_end_gone(view->pool, view->physical, view->cut);
+	howdah_pdo_release_dead(view->pool, view->physical, view->cut);
 	howdah_pdo_reset_bodies(view);
 	if (view->cut) {
 		howdah_connection_take_exception();
@@ -467,8 +468,8 @@ void howdah_pdo_snapshot(void)
 	}
 }
 
-/* An object that was made by the task at hand. */
-void howdah_pdo_made(zend_object *object)
+/* An object that the current task has made. */
+void howdah_pdo_note_created(zend_object *object)
 {
 	const struct howdah_connection_object *tracked = howdah_track_find(object);
 	if (tracked) {

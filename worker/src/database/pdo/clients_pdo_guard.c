@@ -163,7 +163,7 @@ static ZEND_FUNCTION(guarded_prepare)
 }
 
 /* Tasks would share the connection before there is a pool: each gets its own. */
-static void be_not_persistent(zend_execute_data *execute_data)
+static void clear_persistent(zend_execute_data *execute_data)
 {
 	zval *options = ZEND_CALL_NUM_ARGS(execute_data) >= 4 ? ZEND_CALL_ARG(execute_data, 4) : NULL;
 	if (options && Z_TYPE_P(options) == IS_ARRAY && zend_hash_index_exists(Z_ARRVAL_P(options), PDO_ATTR_PERSISTENT)) {
@@ -179,13 +179,13 @@ static ZEND_FUNCTION(guarded_construct)
 		original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		return;
 	}
-	be_not_persistent(execute_data);
+	clear_persistent(execute_data);
 	original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	zend_object *object = Z_TYPE_P(ZEND_THIS) == IS_OBJECT      ? Z_OBJ_P(ZEND_THIS)
 						  : Z_TYPE_P(return_value) == IS_OBJECT ? Z_OBJ_P(return_value)
 																: NULL;
 	if (!EG(exception) && object) {
-		howdah_pdo_made(object);
+		howdah_pdo_note_created(object);
 	}
 }
 

@@ -2,7 +2,7 @@
  * See clients_pdo_pool.h: the connections behind a PDO object.
  *
  * Rules: a driver function that may wait gets the shadow of its connection, or runs while its user's view is in
- * place; it never sees another one's state. Whoever gives a connection up passes it, or the right to make one, to
+ * place; it never sees another one's state. A task that gives a connection up passes it, or the right to make one, to
  * the one that waits longest.
  */
 #include "clients_pdo_pool.h"
@@ -63,7 +63,7 @@ static void remove_physical(struct howdah_pdo_pool *pool, struct howdah_pdo_phys
 
 void howdah_pdo_close(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical)
 {
-	howdah_pdo_end_gone(pool, physical, true);
+	howdah_pdo_release_dead(pool, physical, true);
 	pool->real->closer(&physical->shadow);
 	remove_physical(pool, physical);
 }
@@ -71,7 +71,7 @@ void howdah_pdo_close(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *
 void howdah_pdo_drop(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical)
 {
 	howdah_pdo_end_bodies(pool, physical);
-	howdah_pdo_end_gone(pool, physical, true);
+	howdah_pdo_release_dead(pool, physical, true);
 	if (physical->statements == 0) {
 		howdah_pdo_close(pool, physical);
 		return;

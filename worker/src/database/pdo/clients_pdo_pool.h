@@ -78,13 +78,13 @@ struct howdah_pdo_view {
 	struct howdah_pdo_state state; /* while it is not in place */
 	bool home;          /* of the task that connected: what it sets is set for others too, until one of them comes */
 	bool altered;       /* its connection is not to be used by others */
-	bool cut;           /* a call on it was cancelled: it is of no use to anybody */
+	bool cut;           /* a call on it was cancelled: it cannot be used any more */
 	HashTable *changed; /* attributes of the driver, as they were before; or NULL */
 	struct howdah_coroutine *coroutine; /* in a call */
 	unsigned depth;
 	struct howdah_turns turns; /* for the call, of other coroutines of the task */
 	uint64_t holder;           /* number of the coroutine that began the transaction, if others were there */
-	bool was_open;             /* there was one before the call at hand */
+	bool was_open;             /* there was one before the current call */
 	uint32_t waits_cancelled;  /* of the coroutine, when the call began */
 };
 
@@ -121,10 +121,10 @@ struct howdah_pdo_pool {
 /* NULL: it is not one of ours. */
 struct howdah_pdo_pool *howdah_pdo_pool_of(const pdo_dbh_t *dbh);
 
-/* Makes the connection the first of a pool, used by the user at hand, or, without one, free. */
+/* Makes the connection the first of a pool, used by the current user, or, without one, free. */
 void howdah_pdo_adopt(pdo_dbh_t *dbh, zend_object *object, zval *options);
 
-/* A connection for the user at hand. NULL: it throws. */
+/* A connection for the current user. NULL: it throws. */
 struct howdah_pdo_physical *howdah_pdo_take(struct howdah_pdo_pool *pool);
 
 /* Gives it to the next one, or closes it. */
@@ -142,12 +142,12 @@ void howdah_pdo_close_pool(pdo_dbh_t *dbh);
 /* Puts a view in place, NULL: none. */
 void howdah_pdo_place(struct howdah_pdo_pool *pool, struct howdah_pdo_view *view);
 
-/* The view of the user at hand, in place, its connection for the calling coroutine alone. NULL: it throws. */
+/* The view of the current user, in place, its connection for the calling coroutine alone. NULL: it throws. */
 struct howdah_pdo_view *howdah_pdo_enter(struct howdah_pdo_pool *pool);
 void howdah_pdo_leave(struct howdah_pdo_view *view);
 
 /* After something that spoke to the server over the view's connection and began with so many howdah_waits_cancelled():
- * cuts it if there are more now, since an answer may come yet, and nobody is to get it. */
+ * cuts it if there are more now, since a reply may still come, and must not be read. */
 void howdah_pdo_cut_if_cancelled(struct howdah_pdo_view *view, uint32_t before);
 
 struct howdah_pdo_view *howdah_pdo_add_view(
@@ -177,13 +177,13 @@ void howdah_pdo_reset_bodies(struct howdah_pdo_view *view);
 void howdah_pdo_end_bodies(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical);
 
 /* Says goodbye to statements that were freed, now that it can be done; `silent`: without telling the server. */
-void howdah_pdo_end_gone(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool silent);
+void howdah_pdo_release_dead(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool silent);
 
 /* PDO::prepare() was called with options. */
 void howdah_pdo_keep_options(zend_object *statement, zval *options);
 
-/* An object that the task at hand has made. */
-void howdah_pdo_made(zend_object *object);
+/* An object that the current task has made. */
+void howdah_pdo_note_created(zend_object *object);
 
 /* --- clients_pdo_guard.c -------------------------------------------------------------------------------- */
 

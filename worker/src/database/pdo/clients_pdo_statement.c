@@ -79,7 +79,7 @@ static void end_driver_data(
 	physical->statements--;
 }
 
-void howdah_pdo_end_gone(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool silent)
+void howdah_pdo_release_dead(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool silent)
 {
 	while (physical->gone) {
 		struct howdah_pdo_deferred_free *gone = physical->gone;
@@ -89,16 +89,16 @@ void howdah_pdo_end_gone(struct howdah_pdo_pool *pool, struct howdah_pdo_physica
 	}
 }
 
-static bool is_at_hand(const struct howdah_pdo_pool *pool, const struct howdah_pdo_physical *physical)
+static bool is_available(const struct howdah_pdo_pool *pool, const struct howdah_pdo_physical *physical)
 {
 	const struct howdah_pdo_view *view = pool->placed;
 	return view && view->physical == physical && view->user == howdah_client_user &&
 		   (view->depth == 0 || view->coroutine == howdah_coroutine_current());
 }
 
-static void end_or_keep(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, const char *saved)
+static void finish_or_keep(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, const char *saved)
 {
-	if (is_at_hand(pool, physical)) {
+	if (is_available(pool, physical)) {
 		uint32_t before = howdah_waits_cancelled();
 		end_driver_data(pool, physical, saved, pool->placed->cut);
 		howdah_pdo_cut_if_cancelled(pool->placed, before);
@@ -171,7 +171,7 @@ static void free_body(struct howdah_pdo_pool *pool, struct howdah_pdo_body *body
 	free_bound(stmt);
 	free_table(&stmt->bound_param_map);
 	if (stmt->methods) {
-		end_or_keep(pool, physical, body->saved);
+		finish_or_keep(pool, physical, body->saved);
 	}
 	if (stmt->active_query_string) {
 		zend_string_release(stmt->active_query_string);
@@ -226,7 +226,7 @@ static int free_statement(pdo_stmt_t *stmt)
 		free_shared(pool, shared);
 	}
 	if (physical) {
-		end_or_keep(pool, physical, (const char *)stmt);
+		finish_or_keep(pool, physical, (const char *)stmt);
 	}
 	stmt->driver_data = NULL;
 	return 1;
@@ -282,7 +282,7 @@ static zval *options_of(const pdo_stmt_t *stmt)
 }
 
 /* As PDO::prepare() leaves a statement. Modes of fetching that have more than a number are not taken along. */
-static void begin_again(pdo_stmt_t *stmt, const pdo_stmt_t *model)
+static void reset_modes(pdo_stmt_t *stmt, const pdo_stmt_t *model)
 {
 	enum pdo_fetch_type mode = model->default_fetch_type & ~PDO_FETCH_FLAGS;
 	bool simple = mode != PDO_FETCH_CLASS && mode != PDO_FETCH_INTO && mode != PDO_FETCH_FUNC;
@@ -304,7 +304,7 @@ static bool prepare_again(struct howdah_pdo_view *view, struct howdah_pdo_statem
 	struct howdah_pdo_body *model = shared->placed, *body = add_body(shared, view->physical);
 	memcpy(model->saved, (const void *)stmt, HOWDAH_PDO_BODY_SIZE);
 	shared->placed = body;
-	begin_again(stmt, (const pdo_stmt_t *)model->saved);
+	reset_modes(stmt, (const pdo_stmt_t *)model->saved);
 	if (stmt->dbh->methods->preparer(stmt->dbh, stmt->query_string, stmt, options_of(stmt))) {
 		return true;
 	}
@@ -330,7 +330,7 @@ void howdah_pdo_adopt_boot_statement(struct howdah_pdo_pool *pool, pdo_stmt_t *s
 	memset((void *)&model, 0, sizeof(model));
 	memcpy((void *)&model, (const void *)stmt, HOWDAH_PDO_BODY_SIZE);
 	stmt->methods->dtor(stmt);
-	begin_again(stmt, &model);
+	reset_modes(stmt, &model);
 	stmt->bound_params = model.bound_params;
 	stmt->bound_param_map = model.bound_param_map;
 	stmt->bound_columns = model.bound_columns;

@@ -224,7 +224,7 @@ static void exchange_servers(pdo_dbh_t *dbh, struct driver_head *kept)
 	void *old = kept->server;
 	kept->server = made->server;
 	made->server = old;
-	/* The socket behind it is dead or a dead end, so the goodbye reaches nobody. */
+	/* The socket is closed or discards what is sent, so the server does not get the goodbye. */
 	dbh->methods->closer(dbh);
 	dbh->driver_data = kept;
 }

@@ -170,7 +170,7 @@ static void snapshot(void)
 }
 
 /* What is in the room is the one's that is not in place. */
-static void in_or_out(void *room)
+static void exchange_state(void *room)
 {
 	exchange(room);
 }
@@ -198,7 +198,7 @@ static void end(void *room)
 	zend_hash_destroy(&own->connections);
 }
 
-static int is_it(zval *entry, void *object)
+static int is_same(zval *entry, void *object)
 {
 	return Z_TYPE_P(entry) == IS_OBJECT && Z_OBJ_P(entry) == object ? ZEND_HASH_APPLY_REMOVE : ZEND_HASH_APPLY_KEEP;
 }
@@ -207,7 +207,7 @@ static int is_it(zval *entry, void *object)
 static void forget_freed(zend_object *object)
 {
 	for (struct task_links *own = owns; own; own = own->next) {
-		zend_hash_apply_with_argument(&own->connections, is_it, object);
+		zend_hash_apply_with_argument(&own->connections, is_same, object);
 	}
 }
 
@@ -236,7 +236,7 @@ static ZEND_FUNCTION(guarded)
 
 static zif_handler connect_original; /* of pg_connect() */
 
-/* A persistent connection is one for all that ask for it, and is spoken to (RESET ALL) when it is asked for: it may be
+/* A persistent connection is shared by all that open it, and gets RESET ALL when it is opened: it may be
  * in another task's call. Each gets its own, as of PDO. */
 static ZEND_FUNCTION(guarded_pconnect)
 {
@@ -271,8 +271,8 @@ void howdah_client_pgsql_init(void)
 		.size = sizeof(struct task_links),
 		.snapshot = snapshot,
 		.begin = begin,
-		.in = in_or_out,
-		.out = in_or_out,
+		.in = exchange_state,
+		.out = exchange_state,
 		.finish = finish,
 		.end = end,
 	};

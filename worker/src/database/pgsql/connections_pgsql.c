@@ -17,7 +17,7 @@
 #include "process/log.h"
 #include "request/wait.h"
 
-/* How long a query that was cancelled, or whose result nobody read, may take to end. */
+/* How long a query that was cancelled, or whose result was not read, may take to end. */
 #define SETTLE_LIMIT_MS 2000
 #define CANCEL_AGAIN_MS 50 /* between two requests to cancel one query */
 
@@ -154,7 +154,7 @@ static bool drain_copy(PGconn *connection, long deadline)
 	}
 }
 
-/* Waits for the next result of the query at hand, or its end. False: the time is up, or the connection broke. */
+/* Waits for the next result of the current query, or its end. False: the time is up, or the connection broke. */
 static bool await_result(PGconn *connection, bool cancels, long deadline)
 {
 	while (pq.isBusy(connection)) {
@@ -218,7 +218,7 @@ static const char *const reported[] = {
 };
 #define REPORTED (sizeof(reported) / sizeof(*reported))
 
-static void set_again(PGconn *connection, const char *name, const char *value)
+static void restore_setting(PGconn *connection, const char *name, const char *value)
 {
 	const char *now = pq.parameterStatus(connection, name);
 	if (!value || (now && strcmp(now, value) == 0)) {
@@ -244,7 +244,7 @@ void howdah_libpq_settings(const PGconn *connection, char *settings[HOWDAH_LIBPQ
 void howdah_libpq_set(PGconn *connection, char *const settings[HOWDAH_LIBPQ_SETTINGS])
 {
 	for (size_t i = 0; i < REPORTED; i++) {
-		set_again(connection, reported[i], settings[i]);
+		restore_setting(connection, reported[i], settings[i]);
 	}
 }
 

@@ -16,7 +16,7 @@
 #include "reply_streams.h"
 #include "request/exit.h"
 
-/* --- beside an exception -------------------------------------------------------------------------------- */
+/* --- calls during an exception -------------------------------------------------------------------------- */
 
 struct exception_context {
 	zend_object *exception;
@@ -24,23 +24,23 @@ struct exception_context {
 };
 
 /* What has been thrown before stays thrown; what is thrown meanwhile is dropped, unless it ends the request. */
-static struct exception_context begin_beside(void)
+static struct exception_context hold_exception(void)
 {
-	struct exception_context beside = {.exception = EG(exception), .opline = EG(opline_before_exception)};
+	struct exception_context exception = {.exception = EG(exception), .opline = EG(opline_before_exception)};
 	EG(exception) = NULL;
 	howdah_interrupt_shield();
-	return beside;
+	return exception;
 }
 
-static void end_beside(const struct exception_context *beside)
+static void restore_exception(const struct exception_context *exception)
 {
 	howdah_interrupt_unshield();
-	if (!beside->exception && EG(exception) && howdah_exit_is(EG(exception))) {
+	if (!exception->exception && EG(exception) && howdah_exit_is(EG(exception))) {
 		return; /* an error handler that was called meanwhile has ended the request */
 	}
 	zend_clear_exception();
-	EG(exception) = beside->exception;
-	EG(opline_before_exception) = beside->opline;
+	EG(exception) = exception->exception;
+	EG(opline_before_exception) = exception->opline;
 }
 
 /* --- kinds ---------------------------------------------------------------------------------------------- */
@@ -53,48 +53,48 @@ static bool is_object(const struct howdah_connection *connection, const void *ke
 static bool redis_busy(zval *subject)
 {
 	bool threw;
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	bool open = howdah_redis_is_open(Z_OBJ_P(subject), &threw);
-	end_beside(&beside);
+	restore_exception(&exception);
 	return open || threw;
 }
 
 static void redis_cut(const void *key)
 {
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	howdah_redis_close((zend_object *)key);
-	end_beside(&beside);
+	restore_exception(&exception);
 }
 
 static bool redis_renew(const void *key)
 {
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	bool renewed = howdah_redis_renew((zend_object *)key);
-	end_beside(&beside);
+	restore_exception(&exception);
 	return renewed;
 }
 
 static void redis_rollback(const void *key, bool cut)
 {
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	howdah_client_rollback(&howdah_connection_redis, is_object, key, cut);
-	end_beside(&beside);
+	restore_exception(&exception);
 }
 
 static void note_settings(struct howdah_client *client, zend_object *object)
 {
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	client->is_ours = true;
 	howdah_redis_settings_note(object);
 	client->is_ours = false;
-	end_beside(&beside);
+	restore_exception(&exception);
 }
 
 static void redis_restore(const void *key)
 {
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	howdah_redis_settings_restore((zend_object *)key);
-	end_beside(&beside);
+	restore_exception(&exception);
 }
 
 static const struct howdah_client_kind redis_kind = {
@@ -112,16 +112,16 @@ static const struct howdah_client_kind redis_kind = {
 
 static void cluster_cut(const void *key)
 {
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	howdah_redis_cluster_close((zend_object *)key);
-	end_beside(&beside);
+	restore_exception(&exception);
 }
 
 static void cluster_rollback(const void *key, bool cut)
 {
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	howdah_client_rollback(&howdah_connection_redis_cluster, is_object, key, cut);
-	end_beside(&beside);
+	restore_exception(&exception);
 }
 
 static const struct howdah_client_kind cluster_kind = {
@@ -159,14 +159,14 @@ static void array_rollback(const void *key, bool cut)
 {
 	zend_object *object = (zend_object *)key;
 	zend_function *discard = zend_hash_str_find_ptr(&object->ce->function_table, ZEND_STRL("discard"));
-	struct exception_context beside = begin_beside();
+	struct exception_context exception = hold_exception();
 	zval result;
 	ZVAL_UNDEF(&result);
 	if (discard) {
 		zend_call_known_instance_method_with_0_params(discard, object, &result);
 	}
 	zval_ptr_dtor(&result);
-	end_beside(&beside);
+	restore_exception(&exception);
 }
 
 static const struct howdah_client_kind array_kind = {

@@ -17,7 +17,7 @@
 #define OPTIONS 16
 #define OPTION_READ_TIMEOUT 3
 #define OPTION_SCAN 4
-#define OPTION_FAILOVER 5 /* of a cluster; phpredis crashes where another class is asked for it */
+#define OPTION_FAILOVER 5 /* of a cluster; phpredis crashes if it is read from another class */
 /* Values of OPT_SCAN are bits for getOption(), and one word each for setOption(). */
 #define SCAN_RETRY 1
 #define SCAN_PREFIX 2

@@ -310,7 +310,7 @@ static void renew_now(zend_object *object)
 	}
 }
 
-static void spoil(const zend_object *object)
+static void mark_unfit(const zend_object *object)
 {
 	struct howdah_connection_object *tracked = howdah_track_find(object);
 	if (tracked && tracked->kind == &howdah_connection_redis) {
@@ -323,7 +323,7 @@ static void thrown(zend_object *exception)
 	const zend_execute_data *frame = EG(current_execute_data);
 	if (exception && !howdah_concurrent && frame && frame->func && frame->func->type == ZEND_INTERNAL_FUNCTION &&
 		Z_TYPE(frame->This) == IS_OBJECT) {
-		spoil(Z_OBJ(frame->This));
+		mark_unfit(Z_OBJ(frame->This));
 	}
 	if (previously_thrown) {
 		previously_thrown(exception);
@@ -351,7 +351,7 @@ static enum howdah_rollback redis_rollback(const struct howdah_connection *conne
 static void redis_cut(const struct howdah_connection *connection)
 {
 	howdah_redis_close(connection->object);
-	spoil(connection->object);
+	mark_unfit(connection->object);
 	renew_now(connection->object);
 }
 

@@ -31,14 +31,14 @@ struct reply_stream {
 	const php_stream_ops *original;
 	char tail[LENGTH_MAX_BYTES]; /* the last bytes that were received */
 	unsigned tail_size;
-	bool starts_item; /* phpredis asked whether the connection lives, which it does before each line and string */
+	bool starts_item; /* phpredis checked whether the connection lives, as before each line and string */
 	bool is_cut;
 	unsigned starts;   /* after the cut; from 2 on a line begins when filler is read */
 	unsigned run;      /* bytes of filler since the last start */
 	bool in_subscribe; /* whose loop takes no array */
 };
 
-/* Of the coroutine at hand, or NULL. */
+/* Of the current coroutine, or NULL. */
 static struct howdah_client *client_of_call(void)
 {
 	uint64_t me = howdah_sibling_number();

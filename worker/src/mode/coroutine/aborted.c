@@ -1,8 +1,8 @@
 /*
- * Requests that nobody waits for any more: their clients are gone, or their time is over.
+ * Requests that are not waited for any more: their clients have disconnected, or their time is over.
  *
- * Rules: a request is cancelled once for each reason, so that what it does at its end may wait. A client that leaves
- * is PHP's affair: the request may ignore it (ignore_user_abort), code that computes notices when it waits or
+ * Rules: a request is cancelled once for each reason, so that what it does at its end may wait. A client that
+ * disconnects is PHP's affair: the request may ignore it (ignore_user_abort), code that computes notices when it waits or
  * writes, and shutdown functions that have begun are left alone.
  */
 #include "core.h"
@@ -39,7 +39,7 @@ static void time_over(struct howdah_task *task)
 
 void howdah_aborted_look(struct howdah_task *task)
 {
-	uint32_t why = howdah_task_given_up(task);
+	uint32_t why = howdah_task_abort_reason(task);
 	if (EXPECTED(why == 0)) {
 		return;
 	}
@@ -57,7 +57,7 @@ void howdah_aborted_output(void)
 {
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
 	struct howdah_task *task = coroutine->task;
-	uint32_t why = howdah_task_given_up(task);
+	uint32_t why = howdah_task_abort_reason(task);
 	if (why == HOWDAH_ABORTED_TIME) {
 		howdah_aborted_look(task);
 	} else if (!coroutine->cancelled || why) {
@@ -65,7 +65,7 @@ void howdah_aborted_output(void)
 	}
 }
 
-void howdah_aborted_begun(struct howdah_task *task)
+void howdah_aborted_start(struct howdah_task *task)
 {
 	task->phase = HOWDAH_TASK_RUNS;
 	howdah_aborted_look(task);

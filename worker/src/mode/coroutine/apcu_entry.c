@@ -1,8 +1,8 @@
 /*
  * See apcu_entry.h. APCu holds its lock, which is one for all processes, while the generator of apcu_entry() runs, and
  * takes a second call in the process for a nested one. So in a coroutine the entry is made of APCu's other functions:
- * whoever finds none generates it, others of the process wait for that one in turn, and those of other processes for a
- * mark in the cache. No lock is held while PHP code runs.
+ * a coroutine that finds none generates it, others of the process wait for that one in turn, and those of other
+ * processes for a mark in the cache. No lock is held while PHP code runs.
  *
  * Rules: a mark of a process that has died counts for nothing. Who cannot wait, or is waited for by the one that
  * generates, generates an entry of its own, as a nested call does.

@@ -95,7 +95,7 @@ static zend_function *no_constructor(zend_object *object)
 
 /* --- its life ----------------------------------------------------------------------------------------- */
 
-static void settle(struct howdah_child *child, bool cancelled)
+static void finish_child(struct howdah_child *child, bool cancelled)
 {
 	zend_object *exception = EG(exception);
 	if (EXPECTED(!exception)) {
@@ -105,7 +105,7 @@ static void settle(struct howdah_child *child, bool cancelled)
 		howdah_exit_arrived(exception);
 		zend_clear_exception();
 		if (!cancelled) {
-			howdah_run_end_request(false); /* exit() ends the request, whoever calls it */
+			howdah_run_end_request(false); /* exit() ends the request in any of its coroutines */
 		}
 	} else {
 		child->state = HOWDAH_CHILD_THREW;
@@ -140,7 +140,7 @@ static void run(void *argument)
 		return;
 	}
 	howdah_interrupt_release(child->coroutine);
-	settle(child, child->coroutine->cancelled);
+	finish_child(child, child->coroutine->cancelled);
 	child->coroutine = NULL;
 	howdah_wake_all(&child->waiting);
 	OBJ_RELEASE(&child->std);
@@ -164,12 +164,12 @@ struct howdah_child *howdah_child_start(zval *callable, zend_fcall_info *callbac
 	}
 	if (!howdah_coroutine_current()) {
 		call(child);
-		/* exit() and fatal errors go on to whoever called. */
+		/* exit() and fatal errors go on to the caller. */
 		if (howdah_exit_is(EG(exception))) {
 			OBJ_RELEASE(&child->std);
 			return NULL;
 		}
-		settle(child, false);
+		finish_child(child, false);
 		return child;
 	}
 	GC_ADDREF(&child->std); /* the coroutine's */

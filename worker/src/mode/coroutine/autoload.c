@@ -2,7 +2,7 @@
  * See autoload.h. Here: classes.
  *
  * An autoloader that waits (for a database, a remote file) lets another request ask for the same class, and both
- * would declare it. So whoever comes second waits for the first.
+ * would declare it. So a second loader waits for the first.
  *
  * Rules: a class that could only be waited for in a circle counts as not there, as PHP has it when one request asks for
  * a class whose file it is loading, unless it is being linked (linking.c).

@@ -171,8 +171,8 @@ void howdah_context_leave(struct howdah_coroutine *coroutine)
 	coroutine->frame = NULL;
 }
 
-/* What a coroutine runs, for as long as it lives. Whoever gives it something new enters it. */
-static void life(zend_fiber_transfer *transfer)
+/* What a coroutine runs, for as long as it lives. It is entered with each new task. */
+static void run_coroutine(zend_fiber_transfer *transfer)
 {
 	struct howdah_coroutine *coroutine = entering;
 	arrived_in_coroutine();
@@ -222,7 +222,7 @@ struct howdah_coroutine *howdah_context_take(void)
 	if (!coroutine) {
 		return NULL;
 	}
-	if (!howdah_compat_fiber_init(&coroutine->context, kind, life, stack_size)) {
+	if (!howdah_compat_fiber_init(&coroutine->context, kind, run_coroutine, stack_size)) {
 		free(coroutine);
 		return NULL;
 	}

@@ -194,7 +194,7 @@ uint32_t howdah_tasks_in_flight(void);
 void howdah_task_cancel(struct howdah_task *task, const struct howdah_coroutine *except);
 
 /* Why the front waits for the request no more: HOWDAH_ABORTED_*, 0: it does. From any thread. */
-static inline uint32_t howdah_task_given_up(const struct howdah_task *task)
+static inline uint32_t howdah_task_abort_reason(const struct howdah_task *task)
 {
 	const struct howdah_slot *slot = task->request.claim.slot;
 	return task->over || task->request.origin != HOWDAH_ORIGIN_CLIENT
@@ -204,7 +204,7 @@ static inline uint32_t howdah_task_given_up(const struct howdah_task *task)
 
 static inline bool howdah_task_timed_out(const struct howdah_task *task)
 {
-	return howdah_task_given_up(task) == HOWDAH_ABORTED_TIME;
+	return howdah_task_abort_reason(task) == HOWDAH_ABORTED_TIME;
 }
 
 /* --- places.c --------------------------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ void howdah_aborted_look(struct howdah_task *task);
 void howdah_aborted_client_left(struct howdah_task *task);
 
 /* The task's state is ready for the callback, which is called next. */
-void howdah_aborted_begun(struct howdah_task *task);
+void howdah_aborted_start(struct howdah_task *task);
 
 /* --- parts.c ---------------------------------------------------------------------------------------------- */
 

@@ -55,7 +55,7 @@ int64_t howdah_now(void);
 bool howdah_may_wait(void);
 
 /* True where the caller cannot wait, and others of the process wait that cannot go on before it returns. */
-bool howdah_holds_up_others(void);
+bool howdah_delays_others(void);
 
 /* As poll(): number of entries with events, 0: the time is over, -1 with errno. Looks before it waits. */
 int howdah_wait_fds(struct pollfd *fds, nfds_t count, int64_t timeout);

@@ -24,14 +24,14 @@ struct search {
 	uint32_t count, room;
 };
 
-static void *grown(void *list, uint32_t *room, size_t size)
+static void *grow(void *list, uint32_t *room, size_t size)
 {
 	*room = *room ? 2 * *room : 64;
 	return safe_erealloc(list, *room, size, 0);
 }
 
 /* One reference to it is the request's. */
-static void see(zval *value, void *argument)
+static void count_reference(zval *value, void *argument)
 {
 	struct search *search = argument;
 	if (Z_TYPE_P(value) == IS_INDIRECT) {
@@ -53,17 +53,17 @@ static void see(zval *value, void *argument)
 		}
 	}
 	if (search->depth == search->stack_room) {
-		search->stack = grown(search->stack, &search->stack_room, sizeof(*search->stack));
+		search->stack = grow(search->stack, &search->stack_room, sizeof(*search->stack));
 	}
 	search->stack[search->depth++] = counted;
 }
 
-static void see_table(HashTable *table, struct search *search)
+static void search_table(HashTable *table, struct search *search)
 {
 	zval *value;
 	ZEND_HASH_FOREACH_VAL(table, value)
 	{
-		see(value, search);
+		count_reference(value, search);
 	}
 	ZEND_HASH_FOREACH_END();
 }
@@ -73,22 +73,22 @@ static bool has_destructor(const zend_object *object)
 	return !(OBJ_FLAGS(object) & IS_OBJ_DESTRUCTOR_CALLED) && howdah_has_destructor(object);
 }
 
-static void see_object(zend_object *object, struct search *search)
+static void search_object(zend_object *object, struct search *search)
 {
 	zval *values;
 	int count = 0;
 	if (has_destructor(object)) {
 		if (search->count == search->room) {
-			search->found = grown(search->found, &search->room, sizeof(zend_object *));
+			search->found = grow(search->found, &search->room, sizeof(zend_object *));
 		}
 		search->found[search->count++] = object;
 	}
 	HashTable *table = object->handlers->get_gc(object, &values, &count);
 	for (int i = 0; i < count; i++) {
-		see(&values[i], search);
+		count_reference(&values[i], search);
 	}
 	if (table) {
-		see_table(table, search);
+		search_table(table, search);
 	}
 }
 
@@ -97,11 +97,11 @@ static void follow(struct search *search)
 	while (search->depth > 0) {
 		zend_refcounted *counted = search->stack[--search->depth];
 		if (GC_TYPE(counted) == IS_OBJECT) {
-			see_object((zend_object *)counted, search);
+			search_object((zend_object *)counted, search);
 		} else if (GC_TYPE(counted) == IS_ARRAY) {
-			see_table((HashTable *)counted, search);
+			search_table((HashTable *)counted, search);
 		} else {
-			see(&((zend_reference *)counted)->val, search);
+			count_reference(&((zend_reference *)counted)->val, search);
 		}
 	}
 }
@@ -133,7 +133,7 @@ static void destruct_globals(void)
 		ZVAL_DEINDIRECT(value);
 		if (Z_TYPE_P(value) == IS_OBJECT && Z_REFCOUNT_P(value) == 1 && has_destructor(Z_OBJ_P(value))) {
 			if (count == room) {
-				objects = grown(objects, &room, sizeof(zend_object *));
+				objects = grow(objects, &room, sizeof(zend_object *));
 			}
 			Z_ADDREF_P(value);
 			objects[count++] = Z_OBJ_P(value);
@@ -154,8 +154,8 @@ static bool destruct_once(void)
 {
 	struct search search = {0};
 	zend_hash_init(&search.seen, 8, NULL, NULL, false);
-	see_table(&EG(symbol_table), &search);
-	howdah_statics_visit(see, &search);
+	search_table(&EG(symbol_table), &search);
+	howdah_statics_visit(count_reference, &search);
 	follow(&search);
 	zend_hash_destroy(&search.seen);
 	for (uint32_t i = 0; i < search.count; i++) {

@@ -1,7 +1,7 @@
 /*
  * See evaluation.h. A constant is evaluated when it is first used, which may load a class and so wait. PHP marks it
- * meanwhile, and takes whoever else needs it for a constant that refers to itself; or it has no mark, and is evaluated
- * twice: an enum has two objects for one case then.
+ * meanwhile, and takes another coroutine's use for a constant that refers to itself. Or it has no mark, and is
+ * evaluated twice: an enum has two objects for one case then.
  *
  * So while its owner waits the constant has another expression: itself, of a class with a name that nobody declares.
  * Who evaluates that comes to the autoloader, which waits for the owner and returns the constant's class. The value is
@@ -137,7 +137,7 @@ static bool is_expression(const zend_class_constant *constant)
 	return place && Z_AST(constant->value) == &place->expression.reference;
 }
 
-static void need(struct look *look, zend_string *name, zend_class_entry *class)
+static void add_needed(struct look *look, zend_string *name, zend_class_entry *class)
 {
 	if (look->count == look->room) {
 		look->room = look->room ? 2 * look->room : 8;
@@ -146,7 +146,7 @@ static void need(struct look *look, zend_string *name, zend_class_entry *class)
 	look->list[look->count++] = (struct constant_name){.class = class, .name = name};
 }
 
-static void need_visited(zend_string *name, zend_class_constant *constant, void *argument)
+static void add_visited(zend_string *name, zend_class_constant *constant, void *argument)
 {
 	if (!(*flags_of(constant) & HOWDAH_COMPAT_CONSTANT_VISITED)) {
 		return;
@@ -155,11 +155,11 @@ static void need_visited(zend_string *name, zend_class_constant *constant, void 
 		*flags_of(constant) &= ~HOWDAH_COMPAT_CONSTANT_VISITED; /* of the one that waits for it now */
 		return;
 	}
-	need(argument, name, constant->ce);
+	add_needed(argument, name, constant->ce);
 }
 
 /* What the coroutine waits for, if it is a constant. */
-static void need_awaited(struct look *look)
+static void add_awaited(struct look *look)
 {
 	zend_string *name;
 	if (!EG(in_autoload)) {
@@ -169,7 +169,7 @@ static void need_awaited(struct look *look)
 	{
 		const struct place *place = name ? zend_hash_find_ptr(&names, name) : NULL;
 		if (UNEXPECTED(place)) {
-			need(look, zend_ast_get_str(place->expression.node.child[1]), place->constant->ce);
+			add_needed(look, zend_ast_get_str(place->expression.node.child[1]), place->constant->ce);
 		}
 	}
 	ZEND_HASH_FOREACH_END();
@@ -388,7 +388,7 @@ static struct waiter *waiter_of(const struct howdah_coroutine *who)
  * Whether the owner of what the coroutine awaits awaits, itself or by others, what the coroutine has. This shows when
  * all of them wait, and each has its constants held: the one that runs has none.
  */
-static void look_for_circle(struct howdah_coroutine *me)
+static void find_circle(struct howdah_coroutine *me)
 {
 	struct waiter *mine = waiter_of(me);
 	const struct waiter *one = mine;
@@ -407,8 +407,8 @@ struct howdah_evaluation *howdah_evaluation_out(void)
 {
 	struct look look = {.evaluation = pecalloc(1, sizeof(struct howdah_evaluation), true)};
 	look.evaluation->loading.owner = howdah_coroutine_current();
-	visit_all(need_visited, &look);
-	need_awaited(&look);
+	visit_all(add_visited, &look);
+	add_awaited(&look);
 	visit_all(hold_needed, &look);
 	if (look.list) {
 		pefree(look.list, true);
@@ -417,7 +417,7 @@ struct howdah_evaluation *howdah_evaluation_out(void)
 		pefree(look.evaluation, true);
 		return NULL;
 	}
-	look_for_circle(howdah_coroutine_current());
+	find_circle(howdah_coroutine_current());
 	return look.evaluation;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Class constants, and cases of enums, that a coroutine which waits is evaluating: whoever needs one of them waits for
- * it. See evaluation.c.
+ * Class constants, and cases of enums, that a coroutine which waits is evaluating: other coroutines that need one wait
+ * for it. See evaluation.c.
  */
 #ifndef HOWDAH_COROUTINE_EVALUATION_H
 #define HOWDAH_COROUTINE_EVALUATION_H

@@ -50,7 +50,7 @@ static void look_at_code(struct look *look, const zend_execute_data *frame, bool
 	}
 }
 
-static bool look_at_stack(const zend_execute_data *innermost, void *argument)
+static bool inspect_stack(const zend_execute_data *innermost, void *argument)
 {
 	struct look *look = argument;
 	for (const zend_execute_data *frame = innermost; frame; frame = frame->prev_execute_data) {
@@ -58,7 +58,7 @@ static bool look_at_stack(const zend_execute_data *innermost, void *argument)
 			continue;
 		}
 		if (EXPECTED(ZEND_USER_CODE(frame->func->type))) {
-			look_at_code(look, frame, frame == innermost);
+			inspect_code(look, frame, frame == innermost);
 		} else if (UNEXPECTED(frame->func == howdah_marks_walk)) {
 			look->half_done->marks.any_value = true;
 		}
@@ -73,8 +73,8 @@ void howdah_half_done_out(struct howdah_half_done_state *half_done)
 	}
 	*half_done = (struct howdah_half_done_state){0};
 	struct look look = {.half_done = half_done, .may_evaluate = howdah_evaluation_loads() || howdah_handler_runs()};
-	look_at_stack(EG(current_execute_data), &look);
-	howdah_suspended_visit(&howdah_task_current()->exits.made, look_at_stack, &look);
+	inspect_stack(EG(current_execute_data), &look);
+	howdah_suspended_visit(&howdah_task_current()->exits.made, inspect_stack, &look);
 	if (UNEXPECTED(half_done->marks.any_value)) {
 		howdah_marks_out(&half_done->marks);
 	}

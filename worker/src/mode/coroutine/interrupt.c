@@ -30,7 +30,7 @@ static void unwind(struct howdah_coroutine *coroutine)
 }
 
 /* A `finally` block has thrown, which took the place of the exit, and somebody caught that. */
-static bool has_lost_it(const struct howdah_coroutine *coroutine)
+static bool was_replaced(const struct howdah_coroutine *coroutine)
 {
 	return coroutine->task->phase == HOWDAH_TASK_RUNS && !howdah_frames_unwind(EG(current_execute_data));
 }
@@ -47,7 +47,7 @@ static void time_limit_reached(struct howdah_task *task)
 	howdah_exit_time_over();
 }
 
-static void look(struct howdah_coroutine *coroutine)
+static void check(struct howdah_coroutine *coroutine)
 {
 	struct howdah_task *task = coroutine->task;
 	if (atomic_load_explicit(&task->expired, memory_order_relaxed)) {
@@ -62,7 +62,7 @@ static void look(struct howdah_coroutine *coroutine)
 	if (howdah_task_timed_out(task)) {
 		howdah_aborted_look(task);
 	}
-	if (coroutine->cancelled && (!coroutine->unwound || has_lost_it(coroutine))) {
+	if (coroutine->cancelled && (!coroutine->unwound || was_replaced(coroutine))) {
 		/* Otherwise when it waits the next time, as the engine looks again at once when the flag is raised here. */
 		if (!howdah_unwinds_later(coroutine)) {
 			unwind(coroutine);
@@ -75,7 +75,7 @@ static void look(struct howdah_coroutine *coroutine)
 }
 
 /*
- * A call whose wait was cancelled fails, and whoever made it throws: no code is to catch or to report that, as the
+ * A call whose wait was cancelled fails, and its caller throws: no code is to catch or to report that, as the
  * cancelled one is to be unwound. Who throws may have the exception in hand for a while.
  */
 static void thrown(zend_object *exception)

@@ -19,7 +19,7 @@ struct waiter {
 static struct waiter *waiters;
 
 /* Not woken yet; `what` is gone after that. */
-static bool still_waits(const struct waiter *waiting)
+static bool is_waiting(const struct waiter *waiting)
 {
 	return waiting->who->queue == &waiting->what->waiters;
 }

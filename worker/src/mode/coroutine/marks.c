@@ -143,7 +143,7 @@ static bool take_array(struct howdah_marks *marks, zval *value)
 	if (Z_TYPE_P(value) != IS_ARRAY || !Z_REFCOUNTED_P(value) || !GC_IS_RECURSIVE(Z_COUNTED_P(value))) {
 		return false;
 	}
-	/* An array that is held here as well would be copied by whoever writes to it. */
+	/* An array that is held here as well would be copied at the next write to it. */
 	note(marks, reference ? (struct howdah_mark){.of = reference, .array = Z_ARR_P(value)}
 						  : (struct howdah_mark){.of = Z_COUNTED_P(value)});
 	GC_UNPROTECT_RECURSION(Z_COUNTED_P(value));

@@ -6,7 +6,7 @@
  * 2 MiB, which requests share. So the limit is rounded up to a chunk: a request never fails for a chunk that others
  * have filled. What it takes of chunks that the process has already counts from its next turn on.
  *
- * Rules: nothing here allocates. Whoever catches what ends a request with a fatal error calls
+ * Rules: nothing here allocates. The code that catches a request's fatal error calls
  * howdah_memory_limit_restore(): PHP has set the process's limit to that request's.
  */
 #include "core.h"
@@ -22,7 +22,7 @@ static zend_long charged; /* to those in flight, and to those that a fatal error
 static zend_long mark;    /* what was in use when the running task was last charged */
 static ZEND_INI_MH((*original));
 
-static zend_long in_use(void)
+static zend_long memory_in_use(void)
 {
 	return (zend_long)zend_memory_usage(false);
 }
@@ -41,7 +41,7 @@ static void allow(zend_long limit, zend_long used)
 
 static void charge(struct howdah_task *task)
 {
-	zend_long now = in_use();
+	zend_long now = memory_in_use();
 	task->memory_used += now - mark;
 	charged += now - mark;
 	mark = now;
@@ -49,7 +49,7 @@ static void charge(struct howdah_task *task)
 
 void howdah_memory_enter(const struct howdah_task *task)
 {
-	mark = in_use();
+	mark = memory_in_use();
 	allow(task->memory_limit, task->memory_used);
 }
 
@@ -102,7 +102,7 @@ zend_long howdah_memory_limit_current(void)
 void howdah_memory_init(void)
 {
 	boot_limit = main_limit = PG(memory_limit);
-	boot_used = in_use();
+	boot_used = memory_in_use();
 	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("memory_limit"));
 	if (entry && entry->on_modify) {
 		original = entry->on_modify;
@@ -128,14 +128,14 @@ void howdah_memory_end(struct howdah_task *task)
 
 bool howdah_memory_outgrown(void)
 {
-	return boot_limit >= 0 && in_use() - charged > boot_limit;
+	return boot_limit >= 0 && memory_in_use() - charged > boot_limit;
 }
 
 /* --- the cycle collector ------------------------------------------------------------------------------- */
 
 /* What it has freed was left by any of those in flight, or by requests that have ended. Whose it was nobody knows, so
  * each is relieved by its share of what is charged. */
-static void relieve(zend_long freed, zend_long before)
+static void release_share(zend_long freed, zend_long before)
 {
 	uint32_t count;
 	struct howdah_task *const *tasks = howdah_tasks(&count);
@@ -163,9 +163,9 @@ zend_long howdah_memory_collection_begin(struct howdah_task *task)
 
 void howdah_memory_collection_end(const struct howdah_task *task, zend_long before)
 {
-	zend_long freed = before - in_use();
+	zend_long freed = before - memory_in_use();
 	if (freed > 0) {
-		relieve(freed, before);
+		release_share(freed, before);
 	}
 	howdah_memory_enter(task);
 }

@@ -71,7 +71,7 @@ static bool next(struct walk *walk, struct howdah_wait_place *place)
 }
 
 /* The first coroutine is the last of the list. */
-static bool see_request(
+static bool visit_request(
 	const struct howdah_trace *trace, const struct howdah_task *task, struct howdah_wait_place *place)
 {
 	struct walk walk;
@@ -118,7 +118,7 @@ void howdah_visit_requests(const struct howdah_trace *trace, howdah_visit_place 
 	const struct howdah_task *task;
 	while ((task = next_task(trace, &i, &left)) != NULL) {
 		struct howdah_wait_place place;
-		if (see_request(trace, task, &place)) {
+		if (visit_request(trace, task, &place)) {
 			visit(&place, argument);
 		}
 	}
@@ -131,7 +131,7 @@ bool howdah_find_request(const struct howdah_trace *trace, uint64_t request_id, 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t found;
 		if (READ(found, &tasks[i]->request.claim.request_id) && found == request_id && is_in_flight(trace, tasks[i]) &&
-			see_request(trace, tasks[i], place)) {
+			visit_request(trace, tasks[i], place)) {
 			return true;
 		}
 	}

@@ -198,7 +198,7 @@ static int64_t deadline_of(int64_t timeout)
 	return timeout < 0 || timeout > INT64_MAX - now ? -1 : now + timeout;
 }
 
-/* Cancelled waits in a row for one descriptor, after which whoever does so is in a loop. */
+/* Cancelled waits in a row for one descriptor, after which the caller is in a loop. */
 #define IN_A_LOOP 16
 
 /*

@@ -19,7 +19,7 @@ void howdah_retire_quietly(void)
 {
 	if (!howdah_retiring) {
 		howdah_retiring = true;
-		howdah_queue_looked(queue, 0);
+		howdah_queue_note_poll(queue, 0);
 		/* What woke this worker may have been a request. */
 		howdah_queue_hand_wake_on(queue);
 	}

@@ -98,7 +98,7 @@ static enum howdah_ending call(struct howdah_task *task)
 	if (UNEXPECTED(ending != HOWDAH_ENDING_RETURN)) {
 		return ending;
 	}
-	howdah_aborted_begun(task);
+	howdah_aborted_start(task);
 	if (EG(timeout_seconds) > 0) {
 		atomic_store_explicit(&task->limit_ns, (uint64_t)EG(timeout_seconds) * 1000000000u, memory_order_relaxed);
 	}

@@ -3,7 +3,7 @@
  * request; coroutines run one at a time until they wait.
  *
  * Rules: first come, first served. A coroutine is in one list at most: the ready list, or the queue that it is
- * parked in; whoever makes it ready takes it out of the latter and stops its timer.
+ * parked in; making it ready takes it out of the latter and stops its timer.
  */
 #include "autoload.h"
 #include "core.h"
@@ -246,7 +246,7 @@ bool howdah_may_wait(void)
 	return !howdah_request_forked && !zend_fiber_switch_blocked() && !CG(in_compilation);
 }
 
-bool howdah_holds_up_others(void)
+bool howdah_delays_others(void)
 {
 	return (waiting || ready) && !howdah_request_forked && pthread_equal(pthread_self(), thread) && !howdah_may_wait();
 }

@@ -3,7 +3,7 @@
  *
  * Rules: the queue is looked at after each coroutine that has run, while there is a free place. A process that has
  * more requests than the others leaves new ones to them for a while. After a fatal error nothing more is claimed:
- * those on their way are run to their end, then the process leaves.
+ * those in flight are run to their end, then the process exits.
  */
 #include "serve.h"
 
@@ -79,7 +79,7 @@ static bool may_claim(void)
  * so the one with the most requests would get still more, and they would wait for its one thread while other
  * processes have theirs free. When nobody has come for it in time everything is taken until the queue is empty.
  */
-static bool leave_to_others(void)
+static bool defer_to_others(void)
 {
 	if (howdah_tasks_in_flight() == 0 || !howdah_queue_waiting(&pool->queue)) {
 		left_until = 0;
@@ -100,7 +100,7 @@ static bool leave_to_others(void)
 static void claim(void)
 {
 	struct howdah_claim taken;
-	if (!may_claim() || leave_to_others() || !howdah_queue_try(&pool->queue, &taken)) {
+	if (!may_claim() || defer_to_others() || !howdah_queue_try(&pool->queue, &taken)) {
 		return;
 	}
 	if (howdah_tasks_in_flight() == 0 &&
@@ -164,7 +164,7 @@ static void collect(struct howdah_task *task)
 /* --- waking ----------------------------------------------------------------------------------------------- */
 
 /* The front has written to the eventfd: for a request, which claim() finds, or for one on its way. */
-static void attention(void)
+static void front_notified(void)
 {
 	uint32_t count;
 	struct howdah_task *const *tasks = howdah_tasks(&count);
@@ -191,20 +191,20 @@ static bool sleep_for_space(struct howdah_claim *waiting)
 }
 
 /* As howdah_poll(), and the others of the pool see that this process still comes to the queue. */
-static void poll_and_look(int64_t deadline)
+static void poll_and_report(int64_t deadline)
 {
 	howdah_poll(deadline);
 	if (!howdah_retiring) {
-		howdah_queue_looked(&pool->queue, (uint64_t)howdah_now());
+		howdah_queue_note_poll(&pool->queue, (uint64_t)howdah_now());
 	}
 }
 
 static void sleep_until_needed(void)
 {
 	bool place = may_claim();
-	if (place && leave_to_others()) {
+	if (place && defer_to_others()) {
 		/* Not parked: what comes meanwhile is not for this process either. */
-		poll_and_look(left_until);
+		poll_and_report(left_until);
 		return;
 	}
 	if (place && !howdah_queue_park(&pool->queue)) {
@@ -213,7 +213,7 @@ static void sleep_until_needed(void)
 	if (howdah_retiring && howdah_tasks_in_flight() == 0) {
 		return;
 	}
-	poll_and_look(-1);
+	poll_and_report(-1);
 	if (place) {
 		(void)howdah_queue_unpark(&pool->queue); /* woken for a request or not: the queue is looked at next */
 	}
@@ -221,7 +221,7 @@ static void sleep_until_needed(void)
 
 /* --- the loop --------------------------------------------------------------------------------------------- */
 
-static void tell_of_one(void)
+static void report_one(void)
 {
 	finished--;
 	howdah_task_enter(NULL);
@@ -245,7 +245,7 @@ static bool advance(void)
 	/* Those that wait are looked at once in a round. */
 	if (until_poll == 0) {
 		if (howdah_waiting_count() > 0) {
-			poll_and_look(0);
+			poll_and_report(0);
 		}
 		until_poll = howdah_ready_count();
 	}
@@ -269,7 +269,7 @@ bool howdah_serve(zend_fcall_info *info, zend_fcall_info_cache *info_cache)
 {
 	remember_callback(info, info_cache);
 	if (!howdah_retiring) {
-		howdah_queue_looked(&pool->queue, (uint64_t)howdah_now());
+		howdah_queue_note_poll(&pool->queue, (uint64_t)howdah_now());
 	}
 	while (!finished) {
 		if (!advance()) {
@@ -277,7 +277,7 @@ bool howdah_serve(zend_fcall_info *info, zend_fcall_info_cache *info_cache)
 			return false;
 		}
 	}
-	tell_of_one();
+	report_one();
 	return true;
 }
 
@@ -302,7 +302,7 @@ bool howdah_serve_init(struct howdah_pool *served, HashTable *boot)
 	places = pool->options.concurrency;
 	howdah_parts_register(pool);
 	howdah_core_init(pool, places);
-	if (!howdah_tasks_init(places) || !howdah_poller_init(pool->queue.place_event[pool->worker], attention)) {
+	if (!howdah_tasks_init(places) || !howdah_poller_init(pool->queue.place_event[pool->worker], front_notified)) {
 		howdah_log_format('e', "Cannot make ready for several requests at a time: %s", strerror(errno));
 		return false;
 	}

@@ -14,7 +14,7 @@ bool howdah_serve_init(struct howdah_pool *pool, HashTable *boot);
 
 /*
  * Runs the callback for requests until one of them has ended: true, the others stay where they wait. False: the
- * worker is to leave, and nothing is on its way.
+ * worker is to exit, and no request is in flight.
  */
 bool howdah_serve(zend_fcall_info *callback, zend_fcall_info_cache *cache);
 

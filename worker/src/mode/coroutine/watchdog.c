@@ -133,7 +133,7 @@ static bool waits_for_disk(void)
 }
 
 /* Of one stretch: whether PHP's thread does anything. */
-static void look_for_progress(uint32_t in, uint64_t now)
+static void check_progress(uint32_t in, uint64_t now)
 {
 	static uint32_t stretch_seen, progress_seen;
 	static uint64_t since, last;
@@ -161,7 +161,7 @@ static void look_for_progress(uint32_t in, uint64_t now)
 	}
 	howdah_log_format('e', "The worker has made no progress for %llu ms in this request and ends",
 		(unsigned long long)(idle / 1000000));
-	howdah_backtrace_want_c();
+	howdah_backtrace_enable_c();
 	end_process(HOWDAH_EXIT_STATUS_HUNG);
 }
 
@@ -220,7 +220,7 @@ static void *watch(void *argument)
 				howdah_interrupt_raise();
 			}
 			if (hang_ns) {
-				look_for_progress(in, now);
+				check_progress(in, now);
 			}
 		}
 		seen = in;

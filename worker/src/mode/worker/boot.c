@@ -22,7 +22,7 @@
 
 static void execute(const struct howdah_pool *pool)
 {
-	/* A client that leaves must not end the loop; as FrankenPHP has it. */
+	/* A client that disconnects must not end the loop; as in FrankenPHP. */
 	zend_string *name = zend_string_init(ZEND_STRL("ignore_user_abort"), false);
 	zend_alter_ini_entry_chars(name, "1", 1, PHP_INI_SYSTEM, PHP_INI_STAGE_RUNTIME);
 	zend_string_release(name);

@@ -21,7 +21,7 @@ struct howdah_pool *howdah_boot_pool(void);
  * id of the request that was served last, for the log. */
 struct howdah_request *howdah_boot_request(void);
 
-/* The script has asked for its first request. */
+/* The script waits for its first request. */
 extern bool howdah_boot_is_over;
 
 /* What a script prints when no client listens: a line of the log for each line. */

@@ -1,9 +1,9 @@
 /*
  * See handle.h. docs/internals/worker-mode.md has the life of a worker script.
  *
- * Rules: a request is run by run() alone, whoever sent it; between requests the boot request is in hand
+ * Rules: every request is run by run() alone; between requests the boot request is in hand
  * (SG(server_context)), so that code that runs then finds a server context and its output a log.
- * A process in which a request ended fatally finishes that request and leaves; it never returns to
+ * A process in which a request ended fatally finishes that request and exits; it never returns to
  * the script.
  */
 #include "handle.h"
@@ -52,7 +52,7 @@
 /* Bytes of a state record that names a cause. */
 #define SEQUENTIAL_MAX 1024
 
-static bool leaving; /* no further request */
+static bool exiting; /* no further request */
 static bool enough;  /* the request in hand is the last one */
 static HashTable *boot_shutdown_functions;
 
@@ -94,7 +94,7 @@ _Noreturn static void leave_with_request(struct howdah_request *request, enum ho
  * The request has left something half way. The script ends as it does when it has served enough, so that its own
  * clean-up and all destructors run, after the response.
  */
-static void take_no_more(const struct howdah_request *request)
+static void stop_taking(const struct howdah_request *request)
 {
 	if (request->origin == HOWDAH_ORIGIN_CLIENT) {
 		enough = true;
@@ -148,13 +148,13 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 		if (!unclean) {
 			howdah_log_state("retiring"); /* by what was put back */
 		}
-		take_no_more(request);
+		stop_taking(request);
 	}
 	EG(exit_status) = 0;
 	zend_set_memory_limit((size_t)PG(memory_limit));
 	howdah_exit_in_request = false;
 	if (UNEXPECTED(howdah_leaks_on) && request->origin == HOWDAH_ORIGIN_CLIENT) {
-		howdah_leaks_ended(request->claim.request_id, request->known[HOWDAH_VAR_REQUEST_METHOD],
+		howdah_leaks_request_ended(request->claim.request_id, request->known[HOWDAH_VAR_REQUEST_METHOD],
 			request->known[HOWDAH_VAR_REQUEST_URI]);
 	}
 }
@@ -218,7 +218,7 @@ static void end_boot(void)
 	howdah_boot_is_over = true;
 }
 
-/* Requests that nobody sent, so that code is loaded and caches are full before clients come. */
+/* Artificial requests, so that code is loaded and caches are full before clients come. */
 static void warm_up(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	const struct howdah_pool *pool = howdah_boot_pool();
@@ -232,11 +232,11 @@ static void warm_up(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 }
 
 /*
- * In the zygote: a fork that serves nobody requests the warm paths before any worker does, and ends. It compiles
+ * In the zygote: a fork without clients requests the warm paths before any worker does, and ends. It compiles
  * the files that they need into OPcache's memory; what compiling takes besides would else stay with each worker,
  * two megabytes for a framework.
  */
-static void rehearse(zend_fcall_info *callback, zend_fcall_info_cache *cache)
+static void compile_callback(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	if (howdah_boot_pool()->options.warm_size == 0) {
 		return;
@@ -312,7 +312,7 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 		const char *unfit = howdah_connections_unfit(&use);
 		howdah_connections_let_go();
 		if (!unfit) {
-			rehearse(callback, cache);
+			compile_callback(callback, cache);
 		}
 		howdah_zygote_pool_serve(pool, unfit ? HOWDAH_BOOTED_UNFIT : HOWDAH_BOOTED_ONCE, unfit ? unfit : "");
 		/* A fork from here on. */
@@ -358,7 +358,7 @@ static void end_pause(void)
 
 static bool leave(void)
 {
-	leaving = true;
+	exiting = true;
 	BG(user_shutdown_function_names) = boot_shutdown_functions;
 	return false;
 }
@@ -367,7 +367,7 @@ void howdah_handle_script_ended(void)
 {
 	HashTable *later = BG(user_shutdown_function_names);
 	howdah_extensions_resume();
-	if (!howdah_boot_is_over || leaving || !boot_shutdown_functions) {
+	if (!howdah_boot_is_over || exiting || !boot_shutdown_functions) {
 		return;
 	}
 	BG(user_shutdown_function_names) = boot_shutdown_functions;
@@ -419,7 +419,7 @@ bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cac
 			0);
 		return false;
 	}
-	if (leaving || howdah_request_forked) {
+	if (exiting || howdah_request_forked) {
 		return false;
 	}
 	if (UNEXPECTED(!howdah_boot_is_over)) {

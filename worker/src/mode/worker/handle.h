@@ -11,7 +11,7 @@
 
 /*
  * Waits for a request and runs `callback` for it. The first call ends the boot: in a zygote it forks the
- * workers, which go on from there. False: the worker is to leave, the script should end. An exception is
+ * workers, which go on from there. False: the worker is to exit, the script should end. An exception is
  * thrown if there is no worker script here, or a request is in hand.
  */
 bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cache);
