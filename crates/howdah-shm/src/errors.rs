@@ -6,7 +6,7 @@ use crate::slot::WorkerId;
 /// corrupt ([`Fault::corrupts_segment`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs)] // the messages say it
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum Fault {
     #[error("the request ring is overwritten (head {head}, tail {tail})")]
     Ring { head: u64, tail: u64 },
@@ -78,7 +78,7 @@ impl Fault {
 
 /// The slot is not in the state that a call needs: a mistake of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum SlotError {
     #[error("the slot was released before")]
     Stale,
@@ -91,7 +91,7 @@ pub enum SlotError {
 
 /// Why a request was not written into a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum FillError {
     #[error(transparent)]
     Slot(#[from] SlotError),
@@ -103,7 +103,7 @@ pub enum FillError {
 
 /// Why a slot was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum QueueError {
     #[error(transparent)]
     Slot(#[from] SlotError),
@@ -114,7 +114,7 @@ pub enum QueueError {
 
 /// Why a response was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ReadError {
     #[error(transparent)]
     Slot(#[from] SlotError),
@@ -124,7 +124,7 @@ pub enum ReadError {
 
 /// Why a place cannot be given to a new worker process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum EnlistError {
     #[error("worker {} does not exist", .0.0)]
     Unknown(WorkerId),

@@ -20,7 +20,7 @@ pub struct Geometry {
 
 /// Why a segment cannot be built from the given numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum GeometryError {
     #[error("{0} front threads: use 1 to {FRONTS_MAX}")]
     Fronts(u32),

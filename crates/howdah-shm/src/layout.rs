@@ -220,11 +220,11 @@ pub const IDENTITY_SIZE: usize = 20;
 pub const SPAWN_SIZE: usize = 32;
 /// Status of BOOTED: workers are forks of the booted script.
 pub const BOOTED_ONCE: i32 = 0;
-/// Status of BOOTED: workers run the script themselves, as the options said.
+/// Status of BOOTED: workers run the script themselves, as configured.
 pub const BOOTED_EACH: i32 = 1;
 /// Status of BOOTED: what the script left open does not survive a fork.
 pub const BOOTED_UNFIT: i32 = 2;
-/// Exit status of a process whose script ended before it asked for a request.
+/// Exit status of a process whose script ended before its first request.
 pub const EXIT_STATUS_BOOT: i32 = 71;
 /// Exit status of a worker whose request has used up its processor time.
 pub const EXIT_STATUS_CPU: i32 = 72;
@@ -320,7 +320,7 @@ pub const LOG_MESSAGE_MAX: usize = 65536;
 /// The header, written once by the front before anyone maps the segment.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // each field is documented in howdah_shm.h
+#[expect(missing_docs, reason = "howdah_shm.h documents each field")]
 pub struct Header {
     pub magic: u64,
     pub version: u32,
