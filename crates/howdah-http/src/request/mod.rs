@@ -25,7 +25,6 @@ use http::{Request, Response};
 use self::exchange::{Exchange, ResponseBody};
 use self::finish::Finish;
 use self::respond::{PendingRequest, Responder};
-use self::route::RouteDecision;
 use self::scope::RequestScope;
 use crate::answer::challenge;
 use crate::message::application::Application;
@@ -51,10 +50,7 @@ pub(crate) async fn handle<A: Application>(
     {
         received.response = Box::pin(find).await.map(challenge::answer);
     }
-    let mut decision = match received.response.take() {
-        Some(response) => RouteDecision::answer(response),
-        None => route::decide(scope, &received.parts, &mut exchange, &[]),
-    };
+    let mut decision = route::decide_first(scope, &mut received, &mut exchange);
     if authorize::is_needed(&decision.outcome) {
         let authorized = authorize::authorize(scope, &received.parts, &mut exchange, decision);
         // In memory of its own: few requests need it.
@@ -63,15 +59,8 @@ pub(crate) async fn handle<A: Application>(
     let finish = Finish::new(&received, std::mem::take(&mut decision.encodings));
     let compresses = finish.compresses();
     let mut pending = PendingRequest::new(received, &mut decision, scope.limits(), compresses);
-    let RouteDecision {
-        mut outcome,
-        headers: mut changes,
-        trace,
-        deferred,
-        ..
-    } = decision;
-    if let Some(trace) = trace {
-        trace::pass_on(trace, &mut outcome, &mut pending, &exchange);
+    if let Some(trace) = decision.trace.take() {
+        trace::pass_on(trace, &mut decision.outcome, &mut pending, &exchange);
     }
     let responder = Responder {
         scope,
@@ -83,9 +72,9 @@ pub(crate) async fn handle<A: Application>(
     let response = responder.respond(outcome, &mut pending).await;
     let mut response = response.ok_or(ConnectionAbort)?;
     exchange.received = pending.received.unwrap_or(0);
-    if let Some(deferred) = deferred {
-        let replaced = deferred.apply(response, &responder, &mut pending, &mut changes);
+    if let Some(deferred) = decision.deferred {
+        let replaced = deferred.apply(response, &responder, &mut pending, &mut decision.headers);
         response = Box::pin(replaced).await.ok_or(ConnectionAbort)?;
     }
-    Ok(finish.finish(scope, response, &pending, changes, exchange))
+    Ok(finish.finish(scope, response, &pending, decision.headers, exchange))
 }

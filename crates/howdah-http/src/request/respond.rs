@@ -8,6 +8,7 @@ use http::{HeaderMap, Method, Response, StatusCode, Uri};
 
 use super::body;
 use super::discard::discard;
+use super::exchange::Exchange;
 use super::receive::ReceivedRequest;
 use super::route::RouteDecision;
 use super::scope::RequestScope;
@@ -39,7 +40,7 @@ pub(super) struct PendingRequest {
     pub(crate) query: Option<String>,
     /// The client expects no body, whatever method the routes changed its method to.
     pub(crate) is_head: bool,
-    /// Whom the server itself authenticated.
+    /// The user that the server itself authenticated.
     pub(crate) user: Option<Rc<str>>,
     /// Bytes of the body.
     pub(crate) max_body_size: u64,
@@ -102,15 +103,28 @@ impl PendingRequest {
 /// Carries out what the routes have decided.
 pub(super) struct Responder<'p, A> {
     pub(super) scope: &'p RequestScope<A>,
-    pub(super) hold: &'p DisconnectGuard,
-    pub(super) record: Option<Rc<Record>>,
+    hold: &'p DisconnectGuard,
+    record: Option<Rc<Record>>,
     /// An access log has a line for it.
     pub(super) is_logged: bool,
     /// The header of the response contains what the request cost so far.
     pub(super) has_figures: bool,
 }
 
-impl<A: Application> Responder<'_, A> {
+impl<'p, A: Application> Responder<'p, A> {
+    pub(super) fn new(
+        scope: &'p RequestScope<A>,
+        hold: &'p DisconnectGuard,
+        exchange: &Exchange,
+    ) -> Self {
+        Self {
+            scope,
+            hold,
+            record: exchange.record.clone(),
+            is_logged: exchange.log.is_some(),
+        }
+    }
+
     /// The response to the request; `None` if the connection is to be closed without a response.
     pub(super) async fn respond(
         &self,

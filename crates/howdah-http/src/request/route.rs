@@ -10,6 +10,7 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 
 use super::exchange::Exchange;
+use super::receive::ReceivedRequest;
 use super::replace::DeferredHandlers;
 use super::scope::RequestScope;
 use crate::encode::Encodings;
@@ -51,6 +52,18 @@ impl RouteDecision {
             max_body_size: None,
             deferred: None,
         }
+    }
+}
+
+/// The first decision, before any authorization: the response of the first phase, or the routes'.
+pub(super) fn decide_first<A>(
+    scope: &RequestScope<A>,
+    received: &mut ReceivedRequest,
+    exchange: &mut Exchange,
+) -> RouteDecision {
+    match received.response.take() {
+        Some(response) => RouteDecision::answer(response),
+        None => decide(scope, &received.parts, exchange, &[]),
     }
 }
 
