@@ -53,7 +53,7 @@ impl Parts {
 pub(crate) enum Order {
     Serve,
     /// Another tree has taken over, and maybe yet another since.
-    Leave {
+    Retire {
         followed: bool,
     },
     /// The server stops: there are no requests, workers have so long to notice.
@@ -65,14 +65,8 @@ pub(crate) enum Order {
 pub(super) struct Tree {
     pub(super) handle: Handle,
     order: Arc<watch::Sender<Order>>,
-    /// Its `howdah-php`.
-    pub(super) executable: PathBuf,
-    pub(super) application: Option<Application>,
     pub(super) php: PhpInfo,
-    /// Names of its pools.
-    pub(super) pools: Vec<String>,
-    /// What its requests use, if something is to be preloaded.
-    pub(super) used: Option<UsedFiles>,
+    pub(super) facts: TreeFacts,
 }
 
 impl Tree {
@@ -80,15 +74,12 @@ impl Tree {
         let handle = supervisor.handle();
         let php = supervisor.php().clone();
         let (order, orders) = watch::channel(Order::Serve);
-        tokio::spawn(look_after(supervisor, orders));
+        tokio::spawn(supervise(supervisor, orders));
         Self {
             handle,
             order: Arc::new(order),
-            executable: facts.executable,
-            application: facts.application,
             php,
-            pools: facts.pools,
-            used: facts.used,
+            facts,
         }
     }
 
@@ -108,11 +99,15 @@ impl Tree {
 }
 
 /// Facts about a tree that are known before it starts.
-struct TreeFacts {
-    executable: PathBuf,
-    application: Option<Application>,
-    pools: Vec<String>,
-    used: Option<UsedFiles>,
+#[derive(Debug, Clone)]
+pub(super) struct TreeFacts {
+    /// Its `howdah-php`.
+    pub(super) executable: PathBuf,
+    pub(super) application: Option<Application>,
+    /// Names of its pools.
+    pub(super) pools: Vec<String>,
+    /// What its requests use, if something is to be preloaded.
+    pub(super) used: Option<UsedFiles>,
 }
 
 impl TreeFacts {
@@ -127,7 +122,7 @@ impl TreeFacts {
 }
 
 /// The life of a tree.
-async fn look_after(mut supervisor: Supervisor, mut orders: watch::Receiver<Order>) {
+async fn supervise(mut supervisor: Supervisor, mut orders: watch::Receiver<Order>) {
     let mut order = Order::Serve;
     loop {
         let next = async {
@@ -139,8 +134,8 @@ async fn look_after(mut supervisor: Supervisor, mut orders: watch::Receiver<Orde
         };
         order = match order {
             Order::Serve => supervisor.run_until(next).await,
-            Order::Leave { followed } => tokio::select! {
-                () = supervisor.leave(followed) => {
+            Order::Retire { followed } => tokio::select! {
+                () = supervisor.retire(followed) => {
                     tracing::info!(target: "howdah", "PHP processes of the previous configuration have exited");
                     return;
                 }
@@ -229,7 +224,7 @@ impl NewTrees {
         Ok(started)
     }
 
-    /// What each PHP said of itself.
+    /// What each PHP reported at its start.
     pub(crate) fn php(&self) -> Vec<PhpInfo> {
         self.trees.iter().map(|tree| tree.php.clone()).collect()
     }
@@ -253,13 +248,13 @@ async fn start(
     let (root, pools, spool) = (options.root, options.pools, spool.try_clone()?);
     let started = match before {
         None => Supervisor::start(root, pools, spool).await,
-        Some(before) => Supervisor::start_beside(root, pools, spool, before, overtaken).await,
+        Some(before) => Supervisor::start_overlapping(root, pools, spool, before, overtaken).await,
     };
     let (mut supervisor, seeds) = started.map_err(|error| GrowError::Start {
         error,
         of: String::new(),
     })?;
-    if let Err(error) = preload::tell(&supervisor) {
+    if let Err(error) = preload::report(&supervisor) {
         supervisor.kill().await;
         return Err(GrowError::Preload(error));
     }

@@ -1,9 +1,9 @@
 //! The PHP side of the server: the trees of processes of the configuration in force, one for each PHP that it names and
 //! each application that it preloads, and the trees of earlier configurations until their last requests have ended.
 //!
-//! A configuration whose pools differ gets other trees: they are started beside those that serve, the front threads take
-//! their parts of them when they prepare for the configuration, and the ones before leave when none of them can hand out
-//! requests to them.
+//! A configuration whose pools differ gets new trees. They are started while the old ones serve. The front threads take
+//! their parts of them when they prepare for the configuration. The old trees exit when no front thread can send them
+//! requests.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -34,7 +34,7 @@ struct Shared {
     parts: Arc<Parts>,
     /// Directory of spooled request bodies.
     spool: OwnedFd,
-    /// Pools beside the trees, whose processes are not PHP of this server.
+    /// Pools outside the trees, whose processes are not PHP of this server.
     roadrunner: RoadRunnerPools,
     state: RwLock<State>,
 }
@@ -141,17 +141,17 @@ impl StandbyTrees {
         &self.pools
     }
 
-    /// The front threads hand out requests to them: the ones before leave.
+    /// The front threads send requests to them: the previous trees retire.
     pub(crate) fn take_over(mut self) {
         let new = std::mem::take(&mut self.new);
         let mut state = self.trees.write();
         let old = std::mem::replace(&mut state.current, new);
         for tree in &old {
-            tree.order(Order::Leave { followed: false });
+            tree.order(Order::Retire { followed: false });
         }
         state.older.retain(|tree| !tree.is_gone());
         for older in &state.older {
-            older.order(Order::Leave { followed: true });
+            older.order(Order::Retire { followed: true });
         }
         state.older.extend(old);
         state.pools = std::mem::take(&mut self.pools);
@@ -196,7 +196,7 @@ impl Trees {
         }))
     }
 
-    /// Starts other trees beside those that serve; they have their workers ready when this returns, and have compiled
+    /// Starts new trees while the old ones serve; they have their workers ready when this returns, and have compiled
     /// what the others hold. They are given up when `overtaken` ends before their workers are ready.
     pub(crate) async fn start(
         &self,
@@ -212,8 +212,8 @@ impl Trees {
             let (last, current) = self.last(&options);
             let before = current
                 .iter()
-                .filter(|tree| tree.application == options.application)
-                .find_map(|tree| tree.used.as_ref());
+                .filter(|tree| tree.facts.application == options.application)
+                .find_map(|tree| tree.facts.used.as_ref());
             let follow = |path: &Path| last.places.followed(&seen.places, path);
             let own = (&mut options.root, options.pools.as_mut_slice());
             let used = UsedFiles::prepare(config, before, follow, own);
@@ -224,12 +224,12 @@ impl Trees {
         // Boxed, since all reloads contain it.
         let start = NewTrees::start(prepared, &self.0.spool, Some(before), overtaken);
         let new = Box::pin(start).await?;
-        let beside = self.adopt(new.trees, names, seen)?;
-        for (tree, held) in beside.new.iter().zip(held) {
+        let standby = self.adopt(new.trees, names, seen)?;
+        for (tree, held) in standby.new.iter().zip(held) {
             compile(&tree.handle, held).await;
         }
-        self.0.parts.put(new.parts, &beside.pools);
-        Ok(beside)
+        self.0.parts.put(new.parts, &standby.pools);
+        Ok(standby)
     }
 
     /// What the trees that serve have seen, and those of them that another one follows: of the same application and PHP;
@@ -237,8 +237,8 @@ impl Trees {
     fn last(&self, options: &TreeOptions) -> (TreeFiles, Vec<Tree>) {
         let state = self.read();
         let likeness = |tree: &Tree| {
-            let same_php = tree.executable == options.root.executable;
-            (tree.application == options.application, same_php)
+            let same_php = tree.facts.executable == options.root.executable;
+            (tree.facts.application == options.application, same_php)
         };
         let most = state.current.iter().map(likeness).max();
         let followed = state.current.iter();
@@ -261,7 +261,7 @@ impl Trees {
             .collect();
         let count = state.names.len();
         drop(state);
-        let beside = StandbyTrees {
+        let standby = StandbyTrees {
             trees: self.clone(),
             new,
             pools: numbers,
@@ -274,11 +274,11 @@ impl Trees {
                 restart"
             )));
         }
-        Ok(beside)
+        Ok(standby)
     }
 
     /// What new code takes, while links lead where they do `now`.
-    pub(crate) async fn need(&self, now: &Places) -> Result<ReloadKind, OpcacheError> {
+    pub(crate) async fn required_reload(&self, now: &Places) -> Result<ReloadKind, OpcacheError> {
         let (seen, trees) = self.in_force();
         let mut all_stale = 0;
         for tree in trees {
@@ -289,10 +289,11 @@ impl Trees {
             let Some(held) = tree.handle.opcache(order).await?.opcache else {
                 continue;
             };
-            let moved = seen.places.one_moved(now);
-            let news = tree.used.as_ref().map_or(0, UsedFiles::news);
+            let moved = seen.places.first_moved(now);
+            let new_files = tree.facts.used.as_ref().map_or(0, UsedFiles::new_files);
             let preload = || {
-                (news > 0).then(|| format!("{news} files that requests use are to be preloaded"))
+                (new_files > 0)
+                    .then(|| format!("{new_files} files that requests use are to be preloaded"))
             };
             if let Some(reason) = renewal::reason(&held, moved).or_else(preload) {
                 return Ok(ReloadKind::Tree(reason));
@@ -335,7 +336,7 @@ impl Trees {
     pub(crate) fn used(&self) -> Vec<UsedFiles> {
         let state = self.read();
         let trees = state.current.iter();
-        trees.filter_map(|tree| tree.used.clone()).collect()
+        trees.filter_map(|tree| tree.facts.used.clone()).collect()
     }
 
     /// The front threads' parts of the newest trees.
@@ -358,7 +359,8 @@ impl Trees {
     /// Boots a pool of the trees in force again, or all of them. All are tried; the first error is returned.
     pub(crate) async fn reload(&self, pool: Option<&str>) -> Result<(), ReloadError> {
         let trees = self.in_force().1;
-        let has = |tree: &&Tree| pool.is_none_or(|name| tree.pools.iter().any(|own| own == name));
+        let has =
+            |tree: &&Tree| pool.is_none_or(|name| tree.facts.pools.iter().any(|own| own == name));
         let mut meant: Vec<&Tree> = trees.iter().filter(has).collect();
         if meant.is_empty() {
             // Any of them says that it does not know the pool.
@@ -405,16 +407,16 @@ impl Trees {
     }
 
     /// What requests in the hand of PHP processes do at this moment, by their ids.
-    pub(crate) async fn looks(&self) -> HashMap<u64, RequestLook> {
+    pub(crate) async fn request_looks(&self) -> HashMap<u64, RequestLook> {
         let mut looks = HashMap::new();
         for handle in self.handles() {
-            looks.extend(handle.looks().await.unwrap_or_default());
+            looks.extend(handle.request_looks().await.unwrap_or_default());
         }
         looks
     }
 
     /// The same of the pools of earlier trees.
-    pub(crate) async fn leaving(&self) -> Vec<PoolStatus> {
+    pub(crate) async fn retiring(&self) -> Vec<PoolStatus> {
         let older: Vec<Handle> = {
             let state = self.read();
             let older = state.older.iter().filter(|tree| !tree.is_gone());
@@ -534,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_boot_is_told_with_what_it_wrote() {
+    fn a_failed_boot_is_reported_with_its_output() {
         let error = TreeError::from(GrowError::Start {
             error: StartError::Boot {
                 pool: "app".into(),
