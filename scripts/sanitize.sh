@@ -10,7 +10,7 @@ out=$PWD/target/debug
 skipped=(
 	accounting::access_logs_have_what_requests_cost
 	crash_reports::a_core_dump_is_written_and_reported
-	crash_reports::a_report_says_what_happened_where_and_to_whom
+	crash_reports::a_report_has_the_crash_its_place_and_its_request
 	endings::fatal_errors
 	errors::are_answered_500_with_the_reason_in_the_log
 	half_way

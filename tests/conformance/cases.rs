@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_case_names_may_differ() {
+    fn only_differences_that_a_case_names_are_allowed() {
         let case = case(
             "target = '/'\nnormalise = ['session-id', 'max-age']\n\
              difference = [{ part = 'header:X-A', reason = 'for this test' }]",

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host() {
+    fn invalid_hosts() {
         for text in [
             "",
             ":80",

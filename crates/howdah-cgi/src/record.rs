@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_records_are_told_apart() {
+    fn broken_records_are_distinguished() {
         let cases: &[(&[u8], DecodeError)] = &[
             (&[1], DecodeError::Truncated(0)),
             (&[1, 0, 0, 0, 1, 0, 0, 0], DecodeError::Truncated(0)),

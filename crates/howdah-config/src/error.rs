@@ -105,7 +105,7 @@ impl From<Error> for Errors {
     }
 }
 
-/// Something that works but is probably not what was meant.
+/// Something that works but is probably a mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// Where it is.

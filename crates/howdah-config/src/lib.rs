@@ -59,7 +59,7 @@ const DEFAULT_HTTP_PORT: u16 = 80;
 pub struct ParsedConfig {
     /// The configuration.
     pub config: Config,
-    /// What works but is probably not meant, in the order of the file.
+    /// Warnings: what works but is probably a mistake, in the order of the file.
     pub warnings: Vec<Warning>,
     /// The statements that it was made from.
     pub outline: outline::Outline,
@@ -127,7 +127,7 @@ pub fn parse_with(
     cx.global_workers = cx.workers.len();
     directive::define_named(&mut cx, std::mem::take(&mut tree.named));
     let mut sites = site::sites(&mut cx, &tree.sites);
-    draft.servers.settle(&mut cx, &mut sites, &mut global);
+    draft.servers.apply(&mut cx, &mut sites, &mut global);
     let hot_reloads = cx.hot_reloads.len();
     directive::check_named(&mut cx);
     cx.hot_reloads.truncate(hot_reloads);

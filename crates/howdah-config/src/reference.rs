@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_a_warning() {
+    fn options_without_effect_are_warnings() {
         for one in NO_EFFECT {
             let words = format!("{} a b {{\nc d\n}}", one.name);
             let text = match one.kind {

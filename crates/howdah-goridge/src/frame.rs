@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_frame() {
+    fn invalid_frames() {
         let good = Header {
             flags: 0,
             marks: 0,

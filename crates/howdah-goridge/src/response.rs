@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_response() {
+    fn invalid_responses() {
         assert!(matches!(
             Context::decode(br#"{"stop":true}"#),
             Ok(Context::Stop)

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_form() {
+    fn invalid_forms() {
         for (kind, text) in [
             ("multipart/form-data", "--xx--\r\n"),
             (TYPE, ""),

@@ -27,8 +27,8 @@ mod tests {
     #[test]
     fn it_is_the_time() {
         let value = super::now().expect("a date");
-        let told = httpdate::parse_http_date(value.to_str().unwrap()).unwrap();
-        let age = std::time::SystemTime::now().duration_since(told).unwrap();
+        let parsed = httpdate::parse_http_date(value.to_str().unwrap()).unwrap();
+        let age = std::time::SystemTime::now().duration_since(parsed).unwrap();
         assert!(age.as_secs() < 3600, "{value:?}");
         assert!(super::now().is_some());
     }

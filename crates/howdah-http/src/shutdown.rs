@@ -64,8 +64,8 @@ impl Shutdown {
         let now = Instant::now();
         // A second call says what is known already.
         let _ = self.0.schedule.set(Schedule {
-            winds_down: later(now, delay.saturating_sub(delay / WIND_DOWN)),
-            closes: later(now, delay),
+            winds_down: saturating_deadline(now, delay.saturating_sub(delay / WIND_DOWN)),
+            closes: saturating_deadline(now, delay),
         });
     }
 
@@ -73,7 +73,7 @@ impl Shutdown {
     /// then their connections are cut. A second call can shorten the grace, never lengthen it.
     pub fn drain(&self, grace: Duration) {
         self.announce(Duration::ZERO);
-        let until = later(Instant::now(), grace);
+        let until = saturating_deadline(Instant::now(), grace);
         self.0.order.send_if_modified(|order| {
             let earlier = order.is_none_or(|known| until < known);
             if earlier {
@@ -109,7 +109,7 @@ impl Shutdown {
     }
 
     /// Whether connections of HTTP/1 end with their next response.
-    pub(crate) fn winds_down(&self) -> bool {
+    pub(crate) fn closes_connections(&self) -> bool {
         let schedule = self.0.schedule.get();
         schedule.is_some_and(|schedule| schedule.winds_down <= Instant::now())
     }
@@ -120,7 +120,7 @@ impl Shutdown {
 }
 
 /// A time beyond the range of the clock means a year, longer than any wait.
-fn later(now: Instant, wait: Duration) -> Instant {
+fn saturating_deadline(now: Instant, wait: Duration) -> Instant {
     now.checked_add(wait)
         .unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600))
 }
@@ -133,12 +133,12 @@ mod tests {
     fn an_announcement_comes_before_the_order() {
         let shutdown = Shutdown::new();
         assert_eq!(shutdown.closes_in(), None);
-        assert!(!shutdown.winds_down());
+        assert!(!shutdown.closes_connections());
         shutdown.announce(Duration::from_secs(100));
         shutdown.announce(Duration::ZERO);
         let left = shutdown.closes_in().expect("announced");
         assert!(left > Duration::from_secs(90), "{left:?}");
-        assert!(!shutdown.winds_down() && !shutdown.is_draining());
+        assert!(!shutdown.closes_connections() && !shutdown.is_draining());
         shutdown.drain(Duration::from_secs(1));
         assert!(shutdown.is_draining());
     }
@@ -147,12 +147,12 @@ mod tests {
     fn without_a_delay_connections_end_at_once() {
         let shutdown = Shutdown::new();
         shutdown.drain(Duration::MAX);
-        assert!(shutdown.winds_down() && shutdown.is_draining());
+        assert!(shutdown.closes_connections() && shutdown.is_draining());
         assert_eq!(shutdown.closes_in(), Some(Duration::ZERO));
     }
 
     #[test]
-    fn who_asks_once_does_not_poll() {
+    fn a_single_request_is_not_polling() {
         let shutdown = Shutdown::new();
         assert!(!shutdown.is_polled());
         shutdown.count_poll();

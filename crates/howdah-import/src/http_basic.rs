@@ -47,7 +47,7 @@ pub(crate) fn basic_auth(
         }
     }
     if users.is_empty() {
-        lines.push("# Nobody comes in until `basic_auth` has a user.".to_owned());
+        lines.push("# All requests are denied until `basic_auth` has a user.".to_owned());
         lines.push("error 403".to_owned());
         return lines;
     }

@@ -83,7 +83,7 @@ impl Notes {
             },
         };
         let comment = format!("# NOTE: {note}").replace('\n', " ");
-        // What locations inherit is said where it is missing, and counted once.
+        // What locations inherit is noted where it is missing, and counted once.
         if !self.0.contains(&note) {
             self.0.push(note);
         }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_hidden_stays_hidden() {
+    fn only_hidden_files_stay_hidden() {
         let exempt = regex::Regex::new(WELL_KNOWN).expect("valid");
         assert!(exempt.is_match("/.well-known/acme-challenge/x"));
         for hidden in [

@@ -107,7 +107,7 @@ fn roadrunner() {
 }
 
 #[test]
-fn what_is_no_configuration_is_refused() {
+fn invalid_configurations_are_refused() {
     for (origin, text, expected) in [
         (Origin::Nginx, "server {", "f:1: `}` is missing at the end"),
         (Origin::Nginx, "user www;", "f: there is no `server` block"),

@@ -75,7 +75,7 @@ impl Hub {
     fn share(&self, request: &Request<'_>, response: &mut Response<Body>) {
         let origins = &self.options.cors_origins;
         let headers = response.headers_mut();
-        if origins.are_named() {
+        if origins.include_named() {
             headers.append(VARY, HeaderValue::from_static("Origin"));
         }
         let Some(origin) = request.headers.get(ORIGIN) else {
@@ -85,7 +85,7 @@ impl Hub {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             let yes = HeaderValue::from_static("true");
             headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, yes);
-        } else if origins.are_all() {
+        } else if origins.include_all() {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         } else {
             return;

@@ -52,11 +52,11 @@ struct State {
     closed: bool,
 }
 
-/// Somebody who listens.
+/// A subscriber.
 #[derive(Debug)]
 pub(crate) struct Subscriber {
     pub(crate) id: String,
-    /// What it asked for.
+    /// Its topics.
     pub(crate) topics: Vec<Selector>,
     /// Private updates that it may have.
     pub(crate) private: Vec<Selector>,
@@ -77,7 +77,7 @@ impl QueuedBytes {
         before == 0 || before + bytes <= WAITING_BYTES
     }
 
-    pub(crate) fn taken(&self, bytes: usize) {
+    pub(crate) fn consumed(&self, bytes: usize) {
         self.0.fetch_sub(bytes, Relaxed);
     }
 }
@@ -174,16 +174,16 @@ impl Hub {
     /// Gives the update to all that it is for, and keeps it. That those who are dropped for it have left is
     /// announced, for which others may be dropped.
     pub(crate) fn dispatch(&self, update: Update) {
-        let mut dropped = VecDeque::from(self.give(update));
+        let mut dropped = VecDeque::from(self.publish_update(update));
         while let Some(subscriber) = dropped.pop_front() {
             for draft in crate::subscriptions::drafts(self, &subscriber, false) {
-                dropped.extend(self.give(draft.finish()));
+                dropped.extend(self.publish_update(draft.finish()));
             }
         }
     }
 
     /// The same, and gives back who was dropped for being slow.
-    fn give(&self, update: Update) -> Vec<Subscriber> {
+    fn publish_update(&self, update: Update) -> Vec<Subscriber> {
         let update = Arc::new(update);
         let mut slow = Vec::new();
         let mut state = self.lock();
@@ -205,7 +205,7 @@ impl Hub {
             .iter()
             .filter_map(|number| state.subscribers.remove(number))
             .collect();
-        state.keep(update, self.options.history);
+        state.store(update, self.options.history);
         drop(state);
         self.updates.fetch_add(1, Relaxed);
         if !dropped.is_empty() {
@@ -246,7 +246,7 @@ impl Hub {
     }
 
     /// Calls `see` with each subscriber.
-    pub(crate) fn each(&self, mut see: impl FnMut(&Subscriber)) {
+    pub(crate) fn for_each_subscriber(&self, mut see: impl FnMut(&Subscriber)) {
         self.lock().subscribers.values().for_each(&mut see);
     }
 
@@ -256,7 +256,7 @@ impl Hub {
 }
 
 impl State {
-    fn keep(&mut self, update: Arc<Update>, most: usize) {
+    fn store(&mut self, update: Arc<Update>, most: usize) {
         self.bytes += update.size();
         self.history.push_back(update);
         while self.history.len() > most || self.bytes > HISTORY_BYTES {

@@ -10,7 +10,7 @@ const SECRET_MIN: usize = 32;
 /// Options of a hub.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Who may publish by HTTP; `None`: nobody.
+    /// Key of publishers by HTTP; `None`: publishing by HTTP is off.
     pub publisher: Option<Key>,
     /// Who may subscribe; `None`: only `anonymous` subscribers, or all.
     pub subscriber: Option<Key>,
@@ -66,16 +66,16 @@ pub struct Origins(pub Vec<String>);
 impl Origins {
     /// Whether this one is among them.
     pub fn allow(&self, origin: &str) -> bool {
-        self.are_all() || self.name(origin)
+        self.include_all() || self.name(origin)
     }
 
     /// Whether `*` is among them.
-    pub(crate) fn are_all(&self) -> bool {
+    pub(crate) fn include_all(&self) -> bool {
         self.0.iter().any(|known| known == "*")
     }
 
     /// Whether one is among them that is not `*`.
-    pub(crate) fn are_named(&self) -> bool {
+    pub(crate) fn include_named(&self) -> bool {
         self.0.iter().any(|known| known != "*")
     }
 

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_matches() {
+    fn matching_topics() {
         let table = [
             ("*", "anything", true),
             ("https://a/b", "https://a/b", true),

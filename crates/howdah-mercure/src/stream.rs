@@ -46,7 +46,7 @@ impl EventStream {
         }
     }
 
-    fn beat_later(&mut self) {
+    fn schedule_heartbeat(&mut self) {
         if let Some((beat, sleep)) = &mut self.beat {
             sleep.as_mut().reset(Instant::now() + *beat);
         }
@@ -80,14 +80,14 @@ impl http_body::Body for EventStream {
                 return Poll::Ready(None);
             }
             Poll::Ready(Some(event)) => {
-                this.beat_later();
-                this.waiting.taken(event.len());
+                this.schedule_heartbeat();
+                this.waiting.consumed(event.len());
                 let mut data = event;
                 let mut more = Vec::new();
                 while more.len() < BATCH
                     && let Ok(next) = this.queue.try_recv()
                 {
-                    this.waiting.taken(next.len());
+                    this.waiting.consumed(next.len());
                     if more.is_empty() {
                         more.extend_from_slice(&data);
                     }
@@ -103,7 +103,7 @@ impl http_body::Body for EventStream {
         if let Some((_, sleep)) = &mut this.beat
             && sleep.as_mut().poll(cx).is_ready()
         {
-            this.beat_later();
+            this.schedule_heartbeat();
             return Poll::Ready(Some(Ok(Frame::data(COMMENT))));
         }
         Poll::Pending

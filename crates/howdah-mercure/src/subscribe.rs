@@ -59,7 +59,7 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
         headers(&mut response, None);
         return response;
     }
-    let since = since(hub, request);
+    let since = last_event_id(hub, request);
     let claims = claims.unwrap_or_default();
     // Of a token: it may say any number.
     let expires = claims
@@ -74,7 +74,7 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
     let subscriber = Subscriber::new(topics, claims.subscribe, claims.payload);
     let announced = announce(hub, &subscriber, true);
     let Some(joined) = hub.join(subscriber, since.as_deref()) else {
-        announced.take_back(hub);
+        announced.withdraw(hub);
         return text(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
     };
     let options = &hub.options;
@@ -91,7 +91,7 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
     response
 }
 
-fn since(hub: &Hub, request: &Request<'_>) -> Option<String> {
+fn last_event_id(hub: &Hub, request: &Request<'_>) -> Option<String> {
     let header = request.headers.get(LAST_EVENT_ID);
     let id = header
         .and_then(|id| id.to_str().ok())

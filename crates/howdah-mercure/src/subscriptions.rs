@@ -48,7 +48,7 @@ pub(crate) struct Announcement(Vec<Draft>);
 
 impl Announcement {
     /// There was no room for it after all.
-    pub(crate) fn take_back(self, hub: &Hub) {
+    pub(crate) fn withdraw(self, hub: &Hub) {
         for draft in self.0 {
             hub.dispatch(draft.finish());
         }
@@ -85,7 +85,7 @@ pub(crate) fn answer(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         Ok(claims) => claims.unwrap_or_default(),
         Err(answer) => return *answer,
     };
-    // Whoever may have private updates of that address may see it.
+    // Subscribers with private updates of that address may see it.
     if hub.options.subscriber.is_some() && !any(&claims.subscribe, &[request.path.to_owned()]) {
         return *unauthorized(request, None);
     }
@@ -101,13 +101,13 @@ pub(crate) fn answer(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         return text(StatusCode::NOT_FOUND, "Not Found");
     }
     let mut found = Vec::new();
-    hub.each(|own| {
+    hub.for_each_subscriber(|own| {
         if subscriber.as_ref().is_some_and(|id| *id != own.id) {
             return;
         }
         let topics = own.topics.iter().map(Selector::text);
-        let wanted = topics.filter(|own| topic.as_ref().is_none_or(|topic| topic == own));
-        found.extend(wanted.map(|topic| subscription(own, topic, true)));
+        let matching = topics.filter(|own| topic.as_ref().is_none_or(|topic| topic == own));
+        found.extend(matching.map(|topic| subscription(own, topic, true)));
     });
     let last = hub.last();
     let mut shown = if subscriber.is_some() {

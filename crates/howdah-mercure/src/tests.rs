@@ -111,7 +111,7 @@ async fn events(response: &mut Response<Body>) -> String {
 }
 
 #[tokio::test]
-async fn an_update_reaches_those_who_asked_for_it() {
+async fn an_update_reaches_its_subscribers() {
     let hub = Hub::new(options());
     let mut books = subscribe(&hub, "topic=https://a/books/{id}", &[]);
     let mut other = subscribe(&hub, "topic=https://a/authors/1&topic=x", &[]);
@@ -154,7 +154,7 @@ async fn a_private_update_reaches_only_those_who_may_have_it() {
 }
 
 #[tokio::test]
-async fn who_may_not_publish_is_refused() {
+async fn unauthorized_publishers_are_refused() {
     let hub = Hub::new(Options {
         publish_origins: Origins(vec!["https://good".into()]),
         ..options()
@@ -251,7 +251,7 @@ async fn subscribers_without_a_token_need_a_hub_that_lets_them_in() {
 }
 
 #[tokio::test]
-async fn what_was_missed_is_sent() {
+async fn missed_updates_are_sent() {
     let hub = Hub::new(Options {
         history: 3,
         subscriptions: false,
@@ -303,7 +303,7 @@ async fn history_is_limited_by_its_size() {
 }
 
 #[tokio::test]
-async fn a_slow_subscriber_is_dropped_and_nobody_waits() {
+async fn a_slow_subscriber_is_dropped_and_delays_no_other() {
     let hub = Hub::new(Options {
         queue: 4,
         ..options()
@@ -360,11 +360,11 @@ async fn a_subscriber_that_was_dropped_is_announced_as_gone() {
     let counts = hub.counts();
     assert_eq!((counts.subscribers, counts.dropped), (2, 2));
     drop((slow, slow_watcher));
-    assert_eq!(events(&mut watcher).await, "", "told once");
+    assert_eq!(events(&mut watcher).await, "", "reported once");
 }
 
 #[tokio::test]
-async fn what_waits_for_a_subscriber_is_limited_by_its_size() {
+async fn queued_updates_of_a_subscriber_are_limited_by_size() {
     let hub = Hub::new(options());
     let mut slow = subscribe(&hub, "topic=t", &[]);
     let large = Draft {
@@ -463,7 +463,7 @@ async fn there_is_a_most_of_subscribers() {
 }
 
 #[tokio::test]
-async fn what_one_subscription_asks_for_is_limited() {
+async fn topics_of_one_subscription_are_limited() {
     let hub = Hub::new(options());
     let most = "{a}".repeat(200);
     for (query, status) in [
@@ -610,7 +610,7 @@ async fn pages_of_every_origin_may_read_without_the_cookie() {
 }
 
 #[tokio::test]
-async fn what_a_client_needs_to_know_of_a_refusal() {
+async fn a_refusal_has_status_and_reason() {
     let hub = Hub::new(options());
     let refused = post(&hub, "topic=t", &[]);
     assert_eq!(refused.status(), 401);

@@ -19,7 +19,7 @@ pub(crate) struct Claims {
     /// `None`: it may not publish at all.
     pub(crate) publish: Option<Vec<Selector>>,
     pub(crate) subscribe: Vec<Selector>,
-    /// Told to those who see its subscriptions.
+    /// Included in its subscriptions for those who may see them.
     pub(crate) payload: Option<Value>,
     /// Seconds since 1970.
     pub(crate) expires: Option<u64>,
@@ -36,7 +36,7 @@ pub(crate) enum TokenError {
     Origin(String),
     #[error("{0}")]
     Invalid(String),
-    #[error("the hub has no `publisher_jwt`, so nobody may publish by HTTP")]
+    #[error("the hub has no `publisher_jwt`, so publishing by HTTP is off")]
     NoKey,
     #[error("a claim has more than {SELECTORS_MAX} topic selectors")]
     TooMany,
@@ -57,10 +57,10 @@ struct Raw {
     nbf: Option<u64>,
 }
 
-/// The end of the year 9999: no token is meant to be good for longer, and a number beyond it is a mistake.
+/// The end of the year 9999: no token is valid for longer, and a larger number is a mistake.
 const LAST_MOMENT: u64 = 253_402_300_799;
 
-/// Seconds since 1970, whole and written as a number. Whatever else is there limits nothing, or not what was meant.
+/// Seconds since 1970, whole and written as a number. Other values limit nothing, or something else.
 fn moment<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
     let value = Value::deserialize(value)?;
     let seconds = value.as_u64().filter(|seconds| *seconds <= LAST_MOMENT);
@@ -176,7 +176,7 @@ mod tests {
 
     const SECRET: &str = "a secret that is long enough for HS256";
 
-    fn taken(claims: &Value) -> Result<Option<u64>, String> {
+    fn expiry_of(claims: &Value) -> Result<Option<u64>, String> {
         let key = EncodingKey::from_secret(SECRET.as_bytes());
         let token = encode(&Header::default(), claims, &key).expect("a token");
         let key = Key::new(SECRET, "").expect("a key");
@@ -204,7 +204,7 @@ mod tests {
         ];
         for value in &wrong {
             for name in ["exp", "nbf"] {
-                let refused = taken(&json!({name: value})).expect_err("a moment");
+                let refused = expiry_of(&json!({name: value})).expect_err("a moment");
                 assert!(
                     refused.contains("whole seconds"),
                     "{name} {value}: {refused}"
@@ -215,17 +215,17 @@ mod tests {
 
     #[test]
     fn moments_of_tokens_that_are_good_are_kept() {
-        assert_eq!(taken(&json!({})), Ok(None));
-        assert_eq!(taken(&json!({"nbf": 0})), Ok(None));
+        assert_eq!(expiry_of(&json!({})), Ok(None));
+        assert_eq!(expiry_of(&json!({"nbf": 0})), Ok(None));
         for last in [4_102_444_800, LAST_MOMENT] {
-            assert_eq!(taken(&json!({"exp": last, "nbf": 1})), Ok(Some(last)));
+            assert_eq!(expiry_of(&json!({"exp": last, "nbf": 1})), Ok(Some(last)));
         }
         for claims in [
             json!({"exp": 0}),
             json!({"exp": 1}),
             json!({"nbf": 4_102_444_800_u64}),
         ] {
-            assert!(taken(&claims).is_err(), "{claims}");
+            assert!(expiry_of(&claims).is_err(), "{claims}");
         }
     }
 }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_and_what_is_below_them_gets_signals() {
+    fn only_its_own_processes_and_their_children_get_signals() {
         let mut children = Children::default();
         let script = "sh -c 'echo $$; read -r end' & wait";
         let (_socket, pidfd, below) = started(&mut children, script);

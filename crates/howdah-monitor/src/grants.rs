@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_granted_but_what_is_named() {
+    fn only_configured_paths_are_granted() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);
         std::fs::create_dir(path("store")).expect("made");

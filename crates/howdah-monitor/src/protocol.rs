@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_none() {
+    fn invalid_requests_are_none() {
         let valid = |operation: u32, size: u32, paths: &[u8]| {
             let header = [operation, 0, 0, size].map(u32::to_le_bytes).concat();
             let bytes = [&header[..], paths].concat();

@@ -147,7 +147,7 @@ mod tests {
     use crate::protocol::receive_reply;
 
     #[test]
-    fn what_is_granted_is_done_and_nothing_else() {
+    fn only_granted_operations_are_done() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);
         std::fs::create_dir(path("store")).expect("made");

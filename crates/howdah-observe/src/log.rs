@@ -21,7 +21,7 @@ use tracing_subscriber::{Registry, reload};
 use crate::access;
 use crate::access::output::{self, Output};
 use crate::log_tail;
-pub use crate::log_tail::{LogLine, LogPage, keep_tail, tail};
+pub use crate::log_tail::{LogLine, LogPage, enable, tail};
 
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Settings {
         } else {
             Format::Json
         };
-        let output = Output::open(output, tell)
+        let output = Output::open(output, report_error)
             .map_err(|access::OpenError { path, source }| OpenError { path, source })?;
         Ok(Self {
             level,
@@ -79,7 +79,7 @@ impl Settings {
 }
 
 /// Past the log: it is being written meanwhile, and would wait for itself.
-fn tell(file: &str, error: &io::Error) {
+fn report_error(file: &str, error: &io::Error) {
     let line = format!("howdah: old logs of {file} cannot be removed: {error}\n");
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
@@ -127,7 +127,7 @@ impl<S: Subscriber> Layer<S> for Settings {
             Format::Json => json_line(event, now),
             Format::Console => console_line(event, now, self.colour),
         };
-        if log_tail::is_kept() {
+        if log_tail::is_enabled() {
             let Fields { message, others } = fields_of(event);
             let metadata = event.metadata();
             let level = level_name(*metadata.level());
@@ -143,7 +143,7 @@ impl<S: Subscriber> Layer<S> for Settings {
     }
 }
 
-/// The last level of whoever logs that is of use.
+/// Most verbose level that any output logs.
 fn floor(target: &str) -> Level {
     let library = target.split("::").next().unwrap_or(target);
     match library {
@@ -224,12 +224,12 @@ fn json_line(event: &Event<'_>, now: f64) -> String {
 
 /// JSON leaves characters as they are that steer terminals or hide text in them.
 fn harmless(line: String) -> String {
-    if !line.contains(steers) {
+    if !line.contains(is_unprintable) {
         return line;
     }
     let mut harmless = String::with_capacity(line.len() + 16);
     for character in line.chars() {
-        if steers(character) {
+        if is_unprintable(character) {
             let _ = write!(harmless, "\\u{:04x}", u32::from(character));
         } else {
             harmless.push(character);
@@ -239,7 +239,7 @@ fn harmless(line: String) -> String {
 }
 
 /// Control characters, separators of lines, and what turns the direction of writing.
-fn steers(character: char) -> bool {
+fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -286,7 +286,7 @@ fn printable(text: &str) -> String {
         match character {
             '\n' => printable.push_str("\n    "),
             '\t' => printable.push('\t'),
-            control if steers(control) => {
+            control if is_unprintable(control) => {
                 let _ = write!(printable, "{}", control.escape_default());
             }
             other => printable.push(other),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_line_is_one_object_whatever_is_in_it() {
+    fn a_json_line_is_one_object_for_any_content() {
         let line = captured(Format::Json, || {
             tracing::warn!(target: "howdah::pool", pid = 42, text = "a\"b\n", "worker died");
         });
@@ -366,14 +366,14 @@ mod tests {
     fn no_line_steers_a_terminal() {
         let text = "a\u{9b}31m\u{7f}\u{1b}[2J\r\u{202e}b\u{2028}c";
         let line = captured(Format::Json, || tracing::info!(field = text, "{text}"));
-        assert!(!line.trim_end().contains(steers), "{line}");
+        assert!(!line.trim_end().contains(is_unprintable), "{line}");
         let value: Value = serde_json::from_str(&line).expect("JSON");
         assert_eq!(
             (&value["msg"], &value["field"]),
             (&text.into(), &text.into())
         );
         let line = captured(Format::Console, || tracing::info!(field = text, "{text}"));
-        assert!(!line.trim_end().contains(steers), "{line}");
+        assert!(!line.trim_end().contains(is_unprintable), "{line}");
     }
 
     #[test]

@@ -50,11 +50,11 @@ struct Tail {
 static TAIL: OnceLock<Mutex<Tail>> = OnceLock::new();
 
 /// Keeps the last lines from now on.
-pub fn keep_tail() {
+pub fn enable() {
     TAIL.get_or_init(Mutex::default);
 }
 
-/// The lines after the one of this number, the newest 200 of them at most. None before [`keep_tail`].
+/// The lines after the one of this number, the newest 200 of them at most. None before [`enable`].
 pub fn tail(after: u64) -> LogPage {
     let Some(tail) = TAIL.get() else {
         return LogPage::default();
@@ -64,7 +64,7 @@ pub fn tail(after: u64) -> LogPage {
         .page(after)
 }
 
-pub(crate) fn is_kept() -> bool {
+pub(crate) fn is_enabled() -> bool {
     TAIL.get().is_some()
 }
 

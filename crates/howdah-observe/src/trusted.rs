@@ -18,16 +18,16 @@ pub(crate) fn place(path: &Path) -> io::Result<()> {
     folder(path)?;
     match path.symlink_metadata() {
         Ok(link) if link.is_symlink() => {
-            own(path, &link, "a symbolic link")?;
+            check_owner(path, &link, "a symbolic link")?;
             path.canonicalize().map_or(Ok(()), |target| folder(&target))
         }
-        Ok(file) if shared(path) => own(path, &file, "a file"),
+        Ok(file) if shared(path) => check_owner(path, &file, "a file"),
         // A file that is missing is created, and what cannot be looked at is not opened either.
         _ => Ok(()),
     }
 }
 
-/// Refuses a path in a folder in which anybody may rename and remove what others have made.
+/// Refuses a path in a world-writable folder without the sticky bit, where all users may rename its files.
 ///
 /// # Errors
 /// [`ErrorKind::PermissionDenied`] with the folder; what cannot be looked at is left to who uses the path.
@@ -63,7 +63,7 @@ fn parent(path: &Path) -> PathBuf {
     parent.unwrap_or(Path::new(".")).to_owned()
 }
 
-fn own(path: &Path, found: &Metadata, what: &str) -> io::Result<()> {
+fn check_owner(path: &Path, found: &Metadata, what: &str) -> io::Result<()> {
     let own = rustix::process::geteuid().as_raw();
     if [0, own].contains(&found.uid()) {
         return Ok(());
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_anybody_may_change_is_refused_by_its_name() {
+    fn a_world_writable_folder_is_refused_by_its_name() {
         let dir = tempfile::tempdir().expect("a directory");
         let inner = dir.path().join("inner");
         std::fs::create_dir(&inner).expect("made");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_into_a_folder_that_anybody_may_change_is_refused() {
+    fn a_link_into_a_world_writable_folder_is_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let open = dir.path().join("open");
         std::fs::create_dir(&open).expect("made");

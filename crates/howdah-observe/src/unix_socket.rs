@@ -35,7 +35,7 @@ pub fn listen(path: &Path, mode: u32, backlog: i32) -> io::Result<UnixListener> 
 
 /// A server that was killed leaves its socket behind. One that answers is in use.
 fn remove_stale(path: &Path) -> io::Result<()> {
-    match look(path)? {
+    match inspect(path)? {
         Place::Free => Ok(()),
         Place::Stale => std::fs::remove_file(path),
     }
@@ -55,7 +55,7 @@ pub enum Place {
 /// # Errors
 /// [`ErrorKind::AddrInUse`] if a process listens there, [`ErrorKind::AlreadyExists`] if what is there is no
 /// socket, and any other that keeps one from finding out.
-pub fn look(path: &Path) -> io::Result<Place> {
+pub fn inspect(path: &Path) -> io::Result<Place> {
     // A path can be too long for a socket.
     SockAddr::unix(path)?;
     match std::fs::symlink_metadata(path) {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_nobody_listens_at_gives_way() {
+    fn a_stale_socket_file_is_replaced() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a.sock");
         for mode in [0o200, 0o222, 0o660] {
@@ -89,12 +89,12 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::AddrInUse);
             UnixStream::connect(&path).expect("its own still");
             drop(listener);
-            assert_eq!(look(&path).expect("as after a kill"), Place::Stale);
+            assert_eq!(inspect(&path).expect("as after a kill"), Place::Stale);
         }
         std::fs::remove_file(&path).expect("removed");
-        assert_eq!(look(&path).expect("nothing"), Place::Free);
+        assert_eq!(inspect(&path).expect("nothing"), Place::Free);
         let long = directory.path().join("a".repeat(108));
-        let error = look(&long).expect_err("too long");
+        let error = inspect(&long).expect_err("too long");
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         let file = directory.path().join("file");
         std::fs::write(&file, "kept").expect("written");

@@ -73,7 +73,7 @@ impl Handle {
 
     /// What requests in the hand of PHP processes do at this moment, by their ids. A process that does not answer soon is
     /// left out.
-    pub async fn looks(&self) -> Result<HashMap<u64, RequestLook>, ShutdownError> {
+    pub async fn request_looks(&self) -> Result<HashMap<u64, RequestLook>, ShutdownError> {
         let (reply, books) = oneshot::channel();
         self.events
             .send(Event::Look(reply))
@@ -87,7 +87,7 @@ impl Handle {
         if tokio::time::timeout(LOOK_TIME, complete).await.is_err() {
             books.iter().for_each(RequestLooks::give_up);
         }
-        Ok(books.iter().flat_map(RequestLooks::looks).collect())
+        Ok(books.iter().flat_map(RequestLooks::request_looks).collect())
     }
 
     /// Inspects or changes OPcache in a separate process.

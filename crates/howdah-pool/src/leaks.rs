@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_finding_is_dropped() {
+    fn unfounded_findings_are_dropped() {
         let book = LeakBook::default();
         for text in ["", "{}", "[1]", "{\"kind\":1}", "\u{0}"] {
             assert_eq!(book.enter(1, None, text), None, "{text}");

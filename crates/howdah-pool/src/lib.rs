@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The [`Supervisor`] starts the root zygote, the pools' zygotes and the workers, replaces what ends, and
-//! forwards their logs. It reloads a pool by generations, and is asked from elsewhere by its [`Handle`]. A
+//! forwards their logs. It reloads a pool by generations, and is reached from elsewhere by its [`Handle`]. A
 //! [`PoolFront`] hands requests to workers and collects their responses; it knows no processes, only places.
 //! The two exchange messages and share nothing else.
 //!
@@ -79,6 +79,6 @@ pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
     RequestStatus, RouteCrashes, SlowPlace, SlowRequestStatus, Status, WorkerStatus,
 };
-pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};
+pub use supervisor::{FrontSeeds, Supervisor, WORKER_EXIT_TIME, start_time};
 pub use system::readiness::register;
 pub use system::signal::worker_signals;

@@ -21,7 +21,7 @@ pub(crate) struct Load {
     waiting: AtomicUsize,
     /// Responses that a file took for slow clients.
     spooled: AtomicU64,
-    /// Requests that PHP was not asked for: 503.
+    /// Requests refused with 503 before they reached PHP.
     refused: Refusals,
     /// Requests whose clients left before a worker took them.
     abandoned: Abandonments,
@@ -79,7 +79,7 @@ impl Load {
     }
 
     /// The request is over.
-    pub(crate) fn depart(&self) {
+    pub(crate) fn leave_in_flight(&self) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -102,7 +102,7 @@ impl Load {
     }
 
     /// Gives it back. Says whether others may wait for it.
-    pub(crate) fn give_slot(&self, limit: Option<usize>) -> bool {
+    pub(crate) fn release_slot(&self, limit: Option<usize>) -> bool {
         if limit.is_none() {
             return false;
         }
@@ -116,7 +116,7 @@ impl Load {
     }
 
     /// It waits no longer.
-    pub(crate) fn wait_over(&self) {
+    pub(crate) fn end_wait(&self) {
         self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 
@@ -199,7 +199,7 @@ impl Load {
         self.spooled.load(Ordering::Relaxed)
     }
 
-    /// Whether to notify the supervisor of waiting requests: true once until [`Load::relieved`].
+    /// Whether to notify the supervisor of waiting requests: true once until [`Load::reset_pressure`].
     pub(crate) fn press(&self, before: usize) -> bool {
         before >= self.supervisor.room.load(Ordering::Relaxed)
             && !self.supervisor.pressure.load(Ordering::Relaxed)
@@ -245,8 +245,8 @@ impl Load {
         self.in_flight() > self.supervisor.room.load(Ordering::Relaxed)
     }
 
-    /// Nobody waits any longer.
-    pub(crate) fn relieved(&self) {
+    /// No request waits any longer.
+    pub(crate) fn reset_pressure(&self) {
         self.supervisor.pressure.store(false, Ordering::Relaxed);
     }
 
@@ -298,11 +298,11 @@ mod tests {
         assert!((0..100).all(|_| load.take_slot(None)));
         assert!(load.take_slot(Some(2)) && load.take_slot(Some(2)));
         assert!(!load.take_slot(Some(2)));
-        assert!(!load.give_slot(Some(2)), "nobody waits");
+        assert!(!load.release_slot(Some(2)), "nobody waits");
         load.wait();
         assert_eq!(load.waiting(), 1);
         assert!(load.take_slot(Some(2)));
-        assert!(load.give_slot(Some(2)), "somebody waits");
+        assert!(load.release_slot(Some(2)), "somebody waits");
     }
 
     #[test]
@@ -314,18 +314,18 @@ mod tests {
         assert!(!load.is_crowded(), "each has a worker");
         load.arrive();
         assert!(load.is_crowded());
-        load.depart();
+        load.leave_in_flight();
         assert!(!load.is_crowded());
     }
 
     #[test]
-    fn pressure_is_told_once_until_it_is_over() {
+    fn pressure_is_reported_once_until_it_is_over() {
         let load = Load::default();
         load.publish(2, false);
         assert!(!load.press(1), "a worker is free");
         assert!(load.press(2));
-        assert!(!load.press(3), "told already");
-        load.relieved();
+        assert!(!load.press(3), "reported already");
+        load.reset_pressure();
         assert!(load.press(2));
     }
 }

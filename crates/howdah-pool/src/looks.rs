@@ -1,4 +1,4 @@
-//! What requests do at the moment, as their processes say when somebody asks.
+//! What requests do at the moment, reported by their processes on request.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,13 +58,13 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Workers that were asked and have not said all.
+    /// Workers whose report is not complete.
     awaited: HashSet<WorkerId>,
     looks: HashMap<u64, RequestLook>,
 }
 
 impl RequestLooks {
-    /// These workers are asked now. What is known from before is forgotten, unless another look goes on.
+    /// These workers report now. Earlier reports are discarded, unless another look goes on.
     pub(crate) fn begin(&self, workers: impl Iterator<Item = WorkerId>) {
         let mut state = self.state();
         if state.awaited.is_empty() {
@@ -97,12 +97,12 @@ impl RequestLooks {
         }
     }
 
-    /// Whoever was asked and is gone says nothing.
+    /// A process that has exited reports nothing.
     pub(crate) fn give_up(&self) {
         self.state().awaited.clear();
     }
 
-    /// Returns when all workers have said all.
+    /// Returns when all workers have reported.
     pub(crate) async fn complete(&self) {
         loop {
             let changed = self.0.changed.notified();
@@ -113,7 +113,7 @@ impl RequestLooks {
         }
     }
 
-    pub(crate) fn looks(&self) -> HashMap<u64, RequestLook> {
+    pub(crate) fn request_looks(&self) -> HashMap<u64, RequestLook> {
         self.state().looks.clone()
     }
 
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_says_what_a_request_does() {
+    fn a_record_shows_what_a_request_does() {
         let look = parse(
             "memory 2048\nwait descriptor 7 tcp 127.0.0.1:5432\n#0 fread()\n#1 f() /a.php:3\n#2 g() /b.php:1",
         );
@@ -213,10 +213,10 @@ mod tests {
         assert!(waiting.await.is_err(), "one is missing");
         book.add(other, 11, None, "");
         book.complete().await;
-        let looks = book.looks();
+        let looks = book.request_looks();
         assert_eq!((looks.len(), looks[&7].pid, looks[&7].worker), (1, 10, 1));
         book.begin([one].into_iter());
-        assert!(book.looks().is_empty());
+        assert!(book.request_looks().is_empty());
         book.give_up();
         book.complete().await;
     }

@@ -17,7 +17,7 @@ use crate::status::Status;
 pub(crate) enum Death {
     /// It was ordered to exit, or killed.
     Planned,
-    /// Nobody ended it.
+    /// It was not to exit.
     Crash,
     /// It was ended with all its time used up: what it had begun is not run again.
     Overdue,
@@ -26,9 +26,9 @@ pub(crate) enum Death {
 /// To one front thread, for one pool.
 #[derive(Debug)]
 pub(crate) enum FrontMessage {
-    /// The process in this place is gone (its pidfd said so, or its zygote if it has none): recover what it held.
+    /// The process in this place exited (reported by its pidfd, or by its zygote if it has none): recover what it held.
     WorkerGone(WorkerId),
-    /// The same, and nobody had ended it: the request that ran is suspected, and named in the report.
+    /// The same, unexpectedly: the request that ran is suspected, and named in the report.
     WorkerCrashed(WorkerId, Option<CrashLink>),
     /// As [`FrontMessage::WorkerGone`], and it was ended with all its time used up: what it had begun is not run again.
     WorkerOverdue(WorkerId),
@@ -179,7 +179,7 @@ pub(crate) enum Event {
     },
     /// A delay is over: processes that are missing may be started.
     Fill(usize),
-    /// Places whose process nobody has ever seen, after a zygote died.
+    /// Places whose process was never reported, after a zygote died.
     Forget {
         pool: usize,
         generation: u32,
@@ -202,11 +202,11 @@ pub(crate) enum Event {
     Scale(usize),
     /// Look at all workers.
     Tick,
-    /// PHP code asked for a reload, and the last one is long enough ago.
+    /// PHP code requested a reload, and the last one is long enough ago.
     ReloadAsked(usize),
-    /// A reload is over, and others were asked for meanwhile.
+    /// A reload is over, and others were requested meanwhile.
     ReloadNext(usize),
-    /// A reload that runs may have taken too long for those that were asked for meanwhile.
+    /// A reload may have taken too long for those that were requested meanwhile.
     ReloadLong(usize),
     /// Of a [`crate::Handle`]; no name: all pools.
     Reload(Option<String>, Reply),

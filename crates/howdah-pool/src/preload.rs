@@ -29,7 +29,7 @@ pub struct Preload {
     pub files: Vec<PathBuf>,
     /// Name of the user who reads them, where the server is root; empty: root.
     pub user: String,
-    /// Files that are in use and not among them, since no autoloader has asked for them.
+    /// Files in use that are not among them, since no autoloader has loaded them.
     pub left_out: Vec<PathBuf>,
     /// Why there are no files.
     pub problem: Option<String>,
@@ -94,7 +94,7 @@ pub enum Verdict {
     Failed,
     /// What its class extends, implements or uses is not preloaded.
     Unlinked,
-    /// No autoloader has asked for it.
+    /// No autoloader has loaded it.
     NotAutoloaded,
     /// It was not looked at.
     NotTried,
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_root_is_told_all_and_believed_what_it_can_mean() {
+    fn the_root_gets_all_options_and_its_replies_are_checked() {
         let preload = Preload {
             mode: PreloadMode::All,
             files: vec!["/a.php".into(), "relative.php".into(), "/b.php".into()],

@@ -129,7 +129,7 @@ mod tests {
         bytes
     }
 
-    fn shown(bytes: &[u8]) -> Vec<String> {
+    fn paths(bytes: &[u8]) -> Vec<String> {
         let show = |file: RecordedFile| format!("{} {}", file.path.display(), file.autoloaded);
         entries(bytes).into_iter().map(show).collect()
     }
@@ -143,19 +143,19 @@ mod tests {
         bytes.extend(entry("/new\nline.php", 0));
         bytes.extend(entry("/c.php", 0));
         let whole = ["/a.php true", "/bb.php true", "/c.php false"];
-        assert_eq!(shown(&bytes), whole);
+        assert_eq!(paths(&bytes), whole);
         let end = bytes.len();
         bytes.extend(entry("/later.php", 0));
         bytes[end..end + 4].fill(0);
-        assert_eq!(shown(&bytes), whole);
+        assert_eq!(paths(&bytes), whole);
         bytes[end..end + 4].copy_from_slice(&5000_u32.to_le_bytes());
-        assert_eq!(shown(&bytes), whole, "longer than any path");
+        assert_eq!(paths(&bytes), whole, "longer than any path");
         bytes[end..end + 4].copy_from_slice(&40_u32.to_le_bytes());
-        assert_eq!(shown(&bytes), whole, "longer than what is there");
+        assert_eq!(paths(&bytes), whole, "longer than what is there");
     }
 
     #[test]
-    fn what_a_record_begins_with_is_read_back() {
+    fn the_start_of_a_record_is_read_back() {
         let files = [("/a.php", true), ("/bb.php", false)].map(|(path, autoloaded)| RecordedFile {
             path: path.into(),
             autoloaded,

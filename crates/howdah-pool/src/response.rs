@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_http_does_not_allow_is_left_out() {
+    fn invalid_fields_are_left_out() {
         let head = head(
             418,
             "I'm a teapot",

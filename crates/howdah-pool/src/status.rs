@@ -233,7 +233,7 @@ pub struct RequestStatus {
 /// What has happened to a pool's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
-    /// Workers that were asked for.
+    /// Workers that were requested.
     pub spawned: u64,
     /// Workers that became ready.
     pub ready: u64,

@@ -153,7 +153,7 @@ impl CallTree {
 enum Place {
     /// `None`: the root of all.
     Node(Option<usize>),
-    /// Of a route that is not wanted.
+    /// Of a route that is left out.
     Hidden,
     NoRoom,
 }

@@ -6,7 +6,7 @@
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "places on a page, of which nobody sees the twelfth digit"
+    reason = "positions on a page, where the twelfth digit is invisible"
 )]
 
 use std::fmt::Write as _;
@@ -120,7 +120,7 @@ fn placed(profile: &Profile, totals: &[u64], all: u64) -> Vec<Rectangle> {
     boxes
 }
 
-/// Places stacks beside each other, in the order of their names, as is the custom.
+/// Places stacks side by side, in the order of their names, as is the custom.
 fn place(
     boxes: &mut Vec<Rectangle>,
     mut row: Vec<usize>,

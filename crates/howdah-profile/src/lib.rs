@@ -11,7 +11,7 @@
 //! | `flame_graph`, `folded`, `pprof`, `speedscope` | one format each |
 //! | `profile` | what was measured, and how |
 //! | `call_tree` | stacks of all workers |
-//! | `render_error`, `route_pattern` | what cannot be written; which routes are meant |
+//! | `render_error`, `route_pattern` | errors of output; selection of routes |
 //!
 //! This crate must not know processes, pools' options or HTTP. Names come from PHP code, which may be hostile: each
 //! format escapes what has a meaning in it.

@@ -1,4 +1,4 @@
-//! What each format says of the same profile, and of names that are meant to break it.
+//! The same profile in each format, and names that are made to break it.
 
 use std::io::Read as _;
 use std::time::{Duration, UNIX_EPOCH};
@@ -116,7 +116,7 @@ fn the_summary_counts_what_was_due() {
 }
 
 #[test]
-fn routes_can_be_chosen_and_pools_told_apart() {
+fn routes_can_be_chosen_and_pools_are_distinguished() {
     let chosen = profile(&[worker()], settings(&["app"], Some("/b")));
     let folded = text(&chosen, Format::Folded, Metric::Wall);
     assert_eq!(folded, "GET /b;App::run /srv/app.php:12 10000\n");

@@ -36,7 +36,7 @@ impl Buffers {
             self.large()
         } else {
             if self.shared.capacity() < size {
-                // Takes the old buffer again if nobody holds a part of it any more.
+                // Takes the old buffer again if no part of it is held any more.
                 self.shared.reserve(SHARED);
             }
             &mut self.shared
@@ -45,7 +45,7 @@ impl Buffers {
         buffer.split().freeze()
     }
 
-    /// A large buffer that nobody holds a part of.
+    /// A large buffer of which no part is held.
     fn large(&mut self) -> &mut BytesMut {
         let free = self
             .large
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_has_is_used_again() {
+    fn files_in_the_clients_cache_are_used_again() {
         let mut buffers = Buffers::default();
         let first = gather(&mut buffers, 50_000);
         let place = first.as_ptr();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_still_waits_for_stays_as_it_is() {
+    fn requests_of_connected_clients_are_kept() {
         let mut buffers = Buffers::default();
         let held: Vec<Bytes> = (0..=u8::try_from(KEPT * 2).unwrap())
             .map(|number| buffers.gather(20_000, |buffer| buffer.resize(20_000, number)))

@@ -47,7 +47,7 @@ pub struct End {
     pub exit_status: u32,
     /// Largest use of PHP's allocator, in bytes.
     pub memory_peak: u64,
-    /// User and system time of the request in microseconds; this and what follows is 0 if nobody wanted to know
+    /// User and system time of the request in microseconds; this and what follows is 0 if it was not requested
     /// (`REQUEST_ACCOUNT`).
     pub cpu_us: u64,
     /// Wall time in calls of database extensions, in microseconds.

@@ -268,14 +268,14 @@ impl Front {
         let words = &self.segment.memory.worker(worker.0).front;
         let id = self.records[slot.index()].request_id;
         words.sample_id.store(id, Ordering::Relaxed);
-        words.sample.bump();
+        words.sample.increment_and_wake();
     }
 
     /// Has the worker that has claimed the slot look at the front's words again.
     pub(crate) fn wake_owner(&self, index: u16, silently: bool) {
         let slot = self.segment.memory.slot(self.index, index);
         if matches!(self.segment.sleep, Sleep::OnFutex) {
-            slot.front.space.bump();
+            slot.front.space.increment_and_wake();
             return;
         }
         slot.front.space.add();

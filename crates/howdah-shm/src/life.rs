@@ -39,7 +39,7 @@ impl LifeWatch {
         })
     }
 
-    /// A process has taken the place, and taken requests or said that it will. Places of others are ignored.
+    /// A process has taken the place, and taken requests or announced that it will. Places of others are ignored.
     pub fn add(&self, worker: WorkerId) {
         if worker.word() == self.word {
             self.watched.fetch_or(worker.bit(), Ordering::SeqCst);

@@ -16,7 +16,7 @@ fn pool(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
     let (segment, mut fronts) = Segment::create_concurrent(geometry).unwrap();
     let workers = (0..workers as u16)
         .map(|worker| {
-            let indices = segment.enlist(WorkerId(worker)).unwrap();
+            let indices = segment.admit(WorkerId(worker)).unwrap();
             Worker::attach(&segment, WorkerId(worker), &indices)
         })
         .collect();
@@ -193,7 +193,7 @@ fn a_worker_that_waits_for_space_is_woken() {
     });
 }
 
-/// A request that is pushed while a worker is asked to leave reaches the other worker.
+/// A request that is pushed while a worker is ordered to exit reaches the other worker.
 fn stop_and_push() {
     model(2, || {
         let (segment, mut front, mut workers) = pool(2, 1);
@@ -214,7 +214,7 @@ fn stop_and_push() {
 }
 
 #[test]
-fn a_worker_that_leaves_hands_its_wake_on() {
+fn a_worker_that_exits_passes_its_wake_on() {
     stop_and_push();
 }
 

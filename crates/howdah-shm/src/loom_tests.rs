@@ -22,7 +22,7 @@ fn pool(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
     let (segment, mut fronts) = Segment::create(geometry).unwrap();
     let workers = (0..workers as u16)
         .map(|worker| {
-            let indices = segment.enlist(WorkerId(worker)).unwrap();
+            let indices = segment.admit(WorkerId(worker)).unwrap();
             Worker::attach(&segment, WorkerId(worker), &indices)
         })
         .collect();
@@ -453,7 +453,7 @@ fn a_request_outlives_its_worker() {
     });
 }
 
-/// A request that is pushed while a worker is asked to leave reaches the other worker.
+/// A request that is pushed while a worker is ordered to exit reaches the other worker.
 fn stop_and_push() {
     model(3, || {
         let (segment, mut front, mut workers) = pool(2, 1);
@@ -463,7 +463,7 @@ fn stop_and_push() {
         let leave = thread::spawn(move || leaving.get().is_none());
         segment.stop(WorkerId(0));
         push(&mut front, 1);
-        // The one that leaves may have claimed before it was asked to; then the other gets a second.
+        // The one that exits may have claimed before the order; then the other gets a second.
         if !leave.join().unwrap() {
             front
                 .recover(WorkerId(0))
@@ -479,13 +479,13 @@ fn stop_and_push() {
 }
 
 #[test]
-fn a_worker_that_leaves_hands_its_wake_on() {
+fn a_worker_that_exits_passes_its_wake_on() {
     stop_and_push();
 }
 
 /// A request that is left to a worker that leaves reaches another, at the latest when the first is gone.
 #[test]
-fn a_request_is_left_to_a_worker_that_leaves() {
+fn a_request_is_left_to_a_worker_that_exits() {
     model(3, || {
         let (segment, mut front, mut workers) = patient(2, 1);
         let mut staying = workers.remove(1);
@@ -498,7 +498,7 @@ fn a_request_is_left_to_a_worker_that_leaves() {
         for torn in front.recover(WorkerId(0)).unwrap().torn {
             front.requeue(torn.slot).unwrap();
         }
-        while front.look_again() {
+        while front.recheck_left() {
             thread::yield_now();
         }
         assert_eq!(stay.join().unwrap(), 1);

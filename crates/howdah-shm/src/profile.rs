@@ -85,7 +85,7 @@ impl ProfiledPlace<'_> {
 
     /// Has the worker take the samples that were counted.
     pub fn wake(&self) {
-        self.words.front.sample.bump();
+        self.words.front.sample.increment_and_wake();
     }
 }
 
@@ -198,9 +198,9 @@ impl Segment {
     fn set_profile(&self, place: WorkerId, number: u32) {
         let words = &self.memory.worker(place.0).front;
         words.profile.store(number, Ordering::Release);
-        // The thread that this wakes is the one that samples slow requests, of which none is meant.
+        // This wakes the thread that samples slow requests, without any request to sample.
         words.sample_id.store(0, Ordering::Relaxed);
-        words.sample.bump();
+        words.sample.increment_and_wake();
     }
 
     /// A place of [`Self::profiled`].
@@ -389,7 +389,7 @@ mod tests {
     const WORKER: WorkerId = WorkerId(1);
 
     #[test]
-    fn what_a_worker_has_counted_is_read() {
+    fn counters_of_a_worker_are_read() {
         let segment = segment();
         assert_eq!(segment.profile(WORKER, 5), Ok(None), "nothing yet");
         write(&segment);
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_damaged() {
+    fn contradictory_files_are_damaged() {
         let damaged = Err(DamagedProfileError(WORKER));
         let table = [
             (4, u32::MAX),                                 // strings

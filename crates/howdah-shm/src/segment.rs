@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create a shared segment of {size} bytes")]
 pub struct SegmentError {
-    /// Bytes that were asked for.
+    /// Bytes that were requested.
     pub size: u64,
     #[source]
     pub(crate) source: rustix::io::Errno,
@@ -140,7 +140,7 @@ impl Segment {
     pub(crate) fn wake_worker(&self, worker: WorkerId) {
         let wake = &self.memory.worker(worker.0).front.wake;
         match &self.sleep {
-            Sleep::OnFutex => wake.bump(),
+            Sleep::OnFutex => wake.increment_and_wake(),
             Sleep::OnEvent(events) => {
                 wake.add();
                 events[worker.index()].ring();
@@ -162,8 +162,8 @@ impl Segment {
     ///
     /// Refused while the predecessor in that place is not recovered by every front thread. If the
     /// process then cannot be started, recover the place as if it had died.
-    pub fn enlist(&self, worker: WorkerId) -> Result<WriteIndices, EnlistError> {
-        let indices = self.places.enlist(worker, self.geometry().fronts())?;
+    pub fn admit(&self, worker: WorkerId) -> Result<WriteIndices, EnlistError> {
+        let indices = self.places.admit(worker, self.geometry().fronts())?;
         let words = self.memory.worker(worker.0);
         // The predecessor exited, so the front owns its words for this moment.
         words.front.stop.store(0, Ordering::Relaxed);
@@ -201,7 +201,7 @@ impl Segment {
         if worker.index() < self.places.workers {
             let words = &self.memory.worker(worker.0).front;
             words.look.store(1, Ordering::SeqCst);
-            words.sample.bump();
+            words.sample.increment_and_wake();
         }
     }
 
@@ -218,7 +218,7 @@ impl Segment {
     }
 
     /// The longest that a request of a concurrent worker has kept the others waiting, in nanoseconds, since
-    /// this was last asked. For display, as above.
+    /// the last call. For display, as above.
     pub fn take_hog_ns(&self, worker: WorkerId) -> u64 {
         if worker.index() >= self.places.workers {
             return 0;
@@ -262,7 +262,7 @@ impl Places {
         }
     }
 
-    fn enlist(&self, worker: WorkerId, fronts: u32) -> Result<WriteIndices, EnlistError> {
+    fn admit(&self, worker: WorkerId, fronts: u32) -> Result<WriteIndices, EnlistError> {
         let waiting = self
             .waiting
             .get(worker.index())

@@ -28,7 +28,7 @@ impl fmt::Debug for SlotId {
     }
 }
 
-/// A request in a worker's hand: to be asked later, from any thread, whether it still is.
+/// A request in a worker's hand: shows later, from any thread, whether it still is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
     pub(crate) front: u16,

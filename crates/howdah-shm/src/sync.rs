@@ -36,7 +36,7 @@ impl FutexWord {
     }
 
     /// Adds one and wakes the worker that sleeps on the word.
-    pub(crate) fn bump(&self) {
+    pub(crate) fn increment_and_wake(&self) {
         self.add();
         let woken = rustix::thread::futex::wake(&self.0, rustix::thread::futex::Flags::empty(), 1);
         // FUTEX_WAKE fails only for an address that is not mapped or not aligned.
@@ -76,7 +76,7 @@ impl FutexWord {
         self.value.fetch_add(1, Ordering::SeqCst);
     }
 
-    pub(crate) fn bump(&self) {
+    pub(crate) fn increment_and_wake(&self) {
         self.add();
         // The kernel compares and enqueues under a lock of the word; the mutex is that lock.
         let _queue = self.queue.lock().unwrap();

@@ -31,7 +31,7 @@ fn pool(slots: u32) -> (Arc<Segment>, Front) {
 }
 
 fn worker(segment: &Arc<Segment>, id: WorkerId) -> Worker {
-    let indices = segment.enlist(id).unwrap();
+    let indices = segment.admit(id).unwrap();
     Worker::attach(segment, id, &indices)
 }
 

@@ -64,7 +64,7 @@ impl Claim {
 }
 
 impl Worker {
-    /// Takes a place; `write` is what [`Segment::enlist`] returned for it.
+    /// Takes a place; `write` is what [`Segment::admit`] returned for it.
     pub fn attach(segment: &Arc<Segment>, id: WorkerId, write: &WriteIndices) -> Self {
         Self::attach_at(segment, id, write.as_slice())
     }
@@ -99,7 +99,7 @@ impl Worker {
         debug_assert!(woken.is_ok(), "futex wake: {woken:?}");
     }
 
-    /// Waits for a request. `None`: the front asked the worker to leave.
+    /// Waits for a request. `None`: the front ordered the worker to exit.
     pub fn get(&mut self) -> Option<Claim> {
         let segment = Arc::clone(&self.segment);
         let front = &segment.memory.worker(self.id.0).front;
@@ -134,7 +134,7 @@ impl Worker {
     /// Claims a request if there is one.
     ///
     /// # Panics
-    /// If somebody has scribbled over it, where a real worker ends itself.
+    /// If it was overwritten, where a real worker exits.
     pub fn search(&mut self) -> Option<Claim> {
         self.try_search().expect("a sound request")
     }
@@ -183,7 +183,7 @@ impl Worker {
                 && word
                     .compare_exchange(queued, owned, Ordering::AcqRel, Ordering::Relaxed)
                     .is_ok();
-            // Won or lost: whoever is here moves the head on. Lost: somebody else has moved it.
+            // Won or lost: each process here advances the head. Lost: another one has advanced it.
             let next = head.wrapping_add(1);
             let _ = head_word.compare_exchange(head, next, Ordering::SeqCst, Ordering::Relaxed);
             if won {
@@ -336,7 +336,7 @@ impl Worker {
         self.aborted(claim) != 0
     }
 
-    /// Why nobody waits for the response: `HOWDAH_ABORTED_*`, 0: somebody does.
+    /// Why the response is not waited for: `HOWDAH_ABORTED_*`; 0: it is.
     pub fn aborted(&self, claim: &Claim) -> u32 {
         let words = &self.segment.memory.slot(claim.front, claim.slot).front;
         words.aborted.load(Ordering::Acquire)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The `howdah` program: `HOWDAH_BIN`, else the one that Cargo put beside the running test.
+/// The `howdah` program: `HOWDAH_BIN`, else the one that Cargo put next to the running test.
 ///
 /// # Panics
 /// If there is none; says how to build it.
@@ -15,15 +15,15 @@ pub fn howdah() -> PathBuf {
     )
 }
 
-/// The `howdah-php` program: `HOWDAH_PHP`, else the one beside `howdah`.
+/// The `howdah-php` program: `HOWDAH_PHP`, else the one next to `howdah`.
 ///
 /// # Panics
 /// If there is none; says how to build it.
 #[track_caller]
 pub fn howdah_php() -> PathBuf {
-    let beside = howdah().with_file_name("howdah-php");
-    if std::env::var_os("HOWDAH_PHP").is_none() && beside.is_file() {
-        return beside;
+    let sibling = howdah().with_file_name("howdah-php");
+    if std::env::var_os("HOWDAH_PHP").is_none() && sibling.is_file() {
+        return sibling;
     }
     find(
         "HOWDAH_PHP",

@@ -313,7 +313,7 @@ fn end(running: &mut ServerProcess) -> ExitReport {
     }
     // What it left behind would hold the log open.
     for left in process::with_environment(&running.tag) {
-        if ended && left.wait_gone(PATIENCE / 4) {
+        if ended && left.wait_exited(PATIENCE / 4) {
             continue;
         }
         code = None;

@@ -84,7 +84,7 @@ pub fn send_params(
     let answer = answer?;
     match written {
         Ok(Ok(())) => Ok(answer),
-        // The answer is complete: PHP did not want the rest of the body.
+        // The response is complete: PHP did not need the rest of the body.
         Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(answer),
         Ok(Err(error)) => Err(Error::Io(error)),
         Err(_) => Err(Error::Protocol(

@@ -127,7 +127,7 @@ impl Drop for Fpm {
         // SIGTERM ends the children too; the master waits for them.
         let pid = self.master.id();
         let ended = process::kill(pid, Signal::TERM).is_ok()
-            && Process::find(pid).is_none_or(|process| process.wait_gone(PATIENCE));
+            && Process::find(pid).is_none_or(|process| process.wait_exited(PATIENCE));
         if !ended && let Err(error) = self.master.kill() {
             eprintln!("php-fpm {pid} cannot be ended: {error}");
         }

@@ -207,7 +207,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    /// A book that collects what is written into the stream beside it.
+    /// A log book, and the stream whose lines it collects.
     fn book() -> (LogBook, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let writer =

@@ -1,4 +1,4 @@
-//! Ports for servers that have to be told which.
+//! Ports for servers that need to be given one.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -14,7 +14,7 @@ pub fn free_ports<const N: usize>() -> [u16; N] {
     listeners.map(|listener| listener.local_addr().expect("it has one").port())
 }
 
-/// A port that nobody listens on, and that nobody else gets while this is there.
+/// A port without a listener, reserved while this exists.
 #[derive(Debug)]
 pub struct ClosedPort {
     address: SocketAddr,
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_port_refuses_and_is_nobody_elses() {
+    fn a_closed_port_refuses_and_stays_reserved() {
         let closed = ClosedPort::new();
         let refused = TcpStream::connect(closed.address()).expect_err("nobody listens");
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);

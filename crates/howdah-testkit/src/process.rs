@@ -56,7 +56,7 @@ impl Process {
 
     /// Waits until it is gone; false if it is still there after `limit`.
     #[must_use]
-    pub fn wait_gone(&self, limit: Duration) -> bool {
+    pub fn wait_exited(&self, limit: Duration) -> bool {
         wait_until(limit, || !self.is_alive())
     }
 }
@@ -173,13 +173,13 @@ mod tests {
                 .any(|p| p.pid == pid)
         }));
         kill(pid, Signal::KILL).expect("the signal is sent");
-        assert!(process.wait_gone(Duration::from_secs(10)));
+        assert!(process.wait_exited(Duration::from_secs(10)));
         child.wait().expect("the child is reaped");
         assert!(Process::find(pid).is_none_or(|p| p.start_time != process.start_time));
     }
 
     #[test]
-    fn refuses_what_is_no_process_id() {
+    fn refuses_invalid_process_ids() {
         assert!(kill(0, Signal::TERM).is_err());
         assert!(kill(u32::MAX, Signal::TERM).is_err());
     }

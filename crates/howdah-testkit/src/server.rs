@@ -302,7 +302,7 @@ impl Server {
         }
         complaints.extend(self.exit_complaint(limit));
         for process in family.iter().chain(&process::with_environment(&self.tag)) {
-            if !process.wait_gone(PATIENCE / 6) {
+            if !process.wait_exited(PATIENCE / 6) {
                 complaints.push(format!(
                     "left behind: process {} {}",
                     process.pid, process.command
@@ -313,7 +313,7 @@ impl Server {
         if !self.log.wait_end(PATIENCE / 6) {
             complaints.push("left behind: something that holds the log open".to_owned());
         }
-        complaints.extend(self.files_left());
+        complaints.extend(self.leftover_files());
         for complaint in self.log.complaints(Duration::ZERO) {
             if !complaints.contains(&complaint) {
                 complaints.push(complaint);
@@ -341,7 +341,7 @@ impl Server {
         (!right).then(|| format!("ended with {status}, expected {expected:?}"))
     }
 
-    fn files_left(&self) -> Vec<String> {
+    fn leftover_files(&self) -> Vec<String> {
         let killed = matches!(
             *self.exit.lock().unwrap_or_else(PoisonError::into_inner),
             ExpectedExit::Killed

@@ -13,7 +13,7 @@ mod cases;
 use cases::{Answer, Case, Jar};
 
 #[test]
-fn every_case_says_what_php_fpm_does() {
+fn every_case_behaves_as_php_fpm() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");
     let directory = directory.canonicalize().expect("the cases are there");
     let cases = cases::load(&directory.join("cases")).unwrap_or_else(|error| panic!("{error}"));

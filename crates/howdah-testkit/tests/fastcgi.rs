@@ -72,9 +72,9 @@ fn it_ends_with_its_children() {
     let children = descendants(fpm.pid());
     assert_eq!(children.len(), 3);
     drop(fpm);
-    assert!(master.wait_gone(PATIENCE));
+    assert!(master.wait_exited(PATIENCE));
     for child in children {
-        assert!(child.wait_gone(PATIENCE));
+        assert!(child.wait_exited(PATIENCE));
     }
     assert!(!socket.exists());
 }

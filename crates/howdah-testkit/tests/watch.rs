@@ -98,7 +98,7 @@ fn stops_a_wrong_exit_code() {
 }
 
 #[test]
-fn finds_what_is_left_behind() {
+fn finds_leftovers() {
     let fake = FakeServer::new(&[
         LISTENING,
         "mkdir $TMPDIR/howdah-1",
@@ -125,7 +125,7 @@ fn finds_what_is_left_behind() {
     assert!(complaint.contains("temporary file howdah-1"), "{complaint}");
     assert!(
         left.iter()
-            .all(|process| process.wait_gone(howdah_testkit::PATIENCE))
+            .all(|process| process.wait_exited(howdah_testkit::PATIENCE))
     );
 }
 

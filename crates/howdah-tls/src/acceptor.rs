@@ -1,4 +1,4 @@
-//! Which site of a listener a client wants, by what it says first.
+//! Selection of a listener's site by the client's first message.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -80,7 +80,7 @@ pub struct PendingCertificate {
 
 impl PendingCertificate {
     /// Waits until there is a certificate for the name, or will be none for now: then the configuration
-    /// ends the handshake. Whoever stops waiting stops nothing.
+    /// ends the handshake. Dropping the wait does not stop the request.
     pub async fn config(self) -> Arc<ServerConfig> {
         self.demand.obtain(&self.name).await;
         self.config
@@ -148,7 +148,7 @@ impl Acceptor {
         Choice::Config(config)
     }
 
-    /// The answer to an authority that checks `name`; a refusal, if it was not asked to.
+    /// The response to an authority that validates `name`; a refusal without a pending order.
     pub async fn challenge(&self, name: String) -> Arc<ServerConfig> {
         let answer = match &self.challenges {
             Some(challenges) => challenges.tls_alpn(name).await,

@@ -46,8 +46,8 @@ pub(crate) struct Credentials {
 
 impl<'a> KeptAccount<'a> {
     /// Looks for the account. `None` if none is kept; one that is made is kept by
-    /// [`keep`](Self::keep). A key of another kind than P-256, which Caddy can have, stays as it is,
-    /// and the account is beside it.
+    /// [`store`](Self::store). A key of another kind than P-256, which Caddy can have, stays as it is,
+    /// and the account is next to it.
     pub(crate) fn find(
         storage: &'a Storage,
         authority: &'a str,
@@ -65,7 +65,7 @@ impl<'a> KeptAccount<'a> {
                 return Ok((account, Some(Credentials { key, url })));
             }
             let unusable = storage.path(&account.place.key);
-            account.place = AccountPlace::beside(authority, email);
+            account.place = AccountPlace::alternative(authority, email);
             if let Some(pem) = storage.read(&account.place.key)? {
                 let file = storage.path(&account.place.key);
                 let key = pkcs8(&pem).ok_or_else(|| unusable_key(&file))?;
@@ -83,7 +83,7 @@ impl<'a> KeptAccount<'a> {
     }
 
     /// Keeps a new account, unless another server has kept one meanwhile.
-    pub(crate) fn keep(&self, key: &PrivatePkcs8KeyDer<'_>, url: &str) -> io::Result<()> {
+    pub(crate) fn store(&self, key: &PrivatePkcs8KeyDer<'_>, url: &str) -> io::Result<()> {
         let pem = KeyPair::try_from(key).map_err(io::Error::other)?;
         let pem = pem.serialize_pem();
         if self.storage.create(&self.place.key, pem.as_bytes())? {
@@ -134,7 +134,7 @@ impl<'a> KeptAccount<'a> {
             return Ok(None);
         };
         if let Some(url) = &credentials.url {
-            self.keep(&credentials.key, url)?;
+            self.store(&credentials.key, url)?;
         }
         self.storage.remove(&old)?;
         Ok(Some(credentials))
@@ -232,7 +232,7 @@ mod tests {
         let (account, found) = find(&storage);
         let found = found.expect("its key will do");
         assert_eq!(found.url.as_deref(), Some(URL));
-        account.keep(&new_key(), "another").expect("nothing to do");
+        account.store(&new_key(), "another").expect("nothing to do");
         assert_eq!(read(&storage, "admin.key"), Some(key));
         assert_eq!(read(&storage, "admin.json").as_deref(), Some(REGISTRATION));
         account.forget().expect("removed");
@@ -243,7 +243,7 @@ mod tests {
     fn a_new_one_is_where_caddy_looks_for_it() {
         let (_directory, storage) = storage();
         let key = new_key();
-        find(&storage).0.keep(&key, URL).expect("kept");
+        find(&storage).0.store(&key, URL).expect("kept");
         let facts = read(&storage, "admin.json").expect("it is there");
         let facts: Value = serde_json::from_str(&facts).expect("JSON");
         let caddys: Value = serde_json::from_str(REGISTRATION).expect("JSON");
@@ -263,7 +263,7 @@ mod tests {
             let (account, found) = find(&storage);
             assert!(found.is_none(), "{kind}");
             let own = new_key();
-            account.keep(&own, URL).expect("kept");
+            account.store(&own, URL).expect("kept");
             assert_eq!(read(&storage, "admin.key"), Some(key));
             assert_eq!(find(&storage).1.expect("beside").key, own);
             put(&storage, "howdah-account.key", "nothing");

@@ -20,7 +20,7 @@ use crate::authority_client::{AuthorityClient, ClientError};
 use crate::certificate::{Certificate, CertificateError};
 use crate::challenge::{Challenges, PublishedProof};
 use crate::failures::Failures;
-use crate::remote::is_away;
+use crate::remote::is_unavailable;
 use crate::storage::Storage;
 use crate::stored_certificate::{IssuedCertificate, StoredCertificate};
 use crate::{TlsError, authority_client, layout, lock, schedule};
@@ -63,7 +63,7 @@ pub(crate) enum AcmeError {
 }
 
 impl AcmeError {
-    /// How long the authority wants to be left alone; `None`: it has not said so.
+    /// The authority's `Retry-After`; `None`: it sent none.
     pub(crate) fn wait(&self) -> Option<Duration> {
         if let Some(ClientError::Later { after, .. }) = self.client() {
             return Some((*after).clamp(schedule::RATE_LIMITED.0, schedule::RATE_LIMITED.1));
@@ -83,7 +83,7 @@ impl AcmeError {
 
     /// The storage did not respond, so that no request was sent.
     pub(crate) fn is_storage_away(&self) -> bool {
-        matches!(self, Self::Storage(error) if is_away(error))
+        matches!(self, Self::Storage(error) if is_unavailable(error))
     }
 
     fn is_unknown_account(&self) -> bool {
@@ -134,10 +134,10 @@ impl Subject {
 
     /// The certificate that was issued before, if it is there and whole.
     pub(crate) fn stored(&self) -> Option<Certificate> {
-        self.kept().load()
+        self.storage_entry().load()
     }
 
-    fn kept(&self) -> StoredCertificate<'_> {
+    fn storage_entry(&self) -> StoredCertificate<'_> {
         StoredCertificate::new(&self.storage, self.url(), &self.host, &self.provider)
     }
 
@@ -151,7 +151,7 @@ impl Subject {
     ) -> Result<(Certificate, bool), AcmeError> {
         let name = format!("{}-{}", self.url(), self.host);
         let lock = lock::lock(&self.storage, &name).await?;
-        let kept = self.kept();
+        let kept = self.storage_entry();
         if let Some(certificate) = kept.load()
             && is_good(&certificate)
         {
@@ -178,7 +178,7 @@ impl Subject {
         Ok((certificate, true))
     }
 
-    /// When the authority wants this certificate renewed. `None`: it does not say.
+    /// When the authority suggests to renew this certificate. `None`: no suggestion.
     pub(crate) async fn advice(&self, certificate: &Certificate) -> Option<Advice> {
         let id = identifier(certificate)?;
         let ask = async {
@@ -204,7 +204,7 @@ impl Subject {
         attempt: u32,
         replaced: Option<&Certificate>,
     ) -> Result<IssuedCertificate, AcmeError> {
-        let known = self.kept_account()?.1;
+        let known = self.stored_account()?.1;
         let (account, mut order) = match self.new_order(replaced).await {
             Err(error) if error.is_unknown_account() => {
                 // The authority has forgotten it: a test server after a restart.
@@ -305,11 +305,11 @@ impl Subject {
         Ok(shown)
     }
 
-    fn kept_account(&self) -> io::Result<(KeptAccount<'_>, Option<Credentials>)> {
+    fn stored_account(&self) -> io::Result<(KeptAccount<'_>, Option<Credentials>)> {
         KeptAccount::find(&self.storage, self.url(), self.acme.email.as_deref())
     }
 
-    /// Several names are asked for at a time, and one of them makes the account of all: authorities
+    /// Several names are requested at the same time, and one of them makes the account of all: authorities
     /// count how many are made.
     async fn lock_account(&self) -> io::Result<lock::Lock> {
         let email = self.acme.email.as_deref().unwrap_or_default();
@@ -318,18 +318,18 @@ impl Subject {
     }
 
     async fn account(&self) -> Result<Account, AcmeError> {
-        if let (kept, Some(known)) = self.kept_account()? {
-            return self.known_account(&kept, known).await;
+        if let (kept, Some(known)) = self.stored_account()? {
+            return self.existing_account(&kept, known).await;
         }
         let _lock = self.lock_account().await?;
         // Another one may have made it meanwhile.
-        match self.kept_account()? {
-            (kept, Some(known)) => self.known_account(&kept, known).await,
+        match self.stored_account()? {
+            (kept, Some(known)) => self.existing_account(&kept, known).await,
             (kept, None) => self.new_account(&kept).await,
         }
     }
 
-    async fn known_account(
+    async fn existing_account(
         &self,
         kept: &KeptAccount<'_>,
         known: Credentials,
@@ -367,14 +367,14 @@ impl Subject {
             None => None,
         };
         let (account, credentials) = self.builder()?.create(&new, url, binding.as_ref()).await?;
-        kept.keep(credentials.private_key(), account.id())?;
+        kept.store(credentials.private_key(), account.id())?;
         Ok(account)
     }
 
     /// Forgets this account, unless another name has done so and made another.
     async fn forget_account(&self, known: Option<Credentials>) -> io::Result<()> {
         let _lock = self.lock_account().await?;
-        let (kept, now) = self.kept_account()?;
+        let (kept, now) = self.stored_account()?;
         match (known, now) {
             (Some(known), Some(now)) if known.key == now.key => kept.forget(),
             _ => Ok(()),
@@ -405,9 +405,9 @@ impl Subject {
             None => self.storage.remove(&file),
             Some(failures) => self.storage.write(&file, failures.text().as_bytes()),
         };
-        // Of one that is away it was said.
+        // An unavailable one was reported.
         if let Err(error) = result
-            && !is_away(&error)
+            && !is_unavailable(&error)
         {
             let file = self.storage.path(&file);
             tracing::warn!(target: "howdah::tls", file = %file.display(), error = %crate::directory::reason(&error), "cannot be written");

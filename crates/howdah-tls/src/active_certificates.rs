@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use howdah_config::model::{Https, SiteTls, Source, demanded};
+use howdah_config::model::{Https, SiteTls, Source, on_demand_source};
 
 use crate::acme;
 use crate::certificate::Certificate;
@@ -42,8 +42,8 @@ impl Origin {
     }
 
     /// Of a name that a client has come for.
-    fn demanded(host: &str, tls: &SiteTls, https: &Https) -> Option<Self> {
-        match demanded(host, tls, https) {
+    fn on_demand(host: &str, tls: &SiteTls, https: &Https) -> Option<Self> {
+        match on_demand_source(host, tls, https) {
             Ok(Source::Internal(_)) => Some(Self::new(host, None)),
             Ok(Source::Acme(acme)) => Some(Self::new(host, Some(acme::url(acme)))),
             Ok(Source::Files(_) | Source::OnDemand) | Err(_) => None,
@@ -118,10 +118,10 @@ impl ActiveCertificates {
     pub(crate) fn names(&self, tls: &SiteTls, https: &Https) -> Vec<(String, Certificate, u64)> {
         let demands = self.0.demands.iter();
         let all = demands.flat_map(|demand| {
-            let before = |name: &str| Origin::demanded(name, &demand.tls, &self.0.https);
+            let before = |name: &str| Origin::on_demand(name, &demand.tls, &self.0.https);
             let same = |name: &str| {
                 let origin = before(name);
-                origin.is_some() && origin == Origin::demanded(name, tls, https)
+                origin.is_some() && origin == Origin::on_demand(name, tls, https)
             };
             demand.names(same)
         });
@@ -204,7 +204,7 @@ mod tests {
         let first = load(&here, &ActiveCertificates::default());
         let certificate = served(&first);
         assert!(certificate.is_some());
-        let second = load(&there, &first.in_use());
+        let second = load(&there, &first.active_certificates());
         assert_eq!(served(&second), certificate);
         let managed = second.managed.lock().expect("not poisoned");
         let current = managed[0].current.as_ref().expect("maintained");
@@ -212,20 +212,23 @@ mod tests {
         drop(managed);
         // Once more, and what the storage has by then is newer.
         keep(other.path(), 60);
-        let third = load(&there, &second.in_use());
+        let third = load(&there, &second.active_certificates());
         assert_ne!(served(&third), certificate);
         // An old copy is not.
         keep(other.path(), 10);
-        assert_eq!(served(&load(&there, &third.in_use())), served(&third));
-        // Another authority was not asked for it.
+        assert_eq!(
+            served(&load(&there, &third.active_certificates())),
+            served(&third)
+        );
+        // Another authority did not issue it.
         let else_ = by_acme("https://127.0.0.1:2/dir");
         let another = config(other.path(), Some(HOST), else_);
-        assert_eq!(served(&load(&another, &third.in_use())), None);
+        assert_eq!(served(&load(&another, &third.active_certificates())), None);
     }
 
     /// Names that handshakes find, and how many are maintained.
     fn names(tls: &Tls) -> (Vec<String>, usize) {
-        let all = tls.in_use().0.demands[0].names(|_| true);
+        let all = tls.active_certificates().0.demands[0].names(|_| true);
         let desk = tls.desk.lock().expect("not poisoned");
         let taken = desk
             .as_ref()
@@ -245,15 +248,19 @@ mod tests {
         let issued = authority.issue(HOST, Duration::from_secs(3600));
         let slot = Slot::empty();
         slot.set(&issued.expect("made"));
-        let demand = &first.in_use().0.demands[0];
+        let demand = &first.active_certificates().0.demands[0];
         demand.take_over(HOST, slot, 7);
-        let second = load(&internal, &first.in_use());
+        let second = load(&internal, &first.active_certificates());
         assert_eq!(names(&second), (vec![HOST.to_owned()], 1));
-        let [(_, slot, used)] = &second.in_use().0.demands[0].names(|_| true)[..] else {
+        let [(_, slot, used)] = &second.active_certificates().0.demands[0].names(|_| true)[..]
+        else {
             panic!("one name");
         };
         assert!(slot.get().is_some() && *used == 7);
         let acme = config(storage.path(), None, by_acme(AUTHORITY));
-        assert_eq!(names(&load(&acme, &second.in_use())), (vec![], 0));
+        assert_eq!(
+            names(&load(&acme, &second.active_certificates())),
+            (vec![], 0)
+        );
     }
 }

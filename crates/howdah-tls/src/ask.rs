@@ -132,7 +132,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Answers one question with this status line; gives what was asked.
+    /// Responds to one request with this status line; returns its target.
     pub(crate) async fn answer(listener: &TcpListener, status: &str) -> String {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         let mut head = Vec::new();
@@ -146,7 +146,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn the_status_says_it() {
+    async fn the_status_decides() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("bound");
         for (path, status, asked, expected) in [
@@ -183,9 +183,9 @@ pub(crate) mod tests {
             ),
         ] {
             let asker = AskEndpoint::new(&format!("http://{address}{path}")).expect("valid");
-            let (answer, said) = tokio::join!(asker.ask("a.test"), answer(&listener, status));
+            let (answer, error) = tokio::join!(asker.ask("a.test"), answer(&listener, status));
             assert_eq!(
-                (said.as_str(), answer),
+                (error.as_str(), answer),
                 (asked, expected),
                 "{path} {status}"
             );
@@ -197,7 +197,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_url_that_is_none_is_told() {
+    fn an_invalid_url_is_reported() {
         let error = AskEndpoint::new("http://[::1/")
             .expect_err("no URL")
             .to_string();

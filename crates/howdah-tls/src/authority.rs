@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 
 use crate::certificate::{Certificate, CertificateError};
 use crate::directory::reason;
-use crate::remote::is_away;
+use crate::remote::is_unavailable;
 use crate::schedule;
 use crate::storage::Storage;
 
@@ -63,7 +63,7 @@ pub enum AuthorityError {
 impl AuthorityError {
     /// Whether its keys may be there later.
     pub(crate) fn is_storage_away(&self) -> bool {
-        matches!(self, Self::Storage { source, .. } if is_away(source))
+        matches!(self, Self::Storage { source, .. } if is_unavailable(source))
     }
 }
 
@@ -366,8 +366,8 @@ mod tests {
         let file = directory.path().join(ROOT);
         std::fs::write(&file, "nonsense").expect("written");
         let error = authority.issue("a.test", HOUR).expect_err("broken");
-        let told = error.to_string();
+        let message = error.to_string();
         let file = file.display().to_string();
-        assert_eq!(told.matches(&file).count(), 1, "{told}");
+        assert_eq!(message.matches(&file).count(), 1, "{message}");
     }
 }

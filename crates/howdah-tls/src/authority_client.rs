@@ -33,7 +33,7 @@ pub(crate) enum ClientError {
     Status { url: String, status: StatusCode },
     #[error("{url} is not an ACME directory: {reason}; set its URL with `acme_ca` or `dir`")]
     Directory { url: String, reason: String },
-    /// It said when to come again.
+    /// It sent `Retry-After`.
     #[error("{problem}; retry after {} s", after.as_secs())]
     Later {
         problem: AuthorityReply,
@@ -41,7 +41,7 @@ pub(crate) enum ClientError {
     },
 }
 
-/// What it said, as far as it is known.
+/// Its error, as far as it is known.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthorityReply {
     #[error(transparent)]
@@ -188,7 +188,7 @@ mod tests {
 
     const URL: &str = "https://ca.test/dir";
 
-    fn said(status: u16, retry: Option<&str>, body: &str) -> Result<(), String> {
+    fn parse_problem(status: u16, retry: Option<&str>, body: &str) -> Result<(), String> {
         let mut headers = HeaderMap::new();
         if let Some(retry) = retry {
             headers.insert(RETRY_AFTER, retry.parse().expect("a value"));
@@ -199,11 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_acme_is_told_with_its_url() {
+    fn a_server_without_acme_is_reported_with_its_url() {
         let good = r#"{"newNonce": "a", "newAccount": "b", "newOrder": "c"}"#;
-        assert_eq!(said(200, None, good), Ok(()));
+        assert_eq!(parse_problem(200, None, good), Ok(()));
         // The client of ACME says it.
-        assert_eq!(said(400, None, r#"{"detail": "no"}"#), Ok(()));
+        assert_eq!(parse_problem(400, None, r#"{"detail": "no"}"#), Ok(()));
         for (status, retry, body, expected) in [
             (
                 503,
@@ -244,13 +244,13 @@ mod tests {
                 "retry after 0 s",
             ),
         ] {
-            let error = said(status, retry, body).expect_err(body);
+            let error = parse_problem(status, retry, body).expect_err(body);
             assert!(error.contains(expected), "{error}");
         }
     }
 
     #[tokio::test]
-    async fn what_is_wrong_with_a_connection_is_told() {
+    async fn errors_of_a_connection_are_reported() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
         drop(listener);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_that_are_none_are_told_with_their_file() {
+    fn invalid_roots_are_reported_with_their_file() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let error = roots(Some(file.path())).expect_err("no PEM");
         assert!(error.source().is_none());

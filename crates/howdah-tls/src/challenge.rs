@@ -46,7 +46,7 @@ impl Drop for PublishedProof {
 pub enum HttpProofs {
     /// The files of this directory, by their names.
     Directory(PathBuf),
-    /// What has to be asked for: values that several machines share, or files that this process cannot open
+    /// What needs a lookup: values that several machines share, or files that this process cannot open
     /// itself.
     Shared(SharedProofs),
 }
@@ -56,17 +56,17 @@ pub enum HttpProofs {
 pub struct SharedProofs(Storage);
 
 impl SharedProofs {
-    /// The answer for a token of letters, digits, `-` and `_`; `None` if no authority was asked to verify it
+    /// The response for a token of letters, digits, `-` and `_`; `None` if no order has it
     /// for it, or the storage does not answer. To be called within a runtime, none of whose threads
     /// it holds up.
     pub async fn find(&self, token: &str) -> Option<Vec<u8>> {
-        shown(&self.0, Path::new(HTTP).join(token)).await
+        read_challenge(&self.0, Path::new(HTTP).join(token)).await
     }
 }
 
-async fn shown(storage: &Storage, file: PathBuf) -> Option<Vec<u8>> {
+async fn read_challenge(storage: &Storage, file: PathBuf) -> Option<Vec<u8>> {
     match storage {
-        Storage::Shared(shared) => shared.shown(file).await,
+        Storage::Shared(shared) => shared.read_for_client(file).await,
         Storage::Directory(directory) => {
             let directory = directory.clone();
             // It may be that of another machine.
@@ -118,7 +118,7 @@ impl Challenges {
     /// What to answer a handshake that checks this name.
     pub(crate) async fn tls_alpn(&self, host: String) -> Option<Arc<ServerConfig>> {
         let file = tls_file(&host);
-        let pem = shown(&self.storage, file.clone()).await?;
+        let pem = read_challenge(&self.storage, file.clone()).await?;
         self.answer(&pem, &file)
     }
 

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_is_told_once() {
+    fn every_fault_is_reported_once() {
         let mut site = Site::default();
         for host in ["shop.example.com", "www.example.com"] {
             site.addresses.push(Address {

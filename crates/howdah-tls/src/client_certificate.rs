@@ -27,7 +27,7 @@ const NAMES: [(&str, &str); 12] = [
 /// A verified certificate of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// Whom it is for, in the form of RFC 4514: `CN=member,O=Club`.
+    /// Its subject, in the form of RFC 4514: `CN=member,O=Club`.
     pub subject: String,
     /// Who issued it, in the same form.
     pub issuer: String,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_it() {
+    fn the_parts_of_a_certificate() {
         let der = certificate();
         let own = ClientCertificate::of(std::slice::from_ref(&der)).expect("readable");
         let expected = r#"OU=#00610062,1.2.3.4=x,CN=\ Zoë\0A,O=Club\, \"A\+B\""#;
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_none() {
+    fn no_certificate_is_none() {
         assert_eq!(ClientCertificate::of(&[]), None);
         let broken = CertificateDer::from(vec![1, 2, 3]);
         assert_eq!(ClientCertificate::of(&[broken]), None);

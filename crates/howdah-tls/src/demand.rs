@@ -1,4 +1,4 @@
-//! Certificates of names that nobody wrote down, `on_demand`: what handshakes know of them. One for a name
+//! On-demand certificates, as handshakes see them. One for a name
 //! that has none waits until the keeper of certificates, on its own thread, has got one or has not.
 //!
 //! ```text
@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 use crate::slot::Slot;
 
 /// Names that have a certificate. Beyond it the one that was used longest ago gives way, and is got from
-/// the storage when somebody comes for it again.
+/// the storage when a client comes for it again.
 const NAMES_MAX: usize = 10_000;
 /// Names that clients wait for at a time; clients of others are refused at once.
 const PENDING_MAX: usize = 1_000;
@@ -78,13 +78,13 @@ impl Demand {
 
     /// Waits until there is a certificate for this name, in lower case, or will be none for now.
     pub(crate) async fn obtain(self: &Arc<Self>, name: &str) {
-        if let Some(mut waiting) = self.want(name) {
-            // An error: nobody is at it any more.
+        if let Some(mut waiting) = self.request(name) {
+            // An error: the request was dropped.
             let _ = waiting.changed().await;
         }
     }
 
-    fn want(self: &Arc<Self>, name: &str) -> Option<watch::Receiver<()>> {
+    fn request(self: &Arc<Self>, name: &str) -> Option<watch::Receiver<()>> {
         if !is_host(name) {
             return None;
         }
@@ -212,7 +212,7 @@ impl CertifiedName {
 
 impl PendingName {
     /// Handshakes find the certificate of `slot` from now on.
-    pub(crate) fn got(self, slot: Arc<Slot>) -> Arc<CertifiedName> {
+    pub(crate) fn complete(self, slot: Arc<Slot>) -> Arc<CertifiedName> {
         let certified = Arc::new(CertifiedName::new(slot, SystemTime::now()));
         let mut names = self.demand.write();
         names.make_room();
@@ -271,13 +271,13 @@ mod tests {
         (Arc::new(demand), wanted)
     }
 
-    /// Whoever wants `name` asks the keeper for it.
+    /// Requests `name` from the keeper.
     fn next(
         demand: &Arc<Demand>,
         keeper: &mut mpsc::UnboundedReceiver<PendingName>,
         name: &str,
     ) -> (Option<watch::Receiver<()>>, Option<PendingName>) {
-        (demand.want(name), keeper.try_recv().ok())
+        (demand.request(name), keeper.try_recv().ok())
     }
 
     #[test]
@@ -320,16 +320,16 @@ mod tests {
         );
         assert!(no.is_none());
         assert!(first.has_changed().is_ok() && second.has_changed().is_ok());
-        let certified = wanted.got(Slot::empty());
+        let certified = wanted.complete(Slot::empty());
         assert!(
             first.has_changed().is_err() && second.has_changed().is_err(),
             "woken"
         );
         assert!(demand.has("a.test") && demand.is_current("a.test", &certified));
-        assert!(demand.want("a.test").is_none());
+        assert!(demand.request("a.test").is_none());
         demand.forget("a.test");
         assert!(!demand.is_current("a.test", &certified));
-        assert!(demand.want("a.test").is_some());
+        assert!(demand.request("a.test").is_some());
     }
 
     #[test]
@@ -339,7 +339,7 @@ mod tests {
         drop(wanted);
         assert!(waiting.expect("it waited").has_changed().is_err(), "woken");
         assert!(!demand.has("a.test"));
-        assert!(demand.want("a.test").is_none());
+        assert!(demand.request("a.test").is_none());
         let later = Instant::now() + REFUSED;
         assert!(!demand.read().is_refused("a.test", later));
         for number in 0..=REFUSED_MAX {
@@ -350,10 +350,10 @@ mod tests {
     }
 
     #[test]
-    fn a_keeper_that_is_gone_holds_up_nobody() {
+    fn a_dropped_keeper_delays_no_handshake() {
         let (demand, keeper) = demand();
         drop(keeper);
-        let waiting = demand.want("a.test").expect("it asked");
+        let waiting = demand.request("a.test").expect("it asked");
         assert!(waiting.has_changed().is_err());
         assert!(demand.read().pending.is_empty());
     }
@@ -366,12 +366,12 @@ mod tests {
             let (_, wanted) = next(&demand, &mut keeper, &format!("{number}.test"));
             all.push(wanted.expect("there is room"));
         }
-        assert!(demand.want("more.test").is_none());
+        assert!(demand.request("more.test").is_none());
         drop(all);
         for number in 0..=NAMES_MAX {
             let name = format!("{number}.kept.test");
             let (_, wanted) = next(&demand, &mut keeper, &name);
-            let certified = wanted.expect("there is room").got(Slot::empty());
+            let certified = wanted.expect("there is room").complete(Slot::empty());
             // The second one was used longest ago.
             let used = if number == 1 { 5 } else { 10 };
             certified.used.store(used, Relaxed);

@@ -10,7 +10,7 @@ use crate::storage::unique;
 
 const DIRECTORY: u32 = 0o700;
 
-/// Whom a file is for.
+/// The readers of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readers {
     Owner,
@@ -116,7 +116,7 @@ impl Directory {
         }
     }
 
-    /// A new file beside `path`, written to the disk.
+    /// A new file next to `path`, written to the disk.
     fn temporary(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<PathBuf> {
         if let Some(directory) = path.parent() {
             let made = fs::create_dir_all(directory, DIRECTORY);

@@ -31,7 +31,7 @@ pub enum TlsError {
         /// What is wrong.
         reason: String,
     },
-    /// An upstream with HTTPS, and nobody to say who it is.
+    /// An upstream with HTTPS, without any trusted authority.
     #[error(
         "the system trusts no authority, so no upstream with `https://` can be trusted: {reason}; install the package `ca-certificates`, or name the authority with `tls_trust_pool file FILE`"
     )]

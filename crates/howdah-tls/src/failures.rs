@@ -1,16 +1,16 @@
-//! How often in a row a name had no certificate, and until when nobody asks again. Kept in the storage, so
+//! How often in a row a name had no certificate, and when the next attempt is due. Kept in the storage, so
 //! that a server that is started again and again does not ask each time, nor do several.
 //!
 //! ```text
 //! 7 1764093600                         so often; not before then
-//! 1764050400 failed the reason         when it was asked last; `limited`: the authority said when to ask again
+//! 1764050400 failed the reason         time of the last attempt; `limited`: the authority sent `Retry-After`
 //! ```
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::schedule;
 
-/// Whoever starts or reloads a server may have mended what was wrong, so it asks at once, but not more
+/// Before a start or reload the cause may have been fixed, so the server asks at once, but not more
 /// often than this: it may be one that crashes again and again.
 const EAGER: Duration = Duration::from_secs(60);
 
@@ -22,7 +22,7 @@ pub(crate) struct Failures {
     pub(crate) until: SystemTime,
     /// Time of the last request.
     pub(crate) at: SystemTime,
-    /// It was the authority that said when to ask again.
+    /// The authority sent `Retry-After`.
     pub(crate) limited: bool,
     pub(crate) reason: String,
 }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read() {
+    fn stored_certificates_are_read() {
         let mut own = failures();
         assert_eq!(Failures::parse(&own.text(), at(10_000)), Some(own.clone()));
         own.limited = true;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_asks_at_once_but_not_each_time() {
+    fn a_start_retries_at_once_but_not_each_time() {
         let mut own = failures();
         assert_eq!(own.free_at(at(9_999)), at(50_000), "it failed since");
         assert_eq!(own.free_at(at(10_001)), at(10_060), "once in a minute");

@@ -1,7 +1,7 @@
 //! Of several servers that share a directory, one does what only one is to do.
 //!
 //! A lock is a file with the name of its owner and a number that the owner raises every few seconds.
-//! Whoever waits and sees the same number for long takes the owner for dead. Nobody's clock is compared
+//! A waiting server that sees the same number for long takes the owner for dead. No clock is compared
 //! with another's.
 
 use std::io;
@@ -61,7 +61,7 @@ pub(crate) async fn lock(storage: &Directory, file: PathBuf, pace: LockTiming) -
             (None, _) => continue,
             (Some(content), Some((same, since))) if content == *same => {
                 if now.duration_since(*since) >= pace.stale {
-                    take_away(storage, &file, &content, &owner)?;
+                    remove_stale(storage, &file, &content, &owner)?;
                     seen = None;
                     continue;
                 }
@@ -78,7 +78,7 @@ fn text(owner: &str, number: u64) -> String {
 
 /// Removes the file of an owner that is taken for dead. Of several that do so at once, one moves the
 /// file away; what another of them had put there meanwhile is put back.
-fn take_away(storage: &Directory, file: &PathBuf, dead: &[u8], own: &str) -> io::Result<()> {
+fn remove_stale(storage: &Directory, file: &PathBuf, dead: &[u8], own: &str) -> io::Result<()> {
     let mut aside = file.clone().into_os_string();
     aside.push(format!(".{own}"));
     let aside = PathBuf::from(aside);
@@ -107,7 +107,7 @@ impl Lock {
                 loop {
                     tokio::time::sleep(pace.heartbeat).await;
                     number += 1;
-                    match beat(&storage, &file, &owner, number) {
+                    match renew(&storage, &file, &owner, number) {
                         Ok(true) => {}
                         Ok(false) => {
                             lost.store(true, Relaxed);
@@ -139,15 +139,15 @@ impl Lock {
 }
 
 /// Answers whether the lock is still the owner's.
-fn beat(storage: &Directory, file: &PathBuf, owner: &str, number: u64) -> io::Result<bool> {
-    if !is_of(storage, file, owner)? {
+fn renew(storage: &Directory, file: &PathBuf, owner: &str, number: u64) -> io::Result<bool> {
+    if !is_owned_by(storage, file, owner)? {
         return Ok(false);
     }
     storage.write(file, text(owner, number).as_bytes(), Readers::Owner)?;
     Ok(true)
 }
 
-fn is_of(storage: &Directory, file: &PathBuf, owner: &str) -> io::Result<bool> {
+fn is_owned_by(storage: &Directory, file: &PathBuf, owner: &str) -> io::Result<bool> {
     let content = storage.read(file)?.unwrap_or_default();
     Ok(content.starts_with(owner.as_bytes()))
 }
@@ -155,7 +155,7 @@ fn is_of(storage: &Directory, file: &PathBuf, owner: &str) -> io::Result<bool> {
 impl Drop for Lock {
     fn drop(&mut self) {
         self.heartbeat.abort();
-        let removed = match is_of(&self.storage, &self.file, &self.owner) {
+        let removed = match is_owned_by(&self.storage, &self.file, &self.owner) {
             Ok(true) => self.storage.remove(&self.file),
             Ok(false) => Ok(()),
             Err(error) => Err(error),
@@ -250,10 +250,10 @@ mod tests {
         storage
             .write(&file, b"alive 3\n", Readers::Owner)
             .expect("written");
-        take_away(&storage, &file, b"dead 7\n", "me").expect("put back");
+        remove_stale(&storage, &file, b"dead 7\n", "me").expect("put back");
         let content = storage.read(&file).expect("readable");
         assert_eq!(content.as_deref(), Some(&b"alive 3\n"[..]));
-        take_away(&storage, &file, b"alive 3\n", "me").expect("taken away");
+        remove_stale(&storage, &file, b"alive 3\n", "me").expect("taken away");
         assert_eq!(storage.read(&file).expect("readable"), None);
     }
 

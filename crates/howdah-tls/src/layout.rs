@@ -61,8 +61,8 @@ impl AccountPlace {
         Self::named(directory, email, &safe(user))
     }
 
-    /// The same beside one that cannot be used here.
-    pub(crate) fn beside(directory: &str, email: Option<&str>) -> Self {
+    /// An alternative to one that cannot be used here.
+    pub(crate) fn alternative(directory: &str, email: Option<&str>) -> Self {
         Self::named(directory, email.unwrap_or(NO_EMAIL), "howdah-account")
     }
 
@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(place.key, PathBuf::from(format!("{path}.key")));
             assert_eq!(place.registration, PathBuf::from(format!("{path}.json")));
         }
-        let own = AccountPlace::beside(LETS_ENCRYPT, None);
+        let own = AccountPlace::alternative(LETS_ENCRYPT, None);
         assert_ne!(own, AccountPlace::new(LETS_ENCRYPT, None));
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::remote::{Remote, is_away};
+use crate::remote::{Remote, is_unavailable};
 use crate::storage::unique;
 
 /// Times of the protocol.
@@ -87,8 +87,8 @@ async fn keep(
                 lost.store(true, Relaxed);
                 return;
             }
-            // That it is away was said; when it is back, it knows whose the lock is.
-            Ok(Err(error)) if is_away(&error) => {}
+            // The outage was reported; when it is back, it has the lock's owner.
+            Ok(Err(error)) if is_unavailable(&error) => {}
             Ok(Err(error)) => {
                 tracing::warn!(target: "howdah::tls", lock = remote.url(&key), %error, "a lock cannot be renewed");
             }
@@ -109,7 +109,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         self.heartbeat.abort();
         if let Err(error) = self.remote.release(&self.key, &self.owner)
-            && !is_away(&error)
+            && !is_unavailable(&error)
         {
             tracing::warn!(
                 target: "howdah::tls",
@@ -141,7 +141,7 @@ mod tests {
         Arc::new(Remote::new(&config_of(server)).expect("valid"))
     }
 
-    async fn taken(remote: &Arc<Remote>, pace: LeaseTiming) -> Lease {
+    async fn acquire(remote: &Arc<Remote>, pace: LeaseTiming) -> Lease {
         lease(remote, "locks/a".into(), pace).await.expect("taken")
     }
 
@@ -151,8 +151,8 @@ mod tests {
             return;
         };
         let (first, second) = (remote(&server), remote(&server));
-        let held = taken(&first, pace()).await;
-        let waiting = tokio::spawn(async move { taken(&second, pace()).await.owner.clone() });
+        let held = acquire(&first, pace()).await;
+        let waiting = tokio::spawn(async move { acquire(&second, pace()).await.owner.clone() });
         // The other one looks many times while this one keeps it.
         for _ in 0..20 {
             tokio::time::sleep(pace().heartbeat).await;
@@ -178,17 +178,17 @@ mod tests {
         let remote = remote(&server);
         let moment = Duration::from_millis(100);
         assert!(remote.take("locks/a", "dead", moment).expect("answered"));
-        let held = taken(&remote, pace()).await;
+        let held = acquire(&remote, pace()).await;
         assert!(!held.is_lost());
     }
 
     #[tokio::test]
-    async fn an_owner_learns_that_it_lost_it_and_leaves_it_alone() {
+    async fn an_owner_notices_a_lost_lock_and_does_not_touch_it() {
         let Some(server) = Server::start() else {
             return;
         };
         let remote = remote(&server);
-        let held = taken(&remote, pace()).await;
+        let held = acquire(&remote, pace()).await;
         remote.set("locks/a", b"other", None).expect("answered");
         while !held.is_lost() {
             // A beat that had looked just before may have put its own name there once more.
@@ -206,7 +206,7 @@ mod tests {
             return;
         };
         let remote = remote(&server);
-        let held = taken(&remote, pace()).await;
+        let held = acquire(&remote, pace()).await;
         server.stop();
         while remote.get("locks/a").is_ok() {
             tokio::task::yield_now().await;

@@ -14,7 +14,7 @@
 //!   of its own, since the storage may be on another machine.
 //! - [`Tls::after`] is the same while another configuration is served: its certificates stay in use.
 //! - A handshake takes no lock: [`Acceptor::choose`] looks up a map that never changes, and the slot is
-//!   an atomic pointer. Only names that nobody wrote down (`on_demand`) are in a map under a lock.
+//!   an atomic pointer. Only names of `on_demand` are in a map under a lock.
 #![forbid(unsafe_code)]
 
 mod acceptor;

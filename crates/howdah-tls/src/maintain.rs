@@ -18,18 +18,18 @@ use crate::authority::Authority;
 use crate::certificate::{Certificate, date};
 use crate::failures::Failures;
 use crate::schedule;
-use crate::storage::spread;
+use crate::storage::jitter;
 use crate::tls::{Kind, ManagedCertificate, OnDemandIssuer, Tls, load_files};
 
 /// Names that are requested from an authority at the same time.
 const ORDERS: usize = 8;
 /// How long at most until the clock is looked at again: this machine may have slept.
 const LOOK: Duration = Duration::from_secs(60);
-/// How often files are looked at: somebody may have put a new certificate in their place.
+/// Interval between checks of certificate files, which may be replaced at any time.
 const LOOK_AT_FILES: Duration = Duration::from_secs(5);
 /// Interval between requests for renewal information, if the authority sends none.
 const ADVICE: Duration = Duration::from_secs(6 * 3600);
-/// How long at most an authority may have itself not asked.
+/// Longest time that an authority may postpone the next request.
 const ADVICE_LATEST: Duration = Duration::from_secs(86_400);
 /// Latest first request after the start.
 const FIRST_ADVICE: Duration = Duration::from_secs(3600);
@@ -48,7 +48,7 @@ struct Job {
     away: u32,
     /// The authority has revoked it, so another is due.
     revoked: bool,
-    /// It was said that it waits.
+    /// The wait was reported.
     is_reported: bool,
 }
 
@@ -120,18 +120,18 @@ impl Renewer {
         let mut tasks = JoinSet::new();
         for managed in managed {
             let own = Arc::clone(&self);
-            tasks.spawn(async move { own.keep_one(Job::new(managed)).await });
+            tasks.spawn(async move { own.maintain_one(Job::new(managed)).await });
         }
         // They never end by themselves.
         while tasks.join_next().await.is_some() {}
         std::future::pending::<()>().await;
     }
 
-    async fn keep_one(&self, mut job: Job) -> Infallible {
-        job.tell_expired();
+    async fn maintain_one(&self, mut job: Job) -> Infallible {
+        job.warn_expired();
         loop {
-            job.heed_clock(SystemTime::now());
-            job.heed_revocation();
+            job.apply_clock_change(SystemTime::now());
+            job.apply_revocation();
             if job.next <= SystemTime::now() {
                 self.turn(&mut job).await;
             }
@@ -144,7 +144,7 @@ impl Renewer {
         match &job.managed.kind {
             Kind::Files(files) => {
                 let files = files.clone();
-                self.look_at_files(job, &files);
+                self.check_files(job, &files);
             }
             Kind::Internal { host, lifetime } => {
                 let (host, lifetime) = (host.clone(), *lifetime);
@@ -161,7 +161,7 @@ impl Renewer {
         }
     }
 
-    fn look_at_files(&self, job: &mut Job, files: &CertificateFiles) {
+    fn check_files(&self, job: &mut Job, files: &CertificateFiles) {
         job.next = SystemTime::now() + LOOK_AT_FILES;
         let stamp = stamps(files);
         if stamp == job.stamp {
@@ -197,7 +197,7 @@ impl Renewer {
                 tracing::debug!(target: "howdah::tls", host, until = date(certificate.not_after), "certificate renewed by the internal authority");
                 job.put(certificate);
             }
-            // That was said.
+            // That was reported.
             Err(error) if error.is_storage_away() => job.wait_for_storage(),
             Err(error) => {
                 job.next = SystemTime::now() + LOOK;
@@ -212,14 +212,14 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
     let before = subject.failures();
     let free_at = before.free_at(since);
     if free_at > now {
-        job.tell_waiting(subject, &before, free_at);
+        job.log_postponed(subject, &before, free_at);
         job.next = free_at.min(now + LOOK);
         return;
     }
     let failures = before.count;
     if let Some(current) = job.managed.current.clone() {
         if job.advice_at <= now {
-            take_advice(job, subject, &current).await;
+            apply_renewal_info(job, subject, &current).await;
         }
         let due = job.due(&current);
         if due > SystemTime::now() {
@@ -253,9 +253,9 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
             }
             if renewal <= now {
                 // One of the clocks is wrong. Asking for another would go on for ever.
-                // Nor does a start, since this is as if the authority had said so.
+                // Nor does a start, since this is the authority's own wait.
                 let reason = "the new certificate was to be renewed already".to_owned();
-                let next = put_off(job, subject, failures, Some(Duration::ZERO), reason);
+                let next = postpone(job, subject, failures, Some(Duration::ZERO), reason);
                 tracing::warn!(
                     target: "howdah::tls",
                     host,
@@ -266,11 +266,11 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
                 subject.set_failures(None);
             }
         }
-        // That was said, and no authority has refused anything.
+        // That was reported, and no authority has refused anything.
         Err(error) if error.is_storage_away() => job.wait_for_storage(),
         Err(error) => {
             job.away = 0;
-            let next = put_off(job, subject, failures, error.wait(), error.to_string());
+            let next = postpone(job, subject, failures, error.wait(), error.to_string());
             tracing::warn!(
                 target: "howdah::tls",
                 host,
@@ -284,31 +284,31 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
     }
 }
 
-/// Counts a failure more; answers when the next attempt is. `least`: so long the authority wants to be left
-/// alone.
-fn put_off(
+/// Counts another failure; returns the time of the next attempt. `min_wait`: the authority's
+/// `Retry-After`.
+fn postpone(
     job: &mut Job,
     subject: &Subject,
     failures: u32,
-    least: Option<Duration>,
+    min_wait: Option<Duration>,
     reason: String,
 ) -> SystemTime {
     let count = failures.saturating_add(1);
     let at = SystemTime::now();
-    job.next = at + schedule::retry_after(count, least, spread());
+    job.next = at + schedule::retry_after(count, min_wait, jitter());
     job.is_reported = true;
     subject.set_failures(Some(&Failures {
         count,
         until: job.next,
         at,
-        limited: least.is_some(),
+        limited: min_wait.is_some(),
         reason,
     }));
     job.next
 }
 
-/// Asks the authority when to renew: it may want it sooner, if it has to revoke certificates.
-async fn take_advice(job: &mut Job, subject: &Subject, current: &Certificate) {
+/// Requests the authority's renewal information: the renewal is due earlier if certificates will be revoked.
+async fn apply_renewal_info(job: &mut Job, subject: &Subject, current: &Certificate) {
     let advice = subject.advice(current).await;
     let now = SystemTime::now();
     let Some(advice) = advice else {
@@ -323,7 +323,7 @@ async fn take_advice(job: &mut Job, subject: &Subject, current: &Certificate) {
         .advised
         .is_some_and(|chosen| (advice.start..=advice.end).contains(&chosen));
     if !keeps {
-        job.advised = Some(advice.start + width.mul_f64(spread()));
+        job.advised = Some(advice.start + width.mul_f64(jitter()));
     }
 }
 
@@ -331,7 +331,7 @@ impl Job {
     fn new(managed: ManagedCertificate) -> Self {
         let now = SystemTime::now();
         // A server of many names, or one that is started often, does not ask for all at once.
-        let advice_at = now + FIRST_ADVICE.mul_f64(spread());
+        let advice_at = now + FIRST_ADVICE.mul_f64(jitter());
         let mut stamp = Stamp::default();
         let next = match &managed.kind {
             Kind::Files(files) => {
@@ -359,7 +359,7 @@ impl Job {
 
     /// What was put off for longer than ever was put off by a clock that was ahead and is right by now:
     /// its turn is at once.
-    fn heed_clock(&mut self, now: SystemTime) {
+    fn apply_clock_change(&mut self, now: SystemTime) {
         self.advice_at = self.advice_at.min(now + ADVICE_LATEST);
         let longest = match &self.managed.kind {
             Kind::Files(_) => LOOK_AT_FILES,
@@ -373,7 +373,7 @@ impl Job {
         }
     }
 
-    fn heed_revocation(&mut self) {
+    fn apply_revocation(&mut self) {
         if self.managed.slot.take_revocation() {
             self.revoked = true;
             self.next = SystemTime::now();
@@ -381,7 +381,7 @@ impl Job {
     }
 
     /// Before its first turn.
-    fn tell_expired(&self) {
+    fn warn_expired(&self) {
         if let (Kind::Acme(subject), Some(current)) = (&self.managed.kind, &self.managed.current)
             && current.not_after < SystemTime::now()
         {
@@ -395,7 +395,7 @@ impl Job {
     }
 
     /// Once: the log may be of another start than what failed.
-    fn tell_waiting(&mut self, subject: &Subject, failures: &Failures, next: SystemTime) {
+    fn log_postponed(&mut self, subject: &Subject, failures: &Failures, next: SystemTime) {
         if !std::mem::replace(&mut self.is_reported, true) {
             tracing::warn!(
                 target: "howdah::tls",
@@ -413,7 +413,7 @@ impl Job {
 
     fn wait_for_storage(&mut self) {
         self.away = self.away.saturating_add(1);
-        self.next = SystemTime::now() + schedule::storage_retry(self.away, spread());
+        self.next = SystemTime::now() + schedule::storage_retry(self.away, jitter());
     }
 
     fn put(&mut self, certificate: Certificate) {

@@ -1,7 +1,7 @@
 //! A Redis server that keeps small values for several machines.
 //!
 //! Commands are sent one after the other on one connection, and each has the time limit of the
-//! configuration, so whoever calls must be on a thread that may wait so long. A server that did not
+//! configuration, so the caller must be on a thread that may wait so long. A server that did not
 //! answer is left alone for a moment, in which commands fail at once: many names do not wait for it one
 //! after the other. All commands may be sent again after a connection that was lost.
 
@@ -15,7 +15,7 @@ use redis::{
     RedisConnectionInfo, RedisError, TlsCertificates, cmd,
 };
 
-/// For how long a server that did not answer is not asked.
+/// How long a server that did not respond is not contacted.
 const REST: Duration = Duration::from_secs(1);
 /// Errors of a server that is there but can do nothing for a while.
 const BUSY: [&str; 5] = ["LOADING", "MASTERDOWN", "READONLY", "BUSY", "TRYAGAIN"];
@@ -23,7 +23,7 @@ const BUSY: [&str; 5] = ["LOADING", "MASTERDOWN", "READONLY", "BUSY", "TRYAGAIN"
 /// Takes a key for its owner unless another has it.
 const TAKE: &str = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end \
                     if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0";
-/// Prolongs it, or takes it again if nobody did meanwhile.
+/// Prolongs it, or takes it again if no other server did meanwhile.
 const KEEP: &str = "local owner = redis.call('GET', KEYS[1]) \
                     if owner and owner ~= ARGV[1] then return 0 end \
                     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1";
@@ -40,7 +40,7 @@ struct UnreachableError {
 }
 
 /// Whether the storage may answer later, rather than having refused.
-pub(crate) fn is_away(error: &io::Error) -> bool {
+pub(crate) fn is_unavailable(error: &io::Error) -> bool {
     error
         .get_ref()
         .is_some_and(<dyn std::error::Error + Send + Sync>::is::<UnreachableError>)
@@ -123,7 +123,7 @@ impl Remote {
     }
 
     pub(crate) fn get(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
-        self.ask(cmd("GET").arg(self.key(key)))
+        self.command(cmd("GET").arg(self.key(key)))
     }
 
     /// For good, or for so long.
@@ -133,19 +133,19 @@ impl Remote {
         if let Some(life) = life {
             command.arg("PX").arg(milliseconds(life));
         }
-        self.ask(&command)
+        self.command(&command)
     }
 
     /// Unless there is one; answers whether it did. After a connection that was lost in between, the
     /// answer may be no although it did.
     pub(crate) fn set_new(&self, key: &str, value: &[u8]) -> io::Result<bool> {
         let mut command = cmd("SET");
-        let done: Option<String> = self.ask(command.arg(self.key(key)).arg(value).arg("NX"))?;
+        let done: Option<String> = self.command(command.arg(self.key(key)).arg(value).arg("NX"))?;
         Ok(done.is_some())
     }
 
     pub(crate) fn delete(&self, key: &str) -> io::Result<()> {
-        self.ask(cmd("DEL").arg(self.key(key)))
+        self.command(cmd("DEL").arg(self.key(key)))
     }
 
     /// Makes `owner` the owner of a key for so long; answers whether it is.
@@ -166,19 +166,19 @@ impl Remote {
     fn run(&self, script: &str, key: &str, owner: &str, life: Duration) -> io::Result<bool> {
         let mut command = cmd("EVAL");
         command.arg(script).arg(1).arg(self.key(key));
-        self.ask(command.arg(owner).arg(milliseconds(life)))
+        self.command(command.arg(owner).arg(milliseconds(life)))
     }
 
     fn key(&self, key: &str) -> String {
         format!("{}/{key}", self.prefix)
     }
 
-    fn ask<T: FromRedisValue>(&self, command: &Cmd) -> io::Result<T> {
+    fn command<T: FromRedisValue>(&self, command: &Cmd) -> io::Result<T> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(silence) = &state.away
             && Instant::now() < silence.until
         {
-            return Err(self.away(silence.reason.clone()));
+            return Err(self.unavailable(silence.reason.clone()));
         }
         loop {
             let (connection, is_new) = match state.connection.take() {
@@ -187,8 +187,8 @@ impl Remote {
             };
             let mut connection = match connection {
                 Ok(connection) => connection,
-                // A wrong password as well: somebody may be changing it.
-                Err(error) => return Err(self.silent(&mut state, &error)),
+                // A wrong password as well: it may be being changed.
+                Err(error) => return Err(self.note_outage(&mut state, &error)),
             };
             match command.query(&mut connection) {
                 Ok(answer) => {
@@ -199,9 +199,9 @@ impl Remote {
                     }
                     return Ok(answer);
                 }
-                // The server closed it while nobody used it, or was restarted.
+                // The server closed it while it was idle, or was restarted.
                 Err(error) if is_lost(&error) && !is_new && !error.is_timeout() => {}
-                Err(error) if is_lost(&error) => return Err(self.silent(&mut state, &error)),
+                Err(error) if is_lost(&error) => return Err(self.note_outage(&mut state, &error)),
                 Err(error) => {
                     state.connection = Some(connection);
                     return Err(io::Error::other(format!("{} refuses: {error}", self.name)));
@@ -218,7 +218,7 @@ impl Remote {
     }
 
     /// Notes that it does not answer, and says so once.
-    fn silent(&self, state: &mut State, error: &RedisError) -> io::Error {
+    fn note_outage(&self, state: &mut State, error: &RedisError) -> io::Error {
         let reason = if error.is_timeout() {
             // The system calls it "temporarily unavailable".
             format!("no response within {} s", self.timeout.as_secs_f32())
@@ -237,10 +237,10 @@ impl Remote {
                 "the certificate storage does not respond; current certificates stay in use, and the server retries",
             );
         }
-        self.away(reason)
+        self.unavailable(reason)
     }
 
-    fn away(&self, reason: String) -> io::Error {
+    fn unavailable(&self, reason: String) -> io::Error {
         io::Error::other(UnreachableError {
             server: self.name.clone(),
             reason,
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_says_nothing_is_told_so() {
+    fn a_silent_server_is_reported_as_such() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let config = Redis {
             port: silent.local_addr().expect("bound").port(),
@@ -291,9 +291,9 @@ mod tests {
         };
         let remote = Remote::new(&config).expect("valid");
         let error = remote.get("x").expect_err("silent");
-        assert!(is_away(&error));
-        let told = error.to_string();
-        assert!(told.contains("no response within 0.1 s"), "{told}");
+        assert!(is_unavailable(&error));
+        let message = error.to_string();
+        assert!(message.contains("no response within 0.1 s"), "{message}");
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_a_time_goes_by_itself() {
+    fn temporary_state_expires_by_itself() {
         let Some(server) = Server::start() else {
             return;
         };
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_away_is_told_from_one_that_refuses() {
+    fn an_unavailable_server_is_distinguished_from_a_refusing_one() {
         let Some(mut server) = Server::start() else {
             return;
         };
@@ -367,11 +367,11 @@ mod tests {
         remote.set("a", b"kept", None).expect("answered");
         let wrong = remote.run("return 1 +", "a", "", Duration::ZERO);
         let wrong = wrong.expect_err("no script");
-        assert!(!is_away(&wrong) && wrong.to_string().contains("refuses"));
+        assert!(!is_unavailable(&wrong) && wrong.to_string().contains("refuses"));
 
         server.stop();
         let error = remote.get("a").expect_err("it is away");
-        assert!(is_away(&error), "{error}");
+        assert!(is_unavailable(&error), "{error}");
         assert!(!error.to_string().contains("sesame"), "{error}");
 
         server.start_again();
@@ -387,7 +387,7 @@ mod tests {
             ..config_of(&server)
         };
         let error = Remote::new(&wrong).expect("valid").get("a");
-        assert!(is_away(&error.expect_err("not let in")));
+        assert!(is_unavailable(&error.expect_err("not let in")));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) fn retry_after(failures: u32, least: Option<Duration>, spread: f64) -
     wait.mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
 }
 
-/// The longest that [`retry_after`] has anybody wait.
+/// The longest wait of [`retry_after`].
 pub(crate) fn longest_retry() -> Duration {
     retry_after(u32::MAX, Some(RATE_LIMITED.1), 1.0)
 }
@@ -55,7 +55,7 @@ pub(crate) fn storage_retry(failures: u32, spread: f64) -> Duration {
 }
 
 /// When to ask for another OCSP answer: at half of its life, up to a tenth of it later by `spread`. One
-/// that a responder has had for long is asked for again after a quarter of what is left.
+/// that a responder has had for long is fetched again after a quarter of what is left.
 pub(crate) fn ocsp_refresh(
     from: SystemTime,
     until: SystemTime,
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storage_that_is_away_is_asked_ever_more_rarely() {
+    fn an_unavailable_storage_is_tried_with_back_off() {
         let waits: Vec<_> = (1..10).map(|count| storage_retry(count, 0.0)).collect();
         let seconds: Vec<_> = waits.iter().map(Duration::as_secs).collect();
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_ocsp_are_asked_for_at_half_of_their_life() {
+    fn ocsp_responses_are_refreshed_at_half_of_their_life() {
         let at = |hours: u64| UNIX_EPOCH + Duration::from_secs(hours * HOUR);
         assert_eq!(ocsp_refresh(at(100), at(200), at(100), 0.0), at(150));
         assert_eq!(ocsp_refresh(at(100), at(200), at(149), 1.0), at(160));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_responder_that_is_away_is_asked_ever_more_rarely() {
+    fn an_unavailable_responder_is_queried_with_back_off() {
         let waits: Vec<_> = (1..12)
             .map(|count| ocsp_retry(count, 0.0).as_secs())
             .collect();

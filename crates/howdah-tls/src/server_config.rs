@@ -111,11 +111,11 @@ pub(crate) fn authorities(
     Ok(store)
 }
 
-/// The suites of TLS 1.3, and of TLS 1.2 those that were asked for.
+/// The suites of TLS 1.3, and of TLS 1.2 those that were configured.
 fn suites(configured: &[Suite], known: &[SupportedCipherSuite]) -> Vec<SupportedCipherSuite> {
     let tls13 = known.iter().filter(|suite| suite.tls13().is_some());
     let configured = configured.iter().filter_map(|configured| {
-        let wanted = match configured {
+        let policy = match configured {
             Suite::EcdheEcdsaAes256 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
             Suite::EcdheEcdsaAes128 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
             Suite::EcdheEcdsaChacha20 => CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
@@ -123,7 +123,7 @@ fn suites(configured: &[Suite], known: &[SupportedCipherSuite]) -> Vec<Supported
             Suite::EcdheRsaAes128 => CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
             Suite::EcdheRsaChacha20 => CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         };
-        known.iter().find(|suite| suite.suite() == wanted)
+        known.iter().find(|suite| suite.suite() == policy)
     });
     tls13.chain(configured).copied().collect()
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::directory::{Directory, Readers};
-use crate::remote::{Remote, is_away};
+use crate::remote::{Remote, is_unavailable};
 
 /// How long a proof is kept at most; one whose server died goes by itself.
 const PROOF: Duration = Duration::from_secs(3600);
@@ -26,7 +26,7 @@ const LOOKUPS: usize = 8;
 pub(crate) struct Shared {
     remote: Arc<Remote>,
     copies: Option<Directory>,
-    /// It was said that copies cannot be written.
+    /// It was reported that copies cannot be written.
     warned: AtomicBool,
     lookups: Semaphore,
 }
@@ -57,10 +57,12 @@ impl Shared {
                 self.copy(relative, &bytes);
                 Ok(Some(bytes))
             }
-            Err(error) if is_away(&error) => match copies.map(|copies| copies.read(relative)) {
-                Some(Ok(Some(copy))) => Ok(Some(copy)),
-                _ => Err(error),
-            },
+            Err(error) if is_unavailable(&error) => {
+                match copies.map(|copies| copies.read(relative)) {
+                    Some(Ok(Some(copy))) => Ok(Some(copy)),
+                    _ => Err(error),
+                }
+            }
             answer => answer,
         }
     }
@@ -90,7 +92,7 @@ impl Shared {
     }
 
     /// Looks for what [`show`](Self::show) keeps, for a client. `None` also if it cannot be determined.
-    pub(crate) async fn shown(self: &Arc<Self>, relative: PathBuf) -> Option<Vec<u8>> {
+    pub(crate) async fn read_for_client(self: &Arc<Self>, relative: PathBuf) -> Option<Vec<u8>> {
         let _turn = self.lookups.acquire().await.ok()?;
         let own = Arc::clone(self);
         let look = move || own.remote.get(&key(&relative)).ok().flatten();
@@ -183,9 +185,11 @@ mod tests {
         for storage in [&first, &second, &shared()] {
             let read = storage.read(certificate).expect("the copy");
             assert_eq!(read.as_deref(), Some(&b"one"[..]));
-            assert!(is_away(&storage.read(failed).expect_err("not copied")));
+            assert!(is_unavailable(
+                &storage.read(failed).expect_err("not copied")
+            ));
         }
-        assert!(is_away(
+        assert!(is_unavailable(
             &first.write(certificate, b"two").expect_err("away")
         ));
         assert_eq!(std::fs::read(&copy).expect("copied"), b"two");
@@ -202,11 +206,11 @@ mod tests {
         };
         let (first, second) = (shared(), shared());
         let proof = Path::new("challenges/http/token");
-        assert_eq!(second.shown(proof.to_owned()).await, None);
+        assert_eq!(second.read_for_client(proof.to_owned()).await, None);
         first.show(proof, b"proof").expect("shown");
-        let found = second.shown(proof.to_owned()).await;
+        let found = second.read_for_client(proof.to_owned()).await;
         assert_eq!(found.as_deref(), Some(&b"proof"[..]));
         first.remove(proof).expect("removed");
-        assert_eq!(second.shown(proof.to_owned()).await, None);
+        assert_eq!(second.read_for_client(proof.to_owned()).await, None);
     }
 }

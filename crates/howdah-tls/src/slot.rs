@@ -1,4 +1,4 @@
-//! The certificate of a name at this moment. Handshakes read it without a lock; whoever renews it puts
+//! The certificate of a name at this moment. Handshakes read it without a lock; the renewal puts
 //! another in.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(crate) struct Slot {
     until: AtomicU64,
     /// For the one that staples.
     changed: Notify,
-    /// Its authority says so, and nobody has heeded it.
+    /// Its authority has revoked it, and the renewal has not started.
     revoked: AtomicBool,
 }
 

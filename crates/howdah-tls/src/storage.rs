@@ -4,7 +4,7 @@
 //! authority/root.pem, intermediate.pem   the internal authority, each with its key
 //! authority/root.crt                     its root, for clients
 //! certificates/ISSUER/…, acme/ISSUER/…   certificates by ACME and accounts: see `layout`
-//! ocsp/HOST.der                          what its authority said last about a certificate
+//! ocsp/HOST.der                          the authority's last status of a certificate
 //! challenges/http/TOKEN                  what an authority is to read at the HTTP port
 //! challenges/tls/HOST.pem                the certificate that it is to see at the HTTPS port
 //! locks/NAME.lock                        see `lock`
@@ -91,13 +91,13 @@ impl Storage {
     }
 }
 
-/// 16 digits that nobody else has.
+/// 16 random digits.
 pub(crate) fn unique() -> String {
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 
 /// From 0 to 1.
-pub(crate) fn spread() -> f64 {
+pub(crate) fn jitter() -> f64 {
     let digits = unique();
     let number = u32::from_str_radix(&digits[..8], 16).unwrap_or_default();
     f64::from(number) / f64::from(u32::MAX)

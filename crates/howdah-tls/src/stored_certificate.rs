@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::certificate::{Certificate, CertificateError};
 use crate::layout::{self, CertificatePlace};
-use crate::remote::is_away;
+use crate::remote::is_unavailable;
 use crate::storage::Storage;
 
 /// How often what does not fit is looked at: another server may be between its files.
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct IssuedCertificate {
     pub(crate) key: String,
     pub(crate) chain: String,
-    /// URLs of the certificate and of the account that asked for it, where they are known.
+    /// URLs of the certificate and of the account that ordered it, where they are known.
     pub(crate) url: Option<String>,
     pub(crate) account: Option<String>,
 }
@@ -53,15 +53,15 @@ enum Fault {
 
 impl Fault {
     /// Whether a writer that is under way explains it.
-    fn may_pass(&self) -> bool {
+    fn is_transient(&self) -> bool {
         matches!(
             self,
             Self::Missing { .. } | Self::Certificate(CertificateError::Mismatch { .. })
         )
     }
 
-    fn is_away(&self) -> bool {
-        matches!(self, Self::Storage(error) if is_away(error))
+    fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Storage(error) if is_unavailable(error))
     }
 }
 
@@ -89,14 +89,14 @@ impl<'a> StoredCertificate<'a> {
             Ok(None) => None,
             Err(fault) => Some(fault),
         };
-        if fault.as_ref().is_some_and(Fault::is_away) {
+        if fault.as_ref().is_some_and(Fault::is_unavailable) {
             // It is requested again later. This machine may have a copy from before an upgrade.
             return self.take_old().ok().flatten();
         }
         let fault = match self.take_old() {
             Ok(Some(certificate)) => return Some(certificate),
             Ok(None) => fault?,
-            Err(old) if old.is_away() => return None,
+            Err(old) if old.is_unavailable() => return None,
             Err(old) => fault.unwrap_or(old),
         };
         tracing::warn!(
@@ -134,7 +134,7 @@ impl<'a> StoredCertificate<'a> {
         ] {
             match self.storage.write(file, bytes) {
                 // The copies of this machine are to be complete.
-                Err(error) if is_away(&error) => away = away.and(Err(error)),
+                Err(error) if is_unavailable(&error) => away = away.and(Err(error)),
                 result => result?,
             }
         }
@@ -151,7 +151,7 @@ impl<'a> StoredCertificate<'a> {
         let mut look = 1;
         loop {
             match self.read_once() {
-                Err(fault) if fault.may_pass() && look < LOOKS => {
+                Err(fault) if fault.is_transient() && look < LOOKS => {
                     look += 1;
                     std::thread::sleep(PAUSE);
                 }
@@ -199,8 +199,8 @@ impl<'a> StoredCertificate<'a> {
                     return Ok(Some(newer));
                 }
             }
-            // That was said.
-            Err(error) if is_away(&error) => {}
+            // That was reported.
+            Err(error) if is_unavailable(&error) => {}
             Err(error) => tracing::warn!(
                 target: "howdah::tls",
                 host = self.host,
@@ -233,7 +233,7 @@ impl<'a> StoredCertificate<'a> {
     fn forget_old(&self) {
         let old = layout::old_certificate(self.authority, self.host);
         if let Err(error) = self.storage.remove(&old)
-            && !is_away(&error)
+            && !is_unavailable(&error)
         {
             let file = self.storage.path(&old);
             tracing::warn!(target: "howdah::tls", file = %file.display(), error = %crate::directory::reason(&error), "an old certificate cannot be removed");
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_caddy_has_is_taken_and_left_as_it_is() {
+    fn files_of_caddy_are_used_and_left_unchanged() {
         for (kind, label) in [
             ("p256", "BEGIN EC PRIVATE KEY"),
             ("rsa:2048", "BEGIN RSA PRIVATE KEY"),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_caddy_looks_for() {
+    fn stored_files_have_caddys_names() {
         let (directory, storage) = storage();
         assert!(load(&storage).is_none());
         let (key, chain) = pair("p256", HOST);
@@ -378,14 +378,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_looked_at_again_and_not_used() {
+    fn a_certificate_of_other_names_is_checked_again_and_not_used() {
         let (_directory, storage) = storage();
         let (key, chain) = pair("p256", HOST);
         put(&storage, "key", &key);
         let provider = provider();
         let kept = StoredCertificate::new(&storage, AUTHORITY, HOST, &provider);
         let fault = kept.read_once().expect_err("half of it");
-        assert!(fault.may_pass() && fault.to_string().contains(".crt is missing"));
+        assert!(fault.is_transient() && fault.to_string().contains(".crt is missing"));
         assert!(kept.load().is_none());
         put(&storage, "crt", &chain);
         assert!(
@@ -396,10 +396,10 @@ mod tests {
         let (other, _) = pair("p256", HOST);
         put(&storage, "key", &other);
         let fault = kept.read_once().expect_err("not its key");
-        assert!(fault.may_pass(), "{fault}");
+        assert!(fault.is_transient(), "{fault}");
         assert!(kept.load().is_none());
         put(&storage, "key", "nothing");
-        assert!(!kept.read_once().expect_err("no key").may_pass());
+        assert!(!kept.read_once().expect_err("no key").is_transient());
     }
 
     /// `storage` has a certificate of an earlier version.

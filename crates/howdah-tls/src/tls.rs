@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use howdah_config::model::{
-    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source, acme_authority, demanded,
-    source,
+    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source, acme_authority,
+    on_demand_source, source,
 };
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
@@ -31,7 +31,7 @@ use crate::shared::Shared;
 use crate::slot::{Expiries, Slot};
 use crate::storage::{self, Storage};
 
-/// A certificate that somebody looks after.
+/// A maintained certificate.
 #[derive(Debug)]
 pub(crate) struct ManagedCertificate {
     pub(crate) kind: Kind,
@@ -63,7 +63,7 @@ pub(crate) enum Kind {
     Acme(Box<Subject>),
 }
 
-/// What the certificates of names are got with that nobody wrote down.
+/// What on-demand certificates are requested with.
 #[derive(Debug)]
 pub(crate) struct OnDemandIssuer {
     pub(crate) means: IssuanceContext,
@@ -99,7 +99,7 @@ pub struct Tls {
     pub(crate) authority: Option<Authority>,
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) managed: Mutex<Vec<ManagedCertificate>>,
-    /// Where clients come for names that nobody wrote down; `None`: no site has `on_demand`.
+    /// Queue of names for on-demand certificates; `None`: no site has `on_demand`.
     pub(crate) desk: Mutex<Option<(OnDemandIssuer, mpsc::UnboundedReceiver<PendingName>)>>,
     /// `None`: `ocsp_stapling off`.
     pub(crate) stapler: Option<Arc<Stapler>>,
@@ -161,7 +161,7 @@ impl Tls {
             authority: builder.means.as_ref().map(|means| means.authority.clone()),
             provider: Arc::clone(&builder.provider),
             managed: Mutex::new(std::mem::take(&mut builder.managed)),
-            desk: Mutex::new(builder.desk()?),
+            desk: Mutex::new(builder.request_queue()?),
             stapler,
         }))
     }
@@ -190,7 +190,7 @@ impl Tls {
     }
 
     /// What handshakes find, for the configuration that takes this one's place. Follows renewals.
-    pub fn in_use(&self) -> ActiveCertificates {
+    pub fn active_certificates(&self) -> ActiveCertificates {
         self.in_use.clone()
     }
 
@@ -306,7 +306,7 @@ impl Builder<'_> {
             (Ok(Source::Acme(acme)), Some(host)) => {
                 Ok(Some(CertificateSource::Slot(self.acme(host, acme)?)))
             }
-            // A site for all hosts beside others that have certificates.
+            // A site for all hosts among others that have certificates.
             (Ok(_), None) | (Err(_), _) => Ok(None),
         }
     }
@@ -328,7 +328,7 @@ impl Builder<'_> {
 
     fn internal(&mut self, host: &str, lifetime: Duration) -> Result<Arc<Slot>, TlsError> {
         let same = |kind: &Kind| matches!(kind, Kind::Internal { host: known, lifetime: other } if known == host && *other == lifetime);
-        if let Some(slot) = self.known(same) {
+        if let Some(slot) = self.find_slot(same) {
             return Ok(slot);
         }
         let issued = self.means()?.authority.issue(host, lifetime);
@@ -344,7 +344,7 @@ impl Builder<'_> {
 
     fn acme(&mut self, host: &str, acme: &Acme) -> Result<Arc<Slot>, TlsError> {
         let same = |kind: &Kind| matches!(kind, Kind::Acme(subject) if subject.host == host && subject.acme == *acme);
-        if let Some(slot) = self.known(same) {
+        if let Some(slot) = self.find_slot(same) {
             return Ok(slot);
         }
         self.use_acme(acme)?;
@@ -378,7 +378,7 @@ impl Builder<'_> {
         let demand = Arc::new(Demand::new(tls.clone(), self.keeper.0.clone()));
         self.demands.push((tls.issuer.clone(), Arc::clone(&demand)));
         for (name, certificate, used) in self.before.names(tls, self.https) {
-            let kind = match demanded(&name, tls, self.https) {
+            let kind = match on_demand_source(&name, tls, self.https) {
                 Ok(Source::Internal(lifetime)) => Kind::Internal {
                     host: name.clone(),
                     lifetime,
@@ -399,7 +399,7 @@ impl Builder<'_> {
     }
 
     /// See [`Tls`].
-    fn desk(
+    fn request_queue(
         mut self,
     ) -> Result<Option<(OnDemandIssuer, mpsc::UnboundedReceiver<PendingName>)>, TlsError> {
         if self.demands.is_empty() {
@@ -424,7 +424,7 @@ impl Builder<'_> {
         Ok(Some((desk, self.keeper.1)))
     }
 
-    fn known(&self, same: impl Fn(&Kind) -> bool) -> Option<Arc<Slot>> {
+    fn find_slot(&self, same: impl Fn(&Kind) -> bool) -> Option<Arc<Slot>> {
         let known = self.managed.iter().find(|managed| same(&managed.kind));
         known.map(|managed| Arc::clone(&managed.slot))
     }

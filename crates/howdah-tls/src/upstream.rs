@@ -61,7 +61,7 @@ pub(crate) fn roots(tls: &UpstreamTls) -> Result<RootCertStore, TlsError> {
     Ok(store)
 }
 
-/// `tls_insecure_skip_verify`: the other side has the key of the certificate that it shows, whoever it is.
+/// `tls_insecure_skip_verify`: only checks that the peer has the key of the certificate that it sends.
 #[derive(Debug)]
 struct NoVerification(Arc<CryptoProvider>);
 

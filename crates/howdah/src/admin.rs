@@ -7,32 +7,35 @@ use howdah_observe::admin::{Admin, AdminAddress, BindError};
 
 use crate::failure::Failure;
 
-/// Where the admin API of a server is that nobody chose an address for and whose PHP has fewer rights than
+/// Default address of the admin API of a server whose PHP has fewer rights than
 /// itself: PHP can reach any TCP address.
 pub(crate) const ADMIN_SOCKET: &str = "/run/howdah/admin.sock";
 
-/// The admin API that the configuration asks for; `confined`: PHP has fewer rights than the server. An
-/// address that nobody chose may be taken by another server on this machine; that is not a reason not to serve.
-pub(crate) fn bind_admin(admin: &model::Admin, confined: bool) -> Result<Option<Admin>, Failure> {
+/// The admin API that the configuration asks for; `is_php_restricted`: PHP has fewer rights than the
+/// server. The default address may be taken by another server on this machine; that is not a reason not to serve.
+pub(crate) fn bind_admin(
+    admin: &model::Admin,
+    is_php_restricted: bool,
+) -> Result<Option<Admin>, Failure> {
     let bound = match admin {
         model::Admin::Off => return Ok(None),
-        model::Admin::Default if confined => bind_socket(),
+        model::Admin::Default if is_php_restricted => bind_socket(),
         model::Admin::Default => Admin::bind(&AdminAddress::default()),
         model::Admin::On(chosen) => Admin::bind(&address(chosen)),
     };
     match bound {
         Ok(bound) => {
-            tell_who_reaches(&bound, confined, *admin == model::Admin::Default);
+            warn_of_exposure(&bound, is_php_restricted, *admin == model::Admin::Default);
             Ok(Some(bound))
         }
         Err(error) if *admin == model::Admin::Default => {
-            let another = if confined {
+            let another = if is_php_restricted {
                 "unix//PATH"
             } else {
                 "localhost:PORT"
             };
             let hint = match error {
-                BindError::Io { .. } if !confined => String::new(),
+                BindError::Io { .. } if !is_php_restricted => String::new(),
                 _ => format!("; write `admin {another}` or `admin off`"),
             };
             tracing::warn!(target: "howdah", "the admin API is off: {error}{hint}");
@@ -54,13 +57,13 @@ fn bind_socket() -> Result<Admin, BindError> {
     Admin::bind(&address)
 }
 
-fn tell_who_reaches(admin: &Admin, confined: bool, default: bool) {
-    if confined && default {
+fn warn_of_exposure(admin: &Admin, is_php_restricted: bool, default: bool) {
+    if is_php_restricted && default {
         tracing::info!(
             target: "howdah",
             "the admin API is at a Unix socket and not at localhost:2019, since PHP runs as another user"
         );
-    } else if confined && matches!(admin.address(), AdminAddress::Tcp { .. }) {
+    } else if is_php_restricted && matches!(admin.address(), AdminAddress::Tcp { .. }) {
         tracing::info!(
             target: "howdah",
             "PHP runs as another user and can reach the admin API: it can stop the server and reload PHP; \

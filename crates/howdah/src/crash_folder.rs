@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_left_alone() {
+    fn other_files_are_left_alone() {
         let directory = tempfile::tempdir().expect("a directory");
         let own = folder(directory.path(), 5, 1 << 20);
         own.prepare().expect("made");
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_ended_server_was_writing_is_removed() {
+    fn unfinished_files_of_an_exited_server_are_removed() {
         let directory = tempfile::tempdir().expect("a directory");
         let own = folder(directory.path(), 5, 1 << 20);
         own.prepare().expect("made");

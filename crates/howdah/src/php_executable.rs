@@ -1,6 +1,6 @@
 //! Where the PHP executable is.
 //!
-//! A build has it beside `howdah`. Packages have one for each version of PHP, at
+//! A build has it next to `howdah`. Packages have one for each version of PHP, at
 //! `../lib/howdah/phpVERSION/howdah-php` as seen from the folder of `howdah`.
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// Its file name.
 const NAME: &str = "howdah-php";
 
-/// The `howdah-php` to run: the one that was named, else the one beside this executable, else the newest version that
+/// The `howdah-php` to run: the named one, else the one next to this executable, else the newest version that
 /// is installed, else the first on PATH. If there is none, the place where it was expected, so that an error names it.
 pub(crate) fn executable(named: Option<&PhpExecutable>) -> PathBuf {
     let own_folder = std::env::current_exe()
@@ -28,9 +28,9 @@ pub(crate) fn executable(named: Option<&PhpExecutable>) -> PathBuf {
         Some(PhpExecutable::Version(version)) => return of_version(&versions, version),
         None => {}
     }
-    let beside = own_folder.join(NAME);
-    if beside.is_file() {
-        return beside;
+    let sibling = own_folder.join(NAME);
+    if sibling.is_file() {
+        return sibling;
     }
     let on_path = || {
         let path = std::env::var_os("PATH")?;
@@ -38,7 +38,7 @@ pub(crate) fn executable(named: Option<&PhpExecutable>) -> PathBuf {
             .map(|folder| folder.join(NAME))
             .find(|file| file.is_file())
     };
-    newest(&versions).or_else(on_path).unwrap_or(beside)
+    newest(&versions).or_else(on_path).unwrap_or(sibling)
 }
 
 /// The `howdah-php` of each pool, in the order of [`pools::options`](crate::php::pools::options).
@@ -64,7 +64,7 @@ pub(crate) fn missing_executables(config: &Config) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     for php in global.chain(own.filter_map(|settings| settings.php.as_ref())) {
         let file = executable(Some(php));
-        // One that may not be looked at is reported by whoever runs it.
+        // One that may not be inspected is reported when it is run.
         let is_missing =
             fs::metadata(&file).is_err_and(|error| error.kind() == ErrorKind::NotFound);
         if !is_missing {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_package() {
+    fn missing_programs_are_named_with_their_package() {
         let mut config = Config::default();
         assert_eq!(missing_executables(&config), Vec::<String>::new());
         let mut pool = WorkerPool::new("app", "/srv/a.php");

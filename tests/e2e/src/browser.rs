@@ -230,7 +230,7 @@ impl Drop for Running {
             if process.is_alive() {
                 let _ = process::kill(process.pid, Signal::KILL);
             }
-            let gone = process.wait_gone(PATIENCE);
+            let gone = process.wait_exited(PATIENCE);
             assert!(gone || std::thread::panicking(), "{process:?} is left");
         }
     }

@@ -107,7 +107,7 @@ pub fn encode(text: impl AsRef<std::ffi::OsStr>) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn encodes_what_a_query_cannot_hold() {
+    fn encodes_characters_that_a_query_cannot_hold() {
         assert_eq!(super::encode("/a b&c=ä"), "/a%20b%26c%3D%C3%A4");
     }
 }

@@ -84,7 +84,7 @@ static void sample(uint64_t id)
 }
 
 /* Until something may be wanted. */
-static void sleep_until_wanted(uint32_t seen)
+static void sleep_until_requested(uint32_t seen)
 {
 	uint64_t end_ns = howdah_profiler_run();
 	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000u), .tv_nsec = (long)(end_ns % 1000000000u)};

@@ -9,7 +9,7 @@ use crate::model::{Balance, Policy};
 use crate::table::value::{duration, header_name, number};
 use crate::table::{Call, Entry, bad_value, nearest, unsupported};
 
-/// What was said, while a block is read.
+/// Options read so far of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     policy: Option<Policy>,
@@ -35,7 +35,7 @@ impl Draft {
 
     /// With those of `php_fastcgi`: its upstreams are taken in turns, and one that cannot be reached is passed
     /// over at once.
-    pub(super) fn finish_in_turns(mut self, upstreams: usize) -> Balance {
+    pub(super) fn finish_round_robin(mut self, upstreams: usize) -> Balance {
         self.policy.get_or_insert(Policy::RoundRobin);
         if self.retries.is_none() && self.try_duration.is_none() {
             let others = upstreams.saturating_sub(1);

@@ -112,7 +112,7 @@ pub(crate) fn response(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> 
 pub(crate) fn headers(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     check_place(call, scope)?;
     let (key, rest) = scope.matcher(call.arguments)?;
-    super::no_more(call, rest)?;
+    super::reject_extra(call, rest)?;
     let mut choice = None;
     cx.read(
         &COPY_RESPONSE_HEADERS,

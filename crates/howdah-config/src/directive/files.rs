@@ -208,7 +208,7 @@ pub(crate) fn file_server(
 ) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
     let browse = rest.first().is_some_and(|word| word.text == "browse");
-    super::no_more(call, &rest[usize::from(browse)..])?;
+    super::reject_extra(call, &rest[usize::from(browse)..])?;
     let mut files = FileServer {
         browse,
         ..FileServer::default()

@@ -74,7 +74,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
                 } else {
                     changes.add(&statement.name, &statement.arguments)
                 };
-                cx.keep(result);
+                cx.record(result);
             }
         }
         (Some(_), Some(_)) => {

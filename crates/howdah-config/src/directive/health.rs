@@ -9,7 +9,7 @@ use crate::table::template::literal;
 use crate::table::value::duration;
 use crate::table::{Call, Entry, bad_value};
 
-/// What was said, while a block is read.
+/// Options read so far of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     uri: Option<String>,

@@ -53,7 +53,7 @@ pub(crate) const INTERCEPT: Table<Draft> = Table {
 
 pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    super::no_more(call, rest)?;
+    super::reject_extra(call, rest)?;
     let block = call.block()?;
     let mut draft = Draft::new(cx, block, scope);
     draft.intercept.keeps_header = true;
@@ -90,7 +90,7 @@ impl Draft {
             };
             let name = &statement.name;
             if draft.matchers.insert(name.text.clone(), matcher).is_some() {
-                cx.keep(Err(Error::new(
+                cx.record(Err(Error::new(
                     ErrorKind::Conflict,
                     &name.position,
                     format!("the matcher `{}` is defined twice", name.text),
@@ -135,7 +135,7 @@ pub(super) fn handle_response(
     draft: &mut Draft,
 ) -> Result<(), Error> {
     let (matcher, rest) = draft.matcher(call.arguments)?;
-    super::no_more(call, rest)?;
+    super::reject_extra(call, rest)?;
     let routes = draft.scope.chain(cx, call.block()?, true);
     draft.intercept.rules.push(InterceptRule {
         matcher,

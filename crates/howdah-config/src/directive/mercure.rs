@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::no_more;
+use super::reject_extra;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, JwtKey, Mercure, Part, Placeholder, Template};
@@ -261,7 +261,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
 /// `mercure [MATCHER] { … }`.
 pub(super) fn mercure(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (matcher, rest) = scope.matcher(call.arguments)?;
-    no_more(call, rest)?;
+    reject_extra(call, rest)?;
     let errors = cx.errors.len();
     let mut draft = Draft::default();
     cx.read(&MERCURE, call.block()?, &mut draft);

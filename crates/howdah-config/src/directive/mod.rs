@@ -444,7 +444,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             |cx, call, scope| {
                 let (matcher, rest) = scope.matcher(call.arguments)?;
-                no_more(call, rest)?;
+                reject_extra(call, rest)?;
                 let chain = scope.routes(cx, call.block()?, true);
                 scope.push(matcher, Handler::Chain(chain));
                 Ok(())
@@ -472,7 +472,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             |cx, call, scope| {
                 let (matcher, rest) = scope.matcher(call.arguments)?;
-                no_more(call, rest)?;
+                reject_extra(call, rest)?;
                 let chain = scope.routes(cx, call.block()?, false);
                 scope.push(matcher, Handler::Chain(chain));
                 Ok(())
@@ -490,7 +490,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             |_, call, scope| {
                 call.no_block()?;
                 let (matcher, rest) = scope.matcher(call.arguments)?;
-                no_more(call, rest)?;
+                reject_extra(call, rest)?;
                 scope.push(matcher, Handler::Abort);
                 Ok(())
             },
@@ -747,7 +747,7 @@ fn optional_matcher<'a>(
 }
 
 /// The error of an argument after the matcher of a directive that takes none.
-fn no_more(call: &Call<'_>, rest: &[crate::syntax::tree::Word]) -> Result<(), Error> {
+fn reject_extra(call: &Call<'_>, rest: &[crate::syntax::tree::Word]) -> Result<(), Error> {
     let Some(extra) = rest.first() else {
         return Ok(());
     };
@@ -783,6 +783,6 @@ fn only_in_site(call: &Call<'_>) -> Error {
 }
 
 /// The error of an argument or subdirective that Caddy has and this version does not.
-fn not_here(word: &crate::syntax::tree::Word) -> Error {
+fn unsupported_argument(word: &crate::syntax::tree::Word) -> Error {
     unsupported(word, "")
 }

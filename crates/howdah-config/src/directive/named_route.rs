@@ -14,7 +14,7 @@ pub(crate) fn define_named(cx: &mut Context, named: Vec<(Word, Vec<Statement>)>)
     for (name, block) in named {
         if cx.named.iter().any(|other| other.name.text == name.text) {
             let message = format!("the named route `&({})` is defined twice", name.text);
-            cx.keep(Err(Error::new(
+            cx.record(Err(Error::new(
                 ErrorKind::Conflict,
                 &name.position,
                 message,
@@ -35,7 +35,7 @@ pub(crate) fn define_named(cx: &mut Context, named: Vec<(Word, Vec<Statement>)>)
 pub(crate) fn check_named(cx: &mut Context) {
     for index in 0..cx.named.len() {
         if !cx.named[index].is_used {
-            // Its routes are of no use to anybody.
+            // No route invokes its routes.
             drop(routes(cx, index));
         }
     }

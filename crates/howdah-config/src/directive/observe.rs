@@ -1,6 +1,6 @@
 //! Directives for what the server reports about itself.
 
-use super::no_more;
+use super::reject_extra;
 use super::scope::Scope;
 use crate::error::Error;
 use crate::model::{Handler, Template};
@@ -30,7 +30,7 @@ pub(crate) const METRICS: Table<bool> = Table {
 /// `metrics [MATCHER] [{ … }]`.
 pub(super) fn metrics(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (matcher, rest) = scope.matcher(call.arguments)?;
-    no_more(call, rest)?;
+    reject_extra(call, rest)?;
     let mut openmetrics = true;
     cx.read(&METRICS, call.block.unwrap_or_default(), &mut openmetrics);
     cx.metrics = true;
@@ -42,7 +42,7 @@ pub(super) fn metrics(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> R
 pub(super) fn readiness(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     call.no_block()?;
     let (matcher, rest) = scope.matcher(call.arguments)?;
-    no_more(call, rest)?;
+    reject_extra(call, rest)?;
     scope.push(matcher, Handler::Readiness);
     Ok(())
 }
@@ -51,7 +51,7 @@ pub(super) fn readiness(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> 
 pub(super) fn log_skip(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     call.no_block()?;
     let (matcher, rest) = scope.matcher(call.arguments)?;
-    no_more(call, rest)?;
+    reject_extra(call, rest)?;
     scope.push(matcher, Handler::LogSkip);
     Ok(())
 }
@@ -100,7 +100,7 @@ pub(crate) const TRACING: Table<Option<Template>> = Table {
 /// `tracing [MATCHER] [{ … }]`.
 pub(super) fn tracing(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (matcher, rest) = scope.matcher(call.arguments)?;
-    no_more(call, rest)?;
+    reject_extra(call, rest)?;
     let mut span = None;
     cx.read(&TRACING, call.block.unwrap_or_default(), &mut span);
     cx.tracing = true;

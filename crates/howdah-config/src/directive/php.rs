@@ -335,7 +335,7 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
 
 pub(crate) fn read_php(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    super::no_more(call, rest)?;
+    super::reject_extra(call, rest)?;
     let mut draft = Draft::default();
     cx.read(&PHP, call.block.unwrap_or_default(), &mut draft);
     let workers = workers(cx, &mut draft)?;
@@ -358,7 +358,7 @@ pub(crate) fn read_server(
 ) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
     let rest = skip_word(cx, rest);
-    super::no_more(call, rest)?;
+    super::reject_extra(call, rest)?;
     let mut draft = Draft::default();
     cx.read(&PHP_SERVER, call.block.unwrap_or_default(), &mut draft);
     let (index, try_files) = index_and_files(call, &mut draft)?;
@@ -431,7 +431,7 @@ pub(crate) fn read_fastcgi(
         ));
     }
     let (index, try_files) = index_and_files(call, &mut draft)?;
-    let balance = std::mem::take(&mut draft.balance).finish_in_turns(upstreams.len());
+    let balance = std::mem::take(&mut draft.balance).finish_round_robin(upstreams.len());
     let health = std::mem::take(&mut draft.health).finish(call)?;
     let default = FastCgi::new(upstreams);
     let fastcgi = FastCgi {

@@ -169,7 +169,7 @@ pub(crate) fn uri(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
 
 pub(crate) fn body(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    super::no_more(call, rest)?;
+    super::reject_extra(call, rest)?;
     let mut max_size = None;
     let errors = cx.errors.len();
     cx.read(&REQUEST_BODY, call.block()?, &mut max_size);

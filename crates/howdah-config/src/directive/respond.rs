@@ -1,7 +1,7 @@
 //! `respond` and `redir`.
 
-use super::not_here;
 use super::scope::Scope;
+use super::unsupported_argument;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, Status, Template};
 use crate::syntax::tree::Word;
@@ -108,7 +108,7 @@ pub(crate) fn redir(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
             match code.text.as_str() {
                 "permanent" => 301,
                 "temporary" => 302,
-                "html" => return Err(not_here(code)),
+                "html" => return Err(unsupported_argument(code)),
                 "401" => 401,
                 text => status(code, text, 300..=399)?,
             },

@@ -68,14 +68,14 @@ impl Scope {
             .filter(|statement| statement.name.text.starts_with('@'))
         {
             let result = self.define(cx, statement);
-            cx.keep(result);
+            cx.record(result);
         }
         for statement in block
             .iter()
             .filter(|statement| !statement.name.text.starts_with('@'))
         {
             let result = self.directive(cx, statement, lone_site);
-            cx.keep(result);
+            cx.record(result);
         }
     }
 
@@ -257,7 +257,7 @@ impl Scope {
 fn sort(pending: &mut [Pending], order: &Order) {
     for end in 1..pending.len() {
         let mut at = end;
-        while at > 0 && is_before(&pending[at], &pending[at - 1], order) {
+        while at > 0 && precedes(&pending[at], &pending[at - 1], order) {
             pending.swap(at, at - 1);
             at -= 1;
         }
@@ -265,7 +265,7 @@ fn sort(pending: &mut [Pending], order: &Order) {
 }
 
 /// Directives in their order; of the same one, the more specific path first.
-fn is_before(one: &Pending, other: &Pending, order: &Order) -> bool {
+fn precedes(one: &Pending, other: &Pending, order: &Order) -> bool {
     if one.directive != other.directive {
         return order.turn(one.directive) < order.turn(other.directive);
     }

@@ -52,8 +52,13 @@ pub(crate) fn file(word: &Word) -> Result<PathBuf, Error> {
 /// A mail address.
 pub(crate) fn email(word: &Word) -> Result<String, Error> {
     let (user, domain) = word.text.split_once('@').unwrap_or_default();
-    let odd = |char: char| char.is_whitespace() || char.is_control() || ",;<>{}".contains(char);
-    if user.is_empty() || domain.is_empty() || domain.contains('@') || word.text.contains(odd) {
+    let is_forbidden =
+        |char: char| char.is_whitespace() || char.is_control() || ",;<>{}".contains(char);
+    if user.is_empty()
+        || domain.is_empty()
+        || domain.contains('@')
+        || word.text.contains(is_forbidden)
+    {
         return Err(bad_value(
             &word.position,
             format!("`{}` is not a mail address", word.text),
@@ -128,7 +133,7 @@ pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
                 example: "ask http://localhost:8000/is-a-shop",
             },
             |_, call, ask| {
-                *ask = Some(question(call.one()?)?);
+                *ask = Some(endpoint_url(call.one()?)?);
                 Ok(())
             },
         ),
@@ -146,7 +151,7 @@ pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
                 if words[0].text != "http" {
                     return Err(unsupported(&words[0], "write `ask URL`"));
                 }
-                *ask = Some(question(&words[1])?);
+                *ask = Some(endpoint_url(&words[1])?);
                 Ok(())
             },
         ),
@@ -156,14 +161,16 @@ pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
 };
 
 /// The URL of a user's endpoint.
-fn question(word: &Word) -> Result<String, Error> {
+fn endpoint_url(word: &Word) -> Result<String, Error> {
     let rest = ["http://", "https://"]
         .iter()
         .find_map(|scheme| word.text.strip_prefix(scheme));
-    let odd = |char: char| !char.is_ascii_graphic() || "#\"<>\\^`{|}".contains(char);
+    let is_forbidden = |char: char| !char.is_ascii_graphic() || "#\"<>\\^`{|}".contains(char);
     let authority = rest.and_then(|rest| rest.split(['/', '?']).next());
     match authority {
-        Some(host) if !host.is_empty() && !host.contains('@') && !word.text.contains(odd) => {
+        Some(host)
+            if !host.is_empty() && !host.contains('@') && !word.text.contains(is_forbidden) =>
+        {
             Ok(word.text.clone())
         }
         _ => Err(bad_value(

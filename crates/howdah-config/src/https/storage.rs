@@ -320,9 +320,10 @@ fn text(call: &Call<'_>) -> Result<Option<String>, Error> {
 }
 
 fn prefix(word: &Word) -> Result<String, Error> {
-    let odd = |char: char| char.is_whitespace() || char.is_control() || "{}*?[]\\".contains(char);
+    let is_forbidden =
+        |char: char| char.is_whitespace() || char.is_control() || "{}*?[]\\".contains(char);
     let parts = || word.text.split('/');
-    if word.text.contains(odd) || parts().any(|part| ["", ".", ".."].contains(&part)) {
+    if word.text.contains(is_forbidden) || parts().any(|part| ["", ".", ".."].contains(&part)) {
         return Err(bad_value(
             &word.position,
             format!("`{}` is not a prefix of keys", word.text),

@@ -97,7 +97,7 @@ pub(crate) fn check(cx: &mut Context, listed: &[SiteAddress]) {
         let conflict = listed[..index].iter().find_map(|other| {
             let (socket, mode) = one.bind.shared(&other.bind)?;
             let path = socket.path.display();
-            // Their ports mean nothing there. With the same ports too, it was said.
+            // Their ports mean nothing there. The same ports were reported above.
             let twice = other.resolved.host == one.resolved.host
                 && (other.resolved != one.resolved || !other.bind.is_same(&one.bind));
             let message = if socket.mode != mode {

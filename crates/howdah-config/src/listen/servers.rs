@@ -66,7 +66,7 @@ impl Servers {
     }
 
     /// Keeps the limits of what the sites listen on.
-    pub(crate) fn settle(self, cx: &mut Context, sites: &mut [Site], global: &mut Global) {
+    pub(crate) fn apply(self, cx: &mut Context, sites: &mut [Site], global: &mut Global) {
         let listeners: Vec<NamedListener> = sites.iter().flat_map(listeners).collect();
         for (block, position) in self.blocks {
             let Some(own) = block.listener else {
@@ -80,7 +80,7 @@ impl Servers {
             if listeners.iter().any(|other| same(&other)) {
                 global.listener_limits.push((own.address, block.limits));
             } else {
-                cx.warn(&position, nobody(&own, &listeners));
+                cx.warn(&position, no_effect_warning(&own, &listeners));
             }
         }
         offer(sites, global);
@@ -88,7 +88,7 @@ impl Servers {
 }
 
 /// Why a block has no effect.
-fn nobody(own: &NamedListener, listeners: &[NamedListener]) -> String {
+fn no_effect_warning(own: &NamedListener, listeners: &[NamedListener]) -> String {
     let mut known: Vec<String> = Vec::new();
     for listener in listeners {
         let text = format!("`{listener}`");

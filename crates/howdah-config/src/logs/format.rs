@@ -139,7 +139,7 @@ pub(crate) fn line_format(cx: &mut Context, call: &Call<'_>) -> Result<LineForma
         if once {
             cx.read(&FILTER, std::slice::from_ref(statement), &mut wrapped);
         } else {
-            cx.keep(Err(Error::new(
+            cx.record(Err(Error::new(
                 ErrorKind::Conflict,
                 &statement.name.position,
                 format!("`{}` is given twice", statement.name.text),
@@ -158,7 +158,7 @@ pub(crate) fn line_format(cx: &mut Context, call: &Call<'_>) -> Result<LineForma
         for field in fields {
             match filter(field) {
                 Ok(filter) => format.filters.push((path(&field.name.text), filter)),
-                Err(error) => cx.keep(Err(error)),
+                Err(error) => cx.record(Err(error)),
             }
         }
     }

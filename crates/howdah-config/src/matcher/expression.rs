@@ -80,7 +80,7 @@ pub(super) fn parse(
     match parser.tokens.get(parser.at) {
         None => Ok(expression),
         Some(token) => {
-            let message = format!("`{}` is not expected in the expression", token.shown());
+            let message = format!("`{}` is not expected in the expression", token.debug_text());
             Err(bad_value(&place.position, message, HINT))
         }
     }
@@ -100,7 +100,7 @@ enum Token {
 }
 
 impl Token {
-    fn shown(&self) -> String {
+    fn debug_text(&self) -> String {
         match self {
             Self::Placeholder(text) | Self::Name(text) => text.clone(),
             Self::Text(text) => format!("'{text}'"),
@@ -221,7 +221,9 @@ impl Parser<'_> {
         let found = self
             .tokens
             .get(self.at)
-            .map_or("the end".to_owned(), |token| format!("`{}`", token.shown()));
+            .map_or("the end".to_owned(), |token| {
+                format!("`{}`", token.debug_text())
+            });
         Err(self.error(
             format!("`{sign}` is missing before {found} of the expression"),
             HINT,
@@ -233,7 +235,7 @@ impl Parser<'_> {
         while self.take("||") {
             parts.push(self.all()?);
         }
-        Ok(one_or(parts, Expression::Any))
+        Ok(single_or(parts, Expression::Any))
     }
 
     fn all(&mut self) -> Result<Expression, Error> {
@@ -241,7 +243,7 @@ impl Parser<'_> {
         while self.take("&&") {
             parts.push(self.not()?);
         }
-        Ok(one_or(parts, Expression::All))
+        Ok(single_or(parts, Expression::All))
     }
 
     fn not(&mut self) -> Result<Expression, Error> {
@@ -363,7 +365,7 @@ impl Parser<'_> {
                 Ok(Operand::Bool(name == "true"))
             }
             Some(token) => {
-                let message = format!("`{}` is not a value", token.shown());
+                let message = format!("`{}` is not a value", token.debug_text());
                 Err(self.error(message, HINT))
             }
             None => Err(self.error("the expression ends where a value should be", HINT)),
@@ -426,7 +428,7 @@ impl Parser<'_> {
             "vars" => Expression::Any,
             _ => Expression::All,
         };
-        Ok(one_or(parts, join))
+        Ok(single_or(parts, join))
     }
 
     /// The arguments that a pair of a map stands for, its value being next.
@@ -470,7 +472,7 @@ impl Parser<'_> {
         let text = match self.operand()? {
             Operand::Text(_) => match &self.tokens[self.at - 1] {
                 Token::Placeholder(text) | Token::Text(text) => text.clone(),
-                other => other.shown(),
+                other => other.debug_text(),
             },
             Operand::Number(number) => number.to_string(),
             Operand::Bool(value) => value.to_string(),
@@ -482,7 +484,7 @@ impl Parser<'_> {
     }
 }
 
-fn one_or(mut parts: Vec<Expression>, many: fn(Vec<Expression>) -> Expression) -> Expression {
+fn single_or(mut parts: Vec<Expression>, many: fn(Vec<Expression>) -> Expression) -> Expression {
     if parts.len() == 1 {
         parts.swap_remove(0)
     } else {

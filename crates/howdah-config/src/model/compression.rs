@@ -55,7 +55,7 @@ impl Compression {
 
 /// A content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum ContentCoding {
     Gzip,
     Zstd,

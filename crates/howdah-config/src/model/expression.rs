@@ -154,7 +154,7 @@ pub enum Operand {
 
 /// How two values are compared. A text that is compared with a number counts as one if it is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Comparison {
     Equal,
     NotEqual,
@@ -164,9 +164,9 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// What is asked of a text.
+/// Condition of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum TextTest {
     StartsWith,
     EndsWith,

@@ -13,7 +13,7 @@ pub struct TryFiles {
     pub fallback_status: Option<u16>,
 }
 
-/// Which of several files is meant: `policy` and `try_policy`.
+/// Choice among several files: `policy` and `try_policy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TryPolicy {
     /// The first that exists.
@@ -40,7 +40,7 @@ pub struct FileServer {
     /// any folder; with one it is a path, a relative one from the working directory. The
     /// configuration's own files are always among them.
     pub hide: Vec<String>,
-    /// `precompressed`: formats of files that stand beside a file and are sent in its place, the
+    /// `precompressed`: codings of files next to a file that are sent in its place, the
     /// preferred first. Default none.
     pub precompressed: Vec<ContentCoding>,
     /// `browse`: folders without an index file are listed. Default false.

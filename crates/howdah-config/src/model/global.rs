@@ -94,7 +94,7 @@ impl Global {
 const STORAGE: &str = "/var/lib/howdah";
 
 impl Global {
-    /// `user`: also for what else is not said and follows from it.
+    /// `user`: other defaults follow from it.
     pub fn set_user(&mut self, user: User) {
         self.user = Some(user);
         self.https.storage.get_or_insert_with(|| STORAGE.into());

@@ -19,7 +19,7 @@ use super::site::{Address, Site};
 pub struct Https {
     /// `auto_https`: plain HTTP requests for names with HTTPS are redirected. Default true.
     pub redirects: bool,
-    /// `auto_https`: names get certificates without being asked to. Default true.
+    /// `auto_https`: names get certificates automatically. Default true.
     pub certificates: bool,
     /// `https_port`: the port of addresses that name none. Default 443.
     pub port: u16,
@@ -140,7 +140,7 @@ pub struct Acme {
 
 /// A protocol version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum TlsVersion {
     #[default]
     Tls12,
@@ -149,7 +149,7 @@ pub enum TlsVersion {
 
 /// A protocol inside of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Alpn {
     Http2,
     Http1,
@@ -157,7 +157,7 @@ pub enum Alpn {
 
 /// Cipher suites of TLS 1.2; all have forward secrecy and authenticated encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum CipherSuite {
     EcdheEcdsaAes256,
     EcdheEcdsaAes128,
@@ -183,9 +183,9 @@ pub enum Source<'a> {
     Files(&'a CertificateFiles),
     /// It is issued by the internal authority, for so long.
     Internal(Duration),
-    /// It is asked for.
+    /// It is requested.
     Acme(&'a Acme),
-    /// As [`demanded`] says, once a client has come for a name.
+    /// As [`on_demand_source`] says, once a client has come for a name.
     OnDemand,
 }
 
@@ -206,7 +206,7 @@ pub enum NoSource {
     /// A public authority has nothing for this name.
     #[error("no public authority issues certificates for this name")]
     NotPublic,
-    /// Anybody could have this server ask for any number of certificates.
+    /// Any client could make this server request any number of certificates.
     #[error("with `on_demand` any name would get one that a client invents")]
     NotAsked,
 }
@@ -233,7 +233,7 @@ pub fn source<'a>(
     let host = host.ok_or(NoSource::NoName)?;
     match &tls.issuer {
         None if !global.certificates => Err(NoSource::Off),
-        _ => demanded(host, tls, global),
+        _ => on_demand_source(host, tls, global),
     }
 }
 
@@ -242,7 +242,7 @@ pub fn source<'a>(
 ///
 /// # Errors
 /// There is no certificate for it.
-pub fn demanded<'a>(
+pub fn on_demand_source<'a>(
     host: &str,
     tls: &'a SiteTls,
     global: &'a Https,
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn local_names_are_told_from_public_ones() {
+    fn local_names_are_distinguished_from_public_ones() {
         for local in [
             "localhost",
             "a.localhost",

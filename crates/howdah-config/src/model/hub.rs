@@ -7,7 +7,7 @@ use super::placeholder::Template;
 /// A Mercure hub.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mercure {
-    /// `publisher_jwt`: who may publish by HTTP; `None`: nobody.
+    /// `publisher_jwt`: key of publishers; `None`: no client may publish.
     pub publisher: Option<JwtKey>,
     /// `subscriber_jwt`: who may subscribe to private updates.
     pub subscriber: Option<JwtKey>,

@@ -187,7 +187,7 @@ pub struct LogOptions {
 
 /// Levels as Caddy spells them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum LogLevel {
     Debug,
     Info,
@@ -197,7 +197,7 @@ pub enum LogLevel {
 
 /// `format console` or `format json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum LogFormat {
     Console,
     Json,

@@ -53,8 +53,8 @@ pub use files::{FileServer, Symlinks, TryFiles, TryPolicy};
 pub use global::{Global, HostMetrics, MAX_CONNECTIONS};
 pub use https::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
-    NoSource, SiteTls, Source, TlsVersion, acme_authority, demanded, is_local, redirect_to_https,
-    source,
+    NoSource, SiteTls, Source, TlsVersion, acme_authority, is_local, on_demand_source,
+    redirect_to_https, source,
 };
 pub use hub::{HotReload, JwtKey, Mercure};
 pub use limit_value::{LimitUnit, LimitValue};

@@ -11,18 +11,18 @@ pub enum OptionKind {
     /// A whole number within these bounds.
     Number {
         /// The smallest.
-        least: u64,
+        min: u64,
         /// The largest.
-        most: u64,
+        max: u64,
         /// The word for no limit; empty if there always is one.
         unlimited: &'static str,
     },
     /// A size within these bounds: `10MB`.
     Size {
         /// The smallest.
-        least: u64,
+        min: u64,
         /// The largest.
-        most: u64,
+        max: u64,
     },
     /// A duration of more than zero, or `off`.
     Time,
@@ -57,7 +57,7 @@ impl OptionKind {
 
     fn unit(self) -> LimitUnit {
         match self {
-            Self::Number { least, .. } => LimitUnit::Number(least),
+            Self::Number { min, .. } => LimitUnit::Number(min),
             Self::Size { .. } => LimitUnit::Bytes,
             Self::Time => LimitUnit::Time,
             _ => LimitUnit::Switch,

@@ -14,7 +14,7 @@ pub const FRONT_THREADS_MAX: usize = 16;
 /// The `frankenphp` (or `howdah`) block: PHP processes and their limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Php {
-    /// `php`. Default: `howdah-php` beside the running `howdah`, then the newest version that is installed, then PATH.
+    /// `php`. Default: `howdah-php` next to the running `howdah`, then the newest version that is installed, then PATH.
     pub executable: Option<PhpExecutable>,
     /// `num_threads` (FrankenPHP's word) or `workers`: PHP processes of the classic pool.
     /// Default: the formula of `howdah-pool::default_workers`.

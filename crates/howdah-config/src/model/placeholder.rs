@@ -170,7 +170,7 @@ pub enum Figure {
 /// Of a client's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientPart {
-    /// Whom it is for, in the form of RFC 4514.
+    /// Its subject, in the form of RFC 4514.
     Subject,
     /// Who issued it, in the same form.
     Issuer,

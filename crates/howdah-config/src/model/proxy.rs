@@ -39,12 +39,12 @@ impl std::fmt::Display for Upstream {
 pub struct UpstreamTls {
     /// `tls_server_name`: the name that the upstream's certificate must match; default the host of its address.
     pub server_name: Option<String>,
-    /// `tls_insecure_skip_verify`: the upstream may be anybody. Default false.
+    /// `tls_insecure_skip_verify`: the upstream's certificate is not verified. Default false.
     pub insecure: bool,
     /// `tls_trust_pool`, `tls_trusted_ca_certs`: PEM files with the authorities that are trusted; default
     /// those of the system.
     pub roots: Vec<PathBuf>,
-    /// `tls_client_auth`: who this server is to the upstream; default nobody.
+    /// `tls_client_auth`: client certificate for the upstream; default none.
     pub client: Option<CertificateFiles>,
     /// `tls_timeout`: for the handshake; default `dial_timeout`.
     pub timeout: Option<Duration>,
@@ -80,12 +80,12 @@ pub struct Balance {
     /// `lb_policy`: default at random; in `php_fastcgi` one after the other.
     pub policy: Policy,
     /// `lb_retries`: how many other attempts there are when an upstream cannot be reached. Default 0; in
-    /// `php_fastcgi` as many as there are other upstreams, if nothing is said about attempts.
+    /// `php_fastcgi` as many as there are other upstreams, if no attempts are configured.
     pub retries: u32,
     /// `lb_try_duration`: attempts go on for so long. Default 0: as many as `retries`.
     pub try_duration: Duration,
     /// `lb_try_interval`: between two attempts. Default 250 ms; none between those that `php_fastcgi` makes
-    /// although nothing is said about attempts.
+    /// although no attempts are configured.
     pub try_interval: Duration,
     /// `fail_duration`: an upstream that failed `max_fails` times within it is not used. Default 0:
     /// failures are not remembered.

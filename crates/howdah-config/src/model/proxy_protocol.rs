@@ -30,7 +30,7 @@ pub enum ProxyPolicy {
     Reject,
     /// The header is believed; a connection without one is closed.
     Require,
-    /// Nobody looks for a header.
+    /// No header is expected.
     Skip,
 }
 

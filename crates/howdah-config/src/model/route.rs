@@ -57,7 +57,7 @@ pub enum Handler {
     /// `handle_path /PREFIX/*`: the prefix is taken off the path, case-insensitively, when the path
     /// starts with it; what is left starts with a slash.
     StripPrefix(String),
-    /// `try_files FILE… { policy … }`: the one that is meant becomes the path; a last `=404` answers.
+    /// `try_files FILE… { policy … }`: the chosen one becomes the path; a last `=404` answers.
     TryFiles(TryFiles, TryPolicy),
     /// `handle` and `route`: a chain of its own.
     Chain(Vec<Route>),

@@ -46,7 +46,7 @@ pub enum QueryChange {
         /// Its value.
         value: Template,
     },
-    /// `+NAME VALUE`: beside what was sent.
+    /// `+NAME VALUE`: in addition to what was sent.
     Add {
         /// Of the parameter.
         name: Template,

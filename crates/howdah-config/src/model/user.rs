@@ -31,7 +31,7 @@ impl std::str::FromStr for User {
             None => (text, None),
         };
         let wrong = |name: &str| {
-            name.is_empty() || name.contains([':', '/', '\0', '{', '}']) || spaced(name)
+            name.is_empty() || name.contains([':', '/', '\0', '{', '}']) || has_space(name)
         };
         if wrong(name) || group.is_some_and(wrong) {
             return Err(UserError(text.to_owned()));
@@ -43,7 +43,7 @@ impl std::str::FromStr for User {
     }
 }
 
-fn spaced(name: &str) -> bool {
+fn has_space(name: &str) -> bool {
     name.contains(|char: char| char.is_whitespace() || char.is_control())
 }
 

@@ -46,10 +46,10 @@ pub struct WorkerOption {
 const NOT_THERE: &str = "Not in FrankenPHP.";
 
 /// A number of requests, failures and the like.
-const fn number(least: u32, most: u32, unlimited: &'static str) -> OptionKind {
+const fn number(min: u32, max: u32, unlimited: &'static str) -> OptionKind {
     OptionKind::Number {
-        least: least as u64,
-        most: most as u64,
+        min: min as u64,
+        max: max as u64,
         unlimited,
     }
 }
@@ -168,7 +168,7 @@ worker_options! {
     /// With `concurrency`: size of the C stack of each request, from `64KiB` to `64MiB`. Memory is used only as far
     /// as the stack grows, and mostly freed when the request ends. An overflow ends the request with a fatal
     /// error: increase the size for an application with very deeply nested callbacks or data.
-    stack_size: u32 = 8 << 20, OptionKind::Size { least: 64 << 10, most: 64 << 20 } => {
+    stack_size: u32 = 8 << 20, OptionKind::Size { min: 64 << 10, max: 64 << 20 } => {
         syntax: "stack_size SIZE",
         default: "`8MiB`, the usual stack size of a process",
         differs: NOT_THERE,

@@ -45,7 +45,7 @@ pub(crate) fn settings(cx: &mut Context, call: &Call<'_>, ini: &mut Ini) -> Resu
         let read = setting(call, name, value)
             .and_then(|()| only_once(name, &ini.php_admin_ini))
             .map(|()| put(&mut ini.php_ini, name, value));
-        cx.keep(read);
+        cx.record(read);
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ pub(crate) fn final_settings(
                 only_once(name, &ini.php_ini)
             })
             .map(|()| put(&mut ini.php_admin_ini, name, value));
-        cx.keep(read);
+        cx.record(read);
     }
     Ok(())
 }

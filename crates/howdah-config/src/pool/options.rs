@@ -58,10 +58,10 @@ impl<T: HasPoolDraft> Options<T> {
 /// A number of processes, within what a pool can have.
 pub(crate) fn processes(
     call: &Call<'_>,
-    least: usize,
+    min: usize,
     workers: &mut Option<usize>,
 ) -> Result<(), Error> {
-    let count: usize = number(call, least)?;
+    let count: usize = number(call, min)?;
     crate::pool::worker::check_count(call.one()?, count)?;
     call.set(workers, count)
 }

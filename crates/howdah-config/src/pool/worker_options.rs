@@ -117,13 +117,13 @@ fn read(cx: &mut Context, call: &Call<'_>, draft: &mut WorkerDraft) -> Result<()
 fn value(cx: &mut Context, call: &Call<'_>, kind: OptionKind) -> Result<OptionValue, Error> {
     Ok(match kind {
         OptionKind::Number {
-            least,
-            most,
+            min,
+            max,
             unlimited,
-        } => OptionValue::Limit(limited_number(call, least, most, unlimited)?),
-        OptionKind::Size { least, most } => {
+        } => OptionValue::Limit(limited_number(call, min, max, unlimited)?),
+        OptionKind::Size { min, max } => {
             let size = size(call)?;
-            OptionValue::Limit(check_range(call, size, least, most, LimitValue::Bytes)?)
+            OptionValue::Limit(check_range(call, size, min, max, LimitValue::Bytes)?)
         }
         OptionKind::Time => OptionValue::Limit(match optional_duration(call)? {
             Some(time) => LimitValue::Time(time),
@@ -154,8 +154,8 @@ fn value(cx: &mut Context, call: &Call<'_>, kind: OptionKind) -> Result<OptionVa
 
 fn limited_number(
     call: &Call<'_>,
-    least: u64,
-    most: u64,
+    min: u64,
+    max: u64,
     unlimited: &str,
 ) -> Result<LimitValue, Error> {
     if !unlimited.is_empty() && call.one()?.text == unlimited {
@@ -166,26 +166,26 @@ fn limited_number(
     } else {
         format!(", or `{unlimited}` for no limit")
     };
-    let number = number_or(call, least, &or)?;
-    check_range(call, number, least, most, LimitValue::Number)
+    let number = number_or(call, min, &or)?;
+    check_range(call, number, min, max, LimitValue::Number)
 }
 
 /// The value of a number, or the error of one that is out of range.
 fn check_range(
     call: &Call<'_>,
     number: u64,
-    least: u64,
-    most: u64,
+    min: u64,
+    max: u64,
     value: fn(u64) -> LimitValue,
 ) -> Result<LimitValue, Error> {
-    if (least..=most).contains(&number) {
+    if (min..=max).contains(&number) {
         return Ok(value(number));
     }
     let word = call.one()?;
     Err(bad_value(
         &word.position,
         format!("`{}` is out of range for `{}`", word.text, call.entry.name),
-        format!("give a value from `{}` to `{}`", value(least), value(most)),
+        format!("give a value from `{}` to `{}`", value(min), value(max)),
     ))
 }
 

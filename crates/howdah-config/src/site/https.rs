@@ -88,7 +88,7 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) ->
         }
         let host = one.resolved.host.as_deref();
         let shares = || {
-            // A site for all hosts may stand beside sites with certificates, for its errors.
+            // A site for all hosts may be next to sites with certificates, for its errors.
             host.is_none()
                 && tls.issuer.is_none()
                 && listed.iter().any(|other| {

@@ -43,7 +43,11 @@ pub(super) fn merge(cx: &mut Context, sites: Vec<Site>, listed: &[SiteAddress]) 
                     && sites_share(other, own)
                     && other.resolved.host == address.host
             });
-            if sibling || whole.iter().any(|other| is_of(other, &site, &address)) {
+            if sibling
+                || whole
+                    .iter()
+                    .any(|other| is_derived_from(other, &site, &address))
+            {
                 // The site without a path listens, encrypts and logs.
             } else {
                 whole.push(Site {
@@ -122,7 +126,7 @@ fn sites_share(one: &SiteAddress, other: &SiteAddress) -> bool {
 }
 
 /// Whether the site is one that was made for the address of another one with a path.
-fn is_of(made: &Site, site: &Site, address: &Address) -> bool {
+fn is_derived_from(made: &Site, site: &Site, address: &Address) -> bool {
     made.addresses.contains(address)
         && made.bind == site.bind
         && made.unix_sockets == site.unix_sockets

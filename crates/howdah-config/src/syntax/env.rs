@@ -15,9 +15,9 @@ pub(crate) struct Char {
 }
 
 impl Char {
-    /// Is it `wanted`, with the meaning that `wanted` has?
-    pub(crate) fn is(self, wanted: char) -> bool {
-        self.value == wanted && !self.opaque
+    /// Is it `expected`, with the meaning that `expected` has?
+    pub(crate) fn is(self, expected: char) -> bool {
+        self.value == expected && !self.opaque
     }
 
     pub(crate) fn is_space(self) -> bool {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_configuration_uses_is_told_from_what_php_gets() {
+    fn variables_of_the_configuration_are_distinguished_from_those_of_php() {
         let text = "redis {$HOST:localhost}:{$PORT} {\n\tpassword \"{$SECRET}\"\n}\n# {$COMMENT}\n\
                     \tenv DSN {$DSN}/{env.DATABASE}\n\tenv {\n\t\tKEY {$OF_PHP}\n\t}\n\
                     environment {env.KEY} {env.} {$} {$OPEN\n";

@@ -167,8 +167,8 @@ impl Printer {
     }
 
     fn comment(&mut self, item: &Item) {
-        let beside = matches!(self.last, Some(Piece::Word | Piece::Close));
-        if item.newlines == 0 && beside {
+        let is_adjacent = matches!(self.last, Some(Piece::Word | Piece::Close));
+        if item.newlines == 0 && is_adjacent {
             self.out.push(' ');
         } else {
             self.new_line(item.newlines);

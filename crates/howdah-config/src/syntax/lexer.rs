@@ -66,8 +66,8 @@ impl Lexer<'_> {
         self.chars.get(self.at + ahead).copied()
     }
 
-    fn peek_is(&self, ahead: usize, wanted: char) -> bool {
-        self.peek(ahead).is_some_and(|char| char.is(wanted))
+    fn peek_is(&self, ahead: usize, expected: char) -> bool {
+        self.peek(ahead).is_some_and(|char| char.is(expected))
     }
 
     fn position(&self) -> Position {

@@ -24,7 +24,7 @@ pub(crate) struct Context {
     pub(crate) roadrunner: Vec<(crate::model::RoadRunnerPool, Position)>,
     /// The hubs read so far.
     pub(crate) hubs: Vec<crate::model::Mercure>,
-    /// Each `hot_reload` so far, and where it is; of the site at hand without its hub, which may come later.
+    /// Each `hot_reload` so far, and where it is; of the current site without its hub, which may come later.
     pub(crate) hot_reloads: Vec<(crate::model::HotReload, Position)>,
     /// A site has `tracing`.
     pub(crate) tracing: bool,
@@ -115,7 +115,7 @@ impl Context {
     }
 
     /// Records an error and continues.
-    pub(crate) fn keep(&mut self, result: Result<(), Error>) {
+    pub(crate) fn record(&mut self, result: Result<(), Error>) {
         self.errors.extend(result.err());
     }
 
@@ -129,7 +129,7 @@ impl Context {
         let mut seen: Vec<&'static str> = Vec::new();
         for statement in block {
             let result = self.read_one(table, statement, target, &mut seen);
-            self.keep(result);
+            self.record(result);
         }
     }
 

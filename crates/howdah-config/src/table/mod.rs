@@ -227,7 +227,7 @@ fn unknown<T>(kind: &str, name: &Word, items: &'static [Item<T>]) -> Error {
     let names =
         |items: &[&'static Item<T>]| items.iter().map(|item| item.name()).collect::<Vec<_>>();
     let (mut supported, missing) = (names(&supported), names(&missing));
-    // A name that leads to the next error is only worth a hint if it is surely meant.
+    // A hint that leads to another error is worth it only for a certain match.
     let near = nearest(&name.text, supported.iter().copied().chain(accepted)).or_else(|| {
         nearest(&name.text, missing.into_iter())
             .filter(|near| strsim::damerau_levenshtein(&name.text, near) == 1)

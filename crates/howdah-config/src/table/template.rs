@@ -203,7 +203,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         TlsClient(ClientPart::Subject),
-        "Whom the client's certificate is for, `CN=member,O=Club`; empty without `client_auth` and without one.",
+        "The subject of the client's certificate, `CN=member,O=Club`; empty without `client_auth` and without one.",
         "tls_client_subject",
         "http.request.tls.client.subject"
     ),

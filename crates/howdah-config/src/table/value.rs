@@ -10,25 +10,25 @@ use crate::table::{Call, bad_value};
 /// The longest duration: 100 years, well below where adding it to a clock overflows.
 const MAX_SECONDS: f64 = 100.0 * 365.0 * 86_400.0;
 
-/// A whole number of at least `least`.
+/// A whole number of at least `min`.
 pub(crate) fn number<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     call: &Call<'_>,
-    least: T,
+    min: T,
 ) -> Result<T, Error> {
-    number_or(call, least, "")
+    number_or(call, min, "")
 }
 
 /// The same; `or` says what else may be there.
 pub(crate) fn number_or<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     call: &Call<'_>,
-    least: T,
+    min: T,
     or: &str,
 ) -> Result<T, Error> {
     let word = call.one()?;
     word.text
         .parse()
         .ok()
-        .filter(|number| *number >= least)
+        .filter(|number| *number >= min)
         .ok_or_else(|| {
             let message = format!(
                 "`{}` is not a whole number for `{}`",
@@ -37,7 +37,7 @@ pub(crate) fn number_or<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
             bad_value(
                 &word.position,
                 message,
-                format!("give a number of at least {least}{or}"),
+                format!("give a number of at least {min}{or}"),
             )
         })
 }

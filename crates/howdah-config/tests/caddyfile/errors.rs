@@ -711,7 +711,7 @@ fn the_shape_is_checked() {
 }
 
 #[test]
-fn several_errors_are_told_at_once() {
+fn several_errors_are_reported_at_once() {
     let text = "{\nhttp_port x\nemail a\n}\nhttp://*:80 {\n\trespnd a\n\tphp_server {\n\t\tindx a\n\t\tenv A\n\t}\n\theader {\n\t\tA\n\t\tB\n\t}\n}";
     let places: Vec<_> = errors(text)
         .iter()
@@ -753,7 +753,7 @@ fn text_of_a_variable_has_the_place_of_the_variable() {
 }
 
 #[test]
-fn json_is_told_from_a_caddyfile() {
+fn json_is_distinguished_from_a_caddyfile() {
     assert_eq!(
         errors("{\n\t\"apps\": {\"http\": {}}\n}"),
         ["Caddyfile:1:1: this is JSON; write a Caddyfile: JSON is not read"]

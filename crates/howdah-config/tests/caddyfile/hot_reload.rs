@@ -58,7 +58,7 @@ fn scripts_know_what_browsers_subscribe_to() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn errors_are_reported() {
     let of = |block: &str| errors(&format!(":80 {{\n{HUB}\nphp_server {{\n{block}\n}}\n}}"));
     for (block, start) in [
         (

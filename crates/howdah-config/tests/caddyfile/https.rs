@@ -6,7 +6,7 @@ use crate::common::{config, errors};
 use howdah_config::Config;
 use howdah_config::model::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Handler, INTERNAL_LIFETIME, Issuer,
-    Placeholder, Redis, SiteTls, Source, TlsVersion, demanded, source,
+    Placeholder, Redis, SiteTls, Source, TlsVersion, on_demand_source, source,
 };
 
 /// `host:port`, with `+` for HTTPS, of all sites; those that redirect have an arrow.
@@ -111,7 +111,7 @@ fn addresses_by_port_and_scheme() {
 }
 
 #[test]
-fn binds_are_told_apart() {
+fn binds_are_distinguished() {
     let apart = "http://:9000 {\nbind 127.0.0.1\n}\na.test:9000 {\nbind 127.0.0.2\n}";
     assert_eq!(
         listed(&config(apart)),
@@ -257,7 +257,7 @@ fn tls_of_a_site() {
 }
 
 #[test]
-fn global_options_are_those_of_sites_that_say_nothing_else() {
+fn global_options_are_the_defaults_of_sites() {
     let text = "{\nemail a@b.example\nacme_ca https://ca.example/dir\nacme_ca_root r.pem\ndefault_sni A.example\n\
                 fallback_sni b.example\nstorage file_system /data\nacme_eab {\nkey_id id\nmac_key a2V5\n}\n}\n\
                 a.example {\n}\nb.example {\ntls c@d.example\n}\nc.example {\ntls {\nca https://other.example/dir\n}\n}";
@@ -302,7 +302,7 @@ fn global_options_are_those_of_sites_that_say_nothing_else() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     for (text, expected) in [
         (
             "a.example {\ntls x\n}",
@@ -409,11 +409,11 @@ fn certificates_on_demand() {
     assert_eq!(source(None, tls, https), Ok(Source::OnDemand));
     // Each name as if it was written down.
     assert_eq!(
-        demanded("a.example", tls, https),
+        on_demand_source("a.example", tls, https),
         Ok(Source::Acme(&https.acme))
     );
     let internal = Ok(Source::Internal(INTERNAL_LIFETIME));
-    assert_eq!(demanded("a.test", tls, https), internal);
+    assert_eq!(on_demand_source("a.test", tls, https), internal);
     // Plain requests for any name are redirected, as for those that are written down.
     let redirect = &found.sites[1].addresses[0];
     assert_eq!(

@@ -6,7 +6,7 @@ use crate::common::{config, errors, full, handler};
 use howdah_config::model::{Handler, Matcher, Part, Placeholder, Template};
 
 #[test]
-fn metrics_count_when_anything_asks_for_them() {
+fn metrics_count_if_they_are_used() {
     assert!(!config(":80 {\n}").global.metrics);
     assert!(config("{\nmetrics\n}\n:80 {\n}").global.metrics);
     let site = config(":80 {\nhandle /x {\nmetrics /metrics {\ndisable_openmetrics\n}\n}\n}");
@@ -105,7 +105,7 @@ fn pages_of_a_hub_are_a_warning() {
 }
 
 #[test]
-fn what_a_hub_cannot_be() {
+fn invalid_hubs() {
     for (lines, expected) in [
         ("", "has neither"),
         (

@@ -264,7 +264,7 @@ fn octane_of_both_ages() {
 }
 
 #[test]
-fn octane_asks_for_a_hub_alone_in_vain() {
+fn octane_alone_does_not_get_a_hub() {
     assert_eq!(warnings(&read(OCTANE_NEW, &OCTANE_ENV)), [""; 0]);
     // Without a number and without directives, as Octane calls it by default; and with a hub.
     let mut env = OCTANE_ENV.to_vec();
@@ -352,7 +352,7 @@ fn the_image_of_frankenphp() {
 }
 
 #[test]
-fn what_users_of_the_image_set() {
+fn settings_of_users_of_the_image() {
     let with_all = FRANKENPHP.replace("\t#", "\t").replace(
         "mercure {\n\t}",
         "mercure {\n\t\tpublisher_jwt {$JWT_KEY}\n\t\tanonymous\n\t}",

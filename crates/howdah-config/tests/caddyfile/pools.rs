@@ -27,7 +27,7 @@ fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_pool_has_what_is_given_and_the_rest_from_all() {
+fn a_pool_has_its_own_options_and_inherits_the_rest() {
     let howdah = "request_timeout 9s\npool plain\npool shop {\nworkers 3\nmax_threads auto\nmax_requests 7\n\
                   request_timeout off\nmax_wait_time 2s\nqueue_length 5\ndrop_abandoned\nmax_in_flight 4\nmax_idle_time 6s\nuser web\n\
                   no_new_privs\ndumpable\nphp 8.3\nphp_ini memory_limit 64M\nphp_admin_ini {\nopen_basedir /srv\n}\n}";
@@ -361,7 +361,7 @@ fn settings_of_requests_that_cannot_be() {
 }
 
 #[test]
-fn what_php_fpm_does_not_know_either_is_a_warning() {
+fn options_that_php_fpm_lacks_too_are_warnings() {
     let text = ":80 {\nphp_server {\nenv PHP_FLAG session.auto_start=off\nworker /srv/w.php\nenv PHP_VALUE a=1\n}\n}\n";
     let parsed = full(text).expect("valid");
     let warnings: Vec<_> = parsed.warnings.iter().map(ToString::to_string).collect();

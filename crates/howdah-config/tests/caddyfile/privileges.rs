@@ -39,7 +39,7 @@ fn each_place_has_its_own() {
 }
 
 #[test]
-fn php_has_users_of_its_own_beside_the_servers() {
+fn php_has_other_users_than_the_server() {
     let config = config(&file("user web", "user php", "user other:adm"));
     assert_eq!(config.global.user, Some(user("web")));
     assert_eq!(config.global.php.user, Some(user("php")));
@@ -49,7 +49,7 @@ fn php_has_users_of_its_own_beside_the_servers() {
 }
 
 #[test]
-fn what_is_no_user_is_told() {
+fn unknown_users_are_reported() {
     for wrong in ["a:b:c", ":www", "www:", "a/b", "\"a b\"", "\"\""] {
         for text in [
             file(&format!("user {wrong}"), "", ""),

@@ -24,7 +24,7 @@ fn tcp(host: &str, port: u16) -> Upstream {
 }
 
 #[test]
-fn a_scheme_says_port_and_encryption() {
+fn a_scheme_determines_port_and_encryption() {
     for (directive, upstreams, is_encrypted) in [
         ("reverse_proxy a", vec![tcp("a", 80)], false),
         ("reverse_proxy http://a", vec![tcp("a", 80)], false),
@@ -91,7 +91,7 @@ fn options_of_encryption() {
 }
 
 #[test]
-fn authorities_that_nobody_asks_are_a_warning() {
+fn unused_authorities_are_a_warning() {
     let text = ":80 {\nreverse_proxy a {\ntransport http {\ntls_insecure_skip_verify\n\
                 tls_trust_pool file a.pem\n}\n}\n}\n";
     let parsed = full(text).unwrap();
@@ -136,7 +136,7 @@ fn upstreams_are_balanced_in_the_same_way() {
 }
 
 #[test]
-fn upstreams_are_asked_in_the_same_way() {
+fn upstreams_are_health_checked_the_same_way() {
     for (options, expected) in [
         ("", None),
         (

@@ -314,7 +314,7 @@ fn plugins_that_are_coming_are_named() {
 }
 
 #[test]
-fn what_is_missing_is_left_out_on_demand() {
+fn missing_parts_are_left_out_on_demand() {
     let parsed = lenient(
         "{\norder rate_limit before basic_auth\ncache\nacme_dns cloudflare {$TOKEN}\nservers {\ntrace\n}\n}\n:80 {\n\
          rate_limit {\nzone x {\nkey {remote_host}\n}\n}\nteapot\nreverse_proxy a:1 {\nverbose_logs\n}\nrespond ok\n}",
@@ -345,7 +345,7 @@ fn what_is_missing_is_left_out_on_demand() {
 }
 
 #[test]
-fn what_restricts_is_never_left_out() {
+fn restrictions_are_never_left_out() {
     let refused = |text: &str| {
         let result = parse_with(
             text,

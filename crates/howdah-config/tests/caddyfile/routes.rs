@@ -65,7 +65,7 @@ fn order_moves_directives() {
 }
 
 #[test]
-fn an_order_of_what_has_no_effect_has_none() {
+fn the_order_of_a_directive_without_effect_has_none() {
     let text = "{\norder vulcain after reverse_proxy\n}\n:80 {\n}\n";
     let parsed = full(text).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(parsed.warnings.len(), 1, "{:?}", parsed.warnings);
@@ -154,7 +154,7 @@ fn maps_name_their_placeholders() {
 }
 
 #[test]
-fn forward_auth_is_a_proxy_that_asks() {
+fn forward_auth_expands_to_a_proxy() {
     let Handler::ForwardAuth(auth) = handler(
         "forward_auth /admin/* auth:9091 {\nuri /verify?rd={uri}\ncopy_headers Remote-User Remote-Email>X-Email\n\
          copy_headers {\nRemote-Groups\n}\nheader_up X-Own yes\ntransport http {\ndial_timeout 1s\n}\n}",

@@ -41,7 +41,7 @@ impl Challenges {
         }
     }
 
-    /// The file with the answer, if this is a challenge that the server has asked for.
+    /// The file with the response, if this is a challenge of a pending order.
     pub(crate) fn find(&self, path: &str, lookup: &StatCache) -> Option<FileJob> {
         let Self::Files { root, options } = self else {
             return None;
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_tokens_that_are_asked_for() {
+    fn only_tokens_of_pending_orders() {
         let directory = tempfile::tempdir().expect("a directory");
         std::fs::write(directory.path().join("tok-en_1"), "answer").expect("written");
         let challenges = Challenges::new(&HttpProofs::Directory(directory.path().to_owned()));

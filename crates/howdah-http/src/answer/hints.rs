@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Version};
 
 use crate::message::interim::Interim;
 
-/// Pages that a front thread knows at most; the half that was not asked for lately is forgotten at a time.
+/// Most pages that a front thread stores; when full, it forgets the half that was not requested lately.
 const PAGES_MAX: usize = 2048;
 /// Bytes of links that are kept for a page. More would delay the answer that they are to come before.
 const LINKS_MAX: usize = 4096;
@@ -43,11 +43,11 @@ impl Pages {
             return Some(Rc::clone(links));
         }
         let (key, links) = self.old.remove_entry(key)?;
-        self.keep(key, Rc::clone(&links));
+        self.store(key, Rc::clone(&links));
         Some(links)
     }
 
-    fn keep(&mut self, key: Box<str>, links: Rc<HeaderMap>) {
+    fn store(&mut self, key: Box<str>, links: Rc<HeaderMap>) {
         if self.young.len() >= PAGES_MAX / 2 {
             self.old = std::mem::take(&mut self.young);
         }
@@ -118,7 +118,7 @@ impl Hints {
         if links.is_empty() {
             pages.forget(&page.key);
         } else if pages.find(&page.key).is_none_or(|known| *known != links) {
-            pages.keep(page.key, Rc::new(links));
+            pages.store(page.key, Rc::new(links));
         }
     }
 }
@@ -217,7 +217,7 @@ mod tests {
         page(&[("sec-fetch-mode", "navigate")]).expect("one that gets hints")
     }
 
-    fn known(hints: &Hints) -> Vec<String> {
+    fn stored(hints: &Hints) -> Vec<String> {
         let links = hints.pages.borrow_mut().find("a.example/shop");
         let links = links.iter().flat_map(|links| links.iter());
         links
@@ -243,7 +243,7 @@ mod tests {
             "</a,b.css>; rel=\"preload\"; as=style, </next>; rel=next,<//cdn>;rel=preconnect";
         hints.learn(navigation(), &response(&[("link", link)]));
         assert_eq!(
-            known(&hints),
+            stored(&hints),
             [
                 "</a,b.css>; rel=\"preload\"; as=style",
                 "<//cdn>;rel=preconnect"
@@ -253,13 +253,13 @@ mod tests {
             navigation(),
             &response(&[("link", "</c.js>; rel=modulepreload")]),
         );
-        assert_eq!(known(&hints), ["</c.js>; rel=modulepreload"]);
+        assert_eq!(stored(&hints), ["</c.js>; rel=modulepreload"]);
         hints.learn(navigation(), &response(&[]));
-        assert!(known(&hints).is_empty());
+        assert!(stored(&hints).is_empty());
     }
 
     #[test]
-    fn nothing_is_learned_from_what_is_for_one_client() {
+    fn nothing_is_learned_from_private_responses() {
         let hints = Hints::default();
         let link = ("link", "</mine.css>; rel=preload");
         for field in [
@@ -268,24 +268,24 @@ mod tests {
             ("cache-control", "no-store"),
         ] {
             hints.learn(navigation(), &response(&[link, field]));
-            assert!(known(&hints).is_empty(), "{field:?}");
+            assert!(stored(&hints).is_empty(), "{field:?}");
         }
         let session = page(&[("sec-fetch-mode", "navigate"), ("cookie", "a=b")]);
         hints.learn(session.expect("a page"), &response(&[link]));
-        assert!(known(&hints).is_empty());
+        assert!(stored(&hints).is_empty());
         let mut failed = response(&[link]);
         *failed.status_mut() = StatusCode::NOT_FOUND;
         hints.learn(navigation(), &failed);
-        assert!(known(&hints).is_empty());
+        assert!(stored(&hints).is_empty());
     }
 
     #[test]
     fn pages_are_bounded_and_those_in_use_stay() {
         let mut pages = Pages::default();
         let links = Rc::new(HeaderMap::new());
-        pages.keep("used".into(), Rc::clone(&links));
+        pages.store("used".into(), Rc::clone(&links));
         for number in 0..10 * PAGES_MAX {
-            pages.keep(number.to_string().into(), Rc::clone(&links));
+            pages.store(number.to_string().into(), Rc::clone(&links));
             assert!(pages.find("used").is_some());
             assert!(pages.young.len() + pages.old.len() <= PAGES_MAX);
         }

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn protocols_are_told_apart() {
+    fn protocols_are_distinguished() {
         assert_eq!(classify(b""), None);
         assert_eq!(classify(b"P"), None);
         assert_eq!(classify(b"PO"), Some(FirstBytes::Http1));

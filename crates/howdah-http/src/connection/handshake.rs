@@ -66,7 +66,7 @@ impl Driver<'_, '_> {
                 HandshakeOutcome::Failed
             }
             None => {
-                // Not a fault of anybody's when the server leaves.
+                // Not an error while the server shuts down.
                 if !self.drain.is_ordered() {
                     self.life.count_handshake(Handshake::Failed);
                 }
@@ -123,10 +123,10 @@ impl Driver<'_, '_> {
     ) -> Option<T> {
         let mut work = pin!(work);
         let work = poll_fn(|cx| match work.as_mut().poll(cx) {
-            Poll::Pending if place.is_taken(cx) => Poll::Ready(None),
+            Poll::Pending if place.is_evicted(cx) => Poll::Ready(None),
             result => result.map(Some),
         });
-        self.in_time(deadline, work).await.flatten()
+        self.before_deadline(deadline, work).await.flatten()
     }
 }
 

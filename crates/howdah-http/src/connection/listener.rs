@@ -113,7 +113,7 @@ impl<A> Socket<A> {
         self.closed.get()
     }
 
-    /// Whoever comes by HTTP/3 is refused.
+    /// Connections of HTTP/3 are refused.
     pub(crate) fn is_http3_off(&self) -> bool {
         self.http3_off.get()
     }
@@ -143,7 +143,7 @@ impl<A> Socket<A> {
         if let (Some(config), Some(endpoint)) = (http3, &*self.http3.borrow()) {
             endpoint.set_server_config(Some(config));
         }
-        let until = later(grace);
+        let until = saturating_deadline(grace);
         let (service, number) = next;
         for (listener, leave) in [
             (&self.listener, leave),
@@ -171,7 +171,7 @@ impl<A> Socket<A> {
 }
 
 /// A time beyond the range of the clock means a year, longer than any wait.
-pub(crate) fn later(grace: Duration) -> Instant {
+pub(crate) fn saturating_deadline(grace: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(grace)
         .unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600))

@@ -3,7 +3,7 @@
 //! ```text
 //! waiting ──first bytes──> HTTP/1 ──idle for a while──> waiting
 //!    │                     HTTP/2      (its buffers are given back)
-//!    └──timeout, drain──> closed <── lingering <── refused, or a body nobody read
+//!    └──timeout, drain──> closed <── lingering <── refused, or an unread body
 //! ```
 //!
 //! An encrypted one has its handshake first. Timeouts are kept here and not by hyper: one timer for all, armed rarely.
@@ -138,7 +138,7 @@ pub(crate) async fn serve<A: Application>(
         let state = Rc::clone(&state);
         service_fn(move |request: Request<hyper::body::Incoming>| {
             let (service, number) = listener.current();
-            if listener.drain.is_ordered() || service.snapshot.life.shutdown.winds_down() {
+            if listener.drain.is_ordered() || service.snapshot.life.shutdown.closes_connections() {
                 state.set_closes();
             }
             let exchange = Exchange::begin(&state, &service.snapshot.life);
@@ -169,7 +169,7 @@ pub(crate) async fn serve<A: Application>(
             FirstBytes::Http1 => {
                 driver.fresh_until = 0;
                 io.stream.report_failed_writes();
-                spoken.get_or_insert_with(|| life.speaks(Protocol::Http1));
+                spoken.get_or_insert_with(|| life.count_protocol(Protocol::Http1));
             }
             FirstBytes::Http2 if !speaks_http2 => {
                 let status = StatusCode::HTTP_VERSION_NOT_SUPPORTED;
@@ -177,7 +177,7 @@ pub(crate) async fn serve<A: Application>(
             }
             FirstBytes::Http2 => {
                 state.set_multiplexed();
-                let _spoken = life.speaks(Protocol::Http2);
+                let _spoken = life.count_protocol(Protocol::Http2);
                 let (loan, lender) = Loan::new(io);
                 let shared = http2::Shared {
                     listener: Rc::clone(&listener),
@@ -320,7 +320,11 @@ impl Driver<'_, '_> {
     }
 
     /// What the work gives, unless the connection is to end or the deadline passes before.
-    async fn in_time<T>(&mut self, deadline: u64, work: impl Future<Output = T>) -> Option<T> {
+    async fn before_deadline<T>(
+        &mut self,
+        deadline: u64,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
         let mut work = pin!(work);
         std::future::poll_fn(|cx| {
             self.register(cx);
@@ -352,7 +356,7 @@ impl Driver<'_, '_> {
     /// The first deadline, and what is done then.
     fn due(&self, hibernates: bool) -> (u64, Deadline) {
         let limits = self.limits;
-        let since = self.state.since();
+        let since = self.state.phase_start();
         let mut due = match self.state.phase() {
             Phase::Header => (since.saturating_add(limits.read_header), Deadline::Header),
             Phase::Idle if hibernates && !self.state.is_writing() => {
@@ -389,7 +393,7 @@ impl Driver<'_, '_> {
         connection: &mut http2::Connection<A>,
     ) -> Result<(), h2::Error> {
         std::future::poll_fn(|cx| {
-            self.state.begin_turn();
+            self.state.begin_poll();
             self.register(cx);
             if self.take_drain_order() {
                 connection.graceful_shutdown();

@@ -35,7 +35,7 @@ pub(crate) fn is_well_formed(headers: &HeaderMap) -> bool {
 }
 
 /// Makes a response what it is on the wire. The flag is true if `body` is sent too.
-pub(crate) fn settle<B: Body>(mut parts: Parts, body: &B, head: bool) -> (Response<()>, bool) {
+pub(crate) fn finalize<B: Body>(mut parts: Parts, body: &B, head: bool) -> (Response<()>, bool) {
     strip(&mut parts.headers);
     let bodiless = head
         || matches!(
@@ -87,16 +87,16 @@ impl Expectation {
         let value = headers.get(EXPECT)?.as_bytes();
         value.eq_ignore_ascii_case(b"100-continue").then(|| {
             let notify = Arc::new(Notify::new());
-            let wanted = Arc::clone(&notify);
+            let continue_signal = Arc::clone(&notify);
             (
                 Self(notify),
-                Box::pin(async move { wanted.notified().await }) as ContinueSignal,
+                Box::pin(async move { continue_signal.notified().await }) as ContinueSignal,
             )
         })
     }
 
     /// The body is being read.
-    pub(crate) fn meet(self) {
+    pub(crate) fn fulfill(self) {
         self.0.notify_one();
     }
 }
@@ -109,15 +109,15 @@ pub(crate) type Step<T> = (Vec<Response<()>>, Poll<T>);
 pub(crate) fn poll_answer<F: Future>(
     cx: &mut Context<'_>,
     answering: Pin<&mut F>,
-    wanted: &mut Option<ContinueSignal>,
+    continue_signal: &mut Option<ContinueSignal>,
     state: &ConnectionState,
 ) -> Poll<Step<F::Output>> {
     let answer = answering.poll(cx);
     let mut interim = state.take_interim();
-    if let Some(body) = wanted
+    if let Some(body) = continue_signal
         && (answer.is_ready() || body.as_mut().poll(cx).is_ready())
     {
-        *wanted = None;
+        *continue_signal = None;
         if answer.is_pending() {
             let mut response = Response::new(());
             *response.status_mut() = StatusCode::CONTINUE;
@@ -180,13 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_to_go_on_once_its_body_is_read() {
+    fn a_client_gets_100_continue_once_its_body_is_read() {
         assert!(Expectation::of(&headers(&[("expect", "nothing")])).is_none());
-        let (expectation, mut wanted) =
+        let (expectation, mut continue_signal) =
             Expectation::of(&headers(&[("expect", "100-Continue")])).unwrap();
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        assert!(wanted.as_mut().poll(&mut cx).is_pending());
-        expectation.meet();
-        assert!(wanted.as_mut().poll(&mut cx).is_ready());
+        assert!(continue_signal.as_mut().poll(&mut cx).is_pending());
+        expectation.fulfill();
+        assert!(continue_signal.as_mut().poll(&mut cx).is_ready());
     }
 }

@@ -59,12 +59,12 @@ impl AcceptedCodings {
     }
 
     /// Whether the client takes the coding, and likes nothing at all no better.
-    pub(crate) fn takes(self, coding: ContentCoding) -> bool {
+    pub(crate) fn accepts(self, coding: ContentCoding) -> bool {
         let weight = self.weight(coding);
         weight > 0 && weight >= self.identity.unwrap_or(0)
     }
 
-    /// Whether the client does not want a body as it is.
+    /// Whether the client refuses an uncompressed body.
     pub(crate) fn refuses_identity(self) -> bool {
         self.identity == Some(0)
     }
@@ -78,7 +78,8 @@ impl AcceptedCodings {
         let mut best: Option<(u16, T)> = None;
         for offer in offers {
             let weight = self.weight(coding(&offer));
-            if self.takes(coding(&offer)) && best.as_ref().is_none_or(|(most, _)| weight > *most) {
+            if self.accepts(coding(&offer)) && best.as_ref().is_none_or(|(most, _)| weight > *most)
+            {
                 best = Some((weight, offer));
             }
         }
@@ -201,10 +202,10 @@ mod tests {
         fn any_header_has_a_meaning(value in "[ -~\\t]{0,40}", known in "(gzip|br|zstd|\\*)") {
             let accepted = accepted(&[&value, &known]);
             let best = accepted.best([Zstd, Brotli, Gzip], |coding| *coding);
-            prop_assert!(best.is_none_or(|coding| accepted.takes(coding)));
+            prop_assert!(best.is_none_or(|coding| accepted.accepts(coding)));
             prop_assert_eq!(
                 best.is_none(),
-                [Zstd, Brotli, Gzip].iter().all(|coding| !accepted.takes(*coding))
+                [Zstd, Brotli, Gzip].iter().all(|coding| !accepted.accepts(*coding))
             );
         }
     }

@@ -383,7 +383,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn all_that_was_put_in_is_out_whenever_there_is_no_more(
+        fn all_input_is_flushed_when_there_is_no_more(
             pieces in prop::collection::vec(
                 prop::option::of(("[a-z ]{0,30}", 0..4000_usize)), 0..12),
             filled in 0..100_000_usize,

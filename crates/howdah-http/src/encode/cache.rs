@@ -13,7 +13,7 @@ use crate::message::file_origin::{Identity, Origin};
 const CAPACITY: usize = 16 << 20;
 /// The largest compressed form that is kept.
 const LARGEST: usize = 2 << 20;
-/// What an entry costs beside its bytes.
+/// What an entry costs besides its bytes.
 const ENTRY: usize = 128;
 
 /// The compressed files of one front thread.

@@ -78,13 +78,13 @@ impl Coder {
     }
 
     /// Compresses a whole body.
-    pub(super) fn whole(&self, body: &[u8]) -> io::Result<Bytes> {
+    pub(super) fn compress(&self, body: &[u8]) -> io::Result<Bytes> {
         match self.compression {
             Compression::Gzip(level) => self.gzip(body, level, Bytes::copy_from_slice),
             Compression::Brotli(quality) => stream::brotli(body, quality).map(Bytes::from),
             Compression::Zstd(_) => {
                 let mut encoder = self.take()?;
-                let result = encoder.whole(body);
+                let result = encoder.compress(body);
                 self.put(encoder);
                 result.map(Bytes::from)
             }
@@ -95,7 +95,7 @@ impl Coder {
     fn compressed_length(&self, body: &[u8]) -> io::Result<usize> {
         match self.compression {
             Compression::Gzip(level) => self.gzip(body, level, <[u8]>::len),
-            Compression::Brotli(_) | Compression::Zstd(_) => Ok(self.whole(body)?.len()),
+            Compression::Brotli(_) | Compression::Zstd(_) => Ok(self.compress(body)?.len()),
         }
     }
 
@@ -118,23 +118,23 @@ impl Coder {
     }
 
     /// Whether a body that starts like this becomes so much smaller that it is worth it.
-    pub(super) fn is_worth(&self, start: &[u8]) -> io::Result<bool> {
-        if is_uneven(&start[..start.len().min(COUNTED)]) {
+    pub(super) fn is_compressible(&self, start: &[u8]) -> io::Result<bool> {
+        if is_skewed(&start[..start.len().min(COUNTED)]) {
             return Ok(true);
         }
         let probe = &start[..start.len().min(PROBE)];
-        Ok(is_smaller(self.compressed_length(probe)?, probe.len()))
+        Ok(saves_enough(self.compressed_length(probe)?, probe.len()))
     }
 }
 
 /// Whether the compressed length is worth it.
-pub(super) fn is_smaller(compressed: usize, plain: usize) -> bool {
+pub(super) fn saves_enough(compressed: usize, plain: usize) -> bool {
     compressed <= plain / 100 * WORTH + plain % 100 * WORTH / 100
 }
 
 /// Whether some bytes are so much more frequent than others that any coding finds it: texts of all
 /// kinds are. Counting costs a hundredth of compressing.
-fn is_uneven(sample: &[u8]) -> bool {
+fn is_skewed(sample: &[u8]) -> bool {
     let mut counts = [0_u16; 256];
     let step = if sample.len() < COUNTED { 1 } else { STEP };
     for byte in sample.iter().step_by(step) {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_worth_it_is_told_from_the_start() {
+    fn compressible_bodies_are_recognised_from_their_start() {
         let text = "<li>A page has <b>many</b> words.</li>\n".repeat(300);
         let noise = noise(20_000);
         let repeated = noise[..1000].repeat(20);
@@ -197,7 +197,7 @@ mod tests {
                 (&wide, true),
             ] {
                 assert_eq!(
-                    coder.is_worth(body).unwrap(),
+                    coder.is_compressible(body).unwrap(),
                     expected,
                     "{compression:?} {}",
                     body.len()
@@ -226,7 +226,7 @@ mod tests {
         let noise = noise(60_000);
         let coder = Coder::new(Compression::Gzip(1));
         for body in [&noise[..], text.as_bytes(), b"short", &noise, b""] {
-            let compressed = coder.whole(body).unwrap();
+            let compressed = coder.compress(body).unwrap();
             assert_eq!(coder.compressed_length(body).unwrap(), compressed.len());
             let mut plain = Vec::new();
             flate2::read::GzDecoder::new(&compressed[..])
@@ -238,8 +238,8 @@ mod tests {
 
     #[test]
     fn nine_tenths_are_the_limit() {
-        assert!(is_smaller(90, 100) && !is_smaller(91, 100));
-        assert!(is_smaller(900, 1000) && !is_smaller(901, 1000));
-        assert!(is_smaller(0, 0));
+        assert!(saves_enough(90, 100) && !saves_enough(91, 100));
+        assert!(saves_enough(900, 1000) && !saves_enough(901, 1000));
+        assert!(saves_enough(0, 0));
     }
 }

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn vary_is_said_once() {
+    fn vary_is_sent_once() {
         for (fields, expected) in [
             (&[][..], &["Accept-Encoding"][..]),
             (&[("vary", "Cookie")], &["Cookie", "Accept-Encoding"]),

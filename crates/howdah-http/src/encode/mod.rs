@@ -64,7 +64,7 @@ impl Encoding {
     }
 }
 
-/// What the routes said about a response's compression. The innermost `encode` comes first.
+/// The `encode` directives that apply to a response. The innermost `encode` comes first.
 #[derive(Debug, Default)]
 pub(crate) struct Encodings {
     innermost: Option<Rc<Encoding>>,
@@ -83,7 +83,7 @@ impl Encodings {
     }
 
     /// With what the request says about it; `None` without any `encode`.
-    pub(crate) fn wanted(self, method: &Method, headers: &HeaderMap) -> Option<Negotiation> {
+    pub(crate) fn negotiate(self, method: &Method, headers: &HeaderMap) -> Option<Negotiation> {
         // A request may say, too, that nothing is to be changed (RFC 9111 §5.2.1.6).
         (!self.is_empty() && !header::is_untransformed(headers)).then(|| Negotiation {
             encodings: self,
@@ -94,7 +94,7 @@ impl Encodings {
     }
 }
 
-/// What the client and the routes want.
+/// What client and routes request.
 pub(crate) struct Negotiation {
     encodings: Encodings,
     accepted: AcceptedCodings,
@@ -215,25 +215,25 @@ impl Job<'_> {
         }
         let sample = started.sample(SAMPLE);
         if !self.is_forced && !sample.is_empty() {
-            match self.coder.is_worth(&sample) {
+            match self.coder.is_compressible(&sample) {
                 Ok(true) => {}
                 Ok(false) => {
-                    self.keep(None);
+                    self.cache(None);
                     return Ok(Source::Encoded(started));
                 }
                 Err(error) => return Err((error, started)),
             }
         }
         if let Some(body) = whole {
-            let compressed = match self.coder.whole(&body) {
+            let compressed = match self.coder.compress(&body) {
                 Ok(compressed) => compressed,
                 Err(error) => return Err((error, started)),
             };
-            if !self.is_forced && !coder::is_smaller(compressed.len(), body.len()) {
-                self.keep(None);
+            if !self.is_forced && !coder::saves_enough(compressed.len(), body.len()) {
+                self.cache(None);
                 return Ok(Source::Content(Content::Bytes(body)));
             }
-            self.keep(Some(&compressed));
+            self.cache(Some(&compressed));
             return Ok(self.whole(head, compressed));
         }
         let recorder = self
@@ -247,7 +247,7 @@ impl Job<'_> {
     }
 
     /// Keeps what came of a file.
-    fn keep(&self, compressed: Option<&Bytes>) {
+    fn cache(&self, compressed: Option<&Bytes>) {
         if let Some((origin, files)) = &self.origin {
             files.put(origin, self.coder.compression, compressed.cloned());
         }

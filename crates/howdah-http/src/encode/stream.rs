@@ -74,7 +74,7 @@ impl Encoder {
     }
 
     /// Compresses a body at once, at the start of one.
-    pub(super) fn whole(&mut self, body: &[u8]) -> io::Result<Vec<u8>> {
+    pub(super) fn compress(&mut self, body: &[u8]) -> io::Result<Vec<u8>> {
         match self {
             Self::Zstd(context) => {
                 let mut output = Vec::with_capacity(zstd_safe::compress_bound(body.len()));
@@ -289,7 +289,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(96))]
 
         #[test]
-        fn what_is_decoded_is_what_was_encoded(compression in compression(), pieces in pieces()) {
+        fn decoding_reverses_encoding(compression in compression(), pieces in pieces()) {
             let coder = Coder::new(compression);
             // The second body comes out of the context of the first.
             for _ in 0..2 {
@@ -307,7 +307,7 @@ mod tests {
                 encoder.step(b"", &mut encoded, FlushMode::Finish).unwrap();
                 coder.put(encoder);
                 prop_assert!(decoded(compression, &encoded) == body);
-                let whole = coder.whole(&body).unwrap();
+                let whole = coder.compress(&body).unwrap();
                 prop_assert!(decoded(compression, &whole) == body);
             }
         }

@@ -36,12 +36,12 @@ enum AcceptSocket {
 
 impl AcceptSource {
     /// Whether to wait a moment, because clients would be reset if the socket were closed now.
-    fn begin_to_close(&self) -> bool {
+    fn start_closing(&self) -> bool {
         if self.is_shared {
             return false;
         }
         if let AcceptSocket::Tcp(socket) = &self.socket
-            && let Err(error) = listener::turn_away(socket)
+            && let Err(error) = listener::refuse_connections(socket)
         {
             tracing::debug!(%error, "new connections cannot be refused");
         }
@@ -123,7 +123,7 @@ pub(super) async fn accept<A: Application>(
     }
     // Connections that the kernel has accepted are served once: their clients are connected.
     let is_busy = clock::now() < last_accepted.saturating_add(BUSY);
-    if listener.begin_to_close() && is_busy {
+    if listener.start_closing() && is_busy {
         let mut over = std::pin::pin!(tokio::time::sleep(HANDSHAKES));
         loop {
             let accepted = tokio::select! {

@@ -75,7 +75,7 @@ struct ThreadStart {
 pub struct RequestCounters(Arc<OnceLock<Arc<Measures>>>);
 
 impl RequestCounters {
-    /// `None` if no configuration has asked for it yet.
+    /// `None` if no configuration has needed it yet.
     pub fn measures(&self) -> Option<&Arc<Measures>> {
         self.0.get()
     }
@@ -152,7 +152,7 @@ pub enum RunError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A route cannot be executed; [`Server::bind`] would have said so.
+    /// A route cannot be executed; [`Server::bind`] would have reported it.
     #[error(transparent)]
     Route(#[from] crate::message::route_error::RouteError),
 }
@@ -160,8 +160,8 @@ pub enum RunError {
 /// Front threads for a configuration: `front_threads`, or [`default_threads`] of this machine.
 pub fn front_threads(config: &Config) -> usize {
     let cores = available_parallelism().map_or(1, usize::from);
-    let asked = config.global.php.front_threads;
-    asked
+    let configured = config.global.php.front_threads;
+    configured
         .unwrap_or_else(|| default_threads(cores))
         .clamp(1, FRONT_THREADS_MAX)
 }
@@ -182,7 +182,7 @@ fn pools_of(config: &Config) -> usize {
 /// # Errors
 /// The first of what is wrong.
 pub fn check(config: &Config) -> Result<(), BindError> {
-    for (wanted, _) in listener::wanted(config)? {
+    for (wanted, _) in listener::required_listeners(config)? {
         Limits::compile(config.global.limits_of(&wanted.listener()))?;
     }
     if config.global.tracing {
@@ -209,7 +209,7 @@ pub fn check(config: &Config) -> Result<(), BindError> {
 
 impl Server {
     /// Compiles the routes, makes the spool directory and listens on every address, once for each
-    /// front thread. Everything that can be wrong with a configuration on this machine is said here.
+    /// front thread. All errors of a configuration on this machine are reported here.
     /// `tls` has the certificates of addresses with HTTPS.
     pub fn bind(config: &Config, tls: Option<&Tls>) -> Result<Self, BindError> {
         Self::bind_with(config, tls, &mut InheritedSockets::default())
@@ -356,7 +356,7 @@ impl Server {
             let _ = reply.await;
         }
         let old = self.replace(Arc::clone(&setup));
-        setup::settle_files(&old.listeners, &setup.listeners);
+        setup::update_socket_files(&old.listeners, &setup.listeners);
         // Waits until removed access logs have written their queues.
         let _ = tokio::task::spawn_blocking(|| drop(old)).await;
         Ok(())
@@ -513,8 +513,8 @@ impl Server {
             .and_then(|own| own.lock().unwrap_or_else(PoisonError::into_inner).take())
             .ok_or(RunError::Index { index })?;
         let life = ThreadState::new(index, self.stats(), self.first_id, shutdown.clone());
-        let asked = questions.map(|questions| (LiveList::default(), questions));
-        let under_way = asked.as_ref().map(|(list, _)| Rc::clone(list));
+        let question_list = questions.map(|questions| (LiveList::default(), questions));
+        let under_way = question_list.as_ref().map(|(list, _)| Rc::clone(list));
         let plan = |setup: &Setup| {
             let global = &setup.config.global;
             let measures = self.measures.measures().filter(|_| global.metrics).cloned();
@@ -559,7 +559,7 @@ impl Server {
                     app: start()?,
                     snapshot,
                 });
-                if let Some((list, questions)) = asked {
+                if let Some((list, questions)) = question_list {
                     tokio::task::spawn_local(record::answer(list, questions));
                 }
                 thread::run(service, sockets, plan, (orders, order)).await

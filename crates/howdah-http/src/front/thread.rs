@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::accept::{AcceptSource, accept, listeners};
 use crate::connection::http3;
-use crate::connection::listener::{Socket, later};
+use crate::connection::listener::{Socket, saturating_deadline};
 use crate::listen::quic;
 use crate::listen::setup::{Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
@@ -103,7 +103,7 @@ impl<A: Application> Front<A> {
             };
             self.sockets.push(socket);
         }
-        let until = later(change.grace);
+        let until = saturating_deadline(change.grace);
         for (socket, _) in old.iter().zip(gone).filter(|(_, gone)| *gone) {
             socket.close(until);
         }
@@ -137,7 +137,7 @@ pub(crate) async fn run<A: Application>(
                     let plan = plan(&change.setup);
                     let prepared = front.prepare(plan, change);
                     let result = prepared.map(|prepared| ready = Some(prepared));
-                    // Who asked may have gone: nothing has changed.
+                    // The caller may have stopped waiting: nothing has changed.
                     let _ = reply.send(result);
                 }
                 Order::Abandon => ready = None,

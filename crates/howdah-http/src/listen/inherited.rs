@@ -52,7 +52,7 @@ impl InheritedSockets {
     }
 
     /// Sockets that no address uses.
-    pub fn left(&self) -> impl Iterator<Item = impl fmt::Display> {
+    pub fn unused(&self) -> impl Iterator<Item = impl fmt::Display> {
         self.0.iter()
     }
 
@@ -129,10 +129,10 @@ mod tests {
         );
         assert!(given.take_tcp(Some(loopback), address.port()).is_none());
         assert!(given.take_tcp(None, all_port).is_some());
-        let left: Vec<_> = given.left().map(|given| given.to_string()).collect();
+        let left: Vec<_> = given.unused().map(|given| given.to_string()).collect();
         assert_eq!(left, [format!("quic ({address}/udp)")]);
         assert!(given.take_udp(address).is_some());
-        assert_eq!(given.left().count(), 0);
+        assert_eq!(given.unused().count(), 0);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
         given.add_unix("web", socket).expect("added");
         assert!(given.take_unix(&other).is_none());
         assert!(given.take_tcp(None, 80).is_none());
-        let left: Vec<_> = given.left().map(|given| given.to_string()).collect();
+        let left: Vec<_> = given.unused().map(|given| given.to_string()).collect();
         assert_eq!(left, [format!("web (unix/{})", path.display())]);
         assert!(given.take_unix(&path).is_some());
         assert!(given.take_unix(&path).is_none());

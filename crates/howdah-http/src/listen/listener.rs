@@ -61,8 +61,10 @@ impl ListenerSpec {
 }
 
 /// Everything the sites ask to listen on, with the addresses that are served there.
-pub(crate) fn wanted(config: &Config) -> Result<Vec<(ListenerSpec, Vec<SiteAddress>)>, BindError> {
-    let mut wanted: Vec<(ListenerSpec, Vec<SiteAddress>)> = Vec::new();
+pub(crate) fn required_listeners(
+    config: &Config,
+) -> Result<Vec<(ListenerSpec, Vec<SiteAddress>)>, BindError> {
+    let mut required: Vec<(ListenerSpec, Vec<SiteAddress>)> = Vec::new();
     for (index, site) in config.sites.iter().enumerate() {
         let ips = site.bind.iter().map(|ip| Place::Ip(Some(*ip)));
         let sockets = site.unix_sockets.iter().cloned().map(Place::Unix);
@@ -81,17 +83,17 @@ pub(crate) fn wanted(config: &Config) -> Result<Vec<(ListenerSpec, Vec<SiteAddre
                     port,
                     tls: address.tls,
                 };
-                match wanted.iter_mut().find(|(known, _)| *known == key) {
+                match required.iter_mut().find(|(known, _)| *known == key) {
                     Some((_, hosts)) => hosts.push((index, number)),
-                    None => wanted.push((key, vec![(index, number)])),
+                    None => required.push((key, vec![(index, number)])),
                 }
             }
         }
     }
-    if wanted.is_empty() {
+    if required.is_empty() {
         return Err(BindError::NoAddress);
     }
-    Ok(wanted)
+    Ok(required)
 }
 
 /// Listens with a socket for each front thread, on all addresses without an `ip`.
@@ -135,7 +137,7 @@ pub(crate) fn adopt(
 /// Has the kernel drop what asks for a new connection, and go on with those that it has answered. Such a client
 /// asks again after a second, and is refused once the socket is closed: no client sees a connection
 /// and then reset. For a socket that is about to be closed, and that no other process listens on.
-pub(crate) fn turn_away(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
+pub(crate) fn refuse_connections(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     // Of classic BPF, on the TCP header: the byte with the flags, of which SYN without ACK is dropped.
     const LOAD_BYTE: u16 = 0x30;
     const AND: u16 = 0x54;

@@ -38,7 +38,7 @@ pub(crate) struct Setup {
 /// A listener without its sockets, which the front threads have.
 #[derive(Debug)]
 pub(crate) struct BoundListener {
-    wanted: ListenerSpec,
+    required: ListenerSpec,
     pub(crate) address: SocketAddr,
     /// Of a Unix socket.
     pub(crate) file: Option<Arc<SocketFile>>,
@@ -55,7 +55,7 @@ pub(crate) struct BoundListener {
 impl BoundListener {
     /// Its limits in the configuration that it is of.
     pub(crate) fn limits<'c>(&self, config: &'c Config) -> &'c Limits {
-        config.global.limits_of(&self.wanted.listener())
+        config.global.limits_of(&self.required.listener())
     }
 }
 
@@ -118,16 +118,21 @@ pub(crate) fn bind(
 ) -> Result<BoundListeners, BindError> {
     let (mut bounds, mut origins) = (Vec::new(), Vec::new());
     let mut sockets: Vec<Sockets> = (0..threads).map(|_| Sockets::default()).collect();
-    for (number, (wanted, hosts)) in listener::wanted(config)?.into_iter().enumerate() {
-        let kept = old.iter().position(|bound| bound.wanted.is_same(&wanted));
-        let (address, file) = match (kept, &wanted.place) {
+    for (number, (required, hosts)) in listener::required_listeners(config)?
+        .into_iter()
+        .enumerate()
+    {
+        let kept = old
+            .iter()
+            .position(|bound| bound.required.is_same(&required));
+        let (address, file) = match (kept, &required.place) {
             (Some(kept), _) => (old[kept].address, old[kept].file.clone()),
             (None, Place::Ip(ip)) => {
-                let given = inherited.take_tcp(*ip, wanted.port);
+                let given = inherited.take_tcp(*ip, required.port);
                 let shared = given.is_some();
                 let bound = match given {
                     Some(socket) => listener::adopt(socket, threads),
-                    None => listener::listen((*ip, wanted.port), threads),
+                    None => listener::listen((*ip, required.port), threads),
                 };
                 let (address, own) = bound.map_err(|error| overlap(error, old))?;
                 for (thread, socket) in sockets.iter_mut().zip(own) {
@@ -150,12 +155,12 @@ pub(crate) fn bind(
                 (unix::ADDRESS, file)
             }
         };
-        let acceptor = match (wanted.tls, tls) {
+        let acceptor = match (required.tls, tls) {
             (false, _) => None,
             (true, Some(tls)) => Some(Arc::new(acceptor(config, &hosts, tls))),
             (true, None) => return Err(BindError::Certificates { address }),
         };
-        let limits = config.global.limits_of(&wanted.listener());
+        let limits = config.global.limits_of(&required.listener());
         let mut udp = kept.is_some_and(|kept| old[kept].udp);
         let http3 = match &acceptor {
             Some(acceptor) if limits.http3 && !acceptor.is_strict() => {
@@ -173,7 +178,7 @@ pub(crate) fn bind(
             _ => None,
         };
         let bound = BoundListener {
-            wanted,
+            required,
             address,
             file,
             hosts,
@@ -195,9 +200,9 @@ pub(crate) fn bind(
 }
 
 /// The files of Unix sockets become what another configuration asks for; it is served.
-pub(crate) fn settle_files(old: &[BoundListener], new: &[BoundListener]) {
+pub(crate) fn update_socket_files(old: &[BoundListener], new: &[BoundListener]) {
     for bound in new {
-        if let (Some(file), Place::Unix(socket)) = (&bound.file, &bound.wanted.place) {
+        if let (Some(file), Place::Unix(socket)) = (&bound.file, &bound.required.place) {
             file.permit(socket.mode);
         }
     }

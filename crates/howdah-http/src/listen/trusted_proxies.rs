@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_client_is_who_trusted_proxies_say() {
+    fn the_client_address_comes_from_trusted_proxies() {
         let client = |strict, remote: &str, field: &'static str| {
             let proxies = model::TrustedProxies {
                 ranges: vec!["10.0.0.0/8".parse().unwrap()],

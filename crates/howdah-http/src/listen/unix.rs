@@ -49,7 +49,7 @@ impl SocketFile {
         &self.path
     }
 
-    /// Nobody can connect any more.
+    /// Clients cannot connect any more.
     pub(crate) fn remove(&self) {
         if self.removed.swap(true, Relaxed) {
             return;
@@ -141,7 +141,7 @@ mod tests {
         file.permit(0o222);
         let metadata = std::fs::metadata(file.path()).expect("it is there");
         assert_eq!(metadata.permissions().mode() & 0o777, 0o222);
-        // Somebody else took the place.
+        // Another process took the place.
         let aside = directory.path().join("aside");
         std::fs::rename(file.path(), &aside).expect("moved");
         std::fs::write(file.path(), "another").expect("written");

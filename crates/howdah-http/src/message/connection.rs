@@ -23,8 +23,8 @@ pub struct Tls {
     pub protocol: &'static str,
     /// Cipher suite by its IANA name.
     pub cipher: &'static str,
-    /// The host that requests must be for: the one that the client asked for when it connected,
-    /// empty if it asked for none. `None`: any.
+    /// The host that requests must be for: the server name of the client's handshake,
+    /// empty without one. `None`: any.
     pub host: Option<Box<str>>,
     /// Who the client is, where the site asks; its certificate was verified.
     pub client: TlsClient,
@@ -33,7 +33,7 @@ pub struct Tls {
 /// What a client has shown of itself.
 #[derive(Debug, Clone, Default)]
 pub enum TlsClient {
-    /// Nobody asked.
+    /// No certificate was requested.
     #[default]
     Unasked,
     /// No certificate, which the site allows.

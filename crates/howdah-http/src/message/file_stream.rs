@@ -73,7 +73,7 @@ impl FileStream {
             let result = ready!(Pin::new(task).poll(cx));
             self.reading = None;
             result.map_err(io::Error::other).and_then(|chunk| chunk)
-        } else if let Some(stand_in) = self.hand_over() {
+        } else if let Some(stand_in) = self.take_stand_in() {
             return Poll::Ready(Some(Ok(stand_in)));
         } else {
             let length = usize::try_from(self.remaining).unwrap_or(CHUNK).min(CHUNK);
@@ -124,7 +124,7 @@ impl FileStream {
     }
 
     /// The next part as a stand-in, if its sender would not wait for the disk.
-    fn hand_over(&mut self) -> Option<Bytes> {
+    fn take_stand_in(&mut self) -> Option<Bytes> {
         let target = self.target.clone()?;
         let length = self.cached(self.remaining.min(PART as u64));
         if length == 0 {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_cached_is_handed_over() {
+    async fn cached_responses_are_inherited() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![1; PART + 10]).unwrap();
         let target = Rc::new(Queue::default());

@@ -74,7 +74,7 @@ pub(crate) struct ResponseSoFar {
 pub(crate) struct Changes {
     /// Of an upstream's response, made first.
     down: Vec<PendingChange>,
-    /// As if made before there was a response: what the application says stands beside it.
+    /// As if made before there was a response: the application's field is sent in addition.
     immediate: Vec<PendingChange>,
     /// Of routes that were taken later, when the response was there.
     later: Vec<PendingChange>,
@@ -130,15 +130,15 @@ impl Changes {
         for change in self.down {
             change.apply(headers, response);
         }
-        let mut beside = HeaderMap::new();
+        let mut additional = HeaderMap::new();
         for change in self.immediate {
-            if is_foreign && change.stands_beside() {
-                change.apply(&mut beside, response);
+            if is_foreign && change.may_repeat() {
+                change.apply(&mut additional, response);
             } else {
                 change.apply(headers, response);
             }
         }
-        put_first(&beside, headers);
+        prepend(&additional, headers);
         for change in self.later.into_iter().chain(self.deferred) {
             change.apply(headers, response);
         }
@@ -147,7 +147,7 @@ impl Changes {
 
 impl PendingChange {
     /// Whether its field may be there along with one of the application.
-    fn stands_beside(&self) -> bool {
+    fn may_repeat(&self) -> bool {
         match &*self.change {
             Change::Set(name) | Change::Add(name) => !is_single(name),
             _ => false,
@@ -206,11 +206,11 @@ impl Change {
 }
 
 /// Puts fields in front of those of the same name.
-fn put_first(fields: &HeaderMap, headers: &mut HeaderMap) {
+fn prepend(fields: &HeaderMap, headers: &mut HeaderMap) {
     for name in fields.keys() {
-        let behind: Vec<HeaderValue> = headers.get_all(name).iter().cloned().collect();
+        let previous: Vec<HeaderValue> = headers.get_all(name).iter().cloned().collect();
         headers.remove(name);
-        for value in fields.get_all(name).iter().cloned().chain(behind) {
+        for value in fields.get_all(name).iter().cloned().chain(previous) {
             headers.append(name, value);
         }
     }

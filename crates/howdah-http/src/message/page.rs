@@ -30,7 +30,7 @@ small{display:block;margin-top:2rem;padding-top:1rem;border-top:1px solid var(--
 code{font:.9em ui-monospace,monospace;overflow-wrap:anywhere}";
 
 /// Whether the client is a browser that shows a page.
-pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
+pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(ACCEPT).iter();
     accepted.any(|value| {
         value.to_str().is_ok_and(|value| {
@@ -93,17 +93,17 @@ mod tests {
 
     #[test]
     fn pages_are_for_browsers() {
-        let wanted = |accept: &'static str| {
+        let accepts = |accept: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(accept));
-            is_wanted(&headers)
+            accepts_html(&headers)
         };
-        assert!(wanted("text/html,application/xhtml+xml,*/*;q=0.8"));
-        assert!(wanted("application/json, text/html"));
+        assert!(accepts("text/html,application/xhtml+xml,*/*;q=0.8"));
+        assert!(accepts("application/json, text/html"));
         for other in ["*/*", "application/json", "text/plain", "image/avif,*/*"] {
-            assert!(!wanted(other), "{other}");
+            assert!(!accepts(other), "{other}");
         }
-        assert!(!is_wanted(&HeaderMap::new()));
+        assert!(!accepts_html(&HeaderMap::new()));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) const SINGULAR: [HeaderName; 12] = [
     SERVER,
 ];
 
-/// Keeps the last of each: what was said later was said with more knowledge. Browsers and nginx take the last
+/// Keeps the last of each: later code knows more. Browsers and nginx take the last
 /// `Content-Type` too.
 pub(crate) fn keep_last(headers: &mut HeaderMap) {
     // Most responses repeat nothing, and this costs them nothing.

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_before_somebody_watches() {
+    fn nothing_is_collected_without_a_watcher() {
         let finished = FinishedRequests::new(2);
         assert!(!finished.is_watched(clock::now()));
         finished.watch(Duration::from_secs(60));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn lines_that_do_not_fit_are_counted() {
         let finished = FinishedRequests::new(2);
         for id in 0..BATCH_MAX as u64 + 3 {
             finished.push(0, request(id));

@@ -107,7 +107,7 @@ impl LogEntry {
         self.response_headers.clone_from(headers);
     }
 
-    /// Hands the entry to the logs that want it.
+    /// Passes the entry to the logs that include it.
     pub(crate) fn write(mut self, ending: ResponseEnd) {
         let status = match ending.status {
             0 => CLIENT_GONE,
@@ -116,8 +116,8 @@ impl LogEntry {
         let host = self.headers.get(HOST).map(HeaderValue::as_bytes);
         let host = String::from_utf8_lossy(host.unwrap_or_default()).into_owned();
         let name = howdah_cgi::Host::parse(&host).map_or("", |host| host.name);
-        let wanted = |log: &&Log| log.wants(name, status);
-        if !self.logs.iter().any(|log| wanted(&log)) {
+        let applies = |log: &&Log| log.includes(name, status);
+        if !self.logs.iter().any(|log| applies(&log)) {
             return;
         }
         let name = name.to_owned();
@@ -161,7 +161,7 @@ impl LogEntry {
             appended: appended.collect(),
         });
         for log in &*self.logs {
-            if log.wants(&name, status) {
+            if log.includes(&name, status) {
                 log.write(Arc::clone(&entry));
             }
         }

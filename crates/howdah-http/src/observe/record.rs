@@ -115,7 +115,7 @@ pub(crate) async fn answer(live: LiveList, mut questions: mpsc::UnboundedReceive
             let records = live.places.iter().flatten();
             records.map(|record| record.live(now)).collect()
         };
-        // Who asked may have gone.
+        // The caller may have stopped waiting.
         let _ = question.send(requests);
     }
 }
@@ -410,7 +410,7 @@ impl Record {
     }
 }
 
-/// Nobody has anything more to say about it: response and script are over.
+/// Complete: response and script have ended.
 impl Drop for Record {
     fn drop(&mut self) {
         let Some(trace) = self.trace.take() else {

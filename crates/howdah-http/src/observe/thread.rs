@@ -89,7 +89,7 @@ impl ThreadState {
     }
 
     /// Counts what a connection speaks, for as long as the guard lives.
-    pub(crate) fn speaks(self: &Rc<Self>, protocol: Protocol) -> ProtocolGuard {
+    pub(crate) fn count_protocol(self: &Rc<Self>, protocol: Protocol) -> ProtocolGuard {
         let stats = self.stats();
         stats.accepted[protocol as usize].fetch_add(1, Relaxed);
         stats.open[protocol as usize].fetch_add(1, Relaxed);

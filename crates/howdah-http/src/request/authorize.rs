@@ -14,7 +14,7 @@ use crate::route::verdict::Verdict;
 /// Limit of password checks and `forward_auth` requests per request.
 const CHECKS_MAX: usize = 8;
 
-/// Whether the routes asked for something that has to be found out first.
+/// Whether the routes need an authorization to be resolved first.
 pub(super) fn is_needed(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::CheckPassword(_) | Outcome::ForwardAuth(_))
 }

@@ -39,7 +39,7 @@ pub(super) struct Finish {
     is_misframed: bool,
     /// Errors are shown as pages.
     wants_page: bool,
-    /// What the client and the routes want of compression.
+    /// What client and routes request for compression.
     compression: Option<Negotiation>,
 }
 
@@ -51,8 +51,8 @@ impl Finish {
             is_head: parts.method == Method::HEAD,
             has_body: received.has_body,
             is_misframed: received.is_misframed,
-            wants_page: page::is_wanted(&parts.headers),
-            compression: encodings.wanted(&parts.method, &parts.headers),
+            wants_page: page::accepts_html(&parts.headers),
+            compression: encodings.negotiate(&parts.method, &parts.headers),
         }
     }
 
@@ -126,7 +126,7 @@ impl Finish {
             // hyper would write one of its own.
             head.extensions.insert(ReasonPhrase::from_static(b""));
         }
-        if is_http1 && scope.snapshot().life.shutdown.winds_down() {
+        if is_http1 && scope.snapshot().life.shutdown.closes_connections() {
             // The order came while the request was under way.
             scope.state.set_closes();
         }

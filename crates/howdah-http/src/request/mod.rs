@@ -62,14 +62,8 @@ pub(crate) async fn handle<A: Application>(
     if let Some(trace) = decision.trace.take() {
         trace::pass_on(trace, &mut decision.outcome, &mut pending, &exchange);
     }
-    let responder = Responder {
-        scope,
-        hold,
-        record: exchange.record.clone(),
-        is_logged: exchange.log.is_some(),
-        has_figures: changes.has_figures(),
-    };
-    let response = responder.respond(outcome, &mut pending).await;
+    let responder = Responder::new(scope, hold, &exchange, &decision.headers);
+    let response = responder.respond(decision.outcome, &mut pending).await;
     let mut response = response.ok_or(ConnectionAbort)?;
     exchange.received = pending.received.unwrap_or(0);
     if let Some(deferred) = decision.deferred {

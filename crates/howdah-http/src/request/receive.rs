@@ -17,7 +17,7 @@ pub(super) struct ReceivedRequest {
     pub(super) parts: Parts,
     pub(super) body: Incoming,
     pub(super) has_body: bool,
-    /// Nobody knows where the body ends: the connection cannot be used again.
+    /// The end of the body is unknown: the connection cannot be used again.
     pub(super) is_misframed: bool,
     /// The response, if no route is run.
     pub(super) response: Option<Response<Content>>,
@@ -49,7 +49,7 @@ pub(super) fn receive<A>(
     }
 }
 
-/// What to ask another machine for, if this may be the request of an authority that checks a name.
+/// The lookup of a challenge's response that another machine may have stored, if an authority may have sent the request.
 pub(super) fn shared_proof<'r, A>(
     scope: &'r RequestScope<A>,
     parts: &'r Parts,

@@ -20,6 +20,7 @@ use crate::listen::limits::Limits;
 use crate::message::application::Application;
 use crate::message::disconnect::DisconnectGuard;
 use crate::message::endpoint::{EndpointName, EndpointRequest};
+use crate::message::header_change::Changes;
 use crate::message::incoming::BodyError;
 use crate::message::incoming::Incoming;
 use crate::message::interim::Interim;
@@ -106,9 +107,9 @@ pub(super) struct Responder<'p, A> {
     hold: &'p DisconnectGuard,
     record: Option<Rc<Record>>,
     /// An access log has a line for it.
-    pub(super) is_logged: bool,
+    is_logged: bool,
     /// The header of the response contains what the request cost so far.
-    pub(super) has_figures: bool,
+    has_figures: bool,
 }
 
 impl<'p, A: Application> Responder<'p, A> {
@@ -116,12 +117,14 @@ impl<'p, A: Application> Responder<'p, A> {
         scope: &'p RequestScope<A>,
         hold: &'p DisconnectGuard,
         exchange: &Exchange,
+        changes: &Changes,
     ) -> Self {
         Self {
             scope,
             hold,
             record: exchange.record.clone(),
             is_logged: exchange.log.is_some(),
+            has_figures: changes.has_figures(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What every phase of a request has at hand.
+//! What every phase of a request can use.
 
 use std::rc::Rc;
 

@@ -60,7 +60,7 @@ pub(crate) struct Service<A> {
     pub(crate) snapshot: Rc<Snapshot>,
 }
 
-/// What a thread is made from, beside the configuration.
+/// What a thread is made from, besides the configuration.
 pub(crate) struct Plan {
     pub(crate) life: Rc<ThreadState>,
     pub(crate) spool: SpoolDir,

@@ -143,12 +143,12 @@ pub(crate) fn find<'c>(
         }
         let found = candidate.place(index, context, split);
         let kind = context.lookup.kind(root, &found.path);
-        let wanted = if candidate.directory {
+        let expected = if candidate.directory {
             Kind::Directory
         } else {
             Kind::File
         };
-        if kind == wanted {
+        if kind == expected {
             return Some(found);
         }
         if candidate.is_path() && found.path_info.is_empty() {

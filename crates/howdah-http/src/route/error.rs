@@ -32,10 +32,10 @@ impl ErrorRoutes {
 
     /// The first that are for this status.
     pub(crate) fn find(errors: &[Self], status: StatusCode) -> Option<&Self> {
-        errors.iter().find(|errors| errors.are_for(status))
+        errors.iter().find(|errors| errors.apply_to(status))
     }
 
-    fn are_for(&self, status: StatusCode) -> bool {
+    fn apply_to(&self, status: StatusCode) -> bool {
         let code = status.as_u16();
         let has = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
         self.statuses.is_empty() || self.statuses.iter().any(has)

@@ -63,13 +63,13 @@ impl HostPattern {
         match text.strip_prefix('*') {
             Some("") => Self::Any,
             Some(rest) if rest.starts_with('.') => Self::Below(rest.to_ascii_lowercase()),
-            _ => Self::Exact(bare(text).to_ascii_lowercase()),
+            _ => Self::Exact(normalize(text).to_ascii_lowercase()),
         }
     }
 
     /// `host` without a port; brackets, a final dot and case do not matter.
     pub(crate) fn matches(&self, host: &str) -> bool {
-        let host = bare(host);
+        let host = normalize(host);
         match self {
             Self::Any => true,
             Self::Exact(exact) => host.eq_ignore_ascii_case(exact),
@@ -81,7 +81,7 @@ impl HostPattern {
 }
 
 /// Without the brackets of an IPv6 address and the final dot of an absolute name.
-pub(crate) fn bare(host: &str) -> &str {
+pub(crate) fn normalize(host: &str) -> &str {
     let inner = host
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'));
@@ -260,9 +260,9 @@ fn matches_query(query: &[(String, Box<[Text]>)], context: &Context<'_>) -> bool
         let sent = pairs.iter().filter(|(known, _)| known == name);
         let mut sent = sent.map(|(_, value)| value);
         sent.any(|value| {
-            values.iter().any(|wanted| {
-                let wanted = wanted.evaluate(context, Purpose::File);
-                wanted == "*" || *wanted == **value
+            values.iter().any(|expected| {
+                let expected = expected.evaluate(context, Purpose::File);
+                expected == "*" || *expected == **value
             })
         })
     })

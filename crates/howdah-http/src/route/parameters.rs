@@ -96,8 +96,8 @@ impl<'q> Parameters<'q> {
         replace: &str,
     ) -> Result<(), TooLong> {
         let mut replacement = Replacement::new(replace);
-        let wanted = |pair: &&mut Pair<'_>| name.is_none_or(|name| pair.name == name);
-        for pair in self.pairs.iter_mut().filter(wanted) {
+        let is_selected = |pair: &&mut Pair<'_>| name.is_none_or(|name| pair.name == name);
+        for pair in self.pairs.iter_mut().filter(is_selected) {
             let value = pair.value();
             if let Cow::Owned(replaced) = replacement.put(find, &value)? {
                 *pair = Pair::new(&pair.name, &replaced);

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_leave_do_not_lift_the_bound() {
+    fn clients_that_disconnect_do_not_lift_the_bound() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .max_blocking_threads(1)
             .build()

@@ -1,4 +1,4 @@
-//! Which of several files is meant: `policy` of `try_files`, `try_policy` of the matcher `file`.
+//! Choice among several files: `policy` of `try_files`, `try_policy` of the matcher `file`.
 
 use std::fs::{self, Metadata};
 

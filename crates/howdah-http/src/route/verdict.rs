@@ -34,7 +34,7 @@ impl Grant {
     }
 
     /// Whether it is the verdict of the `forward_auth` with these fields, and not of another one.
-    pub(super) fn is_for(&self, copy: &Rc<CopiedFields>) -> bool {
+    pub(super) fn belongs_to(&self, copy: &Rc<CopiedFields>) -> bool {
         Rc::ptr_eq(&self.copy, copy)
     }
 

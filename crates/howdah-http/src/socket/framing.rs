@@ -34,8 +34,8 @@ pub(crate) struct Framing {
     /// From which request on, counted from 1, all are refused, and why.
     refused: Option<(u64, &'static str)>,
     /// Where in the bytes received last a request target has what a URI may not have.
-    odd: Vec<usize>,
-    /// A request wanted to go over to another protocol: what follows may be no request, and stays as it is.
+    unescaped: Vec<usize>,
+    /// A request upgrades the connection: what follows may not be a request, and stays unchanged.
     upgrades: bool,
 }
 
@@ -170,13 +170,13 @@ impl Framing {
     }
 
     /// Where in the bytes received last something has to be percent-encoded, in order.
-    pub(crate) fn odd(&self) -> &[usize] {
-        &self.odd
+    pub(crate) fn unescaped(&self) -> &[usize] {
+        &self.unescaped
     }
 
     /// Those bytes have been encoded.
-    pub(crate) fn clear_odd(&mut self) {
-        self.odd = Vec::new();
+    pub(crate) fn clear_unescaped(&mut self) {
+        self.unescaped = Vec::new();
     }
 
     fn refuse(&mut self, request: u64, reason: &'static str) {
@@ -191,13 +191,13 @@ impl Framing {
         for end in memchr_iter(b'\n', bytes) {
             let piece = &bytes[start..end];
             if self.head.part != Part::Fields {
-                self.find_odd(piece, position + start);
+                self.find_unescaped(piece, position + start);
             }
             start = end + 1;
             let ended = if self.line.length == 0 {
                 self.head.line(piece, piece.len(), piece.last().copied())
             } else {
-                self.line.keep(piece);
+                self.line.append(piece);
                 let Line { kept, length, last } = &self.line;
                 let ended = self.head.line(kept, *length, Some(*last));
                 self.line.clear();
@@ -217,31 +217,31 @@ impl Framing {
         }
         let piece = &bytes[start..];
         if self.head.part != Part::Fields {
-            self.find_odd(piece, position + start);
+            self.find_unescaped(piece, position + start);
             if memchr(b' ', piece).is_some() {
                 self.head.part = Part::Target;
             }
         }
-        self.line.keep(piece);
+        self.line.append(piece);
         bytes.len()
     }
 
     /// Looks at a part of the request line.
-    fn find_odd(&mut self, piece: &[u8], position: usize) {
-        let any = piece.iter().fold(0, |any, byte| any | odd(*byte));
+    fn find_unescaped(&mut self, piece: &[u8], position: usize) {
+        let any = piece.iter().fold(0, |any, byte| any | unescaped(*byte));
         if any != 0 && !self.upgrades {
-            self.keep_odd(piece, position);
+            self.record_unescaped(piece, position);
         }
     }
 
     #[cold]
-    fn keep_odd(&mut self, piece: &[u8], position: usize) {
+    fn record_unescaped(&mut self, piece: &[u8], position: usize) {
         let target = match self.head.part {
             Part::Method => memchr(b' ', piece).unwrap_or(piece.len()),
             Part::Target | Part::Fields => 0,
         };
-        let places = (target..piece.len()).filter(|at| odd(piece[*at]) != 0);
-        self.odd.extend(places.map(|at| position + at));
+        let places = (target..piece.len()).filter(|at| unescaped(piece[*at]) != 0);
+        self.unescaped.extend(places.map(|at| position + at));
     }
 
     fn end_head(&mut self) {
@@ -262,7 +262,7 @@ impl Framing {
 }
 
 impl Line {
-    fn keep(&mut self, piece: &[u8]) {
+    fn append(&mut self, piece: &[u8]) {
         let Some(last) = piece.last() else { return };
         let room = LINE_MAX - self.kept.len();
         self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
@@ -317,7 +317,7 @@ impl Head {
 
 /// Not 0 for a byte that the `http` crate refuses somewhere in a URI, and other servers do not. Without
 /// branches, so that the loop over them takes many at once.
-fn odd(byte: u8) -> u8 {
+fn unescaped(byte: u8) -> u8 {
     let quote = u8::from(byte == b'"') | u8::from(byte == b'`');
     let angle = u8::from(byte == b'<') | u8::from(byte == b'>');
     byte & 0x80 | quote | angle

@@ -22,16 +22,16 @@ struct ReaderOutcome {
     state: State,
     /// How many bytes hyper gets.
     passed: usize,
-    odd: Vec<usize>,
+    unescaped: Vec<usize>,
 }
 
 fn read<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> ReaderOutcome {
     let mut framing = Framing::default();
-    let (mut start, mut passed, mut odd) = (0, 0, Vec::new());
+    let (mut start, mut passed, mut unescaped) = (0, 0, Vec::new());
     for piece in pieces {
         passed += framing.receive(piece);
-        odd.extend(framing.odd().iter().map(|at| start + at));
-        framing.clear_odd();
+        unescaped.extend(framing.unescaped().iter().map(|at| start + at));
+        framing.clear_unescaped();
         start += piece.len();
     }
     ReaderOutcome {
@@ -39,13 +39,13 @@ fn read<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> ReaderOutcome {
         refused: framing.refused,
         state: framing.state,
         passed,
-        odd,
+        unescaped,
     }
 }
 
 /// However the bytes are cut, the answer is the same.
 #[track_caller]
-fn told(text: &[u8]) -> ReaderOutcome {
+fn outcome(text: &[u8]) -> ReaderOutcome {
     let whole = read(std::iter::once(text));
     for piece in 1..text.len() {
         assert_eq!(read(text.chunks(piece)), whole, "in pieces of {piece}");
@@ -57,24 +57,24 @@ fn told(text: &[u8]) -> ReaderOutcome {
 
 #[track_caller]
 fn passes(text: &str, heads: u64) {
-    let told = told(text.as_bytes());
+    let outcome = outcome(text.as_bytes());
     let expected = ReaderOutcome {
         heads,
         refused: None,
         state: State::Head,
         passed: text.len(),
-        odd: Vec::new(),
+        unescaped: Vec::new(),
     };
-    assert_eq!(told, expected, "{text:?}");
+    assert_eq!(outcome, expected, "{text:?}");
 }
 
 /// Request `number` is refused, and every later one.
 #[track_caller]
 fn refused(text: &str, number: u64, reason: &str) {
-    let told = told(text.as_bytes());
-    assert_eq!(told.refused, Some((number, reason)), "{text:?}");
-    assert_eq!(told.state, State::Stopped, "{text:?}");
-    assert_eq!(told.passed, text.len(), "{text:?}");
+    let outcome = outcome(text.as_bytes());
+    assert_eq!(outcome.refused, Some((number, reason)), "{text:?}");
+    assert_eq!(outcome.state, State::Stopped, "{text:?}");
+    assert_eq!(outcome.passed, text.len(), "{text:?}");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn two_lengths_are_found_in_any_order_and_place() {
 }
 
 #[test]
-fn what_follows_a_refused_request_is_refused() {
+fn requests_after_a_refused_one_are_refused() {
     let mut framing = Framing::default();
     framing.receive([PLAIN, BOTH, PLAIN].concat().as_bytes());
     let refusals = [1, 2, 3, 100].map(|request| framing.refusal(request).is_some());
@@ -129,7 +129,7 @@ fn a_length_is_never_cut_off() {
 }
 
 #[test]
-fn nothing_follows_a_length_that_is_none() {
+fn an_invalid_length_ends_the_connection() {
     for length in ["+1", "99999999999999999999", "", "3,3", "3 3"] {
         let request = format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{BOTH}");
         refused(&request, 1, NO_LENGTH);
@@ -175,15 +175,17 @@ fn a_broken_body_goes_no_further() {
             refused: Some((3, BAD_CHUNK)),
             state: State::Broken,
             passed: [PLAIN, head, good].concat().len(),
-            odd: Vec::new(),
+            unescaped: Vec::new(),
         };
-        assert_eq!(told(text.as_bytes()), expected, "{good:?} {bad:?}");
+        assert_eq!(outcome(text.as_bytes()), expected, "{good:?} {bad:?}");
     }
 }
 
 #[test]
 fn odd_bytes_of_targets_are_found() {
-    let check = |text: &[u8], odd: &[usize]| assert_eq!(told(text).odd, odd, "{text:?}");
+    let check = |text: &[u8], unescaped: &[usize]| {
+        assert_eq!(outcome(text).unescaped, unescaped, "{text:?}")
+    };
     check(
         b"GET /a?\"<>\" HTTP/1.1\r\nX: \"<>\xe9\r\n\r\n",
         &[7, 8, 9, 10],

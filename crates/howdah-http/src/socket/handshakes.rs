@@ -45,7 +45,7 @@ impl Handshakes {
 }
 
 impl Place<'_> {
-    pub(crate) fn is_taken(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn is_evicted(&mut self, cx: &mut Context<'_>) -> bool {
         Pin::new(&mut self.taken).poll(cx).is_ready()
     }
 }
@@ -72,16 +72,16 @@ mod tests {
         let mut first = all.place();
         let mut second = all.place();
         let rest: Vec<_> = (2..UNDER_WAY_MAX).map(|_| all.place()).collect();
-        assert!(!first.is_taken(&mut cx));
+        assert!(!first.is_evicted(&mut cx));
         let newest = all.place();
-        assert!(first.is_taken(&mut cx));
-        assert!(!second.is_taken(&mut cx));
+        assert!(first.is_evicted(&mut cx));
+        assert!(!second.is_evicted(&mut cx));
         drop(first);
         assert_eq!(all.under_way.borrow().len(), UNDER_WAY_MAX);
-        // Whoever is done makes room.
+        // A finished handshake makes room.
         drop(rest);
         let third = all.place();
-        assert!(!second.is_taken(&mut cx));
+        assert!(!second.is_evicted(&mut cx));
         drop((second, third, newest));
         assert!(all.under_way.borrow().is_empty());
     }

@@ -44,7 +44,7 @@ impl InterimSink for ConnectionState {
         if self.blocked_since().is_some() {
             return Err(InterimError::Blocked);
         }
-        self.interim.keep(status, headers)
+        self.interim.queue(status, headers)
     }
 }
 
@@ -80,7 +80,7 @@ impl Queue {
         Err(refused)
     }
 
-    fn keep(&self, status: StatusCode, headers: &HeaderMap) -> Result<(), InterimError> {
+    fn queue(&self, status: StatusCode, headers: &HeaderMap) -> Result<(), InterimError> {
         let mut response = Response::new(());
         *response.status_mut() = status;
         let mut size = 0;

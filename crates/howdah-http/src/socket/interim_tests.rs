@@ -83,7 +83,7 @@ struct Step {
 }
 
 impl Step {
-    fn gated(first: usize, then: usize) -> (Self, oneshot::Sender<()>) {
+    fn blocked_until_sent(first: usize, then: usize) -> (Self, oneshot::Sender<()>) {
         let (open, gate) = oneshot::channel();
         let gate = Some(gate);
         (Self { first, gate, then }, open)
@@ -120,7 +120,7 @@ async fn serve(steps: Vec<Step>, client: impl AsyncFnOnce(TcpStream)) {
     served.expect("no error");
 }
 
-async fn ask(client: &mut TcpStream, request: &str) {
+async fn send(client: &mut TcpStream, request: &str) {
     client.write_all(request.as_bytes()).await.expect("sent");
 }
 
@@ -134,15 +134,15 @@ const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
 #[tokio::test]
 async fn hints_are_there_while_the_request_goes_on() {
-    let (step, open) = Step::gated(1, 1);
-    let (again, open_again) = Step::gated(2, 0);
+    let (step, open) = Step::blocked_until_sent(1, 1);
+    let (again, open_again) = Step::blocked_until_sent(2, 0);
     serve(vec![step, again], async |mut client| {
-        ask(&mut client, GET).await;
+        send(&mut client, GET).await;
         receive(&mut client, HINT).await;
         open.send(()).expect("it waits");
         receive(&mut client, HINT).await;
         receive_response(&mut client).await;
-        ask(&mut client, GET).await;
+        send(&mut client, GET).await;
         receive(&mut client, HINT).await;
         receive(&mut client, HINT).await;
         open_again.send(()).expect("it waits");
@@ -153,7 +153,7 @@ async fn hints_are_there_while_the_request_goes_on() {
 
 #[tokio::test]
 async fn hints_wait_for_their_turn_in_a_pipeline() {
-    let (first, open) = Step::gated(0, 0);
+    let (first, open) = Step::blocked_until_sent(0, 0);
     let at_once = |then| Step {
         first: 0,
         gate: None,
@@ -162,7 +162,7 @@ async fn hints_wait_for_their_turn_in_a_pipeline() {
     serve(
         vec![first, at_once(1), at_once(0), at_once(2)],
         async |mut client| {
-            ask(&mut client, &GET.repeat(4)).await;
+            send(&mut client, &GET.repeat(4)).await;
             open.send(()).expect("it waits");
             receive_response(&mut client).await;
             receive(&mut client, HINT).await;
@@ -177,9 +177,9 @@ async fn hints_wait_for_their_turn_in_a_pipeline() {
 
 #[tokio::test]
 async fn http_1_0_gets_none() {
-    let (step, open) = Step::gated(1, 1);
+    let (step, open) = Step::blocked_until_sent(1, 1);
     serve(vec![step], async |mut client| {
-        ask(&mut client, "GET / HTTP/1.0\r\nhost: a\r\n\r\n").await;
+        send(&mut client, "GET / HTTP/1.0\r\nhost: a\r\n\r\n").await;
         open.send(()).expect("the request goes on");
         let text = receive_until(&mut client, "done").await;
         assert!(text.starts_with("HTTP/1.0 200 OK\r\n"), "{text}");
@@ -260,9 +260,9 @@ async fn they_follow_an_earlier_100_continue() {
     let talk = async {
         let head =
             "POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n";
-        ask(&mut client, head).await;
+        send(&mut client, head).await;
         receive(&mut client, "HTTP/1.1 100 Continue\r\n\r\n").await;
-        ask(&mut client, "body").await;
+        send(&mut client, "body").await;
         receive(&mut client, HINT).await;
         receive_response(&mut client).await;
         drop(client);
@@ -321,7 +321,7 @@ async fn nothing_gets_between_a_response_and_its_rest() {
 }
 
 #[tokio::test]
-async fn what_was_begun_is_ended_before_the_response() {
+async fn buffers_are_closed_before_the_response() {
     let (mut io, mut client) = pair().await;
     let taken = fill(&mut io).await;
     // As if hyper had had no more: the socket is full all the same.
@@ -367,7 +367,7 @@ async fn a_client_that_is_gone_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn only_what_may_be_sent_is_sent() {
+async fn only_allowed_responses_are_sent() {
     let (mut io, mut client) = pair().await;
     let state = Rc::clone(&io.state);
     let interim = Interim::new(&*state, Version::HTTP_11);

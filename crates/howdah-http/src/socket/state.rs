@@ -25,7 +25,7 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EofDelivery {
     Now,
-    /// When the connection is polled again, which is to be asked for.
+    /// When the connection has to be polled again.
     NextTurn,
     /// When the connection is polled again, which the request under way asks for.
     Later,
@@ -99,7 +99,7 @@ impl ConnectionState {
         self.phase.get()
     }
 
-    pub(crate) fn since(&self) -> u64 {
+    pub(crate) fn phase_start(&self) -> u64 {
         self.since.get()
     }
 
@@ -170,11 +170,11 @@ impl ConnectionState {
         }
         let mut framing = self.framing.borrow_mut();
         let passed = &bytes[..framing.receive(bytes)];
-        if framing.odd().is_empty() {
+        if framing.unescaped().is_empty() {
             return Cow::Borrowed(passed);
         }
-        let encoded = percent_encoded(passed, framing.odd());
-        framing.clear_odd();
+        let encoded = percent_encoded(passed, framing.unescaped());
+        framing.clear_unescaped();
         Cow::Owned(encoded)
     }
 
@@ -184,14 +184,14 @@ impl ConnectionState {
     }
 
     /// An HTTP/2 connection is about to be polled.
-    pub(crate) fn begin_turn(&self) {
+    pub(crate) fn begin_poll(&self) {
         self.turn.set(self.turn.get() + 1);
     }
 
     /// What is to be done about the end of the client's bytes.
     ///
     /// hyper looks for it as soon as it has a request, and h2 before it gives away those that came with it: both
-    /// would drop requests there before anybody has seen them.
+    /// would drop requests there unseen.
     pub(crate) fn end_of_bytes(&self) -> EofDelivery {
         if self.multiplexed.get() {
             let turn = self.turn.get();

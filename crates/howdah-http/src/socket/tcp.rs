@@ -2,7 +2,7 @@
 //!
 //! A client that closes with unread bytes resets the connection. What it sent before that is still to be read
 //! here, while each write fails: session tickets of TLS, HTTP/2's settings. Were such an error passed on,
-//! requests that arrived whole would be dropped unseen. So failed writes are forgiven while whoever reads the
+//! requests that arrived whole would be dropped unseen. So failed writes are ignored while the reader of the
 //! connection goes on until its end, which comes after the last request.
 
 use std::io::{self, IoSlice};
@@ -42,7 +42,11 @@ impl Socket {
     }
 
     /// `length`: what a write that is forgiven has taken.
-    fn forgive(&self, result: Poll<io::Result<usize>>, length: usize) -> Poll<io::Result<usize>> {
+    fn ignore_reset(
+        &self,
+        result: Poll<io::Result<usize>>,
+        length: usize,
+    ) -> Poll<io::Result<usize>> {
         match result {
             Poll::Ready(Err(error)) if self.forgives && is_end_of_client(&error) => {
                 Poll::Ready(Ok(length))
@@ -77,7 +81,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let result = Pin::new(&mut this.stream).poll_write(cx, bytes);
-        this.forgive(result, bytes.len())
+        this.ignore_reset(result, bytes.len())
     }
 
     fn poll_write_vectored(
@@ -88,7 +92,7 @@ impl AsyncWrite for Socket {
         let this = self.get_mut();
         let result = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
         let length = slices.iter().map(|slice| slice.len()).sum();
-        this.forgive(result, length)
+        this.ignore_reset(result, length)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -115,7 +119,7 @@ mod tests {
     use super::*;
 
     /// A socket whose client has sent `bytes` and left without reading what it got.
-    async fn left(bytes: &[u8]) -> Socket {
+    async fn disconnected(bytes: &[u8]) -> Socket {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
         let listener = listener.expect("a listener");
         let address = listener.local_addr().expect("an address");
@@ -131,8 +135,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_arrived_is_read_though_writes_fail() {
-        let mut socket = left(b"a request").await;
+    async fn received_bytes_are_read_although_writes_fail() {
+        let mut socket = disconnected(b"a request").await;
         for _ in 0..3 {
             socket.write_all(b"settings").await.expect("forgiven");
         }
@@ -145,7 +149,7 @@ mod tests {
 
     #[tokio::test]
     async fn failed_writes_are_reported_on_demand() {
-        let mut socket = left(b"a request").await;
+        let mut socket = disconnected(b"a request").await;
         socket.report_failed_writes();
         let error = socket.write_all(b"a response").await;
         assert!(is_end_of_client(&error.expect_err("reported")));

@@ -85,7 +85,7 @@ mod tests {
     async fn deadlines_are_met_and_may_move() {
         let mut watch = Timer::new();
         let start = clock::now();
-        // Armed for later, then wanted sooner.
+        // Armed for later, then needed sooner.
         let far = std::future::poll_fn(|cx| Poll::Ready(watch.poll(cx, start + 60_000))).await;
         assert!(far.is_pending());
         std::future::poll_fn(|cx| watch.poll(cx, start + 40)).await;

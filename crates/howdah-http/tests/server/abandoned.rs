@@ -129,7 +129,7 @@ fn an_upstream_may_outlast_the_client() {
 }
 
 #[test]
-fn what_is_incomplete_is_not_held() {
+fn incomplete_requests_hold_no_worker() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (front, _root) = before(&address, "reverse_proxy", "flush_interval -1");

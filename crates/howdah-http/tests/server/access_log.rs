@@ -137,7 +137,7 @@ fn requests_that_come_with_the_end_of_their_connection_are_logged() {
 }
 
 #[test]
-fn errors_alone_if_asked_for() {
+fn errors_alone_on_request() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("access.log");
     let log = AccessLog {
@@ -184,7 +184,7 @@ fn requests_are_skipped_and_fields_added() {
 }
 
 #[test]
-fn the_time_of_who_decides_counts() {
+fn the_time_of_the_deciding_clock_counts() {
     const TAKES: Duration = Duration::from_millis(200);
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("access.log");
@@ -212,7 +212,7 @@ fn the_time_of_who_decides_counts() {
 }
 
 #[test]
-fn what_is_queued_is_written_at_the_end() {
+fn queued_lines_are_written_at_the_end() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("access.log");
     let harness = Harness::start(&logged(directory.path(), log_to(&file)));

@@ -77,7 +77,7 @@ fn a_body_that_is_too_large_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn a_client_that_asks_is_told_to_continue() {
+fn a_client_that_expects_it_gets_100_continue() {
     let directory = tempfile::tempdir().unwrap();
     let harness = Harness::start(&php_site(directory.path()));
     let mut client = harness.connect();
@@ -88,7 +88,7 @@ fn a_client_that_asks_is_told_to_continue() {
 }
 
 #[test]
-fn a_body_that_nobody_wants_ends_the_connection() {
+fn an_unread_body_closes_the_connection() {
     let directory = tempfile::tempdir().unwrap();
     let harness = Harness::start(&php_site(directory.path()));
     fs::write(directory.path().join("a.txt"), "a").unwrap();
@@ -106,7 +106,7 @@ fn a_body_that_nobody_wants_ends_the_connection() {
 }
 
 #[test]
-fn a_client_that_leaves_within_its_body_leaves_nothing() {
+fn a_client_that_disconnects_within_its_body_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let harness = Harness::start(&php_site(directory.path()));
     let spool = harness.server.spool().path().to_owned();

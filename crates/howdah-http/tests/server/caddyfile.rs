@@ -106,7 +106,7 @@ fn queries_protocols_and_addresses() {
 }
 
 #[test]
-fn nobody_is_believed_who_is_not_trusted() {
+fn untrusted_peers_are_not_believed() {
     let directory = tree();
     let harness = serve(
         directory.path(),
@@ -243,7 +243,7 @@ fn of_several_variables_one_must_match() {
 }
 
 #[test]
-fn what_the_file_matcher_found() {
+fn results_of_the_file_matcher() {
     let directory = tree();
     let harness = serve(
         directory.path(),
@@ -691,7 +691,7 @@ fn folders_are_listed() {
 }
 
 #[test]
-fn what_is_not_found_goes_on() {
+fn missing_files_continue_the_routes() {
     let directory = tree();
     let harness = serve(
         directory.path(),
@@ -722,7 +722,7 @@ fn what_is_not_found_goes_on() {
 }
 
 #[test]
-fn a_response_of_json_says_so() {
+fn a_json_response_has_its_content_type() {
     let directory = tree();
     let harness = serve(
         directory.path(),

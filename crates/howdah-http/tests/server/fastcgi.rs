@@ -186,7 +186,7 @@ fn upstreams_are_taken_in_turns_and_passed_over() {
 }
 
 #[test]
-fn attempts_are_as_many_as_was_said() {
+fn there_are_as_many_attempts_as_configured() {
     let (_reserved, gone) = closed_port();
     let well = Upstream::start(1, WELL);
     let both = [gone, well.address];
@@ -209,7 +209,7 @@ fn attempts_are_as_many_as_was_said() {
 }
 
 #[test]
-fn what_changes_nothing_is_sent_again() {
+fn safe_requests_are_sent_again() {
     let well = Upstream::start(1, WELL);
     let torn = Upstream::start(2, Manner::HangUp);
     let both = site(&[torn.address, well.address], "lb_policy first");
@@ -262,7 +262,7 @@ fn clients_stay_with_their_upstream() {
 }
 
 #[test]
-fn upstreams_are_asked_whether_they_are_well() {
+fn upstreams_are_health_checked() {
     let (one, two) = (Upstream::start(1, WELL), Upstream::start(2, WELL));
     one.answer_pings(503);
     let site = site(
@@ -299,7 +299,7 @@ fn upstreams_are_asked_whether_they_are_well() {
 }
 
 #[test]
-fn other_answers_may_be_those_of_who_is_well() {
+fn other_statuses_may_count_as_healthy() {
     let (one, two) = (Upstream::start(1, WELL), Upstream::start(2, WELL));
     two.answer_pings(404);
     let site = site(
@@ -320,7 +320,7 @@ fn large_post() -> String {
 }
 
 #[test]
-fn who_takes_nothing_of_a_request_is_given_up() {
+fn a_server_that_reads_nothing_times_out() {
     // It accepts, in the kernel, and reads nothing.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let options = "write_timeout 50ms\nfail_duration 1h";
@@ -330,7 +330,7 @@ fn who_takes_nothing_of_a_request_is_given_up() {
 }
 
 #[test]
-fn who_has_answered_may_read_the_rest_later() {
+fn an_upstream_may_read_the_rest_after_its_response() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (go, wait) = mpsc::channel::<()>();

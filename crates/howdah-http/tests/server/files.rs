@@ -202,7 +202,7 @@ fn conditions_and_ranges() {
 }
 
 #[test]
-fn a_time_that_says_nothing_is_not_told() {
+fn a_meaningless_time_is_not_reported() {
     let directory = tree();
     let file = directory.path().join("style.css");
     let with_files = FileServer {

@@ -13,7 +13,7 @@ fn granting(fields: &str) -> String {
 }
 
 #[test]
-fn who_may_pass_goes_on() {
+fn allowed_requests_continue() {
     let (auth, app) = (back(), back());
     let site = format!(
         "forward_auth UP {{\nuri {}\ncopy_headers Remote-User Remote-Email>X-Email Remote-Groups\n}}\n\
@@ -47,7 +47,7 @@ fn who_may_pass_goes_on() {
 }
 
 #[test]
-fn a_field_that_the_server_does_not_say_is_taken_out() {
+fn a_field_that_the_server_omits_is_removed() {
     let (auth, app) = (back(), back());
     let site = format!(
         "forward_auth UP {{\nuri {ANSWER}&h=remote-name:\ncopy_headers Remote-User Remote-Name\n}}\nreverse_proxy {}",
@@ -60,7 +60,7 @@ fn a_field_that_the_server_does_not_say_is_taken_out() {
 }
 
 #[test]
-fn who_may_not_pass_gets_the_answer() {
+fn denied_requests_get_the_response_of_the_authorization() {
     let (auth, app) = (back(), back());
     let site = format!(
         "forward_auth /closed/* UP {{\nuri {ANSWER}&status=302&h=location:http://login&h=x-secret:1\n\
@@ -102,7 +102,7 @@ fn who_may_not_pass_gets_the_answer() {
 
 /// What the client asks for is one value of the query, and brings no parameters of its own.
 #[test]
-fn the_server_is_told_what_is_asked_for() {
+fn the_server_gets_the_configured_parameters() {
     let auth = back();
     let site = format!(
         "forward_auth UP {{\nuri {ANSWER}&status=401&group=staff&rd={{uri}}\n}}\nrespond secret"
@@ -116,7 +116,7 @@ fn the_server_is_told_what_is_asked_for() {
 }
 
 #[test]
-fn several_are_asked_one_after_the_other() {
+fn several_are_requested_one_after_the_other() {
     let (auth, app) = (back(), back());
     let site = format!(
         "route {{\nforward_auth UP {{\nuri {}\ncopy_headers X-One\n}}\n\
@@ -135,7 +135,7 @@ fn several_are_asked_one_after_the_other() {
 }
 
 #[test]
-fn a_server_that_is_gone_lets_nobody_pass() {
+fn an_unavailable_server_denies_all_requests() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = listener.local_addr().unwrap().to_string();
     let (_reserved, gone) = closed_port();

@@ -219,7 +219,7 @@ async fn a_stream_that_is_not_taken_is_reset_alone() {
 }
 
 #[tokio::test]
-async fn a_window_of_nothing_is_no_way_to_stay() {
+async fn an_empty_window_does_not_keep_a_connection() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = php_site(directory.path());
     config.global.limits.write = Duration::from_millis(200);
@@ -233,7 +233,7 @@ async fn a_window_of_nothing_is_no_way_to_stay() {
 }
 
 #[tokio::test]
-async fn stopping_says_goaway_and_finishes() {
+async fn stopping_sends_goaway_and_finishes() {
     let directory = tempfile::tempdir().unwrap();
     let harness = Harness::start(&php_site(directory.path()));
     let (_idle, idle_driver) = connect(&harness, 65_535).await;
@@ -252,7 +252,7 @@ async fn stopping_says_goaway_and_finishes() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_told_to_go() {
+async fn an_idle_connection_gets_goaway() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = php_site(directory.path());
     // Long enough for a request to come on a busy machine.

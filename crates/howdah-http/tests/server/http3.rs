@@ -324,7 +324,7 @@ async fn a_torn_response_is_reset() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_ends_its_requests() {
+async fn a_client_that_disconnects_ends_its_requests() {
     let fixture = Fixture::start("");
     let seen = &fixture.harness().seen;
     let mut client = fixture.connect().await;

@@ -387,7 +387,7 @@ fn connections_are_kept_and_requests_pipelined() {
 }
 
 #[test]
-fn what_is_flushed_arrives_at_once() {
+fn flushed_output_arrives_at_once() {
     let (_directory, harness) = start();
     let mut client = harness.connect();
     client.write(b"GET /echo.php?mode=gate HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -418,7 +418,7 @@ fn an_application_that_fails_harms_its_connection_alone() {
 }
 
 #[test]
-fn a_client_that_leaves_is_noticed() {
+fn a_client_that_disconnects_is_noticed() {
     let (_directory, harness) = start();
     let mut client = harness.connect();
     client.write(b"GET /echo.php?mode=hang HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -56,7 +56,7 @@ fn requests_and_responses_pass() {
 }
 
 #[test]
-fn what_a_trusted_proxy_says_is_passed_on() {
+fn fields_of_a_trusted_proxy_are_forwarded() {
     let back = back();
     let front = front(
         &back.address(),
@@ -210,7 +210,7 @@ fn responses_of_upstreams_are_copied() {
 }
 
 #[test]
-fn what_replaces_a_response_keeps_fields_that_are_repeated() {
+fn a_replaced_response_keeps_repeated_fields() {
     let (first, second) = (back(), back());
     let front = front(
         &first.address(),
@@ -237,7 +237,7 @@ fn what_replaces_a_response_keeps_fields_that_are_repeated() {
 }
 
 #[test]
-fn the_upstream_may_be_asked_for_something_else() {
+fn the_upstream_may_get_another_request() {
     let back = back();
     let front = front(
         &back.address(),
@@ -357,7 +357,7 @@ fn lengths_are_those_of_the_bodies() {
 }
 
 #[test]
-fn upstreams_are_always_told_a_host() {
+fn upstreams_always_get_a_host() {
     let back = back();
     let front = front(&back.address(), "", "reverse_proxy UP");
     let old = front.send("GET / HTTP/1.0\r\n\r\n");
@@ -390,7 +390,7 @@ fn clients_stay_with_their_upstream() {
 }
 
 #[test]
-fn upstreams_are_asked_whether_they_are_well() {
+fn upstreams_are_health_checked() {
     let (ill, well) = (back(), back());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let sick = listener.local_addr().unwrap().to_string();
@@ -456,7 +456,7 @@ fn unix_sockets_and_time_limits() {
 }
 
 #[test]
-fn what_cannot_be_sent_to_anybody_is_no_failure() {
+fn requests_that_cannot_be_sent_are_not_failures_of_an_upstream() {
     let back = back();
     let front = front(
         &back.address(),
@@ -470,7 +470,7 @@ fn what_cannot_be_sent_to_anybody_is_no_failure() {
 }
 
 #[test]
-fn what_is_escaped_outlives_a_changed_path() {
+fn escapes_survive_a_changed_path() {
     let back = back();
     let front = front(
         &back.address(),
@@ -502,7 +502,7 @@ fn what_is_escaped_outlives_a_changed_path() {
 }
 
 #[test]
-fn what_an_upstream_says_stands_beside_a_header() {
+fn fields_of_an_upstream_are_added_to_those_of_header() {
     let back = back();
     let front = front(
         &back.address(),

@@ -34,7 +34,7 @@ fn a_request_that_is_lost_with_a_kept_connection_is_sent_again() {
 }
 
 #[test]
-fn what_may_have_changed_something_is_not_sent_again() {
+fn unsafe_requests_are_not_sent_again() {
     for request in [
         "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
         "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
@@ -112,7 +112,7 @@ fn a_kept_connection_that_is_lost_is_not_a_failure() {
 }
 
 #[test]
-fn a_server_that_asks_for_a_login_may_close_its_connections() {
+fn a_server_that_requires_a_login_may_close_its_connections() {
     let upstream = closing_at(1);
     let front = front(
         &upstream.address.to_string(),

@@ -44,7 +44,7 @@ fn told(client: &mut Client, first: &[u8]) -> String {
 }
 
 #[test]
-fn the_client_is_who_an_allowed_load_balancer_says() {
+fn the_client_address_comes_from_an_allowed_load_balancer() {
     let (_directory, harness) = serve(
         "127.0.0.0/8",
         "",
@@ -83,7 +83,7 @@ fn headers_come_in_any_parts() {
 }
 
 #[test]
-fn nobody_else_is_believed() {
+fn no_other_peer_is_trusted() {
     let (_directory, harness) = with(ProxyPolicy::Ignore);
     for header in [VERSION_1, VERSION_2, b""] {
         let remote = told(&mut harness.connect(), header);

@@ -205,7 +205,7 @@ fn requests_pass_encrypted() {
 }
 
 #[test]
-fn upstreams_have_to_be_who_they_should_be() {
+fn upstream_certificates_are_verified() {
     let (authority, other) = (Authority::new(), Authority::new());
     let upstream = Upstream::start(authority.server("app.test", None));
     let plain = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -267,7 +267,7 @@ fn a_self_signed_certificate_is_its_own_authority() {
 }
 
 #[test]
-fn upstreams_may_ask_who_this_server_is() {
+fn upstreams_may_request_a_client_certificate() {
     let (authority, clients) = (Authority::new(), Authority::new());
     let upstream = Upstream::start(authority.server("localhost", Some(&clients)));
     let url = upstream.url("localhost");
@@ -287,7 +287,7 @@ fn upstreams_may_ask_who_this_server_is() {
 }
 
 #[test]
-fn upstreams_are_asked_over_https_whether_they_are_well() {
+fn upstreams_are_health_checked_over_https() {
     let (authority, other) = (Authority::new(), Authority::new());
     let stranger = Upstream::start(other.server("localhost", None));
     let known = Upstream::start(authority.server("localhost", None));
@@ -348,7 +348,7 @@ fn sockets_may_be_encrypted_too() {
 }
 
 #[test]
-fn files_that_are_no_use_are_told_at_the_start() {
+fn unusable_files_are_reported_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let gone = directory.path().join("gone.pem");
     for (upstream, options, expected) in [

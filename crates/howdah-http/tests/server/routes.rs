@@ -423,7 +423,7 @@ fn a_root_chosen_by_the_client_stays_below() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said_before_the_start() {
+fn an_unservable_configuration_is_reported_before_the_start() {
     let error = |config: &Config| Server::bind(config, None).unwrap_err().to_string();
     let regex = HeaderChange::Replace("X".into(), "(".into(), Template::text(""));
     assert!(error(&config(vec![route(Handler::Header(vec![regex]))])).contains("`(`"));

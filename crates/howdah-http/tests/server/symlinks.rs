@@ -68,7 +68,7 @@ fn no_link_is_followed() {
 }
 
 #[test]
-fn links_lead_to_what_their_owners_have() {
+fn links_lead_to_files_of_their_owners() {
     let directory = tree();
     let harness = site(&directory, "if_owner_match");
     for (target, text) in [
@@ -104,7 +104,7 @@ fn links_lead_to_what_their_owners_have() {
 }
 
 #[test]
-fn all_links_are_followed_unless_told_otherwise() {
+fn all_links_are_followed_by_default() {
     let directory = tree();
     let harness = serve(&directory.path().join("www"), "file_server");
     assert_eq!(harness.get("/uploads/link.txt").text(), "secret");

@@ -104,7 +104,7 @@ fn bytes_pass_both_ways() {
 }
 
 #[test]
-fn a_client_that_leaves_ends_it() {
+fn a_client_that_disconnects_ends_it() {
     let (upstream, receiver) = echo(SWITCH);
     let front = front(&upstream, "", "reverse_proxy UP");
     let mut client = front.connect();
@@ -142,7 +142,7 @@ fn the_server_and_its_limit_end_it() {
 }
 
 #[test]
-fn who_does_not_ask_gets_no_other_protocol() {
+fn without_an_upgrade_the_protocol_stays() {
     // Not of HTTP/1.1, not both fields, or what could carry requests past the routes: it is passed on as
     // any other.
     let back = back();

@@ -88,7 +88,7 @@ fn a_worker_that_the_server_block_does_not_have_gets_nothing() {
 }
 
 #[test]
-fn the_worker_s_script_is_not_asked_for_on_disk() {
+fn the_worker_s_script_is_not_looked_up_on_disk() {
     let app = application();
     let public = app.path().join("public");
     let index = public.join("index.php");

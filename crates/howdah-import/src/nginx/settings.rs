@@ -318,7 +318,7 @@ pub(super) fn access(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
         lines.push("error 403".to_owned());
     }
     if lines.iter().any(|line| line == "error 403") {
-        // Nobody is asked for a password then.
+        // No password is required then.
         return lines;
     }
     if let Some(realm) = named("auth_basic")

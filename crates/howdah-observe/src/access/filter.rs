@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::fields::{Fields, Value};
 
-/// A filter with what it needs at hand.
+/// A filter with what it needs.
 #[derive(Debug)]
 pub(super) struct CompiledFilter {
     path: Vec<String>,

@@ -89,7 +89,7 @@ impl Drop for Writer {
 pub struct Logs {
     sites: Vec<Arc<[Log]>>,
     writers: HashMap<LogOutput, Arc<Writer>>,
-    lost: Arc<AtomicU64>,
+    dropped: Arc<AtomicU64>,
 }
 
 impl Logs {
@@ -102,7 +102,7 @@ impl Logs {
     /// torn and a file is rolled by one of them.
     pub fn next(&self, sites: &[Site]) -> Result<Self, OpenError> {
         let mut logs = Self::default();
-        logs.lost = Arc::clone(&self.lost);
+        logs.dropped = Arc::clone(&self.dropped);
         for site in sites {
             let mut own = Vec::new();
             for log in &site.access_logs {
@@ -123,8 +123,8 @@ impl Logs {
     }
 
     fn open(&self, output: &LogOutput) -> Result<Writer, OpenError> {
-        let sink = Output::open(output, tell)?;
-        let queue = Queue::start(sink, Arc::clone(&self.lost)).map_err(|source| OpenError {
+        let sink = Output::open(output, report_error)?;
+        let queue = Queue::start(sink, Arc::clone(&self.dropped)).map_err(|source| OpenError {
             path: PathBuf::from("writer thread"),
             source,
         })?;
@@ -138,11 +138,11 @@ impl Logs {
 
     /// Counts what was lost; outlives the logs.
     pub fn losses(&self) -> Losses {
-        Losses(Arc::clone(&self.lost))
+        Losses(Arc::clone(&self.dropped))
     }
 }
 
-fn tell(file: &str, error: &io::Error) {
+fn report_error(file: &str, error: &io::Error) {
     tracing::warn!(target: "howdah", file, "old access logs cannot be removed: {error}");
 }
 
@@ -195,7 +195,7 @@ impl Log {
     }
 
     /// Whether a request for this host (without port) that was answered with this status is to be logged.
-    pub fn wants(&self, host: &str, status: u16) -> bool {
+    pub fn includes(&self, host: &str, status: u16) -> bool {
         let known = |name: &String| name.eq_ignore_ascii_case(host);
         (!self.errors_only || status >= 500)
             && (self.hostnames.is_empty() || self.hostnames.iter().any(known))

@@ -38,7 +38,7 @@ pub(crate) fn is_terminal(output: &LogOutput) -> bool {
 }
 
 impl Output {
-    pub(crate) fn open(output: &LogOutput, tell: ErrorReporter) -> Result<Self, OpenError> {
+    pub(crate) fn open(output: &LogOutput, report_error: ErrorReporter) -> Result<Self, OpenError> {
         Ok(match output {
             LogOutput::Stderr => Self::Stream(Box::new(io::stderr())),
             LogOutput::Stdout => Self::Stream(Box::new(io::stdout())),
@@ -60,7 +60,7 @@ impl Output {
                     file: Some(file),
                     size,
                     torn: false,
-                    rolls: Rolls::new(tell),
+                    rolls: Rolls::new(report_error),
                 }))
             }
         })
@@ -78,7 +78,7 @@ impl Output {
     }
 
     /// Bytes that fit before the file is put aside; `None`: no limit.
-    pub(super) fn room(&self) -> Option<u64> {
+    pub(super) fn remaining_bytes(&self) -> Option<u64> {
         match self {
             Self::Stream(_) => None,
             Self::File(file) => {
@@ -110,7 +110,7 @@ impl RollingFile {
             && self.size + text.len() as u64 > roll.size
         {
             self.file = None;
-            self.rolls.put_aside(&self.options.path, roll)?;
+            self.rolls.rotate(&self.options.path, roll)?;
             // So that one that cannot be made now is tried again, and not put aside.
             self.size = 0;
         }

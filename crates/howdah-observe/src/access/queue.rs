@@ -41,7 +41,7 @@ struct State {
 pub(super) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
-    lost: AtomicU64,
+    dropped: AtomicU64,
     /// Of all queues of the server.
     all_lost: Arc<AtomicU64>,
 }
@@ -66,7 +66,7 @@ impl Queue {
         let mut state = self.lock();
         if state.closed || state.jobs.len() >= ENTRIES_MAX || state.bytes + size > BYTES_MAX {
             drop(state);
-            self.lose(1);
+            self.count_dropped(1);
             return;
         }
         state.bytes += size;
@@ -78,14 +78,14 @@ impl Queue {
         }
     }
 
-    pub(super) fn lose(&self, lines: u64) {
-        self.lost.fetch_add(lines, Relaxed);
+    pub(super) fn count_dropped(&self, lines: u64) {
+        self.dropped.fetch_add(lines, Relaxed);
         self.all_lost.fetch_add(lines, Relaxed);
     }
 
     /// Lines that were lost.
-    pub(super) fn lost(&self) -> u64 {
-        self.lost.load(Relaxed)
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Relaxed)
     }
 
     /// Nothing is taken any more; the writer ends when it has written what there is.

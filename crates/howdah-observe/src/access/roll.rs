@@ -21,22 +21,22 @@ const PART: &str = ".part";
 /// What is done with old files, by a thread of its own: compressing 100 MiB takes seconds.
 pub(super) struct Rolls {
     tidying: Option<JoinHandle<()>>,
-    tell: ErrorReporter,
+    report_error: ErrorReporter,
 }
 
 /// Says why the old files of a path are not tidied up. Called while the file is written, or by another thread.
 pub(crate) type ErrorReporter = fn(&str, &io::Error);
 
 impl Rolls {
-    pub(super) fn new(tell: ErrorReporter) -> Self {
+    pub(super) fn new(report_error: ErrorReporter) -> Self {
         Self {
             tidying: None,
-            tell,
+            report_error,
         }
     }
 
     /// Renames the file, and tidies up. A removed file needs neither.
-    pub(super) fn put_aside(&mut self, path: &Path, roll: &Roll) -> io::Result<()> {
+    pub(super) fn rotate(&mut self, path: &Path, roll: &Roll) -> io::Result<()> {
         let mut at = SystemTime::now();
         loop {
             let target = name(path, at);
@@ -50,11 +50,11 @@ impl Rolls {
             // Two within a millisecond.
             at += Duration::from_millis(1);
         }
-        self.tidy_up(path, roll);
+        self.schedule_cleanup(path, roll);
         Ok(())
     }
 
-    fn tidy_up(&mut self, path: &Path, roll: &Roll) {
+    fn schedule_cleanup(&mut self, path: &Path, roll: &Roll) {
         let running = self
             .tidying
             .as_ref()
@@ -63,17 +63,17 @@ impl Rolls {
         if running {
             return;
         }
-        let (own, roll, tell) = (path.to_owned(), roll.clone(), self.tell);
-        let tidy = move || {
-            if let Err(error) = tidy(&own, &roll, SystemTime::now()) {
-                tell(&own.to_string_lossy(), &error);
+        let (own, roll, report_error) = (path.to_owned(), roll.clone(), self.report_error);
+        let clean_up = move || {
+            if let Err(error) = clean_up_files(&own, &roll, SystemTime::now()) {
+                report_error(&own.to_string_lossy(), &error);
             }
         };
         let thread = std::thread::Builder::new().name("access-log-old".into());
-        match thread.spawn(tidy) {
+        match thread.spawn(clean_up) {
             Ok(tidying) => self.tidying = Some(tidying),
             // Lines count more than the room of old ones.
-            Err(error) => tell(&path.to_string_lossy(), &error),
+            Err(error) => report_error(&path.to_string_lossy(), &error),
         }
     }
 }
@@ -148,7 +148,7 @@ fn old(path: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-fn tidy(path: &Path, roll: &Roll, now: SystemTime) -> io::Result<()> {
+fn clean_up_files(path: &Path, roll: &Roll, now: SystemTime) -> io::Result<()> {
     let oldest = now.checked_sub(roll.keep_for);
     for (index, (_, file)) in old(path)?.into_iter().enumerate() {
         let modified = fs::open(&file)?.metadata()?.modified()?;
@@ -241,7 +241,7 @@ mod tests {
             ..Roll::default()
         };
         let path = dir.path().join("a.log");
-        tidy(&path, &roll, SystemTime::now()).expect("tidied");
+        clean_up_files(&path, &roll, SystemTime::now()).expect("tidied");
         assert_eq!(
             names(dir.path()),
             [
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(text, "a-2026-01-02T00-00-00.000.log");
 
         let later = SystemTime::now() + roll.keep_for + Duration::from_secs(60);
-        tidy(&path, &roll, later).expect("tidied");
+        clean_up_files(&path, &roll, later).expect("tidied");
         assert!(names(dir.path()).iter().all(|name| !name.contains(".gz")));
     }
 }

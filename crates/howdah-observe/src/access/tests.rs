@@ -128,7 +128,7 @@ fn a_line_has_caddys_names_and_no_passwords() {
 }
 
 #[test]
-fn passwords_are_there_if_asked_for() {
+fn passwords_are_logged_if_configured() {
     let line = line_of(&AccessLog::default(), &unredacted("/"));
     let shown: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(shown["request"]["headers"]["Authorization"][0], "Basic x");
@@ -136,7 +136,7 @@ fn passwords_are_there_if_asked_for() {
 }
 
 #[test]
-fn an_error_and_a_cut_response_are_told() {
+fn an_error_and_a_cut_response_are_reported() {
     let mut entry = entry("/", 502);
     entry.cut = true;
     let log = AccessLog {
@@ -219,7 +219,7 @@ fn encoder() -> Arc<LineEncoder> {
     Arc::new(LineEncoder::new(&AccessLog::default(), LogFormat::Json))
 }
 
-/// Says that it was asked to write, and does when it may.
+/// Reports that it was called, and writes when it may.
 struct GatedWriter {
     asked: Sender<()>,
     gate: Receiver<()>,
@@ -264,7 +264,7 @@ fn a_reader_that_does_not_read_costs_lines_and_no_time() {
         small.id = number as u64;
         queue.push(Arc::new(small), Arc::clone(&encoder));
     }
-    assert_eq!(queue.lost(), 10);
+    assert_eq!(queue.dropped(), 10);
     assert_eq!(queue.wait_end(Instant::now()), ENTRIES_MAX + 1);
     drop(open);
     queue.close();
@@ -272,7 +272,7 @@ fn a_reader_that_does_not_read_costs_lines_and_no_time() {
     let written = String::from_utf8(written.lock().expect("no panic").clone()).expect("UTF-8");
     assert_eq!(written.lines().count(), ENTRIES_MAX + 1);
     queue.push(Arc::new(entry("/late", 200)), encoder);
-    assert_eq!(queue.lost(), 11, "a closed queue takes nothing");
+    assert_eq!(queue.dropped(), 11, "a closed queue takes nothing");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn large_entries_are_limited_by_their_size() {
     for _ in 0..20 {
         queue.push(Arc::clone(&large), encoder());
     }
-    assert_eq!(queue.lost(), 5, "15 of them are below 16 MiB");
+    assert_eq!(queue.dropped(), 5, "15 of them are below 16 MiB");
     drop(open);
     queue.close();
     assert_eq!(queue.wait_end(Instant::now() + Duration::from_secs(60)), 0);
@@ -310,7 +310,7 @@ fn site(output: LogOutput) -> Site {
 }
 
 #[test]
-fn a_full_disk_loses_lines_and_says_so() {
+fn a_full_disk_drops_lines_and_reports_it() {
     let full = LogFile {
         path: "/dev/full".into(),
         mode: 0o600,
@@ -425,7 +425,7 @@ fn a_device_is_never_rolled() {
 }
 
 #[test]
-fn a_file_that_somebody_removed_is_made_again() {
+fn a_removed_file_is_created_again() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = rolled(dir.path().join("access.log"), 10_000);
     let logs = Logs::start(&[site(LogOutput::File(file.clone()))]).expect("it opens");
@@ -448,19 +448,24 @@ fn a_file_that_somebody_removed_is_made_again() {
 }
 
 #[test]
-fn a_file_that_cannot_be_made_anew_is_tried_again() {
+fn a_file_that_cannot_be_recreated_is_tried_again() {
     let dir = tempfile::tempdir().expect("a directory");
     let folder = dir.path().join("logs");
     std::fs::create_dir(&folder).expect("created");
     let file = rolled(folder.join("access.log"), 10);
-    let mut output = Output::open(&LogOutput::File(file.clone()), super::tell).expect("it opens");
+    let mut output =
+        Output::open(&LogOutput::File(file.clone()), super::report_error).expect("it opens");
     output.write(b"first line\n").expect("written");
     std::fs::remove_dir_all(&folder).expect("removed");
     for _ in 0..2 {
         let error = output.write(b"lost line\n").expect_err("no folder");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
-    assert_eq!(output.room(), Some(10), "nothing is there to put aside");
+    assert_eq!(
+        output.remaining_bytes(),
+        Some(10),
+        "nothing is there to put aside"
+    );
     std::fs::create_dir(&folder).expect("created");
     output.write(b"next line\n").expect("written");
     let text = std::fs::read_to_string(&file.path).expect("it is there");
@@ -492,8 +497,8 @@ fn hosts_and_levels_choose() {
     let logs = Logs::start(&sites).expect("nothing to open");
     let own = logs.site(0);
     assert_eq!(own.len(), 2, "what is discarded costs nothing");
-    assert!(own[0].wants("x", 500) && !own[0].wants("x", 499));
-    assert!(own[1].wants("A.example", 200) && !own[1].wants("b.example", 200));
+    assert!(own[0].includes("x", 500) && !own[0].includes("x", 499));
+    assert!(own[1].includes("A.example", 200) && !own[1].includes("b.example", 200));
     assert!(logs.site(7).is_empty());
 }
 
@@ -525,7 +530,7 @@ fn the_next_configuration_goes_on_with_the_same_file() {
     let kept = text(&kept);
     let places = ["/late", "/new"].map(|uri| kept.find(uri));
     assert!(places[0].is_some() && places[0] < places[1], "{kept}");
-    // Nobody waited for that writer, which ends by itself.
+    // That writer was not waited for; it ends by itself.
     let deadline = Instant::now() + Duration::from_secs(60);
     while !text(&gone).contains("/late") {
         assert!(Instant::now() < deadline);

@@ -20,7 +20,9 @@ pub(super) fn run(queue: &Queue, mut output: Output) {
             let start = text.len();
             encoder.push(&mut text, &entry);
             lines += 1;
-            let full = output.room().is_some_and(|room| text.len() as u64 > room);
+            let full = output
+                .remaining_bytes()
+                .is_some_and(|room| text.len() as u64 > room);
             if full && start > 0 {
                 // The last line begins the next file.
                 let rest = text.split_off(start);
@@ -34,10 +36,10 @@ pub(super) fn run(queue: &Queue, mut output: Output) {
             }
         }
         write(queue, &mut output, &mut text, lines, &mut complaints);
-        complaints.say(queue.lost());
+        complaints.report_dropped(queue.dropped());
     }
     complaints.last = None;
-    complaints.say(queue.lost());
+    complaints.report_dropped(queue.dropped());
     queue.end();
 }
 
@@ -49,7 +51,7 @@ fn write(
     complaints: &mut LossLog,
 ) {
     if let Err(error) = output.write(text.as_bytes()) {
-        queue.lose(lines);
+        queue.count_dropped(lines);
         complaints.cause = Some(error.to_string());
     }
     text.clear();
@@ -64,7 +66,7 @@ struct LossLog {
 }
 
 impl LossLog {
-    fn say(&mut self, lost: u64) {
+    fn report_dropped(&mut self, lost: u64) {
         let soon = self.last.is_some_and(|last| last.elapsed() < COMPLAIN);
         if lost == self.reported || soon {
             return;

@@ -35,7 +35,7 @@ pub struct Reply {
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens.
+    /// No server listens.
     #[error("no server answers at {address}; is it running, and is `admin` on? ({source})")]
     NoServer {
         /// Where.

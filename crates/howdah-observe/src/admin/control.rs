@@ -67,7 +67,7 @@ pub trait Control: Send + Sync + 'static {
     fn metrics(&self) -> impl Future<Output = String> + Send;
 
     /// The configuration in force, as `/config` shows it.
-    fn whole_config(&self) -> Value;
+    fn config_json(&self) -> Value;
 
     /// What `/config/apps/frankenphp` shows.
     fn config(&self) -> Value;
@@ -76,7 +76,7 @@ pub trait Control: Send + Sync + 'static {
     fn config_file(&self) -> Option<PathBuf>;
 
     /// PHP has fewer rights than the server, so that it must not give the server another configuration.
-    fn confined(&self) -> bool;
+    fn is_php_restricted(&self) -> bool;
 
     /// Crash reports are for a user with more rights than PHP has.
     fn crashes_are_private(&self) -> bool;
@@ -112,7 +112,7 @@ pub struct ReloadReport {
     pub pools: Vec<ReloadedPool>,
     /// The file of the configuration in force; `None` without one.
     pub configuration: Option<ConfigFile>,
-    /// Why PHP was restarted beside the one that served, with an empty OPcache; `None`: there was no need.
+    /// Why PHP was restarted while the old one served, with an empty OPcache; `None`: there was no need.
     #[serde(default)]
     pub fresh: Option<String>,
 }

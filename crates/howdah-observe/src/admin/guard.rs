@@ -44,12 +44,12 @@ impl Guard {
         }
     }
 
-    /// Whether the peer cannot be PHP: the system lets nobody but the server's user and root connect. `confined`: PHP of
-    /// some pool has another user than the server, so its rights are more than those of PHP of the server's user.
-    pub(super) fn keeps_php_out(&self, confined: bool) -> bool {
+    /// Whether the peer cannot be PHP: the system lets only the server's user and root connect. `is_php_restricted`: PHP
+    /// of some pool has another user than the server, which then has more rights.
+    pub(super) fn keeps_php_out(&self, is_php_restricted: bool) -> bool {
         match self {
             Self::Any => true,
-            Self::OwnUser => !confined,
+            Self::OwnUser => !is_php_restricted,
             Self::Name(_) => false,
         }
     }
@@ -89,7 +89,7 @@ impl Guard {
         let host = match (request.uri.host(), hosts.next(), hosts.next()) {
             (Some(host), _, None) => host.to_owned(),
             // Health checks of load balancers; every browser sends a Host.
-            (None, None, None) if is_old_question(request) => return Ok(()),
+            (None, None, None) if is_http10_read(request) => return Ok(()),
             (None, Some(host), None) => without_port(&String::from_utf8_lossy(host.as_bytes())),
             _ => return Err("one Host header is needed".into()),
         };
@@ -106,7 +106,7 @@ impl Guard {
 }
 
 /// Of HTTP/1.0, which knows no Host, and without effects.
-fn is_old_question(request: &Parts) -> bool {
+fn is_http10_read(request: &Parts) -> bool {
     request.version == Version::HTTP_10 && matches!(request.method, Method::GET | Method::HEAD)
 }
 
@@ -213,7 +213,7 @@ mod tests {
         assert!(!check("unix//run/a.sock", "/", &own));
         assert!(!check("localhost:2019", "/", &own), "a rebound name");
         let site = ("sec-fetch-site", "same-site");
-        let odd = [host, ("origin", "http://localhost:2019"), site];
-        assert!(!check("localhost:2019", "/", &odd));
+        let foreign = [host, ("origin", "http://localhost:2019"), site];
+        assert!(!check("localhost:2019", "/", &foreign));
     }
 }

@@ -70,7 +70,7 @@ pub(super) struct UnixSocket {
 impl Drop for UnixSocket {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // Somebody else may have removed it, which is as good.
+            // It may have been removed meanwhile, which is as good.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -26,7 +26,7 @@
 //! GET   /frankenphp/threads         FrankenPHP's: what each worker does
 //! ```
 //!
-//! Errors are `{"error": "…"}`. Whoever reaches the address may do all of this, so the default is a
+//! Errors are `{"error": "…"}`. Every client that reaches the address may do all of this, so the default is a
 //! loopback address; `guard` keeps web pages out, which reach loopback addresses through a browser. What
 //! would give PHP more rights than it has is refused over TCP (`routes::permitted`).
 //!

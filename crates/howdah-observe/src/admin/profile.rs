@@ -14,7 +14,7 @@ const HZ_MAX: u32 = 1000;
 const SECONDS: u32 = 10;
 const SECONDS_MAX: u32 = 3600;
 
-/// A profile that is asked for.
+/// A requested profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileRequest {
     /// How long, 1 to 3600.

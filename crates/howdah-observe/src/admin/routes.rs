@@ -156,8 +156,8 @@ where
     match endpoint {
         Endpoint::Activity => match known_lines(parts.uri.query()) {
             Ok(known) => {
-                let confined = control.confined();
-                let permitted = guard.keeps_php_out(confined) || !confined;
+                let is_php_restricted = control.is_php_restricted();
+                let permitted = guard.keeps_php_out(is_php_restricted) || !is_php_restricted;
                 json(&control.activity(permitted.then_some(known)).await)
             }
             Err(text) => error(StatusCode::BAD_REQUEST, &text),
@@ -203,7 +203,7 @@ where
             Err(text) => error(StatusCode::BAD_REQUEST, &text.to_string()),
         },
         Endpoint::Requests => json(&control.requests(parts.uri.query() == Some("detail")).await),
-        Endpoint::WholeConfig => json(&control.whole_config()),
+        Endpoint::WholeConfig => json(&control.config_json()),
         Endpoint::Health => match control.health().await {
             Ok(sequential) => {
                 let mut page = json!({"status": "ok", "pid": std::process::id()});
@@ -227,7 +227,7 @@ where
             Err(answer) => *answer,
         },
         Endpoint::Reload => {
-            let result = match wanted(parts.uri.query()) {
+            let result = match reload_target(parts.uri.query()) {
                 Ok(ReloadTarget::Pool(pool)) => control.reload(Some(pool)).await,
                 Ok(ReloadTarget::Configuration(from)) => control.configure(from).await,
                 Err(text) => return error(StatusCode::BAD_REQUEST, &text.to_string()),
@@ -250,7 +250,7 @@ where
     }
 }
 
-/// Whoever is on the machine reaches a TCP address, PHP too; a Unix socket only the server's user and root.
+/// Every process of the machine reaches a TCP address, PHP too; a Unix socket only the server's user and root.
 ///
 /// A configuration can run programs with the server's rights, and the errors of a file reveal what is
 /// in it. So over TCP no other file is read, and a server whose PHP has fewer rights than itself neither
@@ -263,11 +263,11 @@ fn permitted<C: Control>(
 ) -> Result<(), String> {
     const SOCKET: &str =
         "send it as root through a Unix socket: `admin unix//PATH` in the Caddyfile";
-    if guard.keeps_php_out(control.confined()) {
+    if guard.keeps_php_out(control.is_php_restricted()) {
         return Ok(());
     }
     match endpoint {
-        Endpoint::Load | Endpoint::WholeConfig if control.confined() => Err(format!(
+        Endpoint::Load | Endpoint::WholeConfig if control.is_php_restricted() => Err(format!(
             "no configuration is taken or shown here, since PHP runs as another user than the server and can reach this address; {SOCKET}"
         )),
         // They name requests of others.
@@ -276,10 +276,10 @@ fn permitted<C: Control>(
                 "no crash report is shown or removed over TCP, since PHP can reach this address and must not read them; {SOCKET}, or run `howdah crashes` as root"
             ))
         }
-        Endpoint::SetLogSink if control.confined() => Err(format!(
+        Endpoint::SetLogSink if control.is_php_restricted() => Err(format!(
             "logs are not sent over TCP, since PHP runs as a different user than the server and can reach this address; {SOCKET}"
         )),
-        Endpoint::Reload => match wanted(query) {
+        Endpoint::Reload => match reload_target(query) {
             Ok(ReloadTarget::Configuration(Configuration::File(file)))
                 if control.config_file().as_ref() != Some(&file) =>
             {
@@ -391,7 +391,7 @@ enum ReloadTarget {
 }
 
 /// What a query names. Another name in it is a mistake that would reload everything.
-fn wanted(query: Option<&str>) -> Result<ReloadTarget, QueryError> {
+fn reload_target(query: Option<&str>) -> Result<ReloadTarget, QueryError> {
     let (mut pool, mut file) = (None, None);
     for pair in query.unwrap_or_default().split('&') {
         match pair.split_once('=') {
@@ -532,12 +532,12 @@ mod tests {
     fn queries() {
         let pool = |name: &str| Ok(ReloadTarget::Pool(name.to_owned()));
         let all = |from| Ok(ReloadTarget::Configuration(from));
-        assert_eq!(wanted(None), all(Configuration::Same));
-        assert_eq!(wanted(Some("")), all(Configuration::Same));
+        assert_eq!(reload_target(None), all(Configuration::Same));
+        assert_eq!(reload_target(Some("")), all(Configuration::Same));
         let file = Configuration::File("/etc/a b".into());
-        assert_eq!(wanted(Some("config=%2Fetc%2Fa%20b")), all(file));
-        assert_eq!(wanted(Some("pool=app")), pool("app"));
-        assert_eq!(wanted(Some("pool=a%20b+c%C3%A9")), pool("a b cé"));
+        assert_eq!(reload_target(Some("config=%2Fetc%2Fa%20b")), all(file));
+        assert_eq!(reload_target(Some("pool=app")), pool("app"));
+        assert_eq!(reload_target(Some("pool=a%20b+c%C3%A9")), pool("a b cé"));
         for wrong in [
             "pol=app",
             "pool",
@@ -549,7 +549,7 @@ mod tests {
             "config=",
             "pool=a&config=b",
         ] {
-            assert!(wanted(Some(wrong)).is_err(), "{wrong}");
+            assert!(reload_target(Some(wrong)).is_err(), "{wrong}");
         }
     }
 }

@@ -16,8 +16,8 @@ pub(super) struct Seats(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    most: usize,
-    taken: Mutex<SeatTable>,
+    capacity: usize,
+    occupied: Mutex<SeatTable>,
     left: Notify,
 }
 
@@ -43,10 +43,10 @@ pub(super) struct Seat {
 }
 
 impl Seats {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(capacity: usize) -> Self {
         Self(Arc::new(Shared {
-            most,
-            taken: Mutex::default(),
+            capacity,
+            occupied: Mutex::default(),
             left: Notify::new(),
         }))
     }
@@ -64,32 +64,35 @@ impl Seats {
     }
 
     fn try_take(&self) -> Option<u64> {
-        let mut taken = self.lock();
-        if taken.seats.len() >= self.0.most {
-            let waiting = taken.seats.iter().filter_map(|(id, entry)| {
+        let mut occupied = self.lock();
+        if occupied.seats.len() >= self.0.capacity {
+            let waiting = occupied.seats.iter().filter_map(|(id, entry)| {
                 let connection = entry.connection.as_ref()?;
                 Some((entry.waits_since?, *id, connection.clone()))
             });
             let (_, oldest, connection) = waiting.min_by_key(|(since, id, _)| (*since, *id))?;
-            taken.seats.remove(&oldest);
+            occupied.seats.remove(&oldest);
             connection.abort();
         }
-        let id = taken.next;
-        taken.next += 1;
+        let id = occupied.next;
+        occupied.next += 1;
         let entry = Entry {
             waits_since: Some(Instant::now()),
             connection: None,
         };
-        taken.seats.insert(id, entry);
+        occupied.seats.insert(id, entry);
         Some(id)
     }
 
     fn lock(&self) -> MutexGuard<'_, SeatTable> {
-        self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0
+            .occupied
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// This task serves the connection of the seat.
-    pub(super) fn seated(&self, id: u64, connection: AbortHandle) {
+    pub(super) fn occupy(&self, id: u64, connection: AbortHandle) {
         // It may have ended meanwhile.
         if let Some(entry) = self.lock().seats.get_mut(&id) {
             entry.connection = Some(connection);
@@ -137,7 +140,7 @@ mod tests {
         let sit = async || {
             let seat = seats.take().await;
             let task = tokio::spawn(std::future::pending::<()>());
-            seats.seated(seat.id(), task.abort_handle());
+            seats.occupy(seat.id(), task.abort_handle());
             (seat, task)
         };
         let (first, first_task) = sit().await;

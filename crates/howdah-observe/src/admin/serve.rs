@@ -64,7 +64,7 @@ impl Admin {
         })
     }
 
-    /// Where it listens, with the real port if 0 was asked for.
+    /// Where it listens, with the real port if 0 was configured.
     pub fn address(&self) -> &AdminAddress {
         &self.address
     }
@@ -119,7 +119,7 @@ async fn accept<C: Control>(listener: Listener, control: Arc<C>, guard: Arc<Guar
                         }
                     }
                 });
-                seats.seated(id, task);
+                seats.occupy(id, task);
             }
             Err(error) => {
                 tracing::warn!(target: "howdah::admin", "a connection was not accepted: {error}");

@@ -19,7 +19,7 @@ struct FakeControl {
     configured: Mutex<Vec<Configuration>>,
     stopped: AtomicBool,
     broken: AtomicBool,
-    confined: AtomicBool,
+    is_php_restricted: AtomicBool,
     sequential: Mutex<Vec<SequentialPool>>,
 }
 
@@ -129,7 +129,7 @@ impl Control for FakeControl {
         "a_metric 1\n# EOF\n".into()
     }
 
-    fn whole_config(&self) -> Value {
+    fn config_json(&self) -> Value {
         json!({"file": "/srv/Caddyfile"})
     }
 
@@ -141,12 +141,12 @@ impl Control for FakeControl {
         Some("/srv/Caddyfile".into())
     }
 
-    fn confined(&self) -> bool {
-        self.confined.load(Ordering::Relaxed)
+    fn is_php_restricted(&self) -> bool {
+        self.is_php_restricted.load(Ordering::Relaxed)
     }
 
     fn crashes_are_private(&self) -> bool {
-        self.confined.load(Ordering::Relaxed)
+        self.is_php_restricted.load(Ordering::Relaxed)
     }
 
     fn servers(&self) -> Value {
@@ -154,7 +154,7 @@ impl Control for FakeControl {
     }
 
     fn counts_requests(&self) -> bool {
-        !self.confined.load(Ordering::Relaxed)
+        !self.is_php_restricted.load(Ordering::Relaxed)
     }
 
     async fn health(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
@@ -253,7 +253,7 @@ fn crash_reports_are_shown_unless_php_could_read_them() {
     assert_eq!(get("/crashes?number=4").status, 404);
     assert_eq!(get("/crashes?number=x").status, 400);
     assert_eq!(server.request("DELETE", "/crashes").status, 404);
-    server.fake.confined.store(true, Ordering::Relaxed);
+    server.fake.is_php_restricted.store(true, Ordering::Relaxed);
     assert_eq!(get("/crashes").status, 403);
     assert_eq!(get("/crashes?number=3").status, 403);
     assert_eq!(server.request("DELETE", "/crashes").status, 403);
@@ -342,7 +342,7 @@ fn shows_state() {
 }
 
 #[test]
-fn metrics_come_in_the_format_that_is_asked_for() {
+fn metrics_come_in_the_requested_format() {
     let server = Server::start("localhost:0");
     let host = "Host: localhost\r\nConnection: close\r\n";
     let plain = server.raw(&format!("GET /metrics HTTP/1.1\r\n{host}\r\n"));
@@ -409,14 +409,14 @@ fn the_dashboard_is_served_with_a_strict_policy() {
 #[test]
 fn a_confined_php_gets_no_log_over_tcp() {
     let server = Server::start("localhost:0");
-    server.fake.confined.store(true, Ordering::Relaxed);
+    server.fake.is_php_restricted.store(true, Ordering::Relaxed);
     let shown = server.request("GET", "/activity?log=7").json();
     assert_eq!(shown, Some(json!({"known": null})));
     assert_eq!(server.request("GET", "/activity?log=x").status, 400);
 }
 
 #[test]
-fn logs_are_sent_to_clients_that_ask() {
+fn logs_are_sent_to_clients_on_request() {
     let server = Server::start("localhost:0");
     let send = |method: &str, path: &str, body: &str| {
         let length = body.len();
@@ -438,7 +438,7 @@ fn logs_are_sent_to_clients_that_ask() {
     assert_eq!(send("GET", "/config/logging/logs/known", ""), 200);
     assert_eq!(send("DELETE", "/config/logging/logs/known", ""), 200);
     assert_eq!(send("DELETE", "/config/logging/logs/other", ""), 404);
-    server.fake.confined.store(true, Ordering::Relaxed);
+    server.fake.is_php_restricted.store(true, Ordering::Relaxed);
     assert_eq!(put("tcp/127.0.0.1:9"), 403);
 }
 
@@ -513,7 +513,7 @@ fn stops() {
 }
 
 #[test]
-fn refuses_what_it_does_not_know() {
+fn refuses_unknown_sections() {
     let server = Server::start("localhost:0");
     for path in [
         "/config/apps",
@@ -610,7 +610,7 @@ fn listens_on_both_loopback_addresses() {
 }
 
 #[test]
-fn says_that_an_address_is_in_use() {
+fn reports_an_address_in_use() {
     let server = Server::start("localhost:0");
     let runtime = server.runtime.as_ref().expect("it runs");
     let _inside = runtime.enter();

@@ -103,7 +103,7 @@ pub struct Shard {
     phases: Box<[Histogram]>,
     sent: Counter,
     received: Counter,
-    /// Requests by host and method, where that is asked for. Only who reads metrics waits for it.
+    /// Requests by host and method, if `per_host` is on. Only readers of metrics wait for it.
     hosts: Mutex<BTreeMap<String, [u64; METHODS.len()]>>,
 }
 
@@ -130,7 +130,7 @@ struct Histogram {
 }
 
 impl Histogram {
-    fn some(count: usize) -> Box<[Self]> {
+    fn zeroed(count: usize) -> Box<[Self]> {
         (0..count).map(|_| Self::default()).collect()
     }
 
@@ -254,8 +254,8 @@ impl Shard {
         Self {
             rows,
             requests: (0..rows * CELLS).map(|_| Counter::default()).collect(),
-            totals: Histogram::some(rows * STATUSES.len()),
-            phases: Histogram::some(rows * PHASES.len()),
+            totals: Histogram::zeroed(rows * STATUSES.len()),
+            phases: Histogram::zeroed(rows * PHASES.len()),
             sent: Counter::default(),
             received: Counter::default(),
             hosts: Mutex::default(),
@@ -267,7 +267,7 @@ impl Shard {
         pool.map_or(self.rows - 1, |pool| pool.min(self.rows - 1))
     }
 
-    /// Counts a request that is over. `pool` is `None` if PHP was not asked, `status` 0 if the client left
+    /// Counts a request that is over. `pool` is `None` without PHP, `status` 0 if the client left
     /// before there was one, which counts as 4xx as nginx's 499 does. Bytes are those of the bodies; the time
     /// is that from the end of the request's header to the end of the response.
     pub fn request(

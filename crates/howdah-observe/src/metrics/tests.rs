@@ -426,7 +426,7 @@ fn names(expression: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_dashboard_asks_for_what_is_on_the_page() {
+fn the_dashboard_requests_what_is_on_the_page() {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/grafana/howdah.json"
@@ -446,9 +446,9 @@ fn the_dashboard_asks_for_what_is_on_the_page() {
         };
         for target in targets {
             let expression = target["expr"].as_str().expect("an expression");
-            let asked = names(expression);
-            assert!(!asked.is_empty(), "no metric in {expression}");
-            for name in asked {
+            let queried = names(expression);
+            assert!(!queried.is_empty(), "no metric in {expression}");
+            for name in queried {
                 assert!(
                     known.contains(&name),
                     "{name} of {expression} is not on the page"

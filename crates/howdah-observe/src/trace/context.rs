@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_context_begins_a_trace() {
+    fn an_invalid_context_starts_a_trace() {
         for wrong in [
             "",
             "00",

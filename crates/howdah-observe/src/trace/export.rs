@@ -41,7 +41,9 @@ pub struct SpanLosses(Option<Arc<Queue>>);
 impl SpanLosses {
     /// Since the start.
     pub fn spans(&self) -> u64 {
-        self.0.as_ref().map_or(0, |queue| queue.lost.load(Relaxed))
+        self.0
+            .as_ref()
+            .map_or(0, |queue| queue.dropped.load(Relaxed))
     }
 }
 
@@ -49,8 +51,8 @@ impl SpanLosses {
 struct Queue {
     state: Mutex<State>,
     changed: Condvar,
-    lost: AtomicU64,
-    most: usize,
+    dropped: AtomicU64,
+    capacity: usize,
     batch: usize,
 }
 
@@ -67,8 +69,8 @@ impl Tracer {
         let queue = Arc::new(Queue {
             state: Mutex::default(),
             changed: Condvar::new(),
-            lost: AtomicU64::new(0),
-            most: settings.queue,
+            dropped: AtomicU64::new(0),
+            capacity: settings.queue,
             batch: settings.batch.min(settings.queue),
         });
         let tracer = Self {
@@ -108,9 +110,9 @@ impl Tracer {
         let spans = spans.into_iter();
         let count = spans.len();
         let mut state = self.queue.lock();
-        if state.closed || state.spans.len() + count > self.queue.most {
+        if state.closed || state.spans.len() + count > self.queue.capacity {
             drop(state);
-            self.queue.lost.fetch_add(count as u64, Relaxed);
+            self.queue.dropped.fetch_add(count as u64, Relaxed);
             return;
         }
         let before = state.spans.len();
@@ -183,11 +185,11 @@ fn run(queue: &Queue, collector: &Collector, runtime: &tokio::runtime::Runtime) 
             Ok(rejected) => (rejected, "the collector rejected a part of them".to_owned()),
             Err(error) => (spans.len() as u64, error.to_string()),
         };
-        queue.lost.fetch_add(dropped, Relaxed);
+        queue.dropped.fetch_add(dropped, Relaxed);
         if warned_at.is_none_or(|at| at.elapsed() >= COMPLAIN) {
             warned_at = Some(Instant::now());
-            let lost = queue.lost.load(Relaxed);
-            tracing::warn!(target: "howdah::trace", %endpoint, lost, "spans were not exported: {reason}");
+            let dropped = queue.dropped.load(Relaxed);
+            tracing::warn!(target: "howdah::trace", %endpoint, lost = dropped, "spans were not exported: {reason}");
         }
     }
     queue.lock().ended = true;

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_honoured_is_an_error() {
+    fn options_that_cannot_be_honoured_are_errors() {
         for (name, value) in [
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
             ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"),

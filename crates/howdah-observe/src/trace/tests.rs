@@ -309,7 +309,7 @@ fn a_missing_certificate_file_is_an_error_at_the_start() {
 }
 
 #[test]
-fn an_overloaded_collector_is_asked_again() {
+fn an_overloaded_collector_is_retried() {
     let (listener, port) = collector();
     let further = [
         ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),

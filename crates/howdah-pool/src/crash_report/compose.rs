@@ -55,7 +55,7 @@ pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) ->
         let frames = fault::frames(&note.text);
         match first {
             "c" => report.c_backtrace = frames,
-            "waits" => wait_of(&mut requests, note.request, frames),
+            "waits" => set_wait(&mut requests, note.request, frames),
             _ => {
                 fault = Fault::parse(first).or(fault);
                 report.php_backtrace = frames;
@@ -63,7 +63,7 @@ pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) ->
         }
     }
     let signal = status.and_then(|status| status.signal());
-    report.signal = signal.map(|signal| signal_of(signal, fault));
+    report.signal = signal.map(|signal| crash_signal(signal, fault));
     report.cause = match (&report.signal, report.exit_status) {
         (Some(signal), _) => {
             let oom = (signal.number == 9).then(|| sink.take_oom_kill()).flatten();
@@ -87,7 +87,7 @@ pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) ->
 }
 
 /// A coroutine of one of the requests.
-fn wait_of(requests: &mut [CrashedRequest], id: Option<u64>, frames: Vec<String>) {
+fn set_wait(requests: &mut [CrashedRequest], id: Option<u64>, frames: Vec<String>) {
     let id = id.map(|id| format!("{id:016x}"));
     let mut requests = requests.iter_mut();
     let Some(request) = requests.find(|request| Some(&request.id) == id.as_ref()) else {
@@ -99,7 +99,7 @@ fn wait_of(requests: &mut [CrashedRequest], id: Option<u64>, frames: Vec<String>
     request.backtrace.extend(frames);
 }
 
-fn signal_of(number: i32, fault: Option<Fault>) -> CrashSignal {
+fn crash_signal(number: i32, fault: Option<Fault>) -> CrashSignal {
     // A process that was killed while it reported a fault did not exit because of that fault.
     let fault = fault
         .filter(|fault| fault.signal == number)
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_has_what_process_and_front_know() {
+    fn a_report_has_the_data_of_process_and_front() {
         let report = composed(CrashEvidence {
             status: Some(ExitStatus::from_raw(0x0b | 0x80)),
             requests: vec![request(8, false), request(7, true)],
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_claims_is_not_believed_against_the_kernel() {
+    fn claims_of_a_process_are_checked_with_the_kernel() {
         let report = composed(CrashEvidence {
             status: Some(ExitStatus::from_raw(9)),
             notes: vec![note(1, "fault 11 1 address 0x8\n#0 \u{1b}[2J")],

@@ -69,7 +69,7 @@ pub struct CrashSignal {
     pub address: Option<String>,
     /// The process that sent it.
     pub sender: Option<i32>,
-    /// `php`, or `other` for a thread beside PHP's.
+    /// `php`, or `other` for another thread than PHP's.
     pub thread: Option<String>,
 }
 

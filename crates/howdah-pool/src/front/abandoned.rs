@@ -82,7 +82,7 @@ impl Orphan {
             head: self.head,
             account: self.account,
             target: self.target.take(),
-            // Nobody waits for a second attempt.
+            // The client is gone, so there is no second attempt.
             repeatable: false,
             observer: self.observer.take(),
             publisher: self.publisher.take(),
@@ -149,14 +149,14 @@ impl Inner {
             _ if waits => {
                 self.drop_abandoned();
                 if granted_before {
-                    self.load.give_slot(self.options.limits.max_in_flight);
+                    self.load.release_slot(self.options.limits.max_in_flight);
                 }
             }
             WaiterState::Granted(slot, _) if self.keeps_abandoned() => {
                 match self.dispatch(slot, waiter.since, &mut request) {
                     Ok(Some(exchange)) => {
                         std::mem::forget(admission);
-                        self.client_left(&exchange);
+                        self.client_disconnected(&exchange);
                     }
                     Ok(None) => self.not_run(request.id, &NO_MEMORY),
                     Err(error) => self.not_run(request.id, &error),
@@ -170,7 +170,7 @@ impl Inner {
             WaiterState::Expired => self.expire_abandoned(),
             WaiterState::Waiting(_) | WaiterState::Abandoned(_) | WaiterState::Left => {}
         }
-        self.load.wait_over();
+        self.load.end_wait();
     }
 
     /// A request without a waiting client is run.
@@ -185,20 +185,20 @@ impl Inner {
         slot: SlotId,
         (since, mut orphan): (Instant, Orphan),
     ) {
-        self.load.wait_over();
+        self.load.end_wait();
         let inner = Rc::clone(&orphan.front.inner);
         let queued = inner.queue((table, slot), since, &mut orphan.request(), true);
         let refused: &dyn fmt::Display = match &queued {
-            Ok(Some(exchange)) => return exchange.state.borrow_mut().leave(),
+            Ok(Some(exchange)) => return exchange.state.borrow_mut().disconnect(),
             Ok(None) => &NO_MEMORY,
             Err(error) => error,
         };
-        self.load.depart();
+        self.load.leave_in_flight();
         self.not_run(orphan.id, refused);
         if let Err(error) = table.shm.release(slot) {
             tracing::error!(target: "howdah::pool", pool = &*self.options.name, "{error}");
         }
-        self.load.give_slot(self.options.limits.max_in_flight);
+        self.load.release_slot(self.options.limits.max_in_flight);
     }
 
     fn not_run(&self, id: u64, why: &dyn fmt::Display) {
@@ -209,23 +209,23 @@ impl Inner {
 
     /// A request that waited alone gets no slot.
     pub(super) fn refuse_orphan(&self) {
-        self.load.wait_over();
-        self.load.depart();
+        self.load.end_wait();
+        self.load.leave_in_flight();
         if !self.ended.get() {
             self.expire_abandoned();
         }
     }
 
     /// The client disconnected: the worker is notified, now or later, and what it sends is dropped.
-    pub(crate) fn client_left(&self, exchange: &Exchange) {
+    pub(crate) fn client_disconnected(&self, exchange: &Exchange) {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
         let slot = {
             let mut state = exchange.state.borrow_mut();
-            state.leave();
+            state.disconnect();
             if std::mem::take(&mut state.retry_pending) {
                 drop(state);
-                self.load.depart();
+                self.load.leave_in_flight();
                 return;
             }
             // After `fastcgi_finish_request` the client has all that it waited for: no abort.
@@ -241,7 +241,7 @@ impl Inner {
         if is_queued(table, slot) {
             self.load.abandon();
         }
-        report_left(table, exchange, slot);
+        report_disconnect(table, exchange, slot);
     }
 
     fn drop_abandoned(&self) {
@@ -288,7 +288,7 @@ impl Inner {
     }
 }
 
-fn report_left(table: &mut Table, exchange: &Exchange, slot: SlotId) {
+fn report_disconnect(table: &mut Table, exchange: &Exchange, slot: SlotId) {
     // Fails when it is done or torn already: the handler of that releases it.
     if table.shm.abort(slot).is_ok() {
         // Empties the ring, so that a worker that waits for space goes on and sees the flag.

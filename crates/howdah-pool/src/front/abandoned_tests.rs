@@ -1,4 +1,4 @@
-//! Clients that leave before a worker takes their requests.
+//! Clients that disconnect before a worker takes their requests.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -30,8 +30,8 @@ fn recorder() -> (
     (open, seen, serve)
 }
 
-/// Asks for requests and leaves as soon as each has been polled.
-async fn leave(front: &PoolFront, ids: std::ops::RangeInclusive<u64>) {
+/// Sends requests and disconnects as soon as each has been polled.
+async fn disconnect(front: &PoolFront, ids: std::ops::RangeInclusive<u64>) {
     let tasks: Vec<_> = ids
         .map(|id| {
             let front = front.clone();
@@ -67,7 +67,7 @@ fn requests_of_clients_that_left_are_run_in_their_order() {
     harness.worker(serve);
     harness.run(async |_, front| {
         // More than there are slots.
-        leave(&front, 1..=100).await;
+        disconnect(&front, 1..=100).await;
         assert_eq!(front.in_flight(), 100);
         let load = &front.inner.load;
         assert!(load.abandonments().kept >= 99, "{:?}", load.abandonments());
@@ -103,7 +103,7 @@ fn a_pool_may_drop_them() {
             async move { front.call(request(1)).await.map(|_| ()) }
         });
         tokio::task::yield_now().await;
-        leave(&front, 2..=100).await;
+        disconnect(&front, 2..=100).await;
         assert_eq!(front.in_flight(), 1);
         assert_eq!(front.inner.load.abandonments().dropped, 99);
         open.send(()).expect("the worker waits");
@@ -123,7 +123,7 @@ fn they_count_in_the_queue_and_wait_no_longer_than_others() {
     let (open, seen, serve) = recorder();
     harness.worker(serve);
     harness.run(async |_, front| {
-        leave(&front, 1..=41).await;
+        disconnect(&front, 1..=41).await;
         let refused = front.call(request(99)).await.err();
         assert_eq!(refused, Some(CallError::QueueFull));
         while front.in_flight() > 1 {
@@ -141,9 +141,9 @@ fn they_count_in_the_queue_and_wait_no_longer_than_others() {
 fn a_worker_that_dies_before_it_began_costs_none() {
     let harness = Harness::new(|options| options.workers = 2);
     harness.run(async |harness, front| {
-        leave(&front, 1..=3).await;
-        let (worker, thread) = harness.dying_worker(false);
-        harness.see_dead(thread).await;
+        disconnect(&front, 1..=3).await;
+        let (worker, thread) = harness.start_crashing_worker(false);
+        harness.wait_dead(thread).await;
         front.inner.recover(worker, Death::Planned, None);
         assert_eq!(front.in_flight(), 3);
         let (open, seen, serve) = recorder();
@@ -174,7 +174,7 @@ fn the_file_of_a_body_stays_until_the_worker_is_done() {
         // In a slot, and waiting for one.
         for others in [0, 60] {
             removed.set(false);
-            leave(&front, 1..=others).await;
+            disconnect(&front, 1..=others).await;
             let task = tokio::task::spawn_local({
                 let (front, file) = (front.clone(), File(Rc::clone(&removed)));
                 async move {
@@ -203,7 +203,7 @@ fn the_file_of_a_body_stays_until_the_worker_is_done() {
 fn the_end_of_the_pool_takes_them_along() {
     let harness = Harness::new(|options| options.workers = 1);
     harness.run(async |_, front| {
-        leave(&front, 1..=50).await;
+        disconnect(&front, 1..=50).await;
         front.inner.end();
         assert_eq!((front.in_flight(), front.inner.load.waiting()), (0, 0));
         let answered = front.call(request(51)).await.err();
@@ -212,7 +212,7 @@ fn the_end_of_the_pool_takes_them_along() {
 }
 
 #[test]
-fn what_cannot_be_run_gives_its_slot_to_the_next() {
+fn a_request_that_cannot_run_gives_its_slot_to_the_next() {
     let mut harness = Harness::new(|options| {
         options.workers = 1;
         options.limits.max_in_flight = Some(1);
@@ -220,7 +220,7 @@ fn what_cannot_be_run_gives_its_slot_to_the_next() {
     let (open, _seen, serve) = recorder();
     harness.worker(serve);
     harness.run(async |_, front| {
-        leave(&front, 1..=1).await;
+        disconnect(&front, 1..=1).await;
         let large = vec![0; 1 << 20];
         let tasks: Vec<_> = (2..50)
             .map(|id| {

@@ -69,7 +69,7 @@ impl http_body::Body for Body {
 impl Drop for Body {
     fn drop(&mut self) {
         if let Source::Live(exchange) = &self.source {
-            exchange.client_left();
+            exchange.client_disconnected();
         }
     }
 }

@@ -104,7 +104,7 @@ fn a_request_whose_time_is_over_ends_alone() {
 }
 
 #[test]
-fn a_request_that_does_not_end_when_told_has_its_worker_killed() {
+fn a_request_that_ignores_its_abort_has_its_worker_killed() {
     let mut harness = harness(10, |options| {
         options.limits.request_timeout = Some(Duration::from_millis(50));
         options.end_grace = Duration::from_millis(100);
@@ -143,10 +143,10 @@ fn a_request_that_does_not_end_when_told_has_its_worker_killed() {
 
 /// A worker that dies with requests 1 to 4 while `culprit` runs: the first was not begun, the second is not safe, the
 /// others are. What became of each.
-fn die_with_four(culprit: Option<u64>) -> Vec<Result<String, CallError>> {
+fn crash_with_four(culprit: Option<u64>) -> Vec<Result<String, CallError>> {
     let harness = harness(10, |_| {});
     let dead = WorkerId(0);
-    let indices = harness.pool.segment.enlist(dead).expect("a place");
+    let indices = harness.pool.segment.admit(dead).expect("a place");
     let segment = harness.pool.segment.clone();
     let dying: JoinHandle<()> = std::thread::spawn(move || {
         let mut worker = Worker::attach(&segment, dead, &indices);
@@ -200,7 +200,7 @@ fn answered(id: u64) -> String {
 fn safe_requests_of_a_dead_worker_are_run_again() {
     let died = || Err(CallError::WorkerDied);
     assert_eq!(
-        die_with_four(None),
+        crash_with_four(None),
         [Ok(answered(1)), died(), Ok(answered(3)), Ok(answered(4))]
     );
 }
@@ -209,7 +209,7 @@ fn safe_requests_of_a_dead_worker_are_run_again() {
 fn the_request_that_ran_when_its_worker_died_is_not_run_again() {
     let died = || Err(CallError::WorkerDied);
     assert_eq!(
-        die_with_four(Some(3)),
+        crash_with_four(Some(3)),
         [Ok(answered(1)), died(), died(), Ok(answered(4))]
     );
 }
@@ -223,7 +223,7 @@ fn a_worker_that_sleeps_hears_that_a_client_left() {
         for claim in held {
             let aborted = worker.aborted(&claim);
             if aborted == 0 {
-                // The test may have seen all that it wants.
+                // The test may have seen all that it needs.
                 let _ = sender.send((claim.request_id, 0));
                 kept.push(claim);
             } else {

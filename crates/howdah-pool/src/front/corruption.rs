@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use howdah_shm::{Fault, Front, SlotState};
 
 use super::deaths::why_torn;
-use super::{Inner, Table, doorbell};
+use super::{Inner, Table, wakeup_eventfd};
 use crate::messages::SupervisorMessage;
 use crate::response::CallError;
 use crate::system::clock::monotonic_ns;
@@ -90,7 +90,7 @@ impl Inner {
                 // Committed frames are whole. Their worker has exited, so a fault has no consequence.
                 let _ = state.absorb(&mut table.shm, None);
             }
-            self.load.give_slot(self.options.limits.max_in_flight);
+            self.load.release_slot(self.options.limits.max_in_flight);
             let retry = !state.client_disconnected
                 && torn.is_ok_and(|torn| self.starts_over(&mut state, &torn, true));
             if retry {
@@ -105,7 +105,7 @@ impl Inner {
         table.shm = shm;
         table.segment = number;
         table.is_corrupt = false;
-        match doorbell(&table.shm) {
+        match wakeup_eventfd(&table.shm) {
             Ok(eventfd) => drop(self.eventfd.replace(eventfd)),
             // Completions are then seen only when limits are enforced.
             Err(error) => {
@@ -114,6 +114,6 @@ impl Inner {
         }
         self.grant(&mut table);
         drop(table);
-        self.be_patient();
+        self.set_leave_limit_by_load();
     }
 }

@@ -63,7 +63,7 @@ fn waits(last: Schedstat, now: Schedstat) -> bool {
 
 impl Inner {
     /// Leaves as much to workers that are awake as is good with the processors as they are.
-    pub(super) fn be_patient(&self) {
+    pub(super) fn set_leave_limit_by_load(&self) {
         let Some(crowding) = &self.crowding else {
             return;
         };
@@ -77,17 +77,17 @@ impl Inner {
 
     /// A request was queued: if it was left, it is looked after.
     pub(super) fn watch(&self, shm: &Front) {
-        if shm.has_left() {
-            self.second_look.want();
+        if shm.may_have_left() {
+            self.second_look.request_run();
         }
     }
 }
 
 /// Looks at requests that were left until none is queued; sleeps otherwise.
-pub(super) async fn look_again(inner: Rc<Inner>, alarm: Alarm) {
+pub(super) async fn recheck_left(inner: Rc<Inner>, alarm: Alarm) {
     loop {
-        inner.second_look.wanted().await;
-        while inner.table.borrow_mut().shm.look_again() {
+        inner.second_look.wait_for_request().await;
+        while inner.table.borrow_mut().shm.recheck_left() {
             if let Err(error) = alarm.sleep(LOOK).await {
                 tracing::error!(target: "howdah::pool", pool = inner.options.name, %error, "a timer failed");
                 tokio::time::sleep(LOOK).await;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn crowded_is_who_waits_half_as_long_as_it_runs() {
+    fn a_machine_is_crowded_if_workers_wait_half_as_long_as_they_run() {
         let start = stat(7_000_000, 9_000_000);
         for (ran_ns, waited_ns, expected) in [
             (0, 0, false),

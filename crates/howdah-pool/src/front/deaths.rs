@@ -114,7 +114,7 @@ impl Inner {
         // It would compute as long in the next worker, and a client that has left waits for nothing.
         let repeatable = state.repeatable && repeats && !state.client_disconnected;
         let is_kept = !state.client_disconnected || self.keeps_abandoned();
-        let again = !torn.too_long && is_kept && state.can_start_over() && (silent || repeatable);
+        let again = !torn.too_long && is_kept && state.can_restart() && (silent || repeatable);
         if again {
             // Once: a request that kills its worker must not go round and kill them all.
             state.repeatable &= silent;

@@ -190,7 +190,7 @@ impl ExchangeState {
                         {INTERIMS_MAX} are queued");
                 }
             }
-            // Nobody waits for these.
+            // These are not waited for.
             Frame::Headers(_) | Frame::Body(_) | Frame::Info(_) => {}
             Frame::Publish(part) => self.publish(part)?,
             Frame::Finish => self.end(Ok(ScriptResult::default())),
@@ -224,7 +224,7 @@ impl ExchangeState {
 
     /// To be called after each `time` in a worker's hand. True, once: the worker has waited for the client as
     /// long as it may, in all.
-    pub(crate) fn is_held(&mut self, time: Duration, max: Duration) -> bool {
+    pub(crate) fn exceeds_hold(&mut self, time: Duration, max: Duration) -> bool {
         if !self.paused || !self.head_taken || self.spool.is_some() || self.outcome.is_some() {
             return false;
         }
@@ -237,7 +237,7 @@ impl ExchangeState {
     }
 
     /// Whether the request can be given to another worker: nothing of a response was passed on.
-    pub(crate) fn can_start_over(&self) -> bool {
+    pub(crate) fn can_restart(&self) -> bool {
         !self.head_taken && self.outcome.is_none()
     }
 
@@ -257,7 +257,7 @@ impl ExchangeState {
         self.updates = Updates::default();
     }
 
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn disconnect(&mut self) {
         self.client_disconnected = true;
         self.interims.clear();
         self.chunks.clear();
@@ -350,7 +350,7 @@ impl Exchange {
             state.spool = None;
         }
         drop(state);
-        let mut state = self.refilled();
+        let mut state = self.refill();
         if let Some(chunk) = state.chunks.pop_front() {
             state.buffered -= chunk.len();
             // Half empty is soon enough: the worker is woken once for many bytes.
@@ -371,7 +371,7 @@ impl Exchange {
     }
 
     /// The state, with more of a response that was paused if all before it was passed on.
-    fn refilled(&self) -> RefMut<'_, ExchangeState> {
+    fn refill(&self) -> RefMut<'_, ExchangeState> {
         let state = self.state.borrow_mut();
         if !state.chunks.is_empty() || !state.paused {
             return state;
@@ -383,7 +383,7 @@ impl Exchange {
 
     /// All of the body that has come and was not passed on; `None`: nothing follows.
     pub(crate) fn poll_chunks(&self, context: &Context<'_>) -> Poll<Option<VecDeque<Bytes>>> {
-        let mut state = self.refilled();
+        let mut state = self.refill();
         if !state.chunks.is_empty() {
             state.buffered = 0;
             return Poll::Ready(Some(std::mem::take(&mut state.chunks)));
@@ -402,8 +402,8 @@ impl Exchange {
         }
     }
 
-    /// Nobody waits for the response any longer.
-    pub(crate) fn client_left(self: &Rc<Self>) {
-        self.front.client_left(self);
+    /// The client disconnected.
+    pub(crate) fn client_disconnected(self: &Rc<Self>) {
+        self.front.client_disconnected(self);
     }
 }

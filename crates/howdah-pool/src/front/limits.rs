@@ -78,7 +78,7 @@ impl Inner {
                     self.sample_slow(table, &mut state, &running, now);
                     self.enforce_timeout(table, &mut state, &running, now);
                     if let Some(max) = spool_max
-                        && state.is_held(SWEEP, held_max)
+                        && state.exceeds_hold(SWEEP, held_max)
                     {
                         drop(state);
                         self.load.spool();

@@ -187,7 +187,7 @@ impl PoolFront {
     /// [`before_park`] and [`after_unpark`] and can spawn local tasks.
     pub fn join(seed: FrontSeed) -> std::io::Result<Self> {
         yield_on_wake();
-        let eventfd = doorbell(&seed.shm)?;
+        let eventfd = wakeup_eventfd(&seed.shm)?;
         let slots = seed.shm.segment().geometry().slots() as usize;
         let mut others = seed.fronts;
         others.remove(seed.shm.index());
@@ -220,10 +220,11 @@ impl PoolFront {
             ended: Cell::new(false),
         });
         FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
-        inner.be_patient();
-        let mut looking = vec![tokio::task::spawn_local(sweep(inner.clone())).abort_handle()];
+        inner.set_leave_limit_by_load();
+        let mut looking =
+            vec![tokio::task::spawn_local(enforce_limits_loop(inner.clone())).abort_handle()];
         if let Some(alarm) = alarm {
-            let second = crowding::look_again(inner.clone(), alarm);
+            let second = crowding::recheck_left(inner.clone(), alarm);
             looking.push(tokio::task::spawn_local(second).abort_handle());
         }
         tokio::task::spawn_local(listen(inner.clone(), seed.receiver, looking));
@@ -337,7 +338,7 @@ impl Request<'_> {
 }
 
 /// The eventfd that workers wake this front thread by.
-fn doorbell(shm: &Front) -> std::io::Result<AsyncFd<OwnedFd>> {
+fn wakeup_eventfd(shm: &Front) -> std::io::Result<AsyncFd<OwnedFd>> {
     let eventfd = shm.segment().eventfds().nth(shm.index());
     let eventfd = eventfd.ok_or(std::io::ErrorKind::NotFound)?;
     register(eventfd.try_clone_to_owned()?, Interest::READABLE)
@@ -357,7 +358,7 @@ struct Pending(Option<Rc<Exchange>>);
 impl Drop for Pending {
     fn drop(&mut self) {
         if let Some(exchange) = self.0.take() {
-            exchange.client_left();
+            exchange.client_disconnected();
         }
     }
 }
@@ -367,7 +368,7 @@ struct Admission<'a>(&'a Load);
 
 impl Drop for Admission<'_> {
     fn drop(&mut self) {
-        self.0.depart();
+        self.0.leave_in_flight();
     }
 }
 
@@ -387,7 +388,7 @@ impl Inner {
         if self.scales && self.load.press(before) {
             self.send(SupervisorMessage::Pressure { pool: self.pool });
         }
-        self.sweep.want();
+        self.sweep.request_run();
         Ok(admission)
     }
 
@@ -408,7 +409,7 @@ impl Inner {
         }
         let slot = table.shm.acquire();
         if slot.is_none() {
-            self.load.give_slot(limit);
+            self.load.release_slot(limit);
         }
         slot
     }
@@ -432,7 +433,7 @@ impl Inner {
         queued
     }
 
-    /// Fills a slot and pushes it; `client_left`: its worker is to know. If no exchange is returned, the slot is
+    /// Fills a slot and pushes it; `client_disconnected`: its worker is to know. If no exchange is returned, the slot is
     /// still held and the request is unchanged.
     fn queue(
         self: &Rc<Self>,
@@ -494,7 +495,7 @@ impl Inner {
 
     /// A slot was given back: it is for the request that has waited longest on this thread, else on another.
     fn slot_freed(&self, table: &mut Table) {
-        let wanted = self.load.give_slot(self.options.limits.max_in_flight);
+        let wanted = self.load.release_slot(self.options.limits.max_in_flight);
         self.grant(table);
         if wanted {
             for other in &self.others {
@@ -595,7 +596,7 @@ impl Inner {
     fn vacate(&self, state: &mut ExchangeState) {
         self.end_slow(state);
         if state.slot.take().is_some() {
-            self.load.depart();
+            self.load.leave_in_flight();
         }
         state.body_file = None;
     }
@@ -676,12 +677,12 @@ async fn listen(
 }
 
 /// Looks at limits while requests are under way; sleeps otherwise, so that an idle server is idle.
-async fn sweep(inner: Rc<Inner>) {
+async fn enforce_limits_loop(inner: Rc<Inner>) {
     loop {
-        inner.sweep.wanted().await;
+        inner.sweep.wait_for_request().await;
         loop {
             tokio::time::sleep(SWEEP).await;
-            inner.be_patient();
+            inner.set_leave_limit_by_load();
             let busy = inner.enforce_limits();
             // Once more after the last request, which may have corrupted the segment.
             if !busy {

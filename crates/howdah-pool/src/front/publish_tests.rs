@@ -138,7 +138,7 @@ fn without_a_hub_an_update_ends_the_worker() {
 }
 
 #[test]
-fn an_update_that_is_none_ends_the_worker() {
+fn an_invalid_update_ends_the_worker() {
     let mut harness = Harness::new(|_| {});
     harness.worker(|mut response| {
         assert!(response.publish(b"nonsense"));

@@ -13,14 +13,14 @@ pub(crate) struct TaskSignal {
 
 impl TaskSignal {
     /// Requests a run of the task.
-    pub(crate) fn want(&self) {
+    pub(crate) fn request_run(&self) {
         if !self.wanted.replace(true) {
             self.begin.notify_one();
         }
     }
 
     /// For the task: waits until there is.
-    pub(crate) async fn wanted(&self) {
+    pub(crate) async fn wait_for_request(&self) {
         self.begin.notified().await;
     }
 

@@ -42,7 +42,7 @@ impl Harness {
         }
     }
 
-    /// Starts a worker that serves until it is told to stop.
+    /// Starts a worker that serves until it is stopped.
     pub(super) fn worker(
         &mut self,
         mut serve: impl FnMut(ResponseWriter<'_>) + Send + 'static,
@@ -58,7 +58,7 @@ impl Harness {
     /// Starts a worker in the next place.
     pub(super) fn start(&mut self, run: impl FnOnce(&mut Worker) + Send + 'static) -> WorkerId {
         let id = WorkerId(self.workers.len() as u16);
-        let indices = self.pool.segment.enlist(id).expect("a place");
+        let indices = self.pool.segment.admit(id).expect("a place");
         let segment = self.pool.segment.clone();
         self.workers.push(std::thread::spawn(move || {
             run(&mut Worker::attach(&segment, id, &indices));
@@ -68,9 +68,9 @@ impl Harness {
 
     /// Starts a worker that claims one request and dies with it, before or after PHP would have begun.
     /// The thread ends when it is dead.
-    pub(super) fn dying_worker(&mut self, started: bool) -> (WorkerId, JoinHandle<()>) {
+    pub(super) fn start_crashing_worker(&mut self, started: bool) -> (WorkerId, JoinHandle<()>) {
         let id = WorkerId(self.workers.len() as u16);
-        let indices = self.pool.segment.enlist(id).expect("a place");
+        let indices = self.pool.segment.admit(id).expect("a place");
         let segment = self.pool.segment.clone();
         let thread = std::thread::spawn(move || {
             let mut worker = Worker::attach(&segment, id, &indices);
@@ -83,7 +83,7 @@ impl Harness {
     }
 
     /// Waits for the end of a dying worker, whose place nobody else gets.
-    pub(super) async fn see_dead(&mut self, thread: JoinHandle<()>) {
+    pub(super) async fn wait_dead(&mut self, thread: JoinHandle<()>) {
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
         joined.expect("joined").expect("no panic");
         self.workers.push(std::thread::spawn(|| {}));
@@ -195,7 +195,7 @@ fn interim_responses_come_before_the_head() {
 }
 
 #[test]
-fn interim_responses_that_nobody_takes_are_bounded() {
+fn unread_interim_responses_are_bounded() {
     let mut harness = Harness::new(|_| {});
     harness.worker(|mut response| {
         for _ in 0..1000 {
@@ -373,13 +373,13 @@ fn a_file_takes_no_more_than_it_may() {
 }
 
 #[test]
-fn a_client_that_leaves_ends_its_file() {
+fn a_client_that_disconnects_ends_its_file() {
     let (harness, progress) = spooling(1 << 20);
     harness.run(async |_, front| {
         let (_, body) = front.call(request(1)).await.expect("a response");
         let progress = written(progress, 1 << 20).await;
         drop(body);
-        // The worker is told; it takes the next request.
+        // The worker is notified; it takes the next request.
         written(progress, usize::MAX).await;
         let (_, body) = front.call(request(2)).await.expect("a response");
         let bytes = body.collect().await.expect("a whole body").to_bytes();
@@ -418,7 +418,7 @@ fn past_the_queue_length_requests_are_refused() {
 }
 
 #[test]
-fn who_waits_too_long_is_refused_in_a_slot_and_without_one() {
+fn waiting_too_long_is_refused_in_a_slot_and_without_one() {
     let mut harness = Harness::new(|options| {
         options.workers = 1;
         options.limits.max_wait_time = Duration::from_secs(3);
@@ -456,11 +456,11 @@ fn who_waits_too_long_is_refused_in_a_slot_and_without_one() {
 #[test]
 fn a_request_that_its_worker_had_not_begun_goes_to_another() {
     let mut harness = Harness::new(|_| {});
-    let (dead, thread) = harness.dying_worker(false);
+    let (dead, thread) = harness.start_crashing_worker(false);
     harness.run(async |harness, front| {
         let call = front.call(request(5));
         let help = async {
-            harness.see_dead(thread).await;
+            harness.wait_dead(thread).await;
             harness.worker(answer);
             harness.pool.fronts[0]
                 .send(FrontMessage::WorkerGone(dead))
@@ -479,14 +479,14 @@ fn a_request_that_its_worker_had_not_begun_goes_to_another() {
 fn a_request_that_had_begun_is_run_again_once_and_only_if_it_is_safe() {
     for repeatable in [false, true] {
         let mut harness = Harness::new(|_| {});
-        let (dead, thread) = harness.dying_worker(true);
+        let (dead, thread) = harness.start_crashing_worker(true);
         harness.run(async |harness, front| {
             let call = front.call(Request {
                 repeatable,
                 ..request(5)
             });
             let help = async {
-                harness.see_dead(thread).await;
+                harness.wait_dead(thread).await;
                 harness.worker(answer);
                 harness.pool.fronts[0]
                     .send(FrontMessage::WorkerGone(dead))
@@ -503,17 +503,17 @@ fn a_request_that_had_begun_is_run_again_once_and_only_if_it_is_safe() {
 }
 
 #[test]
-fn the_time_in_a_dead_workers_hand_is_no_time_of_waiting() {
+fn the_time_in_a_dead_worker_is_not_queue_time() {
     let max_wait = Duration::from_secs(2);
     let mut harness = Harness::new(|options| options.limits.max_wait_time = max_wait);
-    let (dead, thread) = harness.dying_worker(true);
+    let (dead, thread) = harness.start_crashing_worker(true);
     harness.run(async |harness, front| {
         let call = front.call(Request {
             repeatable: true,
             ..request(5)
         });
         let help = async {
-            harness.see_dead(thread).await;
+            harness.wait_dead(thread).await;
             tokio::time::sleep(max_wait + 4 * SWEEP).await;
             harness.pool.fronts[0]
                 .send(FrontMessage::WorkerGone(dead))
@@ -528,7 +528,7 @@ fn the_time_in_a_dead_workers_hand_is_no_time_of_waiting() {
 }
 
 #[test]
-fn a_client_that_leaves_is_told_to_the_worker() {
+fn a_client_that_disconnects_is_reported_to_the_worker() {
     let mut harness = Harness::new(|options| options.workers = 1);
     let (sender, seen) = channel();
     harness.worker(move |mut response| {
@@ -644,7 +644,7 @@ fn without_a_worker_that_ever_booted_requests_are_refused_at_once() {
 }
 
 #[test]
-fn the_supervisor_is_told_once_that_requests_wait() {
+fn the_supervisor_is_notified_once_that_requests_wait() {
     let mut harness = Harness::new(|options| {
         options.workers = 1;
         options.workers_max = 2;
@@ -689,7 +689,7 @@ impl Observer for RecordingObserver {
     }
 
     fn measured(&self, usage: ScriptUsage) {
-        assert_eq!(usage, ScriptUsage::default(), "nobody wanted to know");
+        assert_eq!(usage, ScriptUsage::default(), "usage was not requested");
         self.measured.set(self.measured.get() + 1);
     }
 

@@ -111,7 +111,7 @@ impl Drop for SlotWait<'_> {
         if let Some((request, admission)) = self.request.take() {
             return inner.abandon((self.front, &self.waiter), request, admission);
         }
-        inner.load.wait_over();
+        inner.load.end_wait();
     }
 }
 
@@ -129,7 +129,7 @@ impl Inner {
     /// The segment of a granted slot was replaced before the slot was used: the waiter waits again.
     pub(super) fn wait_again(&self, waiter: &Rc<Waiter>) {
         let mut table = self.table.borrow_mut();
-        self.load.give_slot(self.options.limits.max_in_flight);
+        self.load.release_slot(self.options.limits.max_in_flight);
         table.enqueue(waiter);
         self.grant(&mut table);
     }

@@ -43,9 +43,9 @@ impl BlockedMeter {
         }
     }
 
-    /// The share of the time since the last look in which these workers, by serial and process id, wanted no
-    /// processor; the last value if that is too short ago. 0 at the first look, and where the system does
-    /// not say.
+    /// The share of the time since the last sample in which these workers, by serial and process id, needed no
+    /// processor; the last value if that is too short ago. 0 at the first sample, and where the system does
+    /// not report it.
     pub(crate) fn percent(
         &mut self,
         now: Instant,
@@ -60,7 +60,7 @@ impl BlockedMeter {
             return self.percent;
         }
         let looks: Vec<_> = workers
-            .filter_map(|(serial, pid)| look(serial, pid))
+            .filter_map(|(serial, pid)| sample(serial, pid))
             .collect();
         if let Some((at, before)) = &self.last {
             self.percent = share(before, &looks, now.saturating_duration_since(*at));
@@ -94,8 +94,8 @@ fn share(before: &[WorkerSample], after: &[WorkerSample], elapsed: Duration) -> 
 }
 
 /// `None`: it exited, or the kernel does not count.
-fn look(serial: u64, pid: i32) -> Option<WorkerSample> {
-    // First: who falls asleep after this look is taken for one that wanted a processor.
+fn sample(serial: u64, pid: i32) -> Option<WorkerSample> {
+    // First: a worker that falls asleep after this sample counts as one that needed a processor.
     let runnable = is_runnable(&read(pid, ProcFile::Stat)?)?;
     let turns = Schedstat::parse(&read(pid, ProcFile::Schedstat)?)?;
     Some(WorkerSample {
@@ -193,21 +193,21 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_says_is_read() {
+    fn data_of_the_kernel_is_read() {
         assert_eq!(is_runnable(b"7 (a) R) S 1 2"), Some(false));
         assert_eq!(is_runnable(b"7 (php) R 1 2"), Some(true));
         assert_eq!(is_runnable(b"7 (php)"), None);
     }
 
     #[test]
-    fn who_waits_is_told_from_who_computes() {
+    fn waiting_is_distinguished_from_computing() {
         // `read` waits for a line that never comes.
         let (sleeper, computer) = (
             TestProcess::new("read x"),
             TestProcess::new("while :; do :; done"),
         );
         let begun = Instant::now();
-        while look(1, sleeper.pid()).is_none_or(|look| look.runnable) {
+        while sample(1, sleeper.pid()).is_none_or(|look| look.runnable) {
             assert!(begun.elapsed() < SECOND * 30, "it comes to wait");
             std::thread::yield_now();
         }

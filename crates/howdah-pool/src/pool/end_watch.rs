@@ -27,7 +27,7 @@ impl EndWatch {
         for watch in LifeWatch::of(segment).map(Arc::new) {
             let (watching, sender, named) = (watch.clone(), sender.clone(), name.clone());
             let wait = move || {
-                if let Err(error) = tell(&watching, pool, &sender) {
+                if let Err(error) = watch_until_closed(&watching, pool, &sender) {
                     without(&named, &error);
                 }
             };
@@ -56,7 +56,11 @@ impl Drop for EndWatch {
 }
 
 /// Until the watch is closed.
-fn tell(watch: &LifeWatch, pool: usize, sender: &mpsc::UnboundedSender<Event>) -> io::Result<()> {
+fn watch_until_closed(
+    watch: &LifeWatch,
+    pool: usize,
+    sender: &mpsc::UnboundedSender<Event>,
+) -> io::Result<()> {
     while let Some(worker) = watch.next()? {
         // An error means that the supervisor is gone, which closes the watch.
         let _ = sender.send(Event::Ending { pool, worker });

@@ -45,11 +45,11 @@ pub(crate) struct Generation {
     pub(crate) boot_each: bool,
     /// The zygote's control socket; `None` after its exit.
     pub(crate) link: Option<Link>,
-    /// 0 until the root has said it; its log's reader waits for it.
+    /// 0 until the root has reported it; the reader of its log waits for it.
     pub(crate) pid: watch::Sender<i32>,
     /// The kernel says that it is a child of the root.
     pub(crate) pidfd: Option<OwnedFd>,
-    /// BOOTED, which came before the root had said whose process it is.
+    /// BOOTED, which came before the root had reported the process.
     pub(crate) booted: Option<Message>,
     /// Workers that it has announced and whose exit it has not reported.
     pub(crate) announced: usize,

@@ -29,7 +29,7 @@ use crate::process::log_budget::LogBudget;
 use crate::process::slow_log::SlowLog;
 use crate::status::{Counters, PoolStatus};
 
-/// So long all workers may be leaving before it is logged: those with short lives are replaced within milliseconds.
+/// So long all workers may be exiting before it is logged: those with short lives are replaced within milliseconds.
 const ALL_LEAVE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(crate) struct Pool {
     /// What its workers wait for, while requests wait for them and processors are busy.
     pub(crate) blocked: BlockedMeter,
     pub(crate) places: Vec<Place>,
-    /// Since when every place is taken by a worker that leaves, and whether that was logged.
+    /// Since when every place is taken by a worker that exits, and whether that was logged.
     pub(crate) all_leave: Option<(Instant, bool)>,
     pub(crate) fronts: Vec<mpsc::UnboundedSender<FrontMessage>>,
     pub(crate) reload: Reload,
@@ -76,7 +76,7 @@ pub(crate) struct Pool {
     pub(crate) slow_log: Option<Arc<SlowLog>>,
     /// What `detect_leaks` has found in its workers.
     pub(crate) leaks: LeakBook,
-    /// What its requests do, when somebody asks.
+    /// What its requests do, on request.
     pub(crate) looks: RequestLooks,
     pub(crate) counters: Counters,
 }
@@ -90,7 +90,7 @@ pub(crate) struct Reload {
     pub(crate) queued: Vec<Reply>,
     /// One more is to be done when this one is over.
     pub(crate) again: bool,
-    /// When the last one that PHP code asked for began, or will begin.
+    /// When the last one that PHP code requested began, or will begin.
     pub(crate) requested_at: Option<Instant>,
     /// How long the last boot took that came to serve.
     pub(crate) last_boot: Duration,
@@ -295,7 +295,11 @@ impl Pool {
     }
 
     /// The process in this place, if it was requested from this generation's zygote, which has not replied.
-    pub(crate) fn awaited(&mut self, worker: WorkerId, generation: u32) -> Option<&mut Occupant> {
+    pub(crate) fn pending_occupant(
+        &mut self,
+        worker: WorkerId,
+        generation: u32,
+    ) -> Option<&mut Occupant> {
         self.places
             .get_mut(worker.index())?
             .occupant_mut()
@@ -310,7 +314,7 @@ impl Pool {
     }
 
     /// A place without a process: the lowest, whose memory was used before.
-    pub(crate) fn vacant(&self) -> Option<WorkerId> {
+    pub(crate) fn free_place(&self) -> Option<WorkerId> {
         let at = self
             .places
             .iter()
@@ -319,7 +323,7 @@ impl Pool {
     }
 
     /// No place is vacant. If none is held by a worker that goes on, says when to look again; warns then.
-    pub(crate) fn note_that_all_leave(&mut self, now: Instant) -> Option<Duration> {
+    pub(crate) fn note_no_free_place(&mut self, now: Instant) -> Option<Duration> {
         if self.occupants().any(|(_, occupant)| occupant.counts()) {
             return None;
         }
@@ -351,7 +355,7 @@ impl Pool {
             .publish(room, ready == 0 && self.failure.is_some());
     }
 
-    /// Has a worker leave once it is idle.
+    /// Orders a worker to exit once it is idle.
     pub(crate) fn stop(&mut self, worker: WorkerId) {
         if let Some(occupant) = self.places[worker.index()].occupant_mut() {
             occupant.stopping = true;
@@ -366,7 +370,7 @@ impl Pool {
         }
     }
 
-    /// Has all workers, or those of one generation, leave once they are idle.
+    /// Orders all workers, or those of one generation, to exit once they are idle.
     pub(crate) fn stop_workers(&mut self, generation: Option<u32>) {
         let workers: Vec<_> = self
             .occupants()

@@ -1,7 +1,7 @@
 //! A place for a worker process, and the life of the processes that fill it one after another.
 //!
 //! ```text
-//!   Vacant ──SPAWN──> Occupied: asked for ──SPAWNED──> has a pidfd ──"ready"──> serves
+//!   Vacant ──SPAWN──> Occupied: requested ──SPAWNED──> has a pidfd ──"ready"──> serves
 //!      ^                                                                          │ pidfd
 //!      └──────────────── all front threads ──────────────── Recovering <──────────┘
 //! ```
@@ -32,22 +32,22 @@ const YOUNG: Duration = Duration::from_secs(1);
     reason = "independent facts, each with a name"
 )]
 pub(crate) struct Occupant {
-    /// Told apart from every other process of this server by this.
+    /// Distinguishes it from every other process of this server.
     pub(crate) serial: u64,
     /// The generation of its pool that it was forked from.
     pub(crate) generation: u32,
-    /// 0 until the zygote has said it; its log's reader waits for it.
+    /// 0 until the zygote has reported it; the reader of its log waits for it.
     pub(crate) pid: watch::Sender<i32>,
-    /// Once the zygote has announced it, and the kernel has said that it is its child; `None` too if it got lost, and
-    /// then the zygote gets a message to kill the process.
+    /// Once the zygote has announced it, and the kernel has confirmed that it is its child; `None` too if it got lost.
+    /// Then the zygote gets a message to kill the process.
     pub(crate) pidfd: Option<Arc<AsyncFd<OwnedFd>>>,
     /// When it was requested.
     pub(crate) since: Instant,
     /// It takes requests.
     pub(crate) ready: bool,
-    /// It is to leave once a successor is ready.
+    /// It is to exit once a successor is ready.
     pub(crate) retiring: bool,
-    /// It was asked to exit.
+    /// It was ordered to exit.
     pub(crate) stopping: bool,
     /// Its end has begun, and a successor may be forked.
     pub(crate) ending: bool,
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_again_and_again_is_started_more_and_more_slowly() {
+    fn repeated_failures_are_restarted_with_back_off() {
         let mut back_off = BackOff::default();
         let mut now = Instant::now();
         let delays: Vec<_> = (0..5)

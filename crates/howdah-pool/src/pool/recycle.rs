@@ -75,7 +75,7 @@ pub(crate) enum Reason {
 
 /// Judges a worker that has served `requests` and holds `memory` bytes. `base` is what it held when it
 /// had settled; it is noted here.
-pub(crate) fn judge(
+pub(crate) fn evaluate(
     options: &PoolOptions,
     expired: bool,
     (requests, memory): (u64, u64),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_leave_one_after_another_and_never_late() {
+    fn workers_exit_one_after_another_and_never_late() {
         let mut jitter = Jitter::new();
         let options = options(|options| options.limits.max_requests = 1000);
         let lives: Vec<_> = (0..200).map(|_| jitter.lifetime(&options)).collect();
@@ -182,11 +182,14 @@ mod tests {
         ];
         for (seen, expected) in cases {
             assert_eq!(
-                judge(&options, false, seen, &mut base),
+                evaluate(&options, false, seen, &mut base),
                 expected,
                 "{seen:?}"
             );
         }
-        assert_eq!(judge(&options, true, (0, 0), &mut base), Some(Reason::Age));
+        assert_eq!(
+            evaluate(&options, true, (0, 0), &mut base),
+            Some(Reason::Age)
+        );
     }
 }

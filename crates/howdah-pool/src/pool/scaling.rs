@@ -3,11 +3,11 @@
 //! A worker is added when requests wait although every worker is busy, and processors are idle: then the
 //! workers themselves wait, for a database or another server. When processors are busy, another worker
 //! would only take time from the others; unless it is somebody else who keeps the processors busy, and the
-//! workers hardly want any. A worker is taken away when it had nothing to do for a while. The conditions
+//! workers hardly need any. A worker is removed when it has been idle for a while. The conditions
 //! for more and for fewer cannot hold together, and the second needs seconds where the first needs
 //! milliseconds, so the number does not flap.
 //!
-//! Workers that load the machine by themselves want processors more and more, the more of them there are:
+//! Workers that load the machine by themselves need processors more and more, the more of them there are:
 //! with W of them just enough to keep all processors busy, the rule ends at W · 5/4.
 
 use std::fs::File;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Processors above this share are busy.
 const CPU_BUSY_PERCENT: u64 = 80;
-/// Workers that wait for something else than a processor for this share of their time hardly want one.
+/// Workers that wait for something else than a processor for this share of their time hardly need one.
 const BLOCKED_PERCENT: u64 = 80;
 /// `/proc/stat` counts hundredths of a second: a shorter look says nothing.
 const CPU_SAMPLE: Duration = Duration::from_millis(50);

@@ -59,7 +59,7 @@ pub(crate) enum Kind {
     Spawned = layout::CONTROL_SPAWNED,
     /// pool -> front: it was reaped.
     Exited = layout::CONTROL_EXITED,
-    /// either zygote -> front: what was asked for could not be done.
+    /// either zygote -> front: a request failed.
     Failed = layout::CONTROL_FAILED,
     /// pool -> front: the zygote takes SPAWN from now on, or cannot.
     Booted = layout::CONTROL_BOOTED,
@@ -171,7 +171,7 @@ impl Control {
         Ok((Self { fd }, theirs))
     }
 
-    /// An end of a pair that somebody else has made: the monitor, or a test that plays a zygote. Must be called in a
+    /// An end of a pair that the monitor made, or a test that plays a zygote. Must be called in a
     /// runtime.
     pub(crate) fn adopt(fd: OwnedFd) -> std::io::Result<Self> {
         rustix::io::ioctl_fionbio(&fd, true)?;
@@ -322,7 +322,7 @@ fn write(
 }
 
 /// A control socket and the task that listens to it. Dropping it closes the socket, which notifies the
-/// zygote to leave.
+/// zygote to exit.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) control: Arc<Control>,
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_closed_peer_is_told_apart() {
+    async fn a_closed_peer_is_distinguished() {
         let (ours, theirs) = Control::pair().expect("a socket pair");
         drop(theirs);
         assert!(matches!(ours.receive().await, Err(ControlError::Closed)));
@@ -464,7 +464,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_comes_is_refused_or_read_as_it_is(
+        fn any_input_is_refused_or_read_unchanged(
             mut bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
             kind in 0u8..16, fit: bool,
         ) {

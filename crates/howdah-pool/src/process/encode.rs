@@ -241,10 +241,10 @@ fn append(list: &mut Vec<u8>, item: &[u8], what: &'static str) -> Result<(), Enc
     Ok(())
 }
 
-/// When a worker leaves by itself (`struct howdah_spawn`).
+/// When a worker exits by itself (`struct howdah_spawn`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lifetime {
-    /// It leaves after so many requests; 0: never.
+    /// It exits after so many requests; 0: never.
     pub(crate) max_requests: u32,
     /// It says so after so many; 0: never.
     pub(crate) retire_after: u32,
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_pool_tells_all_it_was_asked_to_be() {
+    fn a_worker_pool_shows_all_its_options() {
         let mut options = PoolOptions::new("app", 2);
         let worker = WorkerMode {
             root: Some("/app".into()),
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_anew_for_each_boot() {
+    fn links_are_resolved_again_for_each_boot() {
         let base = tempfile::tempdir().expect("a directory");
         let base = base.path().canonicalize().expect("it is there");
         let (link, script) = (base.join("current"), base.join("current/w.php"));
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_refused() {
+    fn what_the_contract_cannot_express_is_refused() {
         let mut options = PoolOptions::new("app", 2);
         let mut worker = Box::new(WorkerMode::new("/app/w.php"));
         worker.options.env = vec![("A".into(), "a\0b".into())];

@@ -24,7 +24,7 @@ pub(crate) struct LogLoss {
 struct State {
     left: u64,
     since: Instant,
-    lost: LogLoss,
+    dropped: LogLoss,
     reported_at: Option<Instant>,
 }
 
@@ -37,7 +37,7 @@ impl LogBudget {
         Self(Arc::new(Mutex::new(State {
             left: BURST,
             since: now,
-            lost: LogLoss::default(),
+            dropped: LogLoss::default(),
             reported_at: None,
         })))
     }
@@ -60,15 +60,15 @@ impl LogBudget {
             state.left = left;
             return true;
         }
-        state.lost.messages += 1;
-        state.lost.bytes += size as u64;
+        state.dropped.messages += 1;
+        state.dropped.bytes += size as u64;
         false
     }
 
     /// Whether messages were dropped that no warning has counted yet.
-    pub(crate) fn has_lost(&self) -> bool {
+    pub(crate) fn has_dropped_messages(&self) -> bool {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.lost.messages > 0
+        state.dropped.messages > 0
     }
 
     /// What was left out since the last time, if that is long enough ago.
@@ -77,11 +77,11 @@ impl LogBudget {
         let waits = state
             .reported_at
             .is_some_and(|reported_at| now.saturating_duration_since(reported_at) < REPORT_EVERY);
-        if waits || state.lost.messages == 0 {
+        if waits || state.dropped.messages == 0 {
             return None;
         }
         state.reported_at = Some(now);
-        Some(std::mem::take(&mut state.lost))
+        Some(std::mem::take(&mut state.dropped))
     }
 }
 
@@ -90,22 +90,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_counted_and_told_once_a_second() {
+    fn excess_messages_are_counted_and_reported_once_a_second() {
         let start = Instant::now();
         let budget = LogBudget::new(start);
         let line = 1 << 20;
         let logged = (0..100).filter(|_| budget.take(line, start)).count();
         assert_eq!(logged, 15);
-        let lost = budget.take_due(start).expect("something was lost");
-        assert_eq!((lost.messages, lost.bytes), (85, 85 << 20));
-        assert!(!budget.has_lost());
+        let dropped = budget.take_due(start).expect("something was lost");
+        assert_eq!((dropped.messages, dropped.bytes), (85, 85 << 20));
+        assert!(!budget.has_dropped_messages());
         assert!(!budget.take(line, start));
         assert_eq!(budget.take_due(start + REPORT_EVERY / 2), None);
-        assert!(budget.has_lost());
+        assert!(budget.has_dropped_messages());
         assert_eq!(
             budget
                 .take_due(start + REPORT_EVERY)
-                .map(|lost| lost.messages),
+                .map(|dropped| dropped.messages),
             Some(1)
         );
     }

@@ -39,13 +39,13 @@ pub(crate) struct Message {
 pub(crate) enum StateRecord {
     /// It takes requests.
     Ready,
-    /// It will leave after a few more requests.
+    /// It will exit after a few more requests.
     Retiring,
     /// It holds more memory than it may.
     Outgrown,
-    /// The backtrace that was asked for has been logged, or there is none.
+    /// The requested backtrace has been logged, or there is none.
     Traced,
-    /// PHP code asked for fresh files: the pool is to be reloaded.
+    /// PHP code requested fresh files: the pool is to be reloaded.
     Reload,
     /// PHP code has emptied OPcache.
     Reset,
@@ -133,7 +133,7 @@ impl LogParser {
 
     /// Takes bytes as they were read. `current` is the request that the worker had in hand before the
     /// read: raw lines that no record claims belong to it.
-    pub(crate) fn feed(
+    pub(crate) fn push_bytes(
         &mut self,
         bytes: &[u8],
         current: Option<u64>,
@@ -330,7 +330,7 @@ mod tests {
             Output::Look { request_id, text } => seen.push(('Q', request_id, text)),
         };
         for chunk in chunks {
-            parser.feed(chunk, Some(7), &mut sink);
+            parser.push_bytes(chunk, Some(7), &mut sink);
         }
         parser.finish(Some(7), &mut sink);
         seen
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_told_apart_from_messages_and_keep_their_order() {
+    fn states_are_distinguished_from_messages_and_keep_their_order() {
         let mut bytes = b"booting\n".to_vec();
         for state in ["ready", "retiring", "traced", "reload", "later version"] {
             bytes.extend(record('s', 0, state));
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_message_is_one_record_whatever_it_holds() {
+    fn the_longest_message_is_one_record_for_any_content() {
         let forged = String::from_utf8(record('s', 0, "reload")).expect("text");
         let text = "x".repeat(layout::LOG_MESSAGE_MAX - forged.len()) + &forged;
         let mut bytes = record('e', 3, &text);
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_record_is_raw_text() {
+    fn text_that_resembles_a_record_is_raw_text() {
         assert_eq!(parse(&[b"\x1ezzz\n"]), [('R', Some(7), "\x1ezzz".into())]);
         let huge = format!("\x1ee{:016x}{:08x}{KEY:016x}", 1, 0xffff_ffffu32);
         assert!(

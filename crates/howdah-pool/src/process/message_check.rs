@@ -1,5 +1,5 @@
 //! What zygotes may send, whatever state they are in. A message of another shape is not a mistake of a process that
-//! is ours: somebody else holds its socket. What a message has to fit to besides is known by the supervisor.
+//! is ours: another process holds its socket. What a message has to fit to besides is known by the supervisor.
 
 use howdah_shm::layout::WORKERS_MAX;
 
@@ -18,8 +18,8 @@ pub(crate) enum Sender {
 }
 
 impl Message {
-    /// Why the sender cannot have meant this message.
-    pub(crate) fn flaw(&self, sender: Sender) -> Option<String> {
+    /// Why this message cannot come from the sender.
+    pub(crate) fn contradiction(&self, sender: Sender) -> Option<String> {
         let kind = self.kind;
         let of_process = match (sender, kind) {
             (Sender::Root, Kind::PoolStarted | Kind::PoolExited)
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_zygotes_send_has_no_flaw() {
+    fn valid_messages_of_zygotes_are_accepted() {
         let mut spawned = message(Kind::Spawned, 3, 100, 0);
         spawned.fds = fds(1);
         let mut unwatched = message(Kind::Spawned, 3, 100, 0);
@@ -91,12 +91,12 @@ mod tests {
             (&message(Kind::Exited, 3, 100, 9), Sender::Pool),
             (&message(Kind::PoolExited, 3, 100, 9), Sender::Root),
         ] {
-            assert_eq!(message.flaw(sender), None, "{message:?}");
+            assert_eq!(message.contradiction(sender), None, "{message:?}");
         }
     }
 
     #[test]
-    fn what_no_zygote_sends_is_named() {
+    fn impossible_messages_of_zygotes_are_named() {
         let spawned = || message(Kind::Spawned, 3, 100, 0);
         let with = |change: &dyn Fn(&mut Message)| {
             let mut message = spawned();
@@ -130,9 +130,13 @@ mod tests {
             (message(Kind::PoolExited, 0, 7, 0), "unexpected PoolExited"),
         ];
         for (message, text) in cases {
-            assert_eq!(message.flaw(Sender::Pool).as_deref(), Some(text));
+            assert_eq!(message.contradiction(Sender::Pool).as_deref(), Some(text));
         }
-        assert!(message(Kind::Exited, 1, 9, 0).flaw(Sender::Root).is_some());
+        assert!(
+            message(Kind::Exited, 1, 9, 0)
+                .contradiction(Sender::Root)
+                .is_some()
+        );
     }
 
     proptest! {
@@ -145,7 +149,7 @@ mod tests {
             let mut message = message(kind, worker, pid, status);
             (message.data, message.fds, message.cut) = (vec![b'x'; size], fds(count), cut);
             for sender in [Sender::Root, Sender::Pool] {
-                if message.flaw(sender).is_none() {
+                if message.contradiction(sender).is_none() {
                     prop_assert!(worker < WORKERS_MAX && pid >= 0 && count <= 1 && size <= SENTENCE_MAX);
                 }
             }

@@ -76,7 +76,7 @@ pub struct Opcache {
     pub validates: u64,
     /// `opcache.max_wasted_percentage`.
     pub wasted_percent_max: u64,
-    /// Scripts whose files are as they were. Like the next two only if it was asked for.
+    /// Scripts with unchanged files. Like the next two only on request.
     pub live: Tally,
     /// Scripts whose files are other ones now.
     pub changed: Tally,
@@ -128,7 +128,7 @@ impl Opcache {
     }
 }
 
-/// What is to be asked and done.
+/// Order to OPcache.
 #[derive(Debug, Clone, Default)]
 pub struct OpcacheOrder {
     /// Compare the scripts with their files. What has changed since then counts as changed whatever the files'
@@ -147,14 +147,14 @@ pub struct OpcacheOrder {
 pub struct OpcacheAnswer {
     /// `None`: it is off.
     pub opcache: Option<Opcache>,
-    /// If they were asked for.
+    /// If they were requested.
     pub paths: Vec<Vec<u8>>,
 }
 
 /// Why nothing is known of OPcache.
 #[derive(Debug, thiserror::Error)]
 pub enum OpcacheError {
-    /// There is no root zygote that could be asked.
+    /// There is no root zygote to run it.
     #[error("PHP is restarting or stopping")]
     NoRoot,
     /// The process that was to answer ended without, or took too long.
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_answer() {
+    fn nonsense_is_not_a_reply() {
         assert!(matches!(parse(b""), Err(OpcacheError::NoAnswer)));
         for wrong in [&b"{\"used\":-1}"[..], b"[]", b"{", b"{\"gone\":3}"] {
             assert!(matches!(parse(wrong), Err(OpcacheError::Malformed)));

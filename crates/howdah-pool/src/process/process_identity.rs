@@ -1,5 +1,5 @@
 //! Whether a process is one that a zygote can have forked. A control message that names one brings its pidfd, but
-//! whoever runs as the pool's user may have taken over the zygote and send that of any process: signals go only
+//! a process of the pool's user may have taken over the zygote and send that of any process: signals go only
 //! to those that the kernel says are ours.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,7 +22,7 @@ pub(crate) enum IdentityError {
     /// The message names one process and brings another.
     #[error("process {claimed} with the descriptor of process {is}")]
     Another { claimed: i32, is: i32 },
-    /// Somebody else forked it.
+    /// Another process forked it.
     #[error("process {pid}, which is not a child of process {parent}")]
     NotAChild { pid: i32, parent: i32 },
     /// It has other rights than the pool.
@@ -65,7 +65,7 @@ impl ProcessIdentity {
         }
     }
 
-    /// Asks the kernel. A process that is gone and reaped is nobody's any more: its pidfd signals nobody.
+    /// Asks the kernel. The pidfd of a process that has exited and was reaped signals no process.
     pub(crate) fn identify(self, pidfd: BorrowedFd<'_>, claimed: i32) -> Result<(), IdentityError> {
         let Some(is) = pid_of(pidfd)? else {
             return Ok(());
@@ -73,7 +73,7 @@ impl ProcessIdentity {
         if is != claimed {
             return Err(IdentityError::Another { claimed, is });
         }
-        let found = self.look_at(is);
+        let found = self.verify(is);
         // Only what was read while the process had its number is about it.
         match (pid_of(pidfd)?, found) {
             (None, _) => Ok(()),
@@ -86,7 +86,7 @@ impl ProcessIdentity {
         }
     }
 
-    fn look_at(self, pid: i32) -> Result<(), IdentityError> {
+    fn verify(self, pid: i32) -> Result<(), IdentityError> {
         let mut status = process::status(pid)?;
         if let Some(uid) = self.uid
             && !status.uids.iter().all(|own| *own == uid)
@@ -165,7 +165,7 @@ mod tests {
         pidfd_open(pid, PidfdFlags::empty()).expect("a pidfd")
     }
 
-    fn own() -> i32 {
+    fn own_pid() -> i32 {
         std::process::id().cast_signed()
     }
 
@@ -179,13 +179,17 @@ mod tests {
         let (mut process, fd, pid) = child();
         let uid = rustix::process::geteuid().as_raw();
         for identity in [
-            ProcessIdentity::of_zygote(own(), Some(uid)),
-            ProcessIdentity::of_zygote(own(), None),
-            ProcessIdentity::of_root(own()),
+            ProcessIdentity::of_zygote(own_pid(), Some(uid)),
+            ProcessIdentity::of_zygote(own_pid(), None),
+            ProcessIdentity::of_root(own_pid()),
         ] {
             identity.identify(fd.as_fd(), pid).expect("a child");
         }
-        let text = refused(ProcessIdentity::of_zygote(own(), Some(uid + 1)), &fd, pid);
+        let text = refused(
+            ProcessIdentity::of_zygote(own_pid(), Some(uid + 1)),
+            &fd,
+            pid,
+        );
         assert!(text.contains("does not run as user"), "{text}");
         let text = refused(ProcessIdentity::of_zygote(pid, None), &fd, pid);
         assert!(text.contains("not a child"), "{text}");
@@ -194,11 +198,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_process_of_the_message_is_refused() {
+    fn a_pidfd_of_another_process_is_refused() {
         let (mut process, fd, pid) = child();
-        let identity = ProcessIdentity::of_zygote(own(), None);
+        let identity = ProcessIdentity::of_zygote(own_pid(), None);
         assert!(refused(identity, &fd, pid + 1).contains("with the descriptor of process"));
-        assert!(refused(identity, pidfd(own()), own()).contains("not a child"));
+        assert!(refused(identity, pidfd(own_pid()), own_pid()).contains("not a child"));
         assert!(refused(identity, pidfd(1), 1).contains("not a child"));
         let file = std::fs::File::open("/dev/null").expect("a file");
         assert!(refused(identity, &file, pid).contains("not of a process"));
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_gone_is_nobody() {
+    fn a_process_that_exited_gets_no_signal() {
         let (mut process, fd, pid) = child();
         assert!(!has_ended(fd.as_fd()));
         process.kill().expect("killed");

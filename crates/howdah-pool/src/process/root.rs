@@ -60,7 +60,7 @@ pub enum StartError {
         "howdah-php.so does not match this PHP ({0}): build it for the installed PHP with `make build`"
     )]
     Misfit(String),
-    /// PHP ended and said why.
+    /// PHP exited and reported the reason.
     #[error("PHP did not start: {0}")]
     Refused(String),
     /// PHP ended without a word.
@@ -88,7 +88,7 @@ pub enum StartError {
          file that the server was started with, and reload"
     )]
     NotGranted,
-    /// Another start was asked for meanwhile.
+    /// Another start was requested meanwhile.
     #[error("another reload was requested")]
     Overtaken,
     /// The executable is not of this version.
@@ -116,7 +116,7 @@ pub fn php_info(executable: &Path) -> Result<PhpInfo, StartError> {
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        return Err(why_ended(executable, output.status, &lines));
+        return Err(start_error(executable, output.status, &lines));
     }
     serde_json::from_slice(&output.stdout)
         .map_err(|_| StartError::Protocol(executable.to_owned(), ControlError::Malformed))
@@ -162,7 +162,7 @@ impl Root {
                 let status = process.wait().await.map_err(io)?;
                 // All it had to say is in the pipe by now.
                 let _ = reader.await;
-                Err(why_ended(path, status, &take_early(&early)))
+                Err(start_error(path, status, &take_early(&early)))
             }
             Err(error) => {
                 let _ = process.kill().await;
@@ -246,7 +246,7 @@ fn take_early(early: &EarlyOutput) -> Vec<String> {
         .unwrap_or_default()
 }
 
-fn why_ended(path: &Path, status: ExitStatus, output: &[String]) -> StartError {
+fn start_error(path: &Path, status: ExitStatus, output: &[String]) -> StartError {
     for line in output {
         // ld.so: "…: error while loading shared libraries: libphp8.2.so: cannot open shared object …"
         if let Some((_, rest)) = line.split_once("error while loading shared libraries: ") {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_php_that_our_object_does_not_fit_is_told_from_others() {
+    async fn an_incompatible_php_is_distinguished() {
         for line in [
             "howdah-php: symbol lookup error: /x/howdah-php.so: undefined symbol: executor_globals",
             "ERROR: ld.so: object \"/x/howdah-php.so\" from LD_PRELOAD cannot be preloaded (failed to map \

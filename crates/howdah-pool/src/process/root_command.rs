@@ -98,8 +98,8 @@ impl RootOptions {
         inherited_environment(&self.withheld, self.clear_env)
     }
 
-    /// Tells programs of the monitor apart. It protects from nothing: whoever finds the key of a program has that
-    /// program started, with the options that the monitor has read.
+    /// Distinguishes programs of the monitor. It is no protection: a process that finds the key of a program has
+    /// that program started, with the options that the monitor has read.
     pub(crate) fn key(&self, preloads: bool) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.executable.hash(&mut hasher);

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_php_has_not_begun_with_says_so() {
+    fn a_request_that_php_has_not_started_is_shown_as_such() {
         assert_eq!(place("GET /"), "PHP has not begun with it");
         assert_eq!(
             place("GET /\n#0 {main} /srv/x.php:1"),

@@ -34,9 +34,9 @@ pub(crate) struct Source {
     pub(crate) generation: u32,
     /// What its pool's workers have found.
     pub(crate) leaks: LeakBook,
-    /// 0 until the zygote, or the root, has said it; nothing is read before.
+    /// 0 until the zygote, or the root, has reported it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
-    /// What its pool's requests do, when somebody asks.
+    /// What its pool's requests do, on request.
     pub(crate) looks: RequestLooks,
     /// What is kept for the case that it crashes.
     pub(crate) recorder: CrashRecorder,
@@ -93,12 +93,12 @@ pub(crate) async fn forward(
         // Asked before the read: what the read finds was written under this request or a later one, and
         // a worker says so itself when it moves on with bytes unread.
         let readable = tokio::time::timeout(QUIET, pipe.readable());
-        let readable = if source.budget.has_lost() {
+        let readable = if source.budget.has_dropped_messages() {
             readable.await
         } else {
             Ok(pipe.readable().await)
         };
-        tell_lost(&source);
+        report_dropped(&source);
         match readable {
             Err(_) => continue,
             Ok(Err(_)) => break,
@@ -108,20 +108,20 @@ pub(crate) async fn forward(
         buffer.clear();
         match pipe.try_read_buf(&mut buffer) {
             Ok(0) => break,
-            Ok(_) => parser.feed(&buffer, current, &mut sink),
+            Ok(_) => parser.push_bytes(&buffer, current, &mut sink),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => break,
         }
-        if source.budget.has_lost() {
+        if source.budget.has_dropped_messages() {
             tokio::time::sleep(REST).await;
         }
     }
     parser.finish(None, &mut sink);
     source.recorder.close();
-    tell_lost(&source);
+    report_dropped(&source);
 }
 
-fn tell_lost(source: &Source) {
+fn report_dropped(source: &Source) {
     if let Some(LogLoss { messages, bytes }) = source.budget.take_due(Instant::now()) {
         tracing::warn!(
             target: "howdah::pool", pool = &*source.pool, messages, bytes,

@@ -47,7 +47,7 @@ impl Supervisor {
         }
         pool.last_generation += 1;
         let id = pool.last_generation;
-        let (pid, told) = watch::channel(0);
+        let (pid, pid_receiver) = watch::channel(0);
         let (tail, recorder) = (Tail::new(), CrashRecorder::new());
         let mut generation = Generation {
             id,
@@ -70,7 +70,7 @@ impl Supervisor {
             reader: None,
         };
         let log_key = worker_log::key(u64::from(id));
-        match self.ask_for_zygote(index, &mut generation, log_key).await {
+        match self.request_zygote(index, &mut generation, log_key).await {
             Ok(reader) => {
                 let source = worker_log::Source {
                     pool: self.pools[index].name.clone(),
@@ -81,7 +81,7 @@ impl Supervisor {
                     generation: id,
                     leaks: self.pools[index].leaks.clone(),
                     looks: self.pools[index].looks.clone(),
-                    pid: told,
+                    pid: pid_receiver,
                     recorder,
                     tail,
                 };
@@ -91,30 +91,30 @@ impl Supervisor {
                 let pool = index;
                 let generation = id;
                 let event = Event::BootTimeout { pool, generation };
-                self.later(self.options.start_timeout, event);
+                self.schedule(self.options.start_timeout, event);
                 if SLOW_BOOT < self.options.start_timeout {
                     let event = Event::BootSlow { pool, generation };
-                    self.later(SLOW_BOOT, event);
+                    self.schedule(SLOW_BOOT, event);
                 }
             }
             Err(text) => {
                 if let Some(number) = self.numbers.get_mut(generation.number as usize) {
                     *number = None;
                 }
-                // By way of an event: whoever asked is not done yet.
+                // By an event: the caller is not done yet.
                 let event = Event::BootFailed {
                     pool: index,
                     generation: id,
                     text,
                 };
-                self.later(std::time::Duration::ZERO, event);
+                self.schedule(std::time::Duration::ZERO, event);
             }
         }
         self.pools[index].generations.push(generation);
     }
 
     /// Gives back the end of the zygote's log pipe that is to be read.
-    async fn ask_for_zygote(
+    async fn request_zygote(
         &mut self,
         index: usize,
         generation: &mut Generation,
@@ -164,7 +164,7 @@ impl Supervisor {
         if self.pools[index].generation(id).is_none() {
             return;
         }
-        let meant = match (message.flaw(Sender::Pool), message.kind) {
+        let meant = match (message.contradiction(Sender::Pool), message.kind) {
             (Some(flaw), _) => Err(flaw),
             (None, Kind::Booted) => self.zygote_booted(index, id, message).await,
             (None, Kind::Spawned) => self.spawned(index, id, message),
@@ -172,11 +172,11 @@ impl Supervisor {
             (None, _) => self.spawn_failed(index, id, &message),
         };
         if let Err(text) = meant {
-            self.zygote_gone(index, id, &ControlError::Unmeant(text));
+            self.zygote_disconnected(index, id, &ControlError::Unmeant(text));
         }
     }
 
-    /// BOOTED is dealt with once the root has said whose process it is: workers are known by it.
+    /// BOOTED is handled once the root has reported the process: workers are identified by it.
     async fn zygote_booted(
         &mut self,
         index: usize,
@@ -223,13 +223,13 @@ impl Supervisor {
                     "each worker boots for itself, since forks cannot share what the script left open: {sentence}"
                 );
                 pool.boot_each = true;
-                // Whoever waits for this generation waits for the next.
+                // Callers that wait for this generation wait for the next.
                 if let Some((running, _)) = &mut pool.reload.running
                     && *running == id
                 {
                     *running = pool.last_generation + 1;
                 }
-                self.let_go(index, id);
+                self.release_generation(index, id);
                 self.start_generation(index).await;
             }
             _ => {
@@ -240,7 +240,7 @@ impl Supervisor {
     }
 
     /// A zygote has closed its control socket, or broke the contract.
-    pub(super) fn zygote_gone(&mut self, index: usize, id: u32, error: &ControlError) {
+    pub(super) fn zygote_disconnected(&mut self, index: usize, id: u32, error: &ControlError) {
         let broke = error.is_breach();
         if self.stopping {
             if broke && let Some(mut generation) = self.pools[index].remove_generation(id) {
@@ -269,7 +269,7 @@ impl Supervisor {
                         _ => None,
                     };
                     let crash = status.and_then(crash);
-                    let text = last_words(reader, &tail, crash.as_ref().unwrap_or(&error)).await;
+                    let text = exit_reason(reader, &tail, crash.as_ref().unwrap_or(&error)).await;
                     let text = match crash {
                         Some(crash) if text != crash => format!("{crash}\n{text}"),
                         _ => text,
@@ -292,7 +292,7 @@ impl Supervisor {
             }
             Phase::Serving | Phase::Draining => {
                 let was_serving = generation.phase == Phase::Serving;
-                let (begun, number) = (generation.since, generation.number);
+                let (started, number) = (generation.since, generation.number);
                 pool.remove_generation(id);
                 if broke {
                     let count = pool.kill_workers(Some(id));
@@ -300,20 +300,20 @@ impl Supervisor {
                         target: "howdah::pool", pool = &*pool.name, generation = id,
                         "{error}; terminating its zygote and {count} workers, and starting a new generation"
                     );
-                    self.dismiss(number);
+                    self.expect_zygote_exit(number);
                 }
                 self.forget_later(index, id);
                 if was_serving && !instead {
                     let pool = &mut self.pools[index];
-                    let wait = pool.back_off.fail(begun, Instant::now());
-                    self.later(wait, Event::StartPool(index));
+                    let wait = pool.back_off.fail(started, Instant::now());
+                    self.schedule(wait, Event::StartPool(index));
                 }
             }
         }
     }
 
     /// All zygotes exited with the root.
-    pub(super) fn lose_generations(&mut self, index: usize) {
+    pub(super) fn discard_generations(&mut self, index: usize) {
         let generations = std::mem::take(&mut self.pools[index].generations);
         for generation in generations {
             self.forget_later(index, generation.id);
@@ -322,11 +322,11 @@ impl Supervisor {
     }
 
     fn forget_later(&self, pool: usize, generation: u32) {
-        self.later(ORPHAN_TIME, Event::Forget { pool, generation });
+        self.schedule(ORPHAN_TIME, Event::Forget { pool, generation });
     }
 
     /// Places that were being filled when the zygote died: no process there will ever be announced, or its
-    /// exit told.
+    /// exit reported.
     pub(super) fn forget(&mut self, index: usize, id: u32) {
         let lost: Vec<_> = self.pools[index]
             .occupants()
@@ -351,8 +351,8 @@ impl Supervisor {
                 target: "howdah::pool", pool = name, generation = id,
                 "the boot failed; generation {} continues to serve: {text}", serving.id
             );
-        } else if self.beside {
-            // Whoever starts it says so.
+        } else if self.overlapping {
+            // The caller logs it.
             pool.failure = Some(text.clone());
             self.note_failure(index);
         } else if !self.stopping {
@@ -362,7 +362,7 @@ impl Supervisor {
                 "the boot failed, to be tried again in {} ms: {text}", wait.as_millis()
             );
             pool.failure = Some(text.clone());
-            self.later(wait, Event::StartPool(index));
+            self.schedule(wait, Event::StartPool(index));
             self.note_failure(index);
         }
         self.pools[index].publish();
@@ -374,7 +374,7 @@ impl Supervisor {
         {
             self.finish_reload(index, Err(text));
         }
-        self.later(std::time::Duration::ZERO, Event::Fill(index));
+        self.schedule(std::time::Duration::ZERO, Event::Fill(index));
     }
 
     /// Ends a generation that has not come to serve; one that serves has its workers to itself again.
@@ -394,7 +394,7 @@ impl Supervisor {
         if let Some(serving) = serving.next() {
             serving.cap = usize::MAX;
         }
-        self.dismiss(generation.number);
+        self.expect_zygote_exit(generation.number);
         self.forget_later(index, id);
         Some(generation)
     }
@@ -406,7 +406,7 @@ impl Supervisor {
         if pool.up {
             return;
         }
-        if self.beside {
+        if self.overlapping {
             pool.given_up = true;
             return;
         }
@@ -423,7 +423,7 @@ impl Supervisor {
         }
     }
 
-    /// So that whoever waits for the start knows what for.
+    /// Shows what a slow start waits for.
     pub(super) fn boot_slow(&self, index: usize, id: u32) {
         let pool = &self.pools[index];
         let Some(generation) = pool.generation(id) else {
@@ -466,14 +466,14 @@ impl Supervisor {
             .collect();
         for mut generation in booting {
             generation.kill();
-            self.dismiss(generation.number);
+            self.expect_zygote_exit(generation.number);
         }
     }
 
-    /// A generation that is no longer needed: its zygote leaves when its socket is closed.
-    pub(super) fn let_go(&mut self, index: usize, id: u32) {
+    /// A generation that is no longer needed: its zygote exits when its socket is closed.
+    pub(super) fn release_generation(&mut self, index: usize, id: u32) {
         if let Some(generation) = self.pools[index].remove_generation(id) {
-            self.dismiss(generation.number);
+            self.expect_zygote_exit(generation.number);
         }
     }
 }
@@ -493,7 +493,7 @@ fn crash(status: ExitStatus) -> Option<String> {
 }
 
 /// What a process wrote before it ended, or else why it is known to have ended.
-pub(super) async fn last_words(
+pub(super) async fn exit_reason(
     reader: Option<JoinHandle<()>>,
     tail: &Tail,
     otherwise: &str,

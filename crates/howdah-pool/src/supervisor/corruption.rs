@@ -48,7 +48,7 @@ impl Supervisor {
         );
         for mut generation in generations {
             generation.kill();
-            self.dismiss(generation.number);
+            self.expect_zygote_exit(generation.number);
         }
         self.replace_segment_when_gone(index);
     }
@@ -56,7 +56,7 @@ impl Supervisor {
     /// Requests the new segment if the last process has exited.
     pub(super) fn replace_segment_when_gone(&self, index: usize) {
         if !self.pools[index].any_process() {
-            self.later(Duration::ZERO, Event::ReplaceSegment(index));
+            self.schedule(Duration::ZERO, Event::ReplaceSegment(index));
         }
     }
 
@@ -67,7 +67,7 @@ impl Supervisor {
         }
         if let Err(error) = pool.replace_segment() {
             tracing::error!(target: "howdah::pool", pool = &*pool.name, "{error}; retry in 1 s");
-            self.later(REFUSED, Event::ReplaceSegment(index));
+            self.schedule(REFUSED, Event::ReplaceSegment(index));
             return;
         }
         pool.watch_ends(index, &self.sender);

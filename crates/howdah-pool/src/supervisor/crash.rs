@@ -1,4 +1,4 @@
-//! Reports of processes that crashed: who saw it begin asks all who know something, and nobody waits for the report.
+//! Crash reports: the crashing worker's supervisor collects them from all sources, and no request waits for one.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -32,7 +32,7 @@ struct Witnesses {
 }
 
 impl Supervisor {
-    /// The process in this place has ended, and nobody had ended it. `None`: no report is wanted, or it never ran.
+    /// The process in this place exited unexpectedly. `None`: reports are off, or it never ran.
     pub(super) fn begin_report(&self, index: usize, worker: WorkerId) -> Option<CrashLink> {
         let sink = self.options.crashes.clone()?;
         let pool = &self.pools[index];
@@ -61,7 +61,7 @@ impl Supervisor {
         Some(link)
     }
 
-    /// A zygote was ended by a signal, and nobody had ended it.
+    /// A signal ended a zygote that was not to exit.
     pub(super) fn report_zygote(
         &self,
         pool: &Pool,

@@ -2,7 +2,7 @@
 
 use howdah_shm::worker::{Claim, Worker, WorkerStep};
 
-/// Serves until the worker is told to leave and has no request left. Whenever it has one more, or was woken,
+/// Serves until the worker has been ordered to exit and has no request left. Whenever it has one more, or was woken,
 /// `react` gets those that it has; it answers some, and gives the others back. `None`: it dies with them.
 pub(crate) fn serve(
     worker: &mut Worker,

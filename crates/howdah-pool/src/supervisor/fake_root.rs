@@ -41,7 +41,7 @@ pub(super) fn php_info() -> PhpInfo {
 /// What becomes of a generation that is started.
 #[derive(Debug, Clone)]
 pub(super) enum Boot {
-    /// As it was asked for.
+    /// As it was requested.
     Good,
     /// The zygote says this, and that forks cannot work.
     Unfit(&'static str),
@@ -58,16 +58,16 @@ pub(super) struct Plan {
     /// For the generations to come; then [`Boot::Good`].
     pub(super) boots: VecDeque<Boot>,
     /// Flags and generation of each POOL message.
-    pub(super) asked: Vec<(u32, u32)>,
+    pub(super) requested: Vec<(u32, u32)>,
     /// The segment of each.
     pub(super) segments: Vec<Arc<Segment>>,
-    /// Requests after which each worker was to leave.
+    /// Requests after which each worker was to exit.
     pub(super) lifetimes: Vec<(u32, u32)>,
     /// The last zygotes with these numbers, by pid.
     pub(super) zygotes: HashMap<u32, i32>,
     /// The root's end of its control socket.
     pub(super) root: Weak<Control>,
-    /// The zygotes' ends of theirs, in the order in which they were asked for.
+    /// The zygotes' ends of theirs, in the order of their requests.
     pub(super) controls: Vec<Weak<Control>>,
     /// So many zygotes to come are announced without their pidfds, as to one who has too many files open.
     pub(super) unwatched_zygotes: usize,
@@ -89,7 +89,7 @@ pub(super) struct FakeRoot {
     pub(super) plan: Arc<Mutex<Plan>>,
 }
 
-/// A process that ends with the status it is told, or is killed. Ignores the backtrace signal, as a worker
+/// A process that exits with the given status, or is killed. Ignores the backtrace signal, as a worker
 /// does that cannot answer it.
 fn process() -> (Child, OwnedFd) {
     let mut command = Command::new("sh");
@@ -184,7 +184,7 @@ impl FakeRoot {
         let segment = Segment::of_file(message.fds[1].as_fd()).expect("a segment");
         let boot = {
             let mut plan = self.plan.lock().expect("no panic");
-            plan.asked.push((flags, generation));
+            plan.requested.push((flags, generation));
             plan.segments.push(segment.clone());
             plan.boots.pop_front().unwrap_or(Boot::Good)
         };
@@ -292,8 +292,8 @@ impl FakeRoot {
         let (mut child, pidfd) = process();
         let pid = child.id().cast_signed();
         let kind = (Kind::Spawned, message.worker);
-        let said = if strange { 1 } else { pid };
-        announce(control, kind, said, (!unwatched).then_some(&pidfd)).await;
+        let announced = if strange { 1 } else { pid };
+        announce(control, kind, announced, (!unwatched).then_some(&pidfd)).await;
         let stdin = child.stdin.take().expect("piped");
         let worker = Worker::attach_at(segment, id, &write);
         let bad = match boot {

@@ -23,7 +23,7 @@ impl Supervisor {
     ) {
         let pool = &mut self.pools[index];
         let now = request_in_hand(pool, worker);
-        let over = request.is_some_and(|request| !is_in_hand(pool, worker, request));
+        let over = request.is_some_and(|request| !is_still_held(pool, worker, request));
         let Some(occupant) = pool
             .places
             .get_mut(worker.index())
@@ -39,7 +39,7 @@ impl Supervisor {
         match reason {
             KillReason::RequestTimeout => {
                 occupant.traced = request;
-                // First: a worker that is asked to stop runs nothing after the trace.
+                // First: a worker that is ordered to stop runs nothing after the trace.
                 pool.segment.stop(worker);
                 let delay = if occupant.request_backtrace() {
                     TRACE_TIME
@@ -51,7 +51,7 @@ impl Supervisor {
                     worker,
                     serial: occupant.serial,
                 };
-                self.later(delay, event);
+                self.schedule(delay, event);
             }
             KillReason::Fault(fault) => {
                 occupant.kill();
@@ -64,7 +64,7 @@ impl Supervisor {
     }
 
     /// The backtrace has been logged, or has had its time. A worker that came to an end with the request
-    /// meanwhile leaves by itself.
+    /// meanwhile exits by itself.
     pub(super) fn kill_traced(&mut self, index: usize, worker: WorkerId, serial: u64) {
         let pool = &mut self.pools[index];
         let Some(occupant) = pool.occupant(worker, serial) else {
@@ -74,7 +74,7 @@ impl Supervisor {
             return;
         };
         let (pid, request_id) = (occupant.pid(), format!("{:016x}", request.id));
-        if is_in_hand(pool, worker, request) {
+        if is_still_held(pool, worker, request) {
             pool.kill(worker);
             pool.counters.killed += 1;
             tracing::warn!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid, request_id, "worker killed: request timed out");
@@ -84,8 +84,8 @@ impl Supervisor {
     }
 
     /// Requests wait in a pool that may have more workers.
-    pub(super) fn pressure(&self, index: usize) {
-        self.later(WAIT_BEFORE_ADDING, Event::Scale(index));
+    pub(super) fn scale_up(&self, index: usize) {
+        self.schedule(WAIT_BEFORE_ADDING, Event::Scale(index));
     }
 
     pub(super) fn scale(&mut self, index: usize) {
@@ -94,7 +94,7 @@ impl Supervisor {
         let pool = &mut self.pools[index];
         let mut at = sample(pool, cpu_percent, Duration::ZERO);
         if self.stopping || at.in_flight <= at.room {
-            pool.load.relieved();
+            pool.load.reset_pressure();
             pool.blocked.forget();
             return;
         }
@@ -110,7 +110,7 @@ impl Supervisor {
         } else {
             LOOK_AGAIN
         };
-        self.later(next, Event::Scale(index));
+        self.schedule(next, Event::Scale(index));
         self.fill(index);
     }
 
@@ -134,7 +134,7 @@ impl Supervisor {
     }
 }
 
-/// Share of their time that the workers of the newest generation lately wanted no processor.
+/// Share of their time that the workers of the newest generation were blocked lately.
 fn blocked_percent(pool: &mut Pool, now: Instant) -> u64 {
     let newest = pool.serving().next_back().map(|generation| generation.id);
     let serving: Vec<_> = pool
@@ -142,7 +142,7 @@ fn blocked_percent(pool: &mut Pool, now: Instant) -> u64 {
         .filter(|(_, occupant)| Some(occupant.generation) == newest && occupant.serves())
         .map(|(worker, occupant)| (worker, occupant.serial, occupant.pid()))
         .collect();
-    // Somebody else is behind then, not the workers; and who has nothing to do wants no processor.
+    // Then another part is late, not the workers; and an idle worker needs no processor.
     let any_idle = serving.iter().any(|(worker, ..)| {
         let status = pool.segment.worker(*worker);
         !status.is_some_and(|status| status.is_busy())
@@ -173,7 +173,7 @@ fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
 }
 
 /// Whether the worker still has the request. In a concurrent pool its own word names the one that runs.
-fn is_in_hand(pool: &Pool, worker: WorkerId, request: HeldRequest) -> bool {
+fn is_still_held(pool: &Pool, worker: WorkerId, request: HeldRequest) -> bool {
     let named = request_in_hand(pool, worker) == Some(request.id);
     pool.segment.is_held(request.hold) && (named || pool.options.is_concurrent())
 }

@@ -7,12 +7,12 @@
 mod boot;
 mod corruption;
 mod crash;
-mod leave;
 mod limits;
 mod opcache;
 mod recycling;
 mod reload;
 mod report;
+mod retire;
 mod root_zygote;
 mod workers;
 
@@ -23,8 +23,8 @@ mod fake_root;
 #[cfg(test)]
 mod tests;
 
-pub use leave::WORKERS_LEAVE;
 pub use reload::start_time;
+pub use retire::WORKER_EXIT_TIME;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -78,14 +78,14 @@ pub struct Supervisor {
     /// What became of the files that PHP was to be started with.
     preloaded: Option<Arc<PreloadResult>>,
     /// Another one serves meanwhile: the first boot that fails ends the start.
-    beside: bool,
+    overlapping: bool,
     stopping: bool,
     /// How long a generation has for its last requests, at least.
     drain_least: Duration,
     /// How long a boot may keep another reload waiting, at least.
     boot_least: Duration,
     /// Since when another one serves in its place.
-    left: Option<Instant>,
+    retiring_since: Option<Instant>,
     /// PHP code has called `opcache_reset()`.
     resets: Arc<Notify>,
     /// Tells processes that a zygote can have forked from others.
@@ -112,7 +112,7 @@ impl Supervisor {
     /// The same while another supervisor serves, which this one is to follow: what has its names goes on
     /// counting from `before`, and the first boot that fails is the end, whatever the options tolerate. So is the end
     /// of `overtaken`.
-    pub async fn start_beside(
+    pub async fn start_overlapping(
         options: RootOptions,
         pools: Vec<PoolOptions>,
         spool: OwnedFd,
@@ -127,10 +127,10 @@ impl Supervisor {
                 pool.count_on(before);
             }
         }
-        supervisor.beside = true;
-        let launch = supervisor.launch_unless(root, &mut seeds, overtaken);
+        supervisor.overlapping = true;
+        let launch = supervisor.launch_until(root, &mut seeds, overtaken);
         launch.await?;
-        supervisor.beside = false;
+        supervisor.overlapping = false;
         Ok((supervisor, seeds))
     }
 
@@ -169,11 +169,11 @@ impl Supervisor {
             from_fronts,
             info,
             preloaded: None,
-            beside: false,
+            overlapping: false,
             stopping: false,
             drain_least: reload::DRAIN_TIME,
             boot_least: reload::BOOT_TIME,
-            left: None,
+            retiring_since: None,
             resets: Arc::default(),
             check_identity: ProcessIdentity::identify,
         };
@@ -184,11 +184,11 @@ impl Supervisor {
     /// the places of workers that die meanwhile are recovered here for them.
     async fn launch(&mut self, root: Root, seeds: &mut [FrontSeeds]) -> Result<(), StartError> {
         let never = std::future::pending();
-        self.launch_unless(root, seeds, never).await
+        self.launch_until(root, seeds, never).await
     }
 
     /// The same, given up at the end of `overtaken`.
-    async fn launch_unless(
+    async fn launch_until(
         &mut self,
         root: Root,
         seeds: &mut [FrontSeeds],
@@ -224,8 +224,8 @@ impl Supervisor {
             self.handle_event(event).await;
             self.recover_for(seeds);
         }
-        if self.pools.iter().any(Pool::is_looked_at) {
-            self.later(TICK, Event::Tick);
+        if self.pools.iter().any(Pool::is_sampled) {
+            self.schedule(TICK, Event::Tick);
         }
         Ok(())
     }
@@ -257,7 +257,7 @@ impl Supervisor {
         }
     }
 
-    /// What PHP said of itself.
+    /// What PHP reported at its start.
     pub fn php(&self) -> &PhpInfo {
         &self.info
     }
@@ -287,10 +287,10 @@ impl Supervisor {
         }
     }
 
-    /// Asks all workers to leave when they are idle and waits for them until `deadline`; what is left
+    /// Orders all workers to exit when they are idle and waits for them until `deadline`; what is left
     /// then is ended. Returns when no process is left.
     pub async fn stop(&mut self, deadline: Instant) {
-        self.begin_stop();
+        self.start_stop();
         for pool in &mut self.pools {
             pool.stop_workers(None);
         }
@@ -308,20 +308,20 @@ impl Supervisor {
             tracing::warn!(target: "howdah::pool", count, "PHP processes killed after the grace period");
         }
         self.end_root().await;
-        self.tell_fronts();
+        self.notify_fronts();
     }
 
     /// Ends all processes now.
     pub async fn kill(&mut self) {
-        self.begin_stop();
+        self.start_stop();
         for pool in &mut self.pools {
             pool.kill_workers(None);
         }
         self.end_root().await;
-        self.tell_fronts();
+        self.notify_fronts();
     }
 
-    fn begin_stop(&mut self) {
+    fn start_stop(&mut self) {
         self.stopping = true;
         for index in 0..self.pools.len() {
             self.abandon_reloads(index);
@@ -330,7 +330,7 @@ impl Supervisor {
         }
     }
 
-    /// The zygotes leave when their control sockets are closed.
+    /// The zygotes exit when their control sockets are closed.
     async fn end_root(&mut self) {
         for pool in &mut self.pools {
             pool.generations.clear();
@@ -356,7 +356,7 @@ impl Supervisor {
     }
 
     /// No worker will serve any more.
-    fn tell_fronts(&self) {
+    fn notify_fronts(&self) {
         for front in self.pools.iter().flat_map(|pool| &pool.fronts) {
             // A front thread that exited has nothing left to end.
             let _ = front.send(FrontMessage::Ended);
@@ -387,7 +387,7 @@ impl Supervisor {
             Event::Root(generation, message) if generation == self.root_generation => match message
             {
                 Ok(message) => self.root_message(message).await,
-                Err(error) => self.root_gone(&error).await,
+                Err(error) => self.root_disconnected(&error).await,
             },
             // Of a root that has been replaced.
             Event::Root(..) => {}
@@ -397,7 +397,7 @@ impl Supervisor {
                 message,
             } => match message {
                 Ok(message) => self.zygote_message(pool, generation, message).await,
-                Err(error) => self.zygote_gone(pool, generation, &error),
+                Err(error) => self.zygote_disconnected(pool, generation, &error),
             },
             Event::BootFailed {
                 pool,
@@ -418,7 +418,7 @@ impl Supervisor {
                 pool,
                 worker,
                 serial,
-            } => self.worker_gone(pool, worker, serial),
+            } => self.worker_exited_unseen(pool, worker, serial),
             Event::WorkerFailed {
                 pool,
                 generation,
@@ -432,22 +432,22 @@ impl Supervisor {
             Event::Fill(pool) => self.fill(pool),
             Event::Forget { pool, generation } => self.forget(pool, generation),
             Event::DrainOver { pool, generation } => self.drain_over(pool, generation),
-            Event::LetGo { pool, generation } => self.let_go(pool, generation),
+            Event::LetGo { pool, generation } => self.release_generation(pool, generation),
             Event::StartRoot => self.start_root().await,
             Event::StartPool(pool) => self.start_pool(pool).await,
             Event::ReplaceSegment(pool) => self.replace_segment(pool).await,
             Event::Scale(pool) => self.scale(pool),
             Event::Tick => self.tick(),
-            Event::ReloadAsked(pool) => self.reload_asked(pool, true).await,
+            Event::ReloadAsked(pool) => self.reload_requested(pool, true).await,
             Event::ReloadLong(pool) => self.reload_long(pool).await,
             Event::ReloadNext(pool) => self.reload_next(pool).await,
             Event::Reload(name, reply) => self.reload(name.as_deref(), &reply).await,
             Event::Opcache(order, reply) => self.opcache(&order, reply).await,
             Event::Look(reply) => {
-                let _ = reply.send(self.look());
+                let _ = reply.send(self.request_looks());
             }
             Event::Status(reply) => {
-                // Who asked may have left.
+                // The caller may have stopped waiting.
                 let _ = reply.send(self.status());
             }
             Event::ProfiledPools(reply) => {
@@ -487,11 +487,11 @@ impl Supervisor {
                     self.abandon_segment(pool, fault);
                 }
             }
-            SupervisorMessage::Pressure { pool } => self.pressure(pool),
+            SupervisorMessage::Pressure { pool } => self.scale_up(pool),
         }
     }
 
-    fn later(&self, delay: Duration, event: Event) {
+    fn schedule(&self, delay: Duration, event: Event) {
         let sender = self.sender.clone();
         if delay.is_zero() {
             let _ = sender.send(event);

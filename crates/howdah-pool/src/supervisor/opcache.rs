@@ -8,7 +8,7 @@ impl Supervisor {
     /// Of a [`crate::Handle`]. The answer comes when it comes.
     pub(super) async fn opcache(&self, order: &OpcacheOrder, reply: OpcacheReply) {
         let Some((process, root)) = &self.root else {
-            // Who asked may have left, here and below.
+            // The caller may have stopped waiting, here and below.
             let _ = reply.send(Err(OpcacheError::NoRoot));
             return;
         };

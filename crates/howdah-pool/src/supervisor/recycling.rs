@@ -9,11 +9,11 @@ use super::{Supervisor, TICK};
 use crate::messages::Event;
 use crate::pool::Pool;
 use crate::pool::place::Occupant;
-use crate::pool::recycle::{Reason, judge};
+use crate::pool::recycle::{Reason, evaluate};
 
 impl Pool {
     /// Its workers are to be looked at again and again.
-    pub(super) fn is_looked_at(&self) -> bool {
+    pub(super) fn is_sampled(&self) -> bool {
         let options = &self.options;
         let recycles = options.limits.max_age.is_some()
             || options.limits.max_memory.is_some()
@@ -39,11 +39,11 @@ impl Pool {
             }
             let expired = occupant.expires.is_some_and(|expires| expires <= now);
             let seen = (status.requests, status.memory);
-            let Some(reason) = judge(&options, expired, seen, &mut occupant.memory_base) else {
+            let Some(reason) = evaluate(&options, expired, seen, &mut occupant.memory_base) else {
                 continue;
             };
             occupant.retiring = true;
-            tell(&name, worker, occupant, status.requests, reason);
+            log_retirement(&name, worker, occupant, status.requests, reason);
         }
     }
 
@@ -71,7 +71,7 @@ impl Pool {
                     .saturating_sub(occupant.memory_base.unwrap_or(0)),
             )
         };
-        tell(&name, worker, occupant, status.requests, reason);
+        log_retirement(&name, worker, occupant, status.requests, reason);
     }
 
     /// Ends workers that do not come to the end of their boot.
@@ -91,7 +91,13 @@ impl Pool {
     }
 }
 
-fn tell(pool: &str, worker: WorkerId, occupant: &Occupant, requests: u64, reason: Reason) {
+fn log_retirement(
+    pool: &str,
+    worker: WorkerId,
+    occupant: &Occupant,
+    requests: u64,
+    reason: Reason,
+) {
     let (worker, pid) = (worker.0, occupant.pid());
     match reason {
         Reason::Age => {
@@ -119,7 +125,7 @@ impl Supervisor {
         };
         for index in 0..self.pools.len() {
             let pool = &mut self.pools[index];
-            if !pool.is_looked_at() {
+            if !pool.is_sampled() {
                 continue;
             }
             pool.recycle(now);
@@ -129,6 +135,6 @@ impl Supervisor {
             }
             self.fill(index);
         }
-        self.later(TICK, Event::Tick);
+        self.schedule(TICK, Event::Tick);
     }
 }

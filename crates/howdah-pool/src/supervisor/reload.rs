@@ -1,4 +1,4 @@
-//! Reloads: a new generation is booted beside the one that serves, and takes over when all its workers are
+//! Reloads: a new generation is booted while the old one serves, and takes over when all its workers are
 //! ready; the old one finishes what it has in hand.
 
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ const DOUBLED_MOST: u32 = 5;
 const LET_GO_TIME: Duration = Duration::from_millis(200);
 
 impl Supervisor {
-    /// Of a [`crate::Handle`]. Each pool that is meant answers once.
+    /// From a [`crate::Handle`]. Each pool of it replies once.
     pub(super) async fn reload(&mut self, name: Option<&str>, reply: &Reply) {
         let mut found = false;
         for index in 0..self.pools.len() {
@@ -42,7 +42,7 @@ impl Supervisor {
     }
 
     /// PHP code called `opcache_reset()`. `waited`: the last time is long enough ago.
-    pub(super) async fn reload_asked(&mut self, index: usize, waited: bool) {
+    pub(super) async fn reload_requested(&mut self, index: usize, waited: bool) {
         let now = Instant::now();
         let reload = &mut self.pools[index].reload;
         if let Some(requested_at) = reload.requested_at.filter(|_| !waited) {
@@ -52,7 +52,7 @@ impl Supervisor {
             let next = requested_at + BETWEEN_REQUESTED;
             if next > now {
                 reload.requested_at = Some(next);
-                self.later(next - now, Event::ReloadAsked(index));
+                self.schedule(next - now, Event::ReloadAsked(index));
                 return;
             }
         }
@@ -70,7 +70,7 @@ impl Supervisor {
         }
     }
 
-    /// A boot has taken as long as one may keep others waiting: if one was asked for meanwhile, it is begun.
+    /// A boot has reached the time for which it may delay others: a reload that was requested meanwhile starts.
     pub(super) async fn reload_long(&mut self, index: usize) {
         if std::mem::take(&mut self.pools[index].reload.again) {
             self.begin_reload(index, Vec::new()).await;
@@ -83,7 +83,7 @@ impl Supervisor {
             let reload = &mut self.pools[index].reload;
             reload.queued.extend(replies);
             if !std::mem::replace(&mut reload.again, true) {
-                self.later(rest, Event::ReloadLong(index));
+                self.schedule(rest, Event::ReloadLong(index));
             }
             return;
         }
@@ -116,7 +116,7 @@ impl Supervisor {
         let (last, before) = (pool.reload.last_boot, pool.reload.superseded);
         let time = boot_time(self.boot_least, last, before);
         let Some(generation) = pool.generation(*id) else {
-            return Some(time); // about to be told that it failed
+            return Some(time); // its failure is about to be reported
         };
         let rest = time.saturating_sub(generation.since.elapsed());
         (!rest.is_zero()).then_some(rest)
@@ -159,15 +159,15 @@ impl Supervisor {
             pool.counters.reloads_failed += 1;
         }
         for reply in replies {
-            // Who asked may have left.
+            // The caller may have stopped waiting.
             let _ = reply.send(result.clone());
         }
         if pool.reload.again {
-            self.later(Duration::ZERO, Event::ReloadNext(index));
+            self.schedule(Duration::ZERO, Event::ReloadNext(index));
         }
     }
 
-    /// The server stops: nobody's reload will be done.
+    /// The server stops: no waiting reload will be done.
     pub(super) fn abandon_reloads(&mut self, index: usize) {
         let reload = &mut self.pools[index].reload;
         let queued = std::mem::take(&mut reload.queued);
@@ -227,17 +227,17 @@ impl Supervisor {
             generation.replaced = Some(Instant::now());
         }
         pool.stop_workers(Some(id));
-        self.look_at_drain(index, id);
+        self.check_drain(index, id);
         self.check_drained(index, id);
     }
 
-    fn look_at_drain(&self, index: usize, id: u32) {
+    fn check_drain(&self, index: usize, id: u32) {
         let limit = self.drain_time(&self.pools[index]);
         let event = Event::DrainOver {
             pool: index,
             generation: id,
         };
-        self.later(limit, event);
+        self.schedule(limit, event);
     }
 
     /// A worker of the generation is gone: the last one?
@@ -251,7 +251,7 @@ impl Supervisor {
                 pool: index,
                 generation: id,
             };
-            self.later(LET_GO_TIME, event);
+            self.schedule(LET_GO_TIME, event);
         }
     }
 
@@ -263,7 +263,7 @@ impl Supervisor {
         if pool.generation(id).is_none() {
             return;
         }
-        let all = pool.is_followed_twice(id);
+        let all = pool.has_two_successors(id);
         let count = pool.kill_drained(id, all);
         if count > 0 {
             pool.counters.killed += count as u64;
@@ -278,7 +278,7 @@ impl Supervisor {
             );
         }
         // One whose request ends late may hang then.
-        self.look_at_drain(index, id);
+        self.check_drain(index, id);
     }
 
     /// A further generation is to have its workers: those before that have had their time make room.
@@ -290,7 +290,7 @@ impl Supervisor {
             .iter()
             .filter(|generation| {
                 let had = generation.replaced.map(|replaced| replaced.elapsed());
-                had.is_some_and(|had| had >= limit) && pool.is_followed_twice(generation.id)
+                had.is_some_and(|had| had >= limit) && pool.has_two_successors(generation.id)
             })
             .map(|generation| generation.id)
             .collect();
@@ -307,7 +307,7 @@ impl Supervisor {
 
 impl Pool {
     /// At least two later generations have come to serve.
-    fn is_followed_twice(&self, id: u32) -> bool {
+    fn has_two_successors(&self, id: u32) -> bool {
         let later = self
             .generations
             .iter()

@@ -50,7 +50,7 @@ impl Supervisor {
 
 impl Supervisor {
     /// Asks the workers with requests what these do. Where the answers come.
-    pub(super) fn look(&self) -> Vec<RequestLooks> {
+    pub(super) fn request_looks(&self) -> Vec<RequestLooks> {
         let pools = self.pools.iter().filter(|pool| {
             let options = &pool.options;
             !options.one_request() || options.limits.slow_log.is_some()

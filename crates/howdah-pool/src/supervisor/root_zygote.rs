@@ -1,4 +1,4 @@
-//! The root zygote: restarted when it dies, and asked for the pools' zygotes.
+//! The root zygote, which is restarted when it exits, and from which the pools' zygotes are requested.
 
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
@@ -26,7 +26,7 @@ const ROOT_EXIT: Duration = Duration::from_millis(100);
 pub(super) struct Number {
     pub(super) pool: usize,
     pub(super) generation: u32,
-    /// The root has said that it runs.
+    /// The root has reported that it runs.
     pub(super) started: bool,
     /// Its end is expected.
     pub(super) dismissed: bool,
@@ -68,7 +68,7 @@ impl Supervisor {
         let millis = u64::from(self.root_failures)
             .saturating_pow(2)
             .saturating_mul(100);
-        self.later(Duration::from_millis(millis.min(1000)), Event::StartRoot);
+        self.schedule(Duration::from_millis(millis.min(1000)), Event::StartRoot);
     }
 
     /// A number that no zygote of this root has.
@@ -92,19 +92,19 @@ impl Supervisor {
     }
 
     /// The zygote with this number will exit, which is not to be reported.
-    pub(super) fn dismiss(&mut self, number: u32) {
+    pub(super) fn expect_zygote_exit(&mut self, number: u32) {
         if let Some(Some(number)) = self.numbers.get_mut(number as usize) {
             number.dismissed = true;
         }
     }
 
     pub(super) async fn root_message(&mut self, message: Message) {
-        let meant = match message.flaw(Sender::Root) {
+        let meant = match message.contradiction(Sender::Root) {
             Some(flaw) => Err(flaw),
             None => self.message_about_zygote(message).await,
         };
         if let Err(text) = meant {
-            self.root_gone(&ControlError::Unmeant(text)).await;
+            self.root_disconnected(&ControlError::Unmeant(text)).await;
         }
     }
 
@@ -151,7 +151,7 @@ impl Supervisor {
             return Ok(());
         };
         let Some(root) = process.pid() else {
-            return Ok(()); // it is gone, which is told next
+            return Ok(()); // it has exited, which is reported next
         };
         let identity = ProcessIdentity::of_root(root);
         let pidfd = take_process(&mut message, identity, self.check_identity)?;
@@ -159,7 +159,7 @@ impl Supervisor {
         let pool = &mut self.pools[index];
         tracing::debug!(target: "howdah::pool", pool = &*pool.name, generation = id, pid = message.pid, "zygote started");
         let Some(own) = pool.generation_mut(id) else {
-            // Whoever asked for it needs it no more, and could not end it then.
+            // The caller does not need it any more, and could not end it then.
             if let Ok(pidfd) = pidfd {
                 let _ = process::signal(pidfd.as_fd(), Signal::KILL);
             }
@@ -207,7 +207,7 @@ impl Supervisor {
         }
     }
 
-    pub(super) async fn root_gone(&mut self, error: &ControlError) {
+    pub(super) async fn root_disconnected(&mut self, error: &ControlError) {
         if self.stopping {
             return;
         }
@@ -231,7 +231,7 @@ impl Supervisor {
         tracing::error!(target: "howdah::pool", status, "the PHP root process exited: {error}; restarting it");
         self.numbers.clear();
         for index in 0..self.pools.len() {
-            self.lose_generations(index);
+            self.discard_generations(index);
         }
         self.restart_root();
     }

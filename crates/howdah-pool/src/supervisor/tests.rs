@@ -97,7 +97,7 @@ fn worker_pool(
     options
 }
 
-/// Starts a pool, runs the test beside its supervisor, and stops it.
+/// Starts a pool, runs the test along with its supervisor, and stops it.
 fn run<F: Future>(
     options: PoolOptions,
     boots: &[Boot],
@@ -237,7 +237,7 @@ fn a_place_that_was_recovered_before_the_start_was_done_serves() {
 }
 
 #[test]
-fn a_start_without_room_for_descriptors_says_so() {
+fn a_start_without_enough_descriptors_is_reported() {
     let options = worker_pool(2, |_, worker| worker.max_consecutive_failures = Some(2));
     runtime().block_on(async {
         let (mut supervisor, mut seeds, fake) = unjoined(options, &[], 1);
@@ -253,13 +253,18 @@ fn a_start_without_room_for_descriptors_says_so() {
 }
 
 #[test]
-fn beside_another_the_first_boot_that_fails_is_the_end() {
+fn the_first_failed_boot_ends_an_overlapping_start() {
     let options = worker_pool(1, |_, worker| {
         worker.max_consecutive_failures = Some(6);
         worker.watch = vec!["*.php".into()];
     });
-    let beside = |supervisor: &mut Supervisor| supervisor.beside = true;
-    let started = run_with(options, &[Boot::Bad("no database")], beside, async |_| {});
+    let overlapping = |supervisor: &mut Supervisor| supervisor.overlapping = true;
+    let started = run_with(
+        options,
+        &[Boot::Bad("no database")],
+        overlapping,
+        async |_| {},
+    );
     let Err(StartError::Boot { pool, text, .. }) = started else {
         panic!("{started:?}");
     };
@@ -276,7 +281,7 @@ fn leaving_waits_for_the_front_threads() {
             .expect("started");
         let (front, kept) = (server.front.clone(), server.front.clone());
         let joined = async {
-            // It goes on serving as long as somebody may ask.
+            // It goes on serving as long as requests may come.
             for _ in 0..3 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 assert_eq!(server.get("").await, Ok("generation 1".into()));
@@ -286,7 +291,7 @@ fn leaving_waits_for_the_front_threads() {
             drop(front);
         };
         let left = async {
-            supervisor.leave(false).await;
+            supervisor.retire(false).await;
             assert!(!supervisor.any_process(), "no process is left");
         };
         let kept = async {
@@ -316,7 +321,7 @@ fn leaving_waits_for_the_front_threads() {
 }
 
 #[test]
-fn whoever_asks_when_all_has_ended_is_told() {
+fn orders_after_the_end_get_an_error() {
     runtime().block_on(async {
         let (mut supervisor, server, fake) = prepared(worker_pool(1, |_, _| {}), &[]);
         supervisor
@@ -352,10 +357,10 @@ fn a_pool_starts_serves_and_is_reloaded_without_a_gap() {
         assert_eq!((status.generation, status.ready), (4, 2));
         assert_eq!((status.counters.reloads, status.counters.crashed), (3, 0));
         let fresh = POOL_FLAG_SAMPLES | POOL_FLAG_FRESH_FILES;
-        let asked = server.plan(|plan| plan.asked.clone());
+        let requested = server.plan(|plan| plan.requested.clone());
         let reloads = [(fresh, 2), (fresh, 3), (fresh, 4)];
-        assert_eq!(asked[0], (POOL_FLAG_SAMPLES, 1));
-        assert_eq!(asked[1..], reloads);
+        assert_eq!(requested[0], (POOL_FLAG_SAMPLES, 1));
+        assert_eq!(requested[1..], reloads);
     })
     .expect("started");
 }
@@ -402,7 +407,7 @@ fn a_boot_that_fails_leaves_the_old_generation_serving() {
 }
 
 #[test]
-fn a_pool_that_never_boots_says_what_its_script_wrote() {
+fn a_pool_that_never_boots_reports_its_scripts_output() {
     let boots = [const { Boot::Bad("PHP Fatal error: no vendor/autoload.php") }; 3];
     let options = worker_pool(2, |_, worker| worker.max_consecutive_failures = Some(3));
     let error = run(options, &boots, async |_| {}).expect_err("a bad boot");
@@ -491,7 +496,7 @@ fn reloads_at_a_time_are_done_together() {
 }
 
 #[test]
-fn php_code_may_ask_for_a_reload_and_gets_one_a_second() {
+fn php_code_may_request_a_reload_and_gets_one_a_second() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         let since = Instant::now();
         for _ in 0..5 {
@@ -529,7 +534,7 @@ fn a_successor_is_ready_before_a_worker_retires() {
         let status = server.status().await;
         assert!(status.counters.spawned >= 5, "{status:#?}");
         assert_eq!(status.counters.crashed, 0);
-        // All but the one that serves, and one that may just be leaving.
+        // All but the one that serves, and one that may just be retiring.
         let status = server
             .until("counted", |status| {
                 status.counters.recycled + 2 >= status.counters.spawned
@@ -591,12 +596,12 @@ fn forks_of_one_request_are_reloaded_under_load() {
 }
 
 #[test]
-fn a_worker_that_ends_after_a_fatal_error_is_no_crash() {
+fn a_worker_that_exits_after_a_fatal_error_is_not_a_crash() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         assert!(server.get("fatal").await.is_ok());
         assert!(server.get("").await.is_ok());
         let status = server
-            .until("told", |status| status.counters.fatal == 1)
+            .until("reported", |status| status.counters.fatal == 1)
             .await;
         assert_eq!(status.counters.crashed, 0);
     })
@@ -605,13 +610,13 @@ fn a_worker_that_ends_after_a_fatal_error_is_no_crash() {
 
 /// With `exit restart` the status is the application's own, whether or not the worker's word that it leaves has come.
 #[test]
-fn a_worker_that_exits_after_its_response_is_no_crash() {
+fn a_worker_that_exits_after_its_response_is_not_a_crash() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         for word in ["exit", "fatal", ""] {
             assert!(server.get(word).await.is_ok());
         }
         let status = server
-            .until("told", |status| status.counters.fatal == 1)
+            .until("reported", |status| status.counters.fatal == 1)
             .await;
         assert_eq!(status.counters.crashed, 0);
     })
@@ -686,7 +691,7 @@ fn requests_of_a_concurrent_worker_are_counted_and_share_its_fate() {
 }
 
 #[test]
-fn workers_are_added_while_requests_wait_and_leave_when_idle() {
+fn workers_are_added_while_requests_wait_and_exit_when_idle() {
     let options = worker_pool(1, |options, _| {
         options.workers_max = 3;
         options.limits.max_idle_time = Duration::from_millis(500);

@@ -12,7 +12,7 @@ use tokio::io::Interest;
 use tokio::sync::watch;
 
 use super::Supervisor;
-use super::boot::last_words;
+use super::boot::exit_reason;
 use crate::User;
 use crate::crash_report::CrashRecorder;
 use crate::messages::{Event, FrontMessage};
@@ -40,7 +40,7 @@ impl Supervisor {
     pub(super) fn fill(&mut self, index: usize) {
         let pool = &self.pools[index];
         if self.stopping || pool.is_corrupt || !pool.back_off.wait(Instant::now()).is_zero() {
-            return; // whoever noted the failure has an event come when the wait is over
+            return; // the failure has scheduled an event for the end of the wait
         }
         let pool = &self.pools[index];
         let serving: Vec<_> = pool
@@ -49,21 +49,21 @@ impl Supervisor {
             .map(|generation| (generation.id, generation.cap.min(pool.desired)))
             .collect();
         for (id, wanted) in serving {
-            let there = self.pools[index].count(id, Occupant::counts);
+            let present = self.pools[index].count(id, Occupant::counts);
             let awaited = self.pools[index].count(id, Occupant::is_awaited);
             let at_a_time = AWAITED_MAX.saturating_sub(awaited);
-            for _ in (there..wanted).take(at_a_time) {
-                let Some(worker) = self.pools[index].vacant() else {
+            for _ in (present..wanted).take(at_a_time) {
+                let Some(worker) = self.pools[index].free_place() else {
                     self.make_room(index, id);
-                    if let Some(wait) = self.pools[index].note_that_all_leave(Instant::now()) {
-                        self.later(wait, Event::Fill(index));
+                    if let Some(wait) = self.pools[index].note_no_free_place(Instant::now()) {
+                        self.schedule(wait, Event::Fill(index));
                     }
                     break;
                 };
                 if let Err(text) = self.spawn(index, worker, id) {
                     let pool = &*self.pools[index].name;
                     tracing::error!(target: "howdah::pool", pool, worker = worker.0, "worker not started: {text}");
-                    self.later(REFUSED, Event::Fill(index));
+                    self.schedule(REFUSED, Event::Fill(index));
                     return;
                 }
             }
@@ -71,16 +71,16 @@ impl Supervisor {
     }
 
     /// All places are taken, and a generation has workers to come: one worker of an earlier generation
-    /// leaves for it, when the one before has left.
+    /// exits for it, when the previous one has exited.
     fn make_room(&mut self, index: usize, id: u32) {
         let pool = &mut self.pools[index];
-        let leaving = pool.places.iter().any(|place| match &place.state {
+        let exiting = pool.places.iter().any(|place| match &place.state {
             State::Vacant => false,
             State::Occupied(occupant) => occupant.stopping || occupant.ending,
             State::Recovering => true,
         });
         let older = pool.serving().map(|generation| generation.id).next();
-        let Some(older) = older.filter(|older| *older < id && !leaving) else {
+        let Some(older) = older.filter(|older| *older < id && !exiting) else {
             return;
         };
         let counting = pool.count(older, Occupant::counts);
@@ -108,7 +108,7 @@ impl Supervisor {
             .ok_or("its zygote exited")?;
         let indices = pool
             .segment
-            .enlist(worker)
+            .admit(worker)
             .map_err(|error| error.to_string())?;
         let lifetime = pool.jitter.lifetime(&pool.options);
         self.serial += 1;
@@ -116,7 +116,7 @@ impl Supervisor {
         let log_key = worker_log::key(serial);
         let data = encode::spawn(lifetime, log_key, &indices);
 
-        let ((pid, told), tail) = (watch::channel(0), Tail::new());
+        let ((pid, pid_receiver), tail) = (watch::channel(0), Tail::new());
         let recorder = CrashRecorder::new();
         let source = worker_log::Source {
             pool: pool.name.clone(),
@@ -127,7 +127,7 @@ impl Supervisor {
             generation: id,
             leaks: pool.leaks.clone(),
             looks: pool.looks.clone(),
-            pid: told,
+            pid: pid_receiver,
             tail: tail.clone(),
             recorder: recorder.clone(),
         };
@@ -198,9 +198,9 @@ impl Supervisor {
                 generation,
                 message: Err(ControlError::Full),
             };
-            self.later(Duration::ZERO, event);
+            self.schedule(Duration::ZERO, event);
         } else {
-            self.later(ORDER_DUE, Event::OrderDue { pool, generation });
+            self.schedule(ORDER_DUE, Event::OrderDue { pool, generation });
         }
     }
 
@@ -230,11 +230,11 @@ impl Supervisor {
             return Ok(());
         };
         if !generation.is_alive() {
-            return Ok(()); // which is told next, and its children are not its own any more
+            return Ok(()); // its exit is reported next, and its children are not its own any more
         }
         let identity = ProcessIdentity::of_zygote(*generation.pid.borrow(), uid);
         generation.announced += 1;
-        let Some(occupant) = pool.awaited(worker, id) else {
+        let Some(occupant) = pool.pending_occupant(worker, id) else {
             return Err(format!(
                 "Spawned for worker {}, which was not requested",
                 worker.0
@@ -246,7 +246,7 @@ impl Supervisor {
         let pidfd = match pidfd {
             Ok(pidfd) => Arc::new(pidfd),
             Err(text) => {
-                self.unwatched(index, worker, id, &text);
+                self.refuse_unwatched(index, worker, id, &text);
                 return Ok(());
             }
         };
@@ -270,7 +270,7 @@ impl Supervisor {
 
     /// A worker's exit would not be noticed: it must not serve. Its place is free when its zygote has reported
     /// its exit.
-    fn unwatched(&mut self, index: usize, worker: WorkerId, id: u32, reason: &str) {
+    fn refuse_unwatched(&mut self, index: usize, worker: WorkerId, id: u32, reason: &str) {
         let pool = &mut self.pools[index];
         let Some(occupant) = pool.places[worker.index()].occupant_mut() else {
             return;
@@ -287,7 +287,7 @@ impl Supervisor {
             return;
         }
         let wait = self.pools[index].back_off.fail(since, Instant::now());
-        self.later(wait, Event::Fill(index));
+        self.schedule(wait, Event::Fill(index));
         self.worker_failed(
             index,
             id,
@@ -303,7 +303,10 @@ impl Supervisor {
     ) -> Result<(), String> {
         let worker = WorkerId(message.worker as u16);
         let pool = &mut self.pools[index];
-        let Some(begun) = pool.awaited(worker, id).map(|occupant| occupant.since) else {
+        let Some(started) = pool
+            .pending_occupant(worker, id)
+            .map(|occupant| occupant.since)
+        else {
             return Err(format!(
                 "Failed for worker {}, which was not requested",
                 worker.0
@@ -311,8 +314,8 @@ impl Supervisor {
         };
         let text = String::from_utf8_lossy(&message.data);
         tracing::error!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, "worker not started: {text}");
-        let wait = pool.back_off.fail(begun, Instant::now());
-        self.later(wait, Event::Fill(index));
+        let wait = pool.back_off.fail(started, Instant::now());
+        self.schedule(wait, Event::Fill(index));
         self.begin_recovery(index, worker);
         Ok(())
     }
@@ -358,7 +361,7 @@ impl Supervisor {
             // Not while it boots: a boot that resets OPcache would go on for ever.
             StateRecord::Reload if occupant.ready => {
                 self.resets.notify_one();
-                self.reload_asked(index, false).await;
+                self.reload_requested(index, false).await;
             }
             StateRecord::Reset => self.resets.notify_one(),
             StateRecord::Sequential(cause) => occupant.sequential_cause = Some(cause),
@@ -367,7 +370,7 @@ impl Supervisor {
     }
 
     /// The number of workers that serve has changed: a generation may be complete, and those that wait for
-    /// their successors may leave.
+    /// their successors may exit.
     pub(super) fn settle(&mut self, index: usize) {
         let pool = &mut self.pools[index];
         let newest = pool.serving().next_back().map(|generation| {
@@ -386,7 +389,7 @@ impl Supervisor {
             let surplus = pool
                 .count(id, Occupant::serves)
                 .saturating_sub(pool.desired);
-            let leaving: Vec<_> = pool
+            let replaced: Vec<_> = pool
                 .occupants()
                 .filter(|(_, occupant)| {
                     occupant.generation == id && occupant.serves() && occupant.retiring
@@ -394,7 +397,7 @@ impl Supervisor {
                 .map(|(worker, _)| worker)
                 .take(surplus)
                 .collect();
-            for worker in leaving {
+            for worker in replaced {
                 pool.stop(worker);
             }
         }
@@ -420,12 +423,12 @@ impl Supervisor {
         }
         occupant.ending = true;
         // Otherwise the place of this one is the next that is filled.
-        if pool.vacant().is_some() {
+        if pool.free_place().is_some() {
             self.fill(index);
         }
     }
 
-    pub(super) fn worker_gone(&mut self, index: usize, worker: WorkerId, serial: u64) {
+    pub(super) fn worker_exited_unseen(&mut self, index: usize, worker: WorkerId, serial: u64) {
         let sender = self.sender.clone();
         let stopping = self.stopping;
         let pool = &mut self.pools[index];
@@ -444,11 +447,11 @@ impl Supervisor {
             recycles: occupant.recycles(expected),
         };
         let failed = occupant.failed(served);
-        let (id, begun, was_ready) = (occupant.generation, occupant.since, occupant.ready);
+        let (id, started, was_ready) = (occupant.generation, occupant.since, occupant.ready);
         if !was_ready && !expected {
             let (tail, reader) = (occupant.tail.clone(), occupant.reader.take());
             tokio::spawn(async move {
-                let text = last_words(reader, &tail, "it exited without a message").await;
+                let text = exit_reason(reader, &tail, "it exited without a message").await;
                 let _ = sender.send(Event::WorkerFailed {
                     pool: index,
                     generation: id,
@@ -458,8 +461,8 @@ impl Supervisor {
         }
         pool.places[worker.index()].last = Some(last);
         if failed && !expected {
-            let wait = pool.back_off.fail(begun, Instant::now());
-            self.later(wait, Event::Fill(index));
+            let wait = pool.back_off.fail(started, Instant::now());
+            self.schedule(wait, Event::Fill(index));
         } else if served > 0 {
             pool.back_off.reset();
         }
@@ -632,7 +635,7 @@ impl Supervisor {
             .filter(|occupant| occupant.pidfd.is_none() && occupant.pid() == pid && pid != 0)
             .map(|occupant| occupant.serial);
         if let Some(serial) = unwatched {
-            self.worker_gone(index, worker_id, serial);
+            self.worker_exited_unseen(index, worker_id, serial);
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ impl Alarm {
             it_value: value,
         };
         timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
-        // Readiness comes with each expiry, so nobody has to read the count.
+        // Readiness comes with each expiry, so the count need not be read.
         self.0.readable().await?.clear_ready();
         Ok(())
     }

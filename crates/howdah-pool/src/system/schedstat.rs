@@ -29,7 +29,7 @@ mod tests {
     use super::Schedstat;
 
     #[test]
-    fn what_the_kernel_says_is_read() {
+    fn data_of_the_kernel_is_read() {
         let turns = Schedstat {
             ran_ns: 1200,
             waited_ns: 34,

@@ -3,8 +3,8 @@
 //! To wake a worker for a request of some microseconds costs more than the request: the wake, two
 //! switches, and the caches of those that it takes the processor from. A worker that is awake looks for
 //! requests before it sleeps (G3), so one that it will soon come to needs no wake. How soon that is can
-//! only be guessed, from how long requests took before, so whoever leaves requests to others has to look
-//! again in time: [`Front::look_again`].
+//! only be guessed, from how long requests took before, so a front thread that leaves requests has to look
+//! again in time: [`Front::recheck_left`].
 
 use super::Front;
 #[cfg(all(test, loom))]
@@ -17,8 +17,8 @@ use std::time::Duration;
 
 impl Front {
     /// From now on a request wakes no worker if those that are awake are expected to come to it within
-    /// `limit`. Zero, as at the start: each request wakes one, if one sleeps. Whoever sets it calls
-    /// [`Front::look_again`] every few milliseconds while [`Front::has_left`]. Concurrent pools have
+    /// `limit`. Zero, as at the start: each request wakes one, if one sleeps. Its caller calls
+    /// [`Front::recheck_left`] every few milliseconds while [`Front::may_have_left`]. Concurrent pools have
     /// their own way and take no notice.
     pub fn set_leave_limit(&mut self, limit: Duration) {
         if matches!(self.segment.sleep, Sleep::OnFutex) {
@@ -26,21 +26,21 @@ impl Front {
         }
     }
 
-    /// Whether requests that woke nobody may still be queued.
-    pub fn has_left(&self) -> bool {
+    /// Whether requests that woke no worker may still be queued.
+    pub fn may_have_left(&self) -> bool {
         self.wake_estimate.left && self.queued() > 0
     }
 
     /// Wakes workers if a request is still queued that was so at the last call. Call it again after a
     /// while if it says true: something is queued.
-    pub fn look_again(&mut self) -> bool {
+    pub fn recheck_left(&mut self) -> bool {
         let kept_waiting = std::mem::replace(&mut self.wake_estimate.looked_at, self.tail);
         let queued = self.queued();
         if queued == 0 {
             self.wake_estimate.left = false;
         } else if self.tail.saturating_sub(queued) < kept_waiting && self.rewake() {
-            // Somebody slept. Where nobody does, leaving it was no mistake.
-            self.wake_estimate.disappointed();
+            // A worker slept. Where none does, leaving it was not a mistake.
+            self.wake_estimate.note_late_claim();
         }
         queued > 0
     }

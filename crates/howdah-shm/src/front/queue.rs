@@ -42,7 +42,7 @@ impl Front {
             .min(u64::from(self.segment.geometry().slots()))
     }
 
-    /// QUEUED -> FREE. The cell stays in the ring and is stale: whoever finds it passes over it.
+    /// QUEUED -> FREE. The cell stays in the ring and is stale: a worker that finds it skips it.
     pub(super) fn take_back(&self, index: u16) -> bool {
         let queued = state(self.records[usize::from(index)].position, 0, SLOT_QUEUED);
         let word = &self.segment.memory.slot(self.index, index).request.state;
@@ -59,7 +59,7 @@ impl Front {
         let record = &mut self.records[usize::from(index)];
         record.position = position;
         record.phase = Phase::Queued;
-        // P1. Release: whoever claims sees the request.
+        // P1. Release: the worker that claims sees the request.
         let word = &memory.slot(self.index, index).request.state;
         word.store(state(position, 0, SLOT_QUEUED), Ordering::Release);
         // P2. An exchange, so that the load of `parked` comes after it; a store would not do.
@@ -185,7 +185,7 @@ impl Front {
         let cells = u64::from(self.segment.geometry().cells());
         let memory = &self.segment.memory;
         let head_word = &memory.ring(self.index).head.0;
-        // Each turn moves the head or finds it moved by somebody; only a broken worker moves it back.
+        // Each round advances the head or finds it advanced; only a broken worker moves it back.
         for _ in 0..4 * cells {
             let head = head_word.load(Ordering::SeqCst);
             if head > self.tail || self.tail - head > cells || head < self.head_seen {
@@ -210,7 +210,7 @@ impl Front {
             if word == state(head, 0, SLOT_QUEUED) {
                 return Ok(true);
             }
-            // Lost: somebody else has moved it.
+            // Lost: another process has advanced it.
             let _ = head_word.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed);
         }
         Err(self.ring_fault())

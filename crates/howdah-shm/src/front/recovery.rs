@@ -71,7 +71,7 @@ impl Front {
             .memory
             .parked(worker.word())
             .fetch_and(!worker.bit(), Ordering::SeqCst);
-        self.wake_estimate.gone(worker);
+        self.wake_estimate.remove(worker);
         // R3
         if !mutant!(ScanBeforeDrain) {
             recovery.torn = self.take_torn(worker);
@@ -101,7 +101,7 @@ impl Front {
         let phase = self.record(slot)?.phase;
         let words = self.segment.memory.slot(self.index, slot.index);
         let started = match phase {
-            // Nobody has started it, and nobody can any more.
+            // It was not started, and cannot be any more.
             Phase::Queued if self.take_back(slot.index) => 0,
             Phase::Queued => {
                 let word = words.request.state.load(Ordering::Acquire);

@@ -59,12 +59,12 @@ impl WakeEstimate {
         self.attentive[worker.word()] |= worker.bit();
     }
 
-    pub(super) fn gone(&mut self, worker: WorkerId) {
+    pub(super) fn remove(&mut self, worker: WorkerId) {
         self.attentive[worker.word()] &= !worker.bit();
     }
 
     /// A request that was left has had to wait.
-    pub(super) fn disappointed(&mut self) {
+    pub(super) fn note_late_claim(&mut self) {
         self.attentive = Default::default();
         self.credit = self.credit.saturating_sub(WAIT_COST);
         self.served_ns = *SERVED_NS.end();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_broken_worker_says_stays_within_bounds() {
+    fn messages_of_a_broken_worker_stay_within_bounds() {
         let mut wake_estimate = estimate(0);
         for ns in [u64::MAX, 0] {
             for _ in 0..1_000 {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_left_as_far_as_they_are_fast_and_somebody_is_awake() {
+    fn requests_are_left_if_they_are_fast_and_a_worker_is_awake() {
         let mut wake_estimate = estimate(100_000);
         assert!(!wake_estimate.allows(1, 1), "nothing is known yet");
         for _ in 0..1_000 {
@@ -125,7 +125,7 @@ mod tests {
         assert!(wake_estimate.allows(6, 1));
         assert!(!wake_estimate.allows(16, 1));
         assert!(wake_estimate.allows(12, 2));
-        wake_estimate.disappointed();
+        wake_estimate.note_late_claim();
         assert!(!wake_estimate.allows(1, 2));
         for _ in 0..WAIT_COST - 1 {
             wake_estimate.served(FAST, 10_000);
@@ -133,7 +133,7 @@ mod tests {
         }
         wake_estimate.served(FAST, 10_000);
         assert!(wake_estimate.allows(1, 2));
-        wake_estimate.disappointed();
+        wake_estimate.note_late_claim();
         assert_eq!(wake_estimate.attentive, [0; PARKED_WORDS]);
     }
 }

@@ -18,7 +18,7 @@ fn event(segment: &Segment, worker: WorkerId) -> BorrowedFd<'_> {
     segment.worker_eventfds().nth(worker.index()).unwrap()
 }
 
-/// How often the worker was woken since this was last asked.
+/// How often the worker was woken since the last call.
 fn rings(segment: &Segment, worker: WorkerId) -> u64 {
     let mut counter = [0; 8];
     match rustix::io::read(event(segment, worker), &mut counter) {
@@ -65,7 +65,7 @@ fn a_push_wakes_the_parked_worker_with_the_fewest_requests() {
 }
 
 #[test]
-fn whoever_has_the_request_hears_that_it_is_to_end() {
+fn the_worker_of_the_request_is_notified_of_its_abort() {
     let (segment, mut front) = concurrent(2, 2);
     let mut worker = worker(&segment, WORKER);
     let slot = push(&mut front, 1);
@@ -103,7 +103,7 @@ fn whoever_has_the_request_hears_that_it_is_to_end() {
 }
 
 #[test]
-fn space_is_told_to_the_worker_that_waits_for_it() {
+fn space_is_reported_to_the_worker_that_waits_for_it() {
     let (segment, mut front) = concurrent(1, 2);
     let mut worker = worker(&segment, WORKER);
     let slots = [push(&mut front, 1), push(&mut front, 2)];
@@ -141,12 +141,12 @@ fn all_requests_of_a_dead_worker_are_torn() {
     assert_eq!(rings(&segment, WorkerId(1)), 1, "for the one that waits");
     front.requeue(recovery.torn[0].slot).unwrap();
     assert!(front.slot(queued).is_some());
-    segment.enlist(WORKER).unwrap();
+    segment.admit(WORKER).unwrap();
     assert_eq!(segment.worker(WORKER).unwrap().in_flight, 0);
 }
 
 #[test]
-fn a_worker_that_is_to_leave_is_woken() {
+fn a_worker_that_is_to_exit_is_woken() {
     let (segment, _front) = concurrent(1, 1);
     segment.stop(WORKER);
     assert_eq!(rings(&segment, WORKER), 1);

@@ -60,7 +60,7 @@ fn an_overwritten_head_does_not_harm_the_second_look() {
     for head in [u64::MAX, 3, 1 << 40, 0] {
         let word = &segment.memory.ring(0).head.0;
         word.store(head, Ordering::SeqCst);
-        assert!(front.look_again(), "{head}: something seems to be queued");
+        assert!(front.recheck_left(), "{head}: something seems to be queued");
     }
 }
 
@@ -260,7 +260,7 @@ proptest! {
     fn random_completions_are_taken_without_harm(cells in proptest::collection::vec(any::<u64>(), 4)) {
         let (segment, mut front) = pool(2);
         push(&mut front, 1);
-        segment.enlist(WORKER).unwrap();
+        segment.admit(WORKER).unwrap();
         for (cell, index) in cells.into_iter().zip(0..) {
             // The generation is right, so that the rest is looked at.
             let cell = cell & 0xffff_ffff | u64::from(index + 1) << 32;

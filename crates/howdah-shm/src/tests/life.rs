@@ -79,7 +79,7 @@ fn a_stale_or_misused_id_is_refused() {
     assert_eq!(again.index(), slot.index());
     assert_eq!(front.release(slot), Err(SlotError::Stale));
     assert!(front.response(again).is_err());
-    assert!(segment.enlist(WorkerId(9)).is_err());
+    assert!(segment.admit(WorkerId(9)).is_err());
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn completion_rings_wrap() {
 }
 
 #[test]
-fn progress_is_told_once_until_it_is_read() {
+fn progress_is_reported_once_until_it_is_read() {
     let (segment, mut front) = pool(2);
     let mut worker = worker(&segment, WORKER);
     let slot = push(&mut front, 5);
@@ -224,11 +224,11 @@ fn a_stopped_worker_claims_nothing_more() {
 #[test]
 fn a_place_is_given_once() {
     let (segment, mut front) = pool(2);
-    segment.enlist(WORKER).unwrap();
-    assert_eq!(segment.enlist(WORKER), Err(EnlistError::InUse(WORKER)));
+    segment.admit(WORKER).unwrap();
+    assert_eq!(segment.admit(WORKER), Err(EnlistError::InUse(WORKER)));
     assert!(front.recover(WORKER).unwrap().vacant);
     assert!(front.recover(WORKER).is_err());
-    segment.enlist(WORKER).unwrap();
+    segment.admit(WORKER).unwrap();
 }
 
 #[test]
@@ -271,16 +271,16 @@ fn a_request_that_is_left_and_not_taken_wakes_a_worker() {
         front.release(slot).unwrap();
     }
     assert!(asleep(), "the last one was left");
-    assert!(!front.has_left(), "none is queued");
-    assert!(!front.look_again());
+    assert!(!front.may_have_left(), "none is queued");
+    assert!(!front.recheck_left());
 
     push(&mut front, 5000);
-    assert!(asleep() && front.has_left());
-    assert!(front.look_again(), "it is queued");
+    assert!(asleep() && front.may_have_left());
+    assert!(front.recheck_left(), "it is queued");
     assert!(asleep(), "it was not there at the last look");
-    assert!(front.look_again());
+    assert!(front.recheck_left());
     assert!(!asleep(), "it has waited too long");
-    // Nobody is trusted now: each request wakes a worker.
+    // No worker is trusted now: each request wakes one.
     parked.store(WorkerId(1).bit(), Ordering::Relaxed);
     push(&mut front, 5001);
     assert!(!asleep());

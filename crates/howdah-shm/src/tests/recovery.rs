@@ -70,7 +70,7 @@ fn a_started_request_is_torn_and_its_committed_frames_are_whole() {
 }
 
 #[test]
-fn a_worker_that_ended_itself_over_a_request_says_so() {
+fn a_worker_that_exits_because_of_a_request_reports_it() {
     let (segment, mut front) = pool(2);
     let mut first = worker(&segment, WORKER);
     push(&mut front, 3);
@@ -105,7 +105,7 @@ fn a_published_completion_survives_its_worker() {
 }
 
 #[test]
-fn completions_come_before_what_is_torn() {
+fn completions_come_before_torn_slots() {
     a_published_completion_survives_its_worker();
     assert!(catches(
         Mutant::ScanBeforeDrain,
@@ -116,7 +116,7 @@ fn completions_come_before_what_is_torn() {
 fn a_wake_that_died_with_its_worker_is_given_to_another() {
     let (segment, mut front) = pool(2);
     for id in [WORKER, OTHER] {
-        segment.enlist(id).unwrap();
+        segment.admit(id).unwrap();
         park(&segment, id);
     }
     push(&mut front, 1);
@@ -136,10 +136,10 @@ fn a_lost_wake_is_repeated() {
     ));
 }
 
-fn a_worker_that_leaves_hands_its_wake_on() {
+fn a_worker_that_exits_passes_its_wake_on() {
     let (segment, mut front) = pool(2);
     let mut leaving = worker(&segment, WORKER);
-    segment.enlist(OTHER).unwrap();
+    segment.admit(OTHER).unwrap();
     let thread = std::thread::spawn(move || assert!(leaving.get().is_none()));
     while !is_parked(&segment, WORKER) {
         std::thread::yield_now();
@@ -162,14 +162,14 @@ fn a_worker_that_leaves_hands_its_wake_on() {
 
 #[test]
 fn hand_on() {
-    a_worker_that_leaves_hands_its_wake_on();
+    a_worker_that_exits_passes_its_wake_on();
 }
 
 #[test]
 fn a_dead_worker_is_not_woken() {
     let (segment, mut front) = pool(2);
     for id in [WORKER, OTHER] {
-        segment.enlist(id).unwrap();
+        segment.admit(id).unwrap();
         park(&segment, id);
     }
     front.recover(WORKER).unwrap();
@@ -178,7 +178,7 @@ fn a_dead_worker_is_not_woken() {
 }
 
 #[test]
-fn the_head_is_helped_over_what_a_dead_worker_claimed() {
+fn the_head_advances_over_cells_that_a_dead_worker_claimed() {
     let (segment, mut front) = pool(2);
     let mut first = worker(&segment, WORKER);
     let slot = push(&mut front, 1);
@@ -203,8 +203,8 @@ fn each_front_thread_recovers_its_own() {
     assert!(worker.search().is_some() && worker.search().is_some());
     let first = fronts[0].recover(WORKER).unwrap();
     assert!(first.torn.len() == 1 && !first.vacant);
-    assert!(segment.enlist(WORKER).is_err() && segment.is_enlisted(WORKER));
+    assert!(segment.admit(WORKER).is_err() && segment.is_enlisted(WORKER));
     let second = fronts[1].recover(WORKER).unwrap();
     assert!(second.torn.len() == 1 && second.vacant);
-    segment.enlist(WORKER).unwrap();
+    segment.admit(WORKER).unwrap();
 }

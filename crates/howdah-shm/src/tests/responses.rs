@@ -91,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_written_is_read(steps in steps()) {
+    fn written_records_are_read(steps in steps()) {
         let infos: Vec<_> =
             steps.iter().filter_map(|step| if let Step::Info(size) = step { Some(*size) } else { None }).collect();
         let size: usize = steps.iter().map(|step| if let Step::Body(size) = step { *size } else { 0 }).sum();

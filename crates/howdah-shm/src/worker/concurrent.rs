@@ -13,7 +13,7 @@ pub enum WorkerStep {
     Claim(Claim),
     /// It slept and was woken: it looks at its requests, for one may be aborted or have space again.
     Woken,
-    /// The front asked it to leave: it takes nothing more and ends what it has.
+    /// The front ordered it to exit: it takes nothing more and finishes what it has.
     Stop,
 }
 

@@ -363,10 +363,10 @@ impl Driver {
     }
 
     fn sleep(&mut self) {
-        let has_left = self.front.has_left();
+        let has_left = self.front.may_have_left();
         if has_left && self.looked.elapsed() >= LOOK {
             self.looked = Instant::now();
-            self.front.look_again();
+            self.front.recheck_left();
         }
         if self.front.prepare_sleep() {
             return;

@@ -213,7 +213,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn spawn(&mut self, worker: WorkerId) -> Process {
-        let indices = self.segment.enlist(worker).expect("the place is vacant");
+        let indices = self.segment.admit(worker).expect("the place is vacant");
         let step = STEPS[self.started % STEPS.len()];
         self.started += 1;
         let mut command = Command::new(build::worker());

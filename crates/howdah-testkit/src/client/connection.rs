@@ -183,7 +183,7 @@ impl Connection {
                 Ok(Some(self.take(u64::MAX)))
             }
             Framing::Length(left) => {
-                let part = self.some("the end of the body", left)?;
+                let part = self.read_some("the end of the body", left)?;
                 self.framing = match left - part.len() as u64 {
                     0 => Framing::Done,
                     left => Framing::Length(left),
@@ -197,7 +197,7 @@ impl Connection {
                 self.chunk_start()
             }
             Framing::Chunked { left, .. } => {
-                let part = self.some("the end of a chunk", left)?;
+                let part = self.read_some("the end of a chunk", left)?;
                 let left = left - part.len() as u64;
                 self.framing = Framing::Chunked { left, first: false };
                 Ok(Some(part))
@@ -253,7 +253,7 @@ impl Connection {
         self.buffer.len() - self.start
     }
 
-    fn fill(&mut self, wanted: &'static str) -> Result<usize, ClientError> {
+    fn fill(&mut self, expected: &'static str) -> Result<usize, ClientError> {
         if self.start == self.buffer.len() {
             self.buffer.clear();
             self.start = 0;
@@ -263,7 +263,7 @@ impl Connection {
         let size = loop {
             match self.stream.read(piece) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                result => break result.map_err(|error| ClientError::io(error, wanted))?,
+                result => break result.map_err(|error| ClientError::io(error, expected))?,
             }
         };
         self.buffer.extend_from_slice(&piece[..size]);
@@ -279,14 +279,14 @@ impl Connection {
         taken
     }
 
-    fn some(&mut self, wanted: &'static str, at_most: u64) -> Result<Vec<u8>, ClientError> {
-        if self.buffered() == 0 && self.fill(wanted)? == 0 {
-            return Err(ClientError::Closed(wanted));
+    fn read_some(&mut self, expected: &'static str, at_most: u64) -> Result<Vec<u8>, ClientError> {
+        if self.buffered() == 0 && self.fill(expected)? == 0 {
+            return Err(ClientError::Closed(expected));
         }
         Ok(self.take(at_most))
     }
 
-    fn read_through(&mut self, end: &[u8], wanted: &'static str) -> Result<Vec<u8>, ClientError> {
+    fn read_through(&mut self, end: &[u8], expected: &'static str) -> Result<Vec<u8>, ClientError> {
         let mut searched = 0;
         loop {
             let rest = &self.buffer[self.start..];
@@ -294,11 +294,11 @@ impl Connection {
                 return Ok(self.take((searched + found + end.len()) as u64));
             }
             if rest.len() > LINE_MAX {
-                return Err(ClientError::malformed(wanted, &rest[..200]));
+                return Err(ClientError::malformed(expected, &rest[..200]));
             }
             searched = rest.len().saturating_sub(end.len() - 1);
-            if self.fill(wanted)? == 0 {
-                return Err(ClientError::Closed(wanted));
+            if self.fill(expected)? == 0 {
+                return Err(ClientError::Closed(expected));
             }
         }
     }

@@ -7,7 +7,7 @@ pub enum ClientError {
     /// Nothing came, or nothing was taken, for [`PATIENCE`](crate::PATIENCE).
     #[error("the server did not {0} in time")]
     Timeout(&'static str),
-    /// The connection ended where more was due; holds what was wanted.
+    /// The connection ended where more was due; holds what was expected.
     #[error("the server closed the connection before {0}")]
     Closed(&'static str),
     /// The connection was reset.

@@ -1,4 +1,4 @@
-//! A small blocking HTTP/1.1 client that sends what it is told, well formed or not, and is strict
+//! A small blocking HTTP/1.1 client that sends its input, well formed or not, and is strict
 //! about what comes back. Every wait is bounded by [`PATIENCE`](crate::PATIENCE).
 
 mod connection;

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_what_it_was_told() {
+    fn writes_the_configured_lines() {
         let request = Request::form("/a?b=c", "x=1")
             .header("X-Odd", b"\xff")
             .close();

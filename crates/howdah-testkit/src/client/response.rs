@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_response() {
+    fn refuses_invalid_responses() {
         for wrong in [
             "",
             "HTTP/2 200",

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use howdah_config::model::{Source, demanded};
+use howdah_config::model::{Source, on_demand_source};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::{Job, LOOK, Renewer};
 use crate::ask::Permission;
 use crate::demand::{CertifiedName, Demand, PendingName};
-use crate::storage::spread;
+use crate::storage::jitter;
 use crate::tls::{InheritedName, Kind, ManagedCertificate, OnDemandIssuer};
 
 /// Names that are checked by the `ask` endpoint and in the storage at the same time.
@@ -81,7 +81,7 @@ impl OnDemandTasks {
         } else {
             LOOK
         };
-        let ask_in = within.mul_f64(spread());
+        let ask_in = within.mul_f64(jitter());
         let job = Job::new(managed);
         self.keep(job, &demand, &name, &certified, ask_in).await;
     }
@@ -100,7 +100,7 @@ impl OnDemandTasks {
         }
         job.managed.current.as_ref()?;
         let slot = Arc::clone(&job.managed.slot);
-        Some((job, wanted.got(slot)))
+        Some((job, wanted.complete(slot)))
     }
 
     async fn keep(
@@ -117,7 +117,7 @@ impl OnDemandTasks {
             let left = job.next.min(ask_at).duration_since(now);
             tokio::time::sleep(left.unwrap_or_default().min(LOOK)).await;
             let now = SystemTime::now();
-            job.heed_clock(now);
+            job.apply_clock_change(now);
             ask_at = ask_at.min(now + ASK_AGAIN);
             if !demand.is_current(name, certified) {
                 return;
@@ -157,10 +157,10 @@ impl OnDemandTasks {
         }
     }
 
-    /// The name with what the storage has of it; `None`: nobody issues a certificate for it.
+    /// The name with what the storage has of it; `None`: no authority issues a certificate for it.
     fn managed(&self, wanted: &PendingName) -> Option<ManagedCertificate> {
         let name = &wanted.name;
-        let (kind, current) = match demanded(name, &wanted.demand.tls, &self.desk.https) {
+        let (kind, current) = match on_demand_source(name, &wanted.demand.tls, &self.desk.https) {
             Ok(Source::Internal(lifetime)) => (
                 Kind::Internal {
                     host: name.clone(),
@@ -191,7 +191,7 @@ mod tests {
 
     struct Setup {
         _storage: TempDir,
-        /// Where it is asked.
+        /// Listener of the `ask` endpoint.
         asked: TcpListener,
         clerk: OnDemandTasks,
         demand: Arc<Demand>,

@@ -89,14 +89,14 @@ fn files_that_were_refused_are_looked_at_again() {
     write(&files.key, &pair("a.test").1, 2000);
     let stamp = stamps(&files);
     for _ in 0..2 {
-        renewer.look_at_files(&mut job, &files);
+        renewer.check_files(&mut job, &files);
         assert_eq!(served(), before);
-        assert_eq!(job.refused, Some(stamp), "told");
+        assert_eq!(job.refused, Some(stamp), "reported");
     }
     // As a key that this user may read by now, or a clock that is right: nothing else has changed.
     write(&files.key, &key, 2000);
     assert_eq!(stamps(&files), stamp);
-    renewer.look_at_files(&mut job, &files);
+    renewer.check_files(&mut job, &files);
     assert_ne!(served(), before);
     assert_eq!((job.stamp, job.refused), (stamp, None));
 }
@@ -113,7 +113,7 @@ fn a_clock_that_was_ahead_puts_nothing_off() {
         let now = SystemTime::now();
         for (next, expected) in [(now + longest, now + longest), (now + 48 * HOUR, now)] {
             (job.next, job.advice_at) = (next, next);
-            job.heed_clock(now);
+            job.apply_clock_change(now);
             assert_eq!(job.next, expected, "{:?}", job.managed);
             assert!(job.advice_at <= now + ADVICE_LATEST);
         }
@@ -146,7 +146,7 @@ fn a_time_in_the_storage_that_is_too_far_ahead_is_over() {
 }
 
 #[tokio::test]
-async fn a_start_waits_for_the_authority_only_if_it_said_so() {
+async fn a_start_waits_for_the_authority_only_after_retry_after() {
     let directory = tempfile::tempdir().expect("a directory");
     // Nobody is there.
     let by_acme = acme("b.test", "https://127.0.0.1:1/dir".to_owned());
@@ -178,27 +178,27 @@ async fn a_start_waits_for_the_authority_only_if_it_said_so() {
 }
 
 #[test]
-fn what_is_revoked_is_due_at_once() {
+fn revoked_certificates_are_due_at_once() {
     let directory = tempfile::tempdir().expect("a directory");
     let tls = tls(&directory, HOUR);
     let managed = managed(&tls, 0);
     let certificate = managed.current.clone().expect("it was made");
     let mut job = Job::new(managed);
-    job.heed_revocation();
+    job.apply_revocation();
     let now = SystemTime::now();
     assert!(job.due(&certificate) > now && job.next > now);
     job.managed.slot.revoke();
-    job.heed_revocation();
+    job.apply_revocation();
     assert!(job.due(&certificate) < now && job.next <= SystemTime::now());
     // The word of another certificate is none about the new one.
     job.managed.slot.revoke();
     job.put(certificate.clone());
-    job.heed_revocation();
+    job.apply_revocation();
     assert!(job.due(&certificate) > now);
 }
 
 #[tokio::test]
-async fn what_is_due_is_renewed_while_it_is_served() {
+async fn certificates_are_renewed_while_they_are_served() {
     let directory = tempfile::tempdir().expect("a directory");
     // So short that it is to be renewed at once.
     let tls = tls(&directory, Duration::from_secs(5));

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use crate::certificate::date;
 use crate::schedule;
 use crate::slot::Slot;
-use crate::storage::{Storage, file_name, spread};
+use crate::storage::{Storage, file_name, jitter};
 use fetch::FetchError;
 use request::{OcspQuery, OcspQueryError};
 use response::{Answer, ResponseError, Verdict};
@@ -66,7 +66,7 @@ impl Stapler {
         let Some(key) = slot.get() else { return };
         let question = OcspQuery::about(&key.cert).ok().flatten();
         if let Some(question) = question
-            && let Some(kept) = self.kept(&question)
+            && let Some(kept) = self.cached(&question)
         {
             slot.staple(&key, Some(&kept.der));
         }
@@ -77,14 +77,14 @@ impl Stapler {
         let mut tasks = JoinSet::new();
         for slot in slots {
             let own = Arc::clone(&self);
-            tasks.spawn(async move { own.keep_one(&slot).await });
+            tasks.spawn(async move { own.maintain_one(&slot).await });
         }
         // They never end by themselves.
         while tasks.join_next().await.is_some() {}
         std::future::pending::<()>().await;
     }
 
-    async fn keep_one(&self, slot: &Slot) -> Infallible {
+    async fn maintain_one(&self, slot: &Slot) -> Infallible {
         loop {
             let changed = slot.changed();
             let key = slot.get();
@@ -115,8 +115,8 @@ impl Stapler {
     ) -> Infallible {
         let name = question.name.as_str();
         // The storage may be away, and the certificate have been in use before this configuration.
-        let stapled = || key.ocsp.clone().and_then(|der| self.good(der, question));
-        let mut current = self.kept(question).or_else(stapled);
+        let stapled = || key.ocsp.clone().and_then(|der| self.accept(der, question));
+        let mut current = self.cached(question).or_else(stapled);
         let mut next = SystemTime::now();
         let mut failures = 0;
         if let Some(kept) = &current {
@@ -132,7 +132,7 @@ impl Stapler {
                 tracing::warn!(target: "howdah::tls", name, "the OCSP response has expired, and none is stapled now");
             }
             if next <= SystemTime::now() {
-                let answer = self.ask(question, current.as_ref()).await;
+                let answer = self.fetch(question, current.as_ref()).await;
                 let now = SystemTime::now();
                 match answer {
                     Ok(answer) => {
@@ -142,7 +142,7 @@ impl Stapler {
                     }
                     Err(error) => {
                         failures += 1;
-                        next = now + schedule::ocsp_retry(failures, spread());
+                        next = now + schedule::ocsp_retry(failures, jitter());
                         let next = date(next);
                         if failures == 1 {
                             tracing::warn!(target: "howdah::tls", name, responder = %question.responder, %error, next, "no OCSP response was obtained");
@@ -159,12 +159,12 @@ impl Stapler {
     }
 
     /// A newer answer: one that another server has put into the storage, or the responder's.
-    async fn ask(
+    async fn fetch(
         &self,
         question: &OcspQuery,
         current: Option<&Answer>,
     ) -> Result<Answer, OcspError> {
-        if let Some(kept) = self.kept(question)
+        if let Some(kept) = self.cached(question)
             && current.is_none_or(|current| kept.from > current.from)
         {
             return Ok(kept);
@@ -214,12 +214,12 @@ impl Stapler {
     }
 
     /// A good answer of before that is still valid.
-    fn kept(&self, question: &OcspQuery) -> Option<Answer> {
+    fn cached(&self, question: &OcspQuery) -> Option<Answer> {
         let der = self.storage.as_ref()?.read(file(question)).ok()??;
-        self.good(der, question)
+        self.accept(der, question)
     }
 
-    fn good(&self, der: Vec<u8>, question: &OcspQuery) -> Option<Answer> {
+    fn accept(&self, der: Vec<u8>, question: &OcspQuery) -> Option<Answer> {
         let answer = self.check(der, question).ok()?;
         (answer.verdict == Verdict::Good).then_some(answer)
     }
@@ -251,7 +251,7 @@ fn file(question: &OcspQuery) -> PathBuf {
 }
 
 fn refresh_at(answer: &Answer, now: SystemTime) -> SystemTime {
-    schedule::ocsp_refresh(answer.from, answer.until, now, spread())
+    schedule::ocsp_refresh(answer.from, answer.until, now, jitter())
 }
 
 #[cfg(test)]

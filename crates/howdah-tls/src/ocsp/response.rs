@@ -151,15 +151,15 @@ impl<'a> SignedData<'a> {
         algorithms: &WebPkiSupportedAlgorithms,
         now: SystemTime,
     ) -> Result<(), ResponseError> {
-        if !algorithms.all.iter().any(|known| self.is_by(*known)) {
+        if !algorithms.all.iter().any(|known| self.is_algorithm(*known)) {
             return Err(ResponseError::Algorithm);
         }
-        if self.is_from(issuer, algorithms) {
+        if self.is_signed_by(issuer, algorithms) {
             return Ok(());
         }
         for certificate in basic.certs.iter().flatten().take(MAX_SIGNERS) {
             let delegate = CertificateDer::from(certificate.to_der()?);
-            if self.is_from(&delegate, algorithms)
+            if self.is_signed_by(&delegate, algorithms)
                 && is_delegate(&delegate, issuer, algorithms, now)
             {
                 return Ok(());
@@ -168,15 +168,19 @@ impl<'a> SignedData<'a> {
         Err(ResponseError::Signature)
     }
 
-    fn is_by(&self, known: &dyn rustls::pki_types::SignatureVerificationAlgorithm) -> bool {
+    fn is_algorithm(&self, known: &dyn rustls::pki_types::SignatureVerificationAlgorithm) -> bool {
         known.signature_alg_id().as_ref() == self.algorithm
     }
 
-    fn is_from(&self, signer: &CertificateDer<'_>, algorithms: &WebPkiSupportedAlgorithms) -> bool {
+    fn is_signed_by(
+        &self,
+        signer: &CertificateDer<'_>,
+        algorithms: &WebPkiSupportedAlgorithms,
+    ) -> bool {
         EndEntityCert::try_from(signer).is_ok_and(|signer| {
             // Of ECDSA there is one for each curve.
             algorithms.all.iter().any(|known| {
-                self.is_by(*known)
+                self.is_algorithm(*known)
                     && signer
                         .verify_signature(*known, self.data, self.signature)
                         .is_ok()

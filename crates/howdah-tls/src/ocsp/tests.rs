@@ -70,7 +70,7 @@ impl Setup {
         }
     }
 
-    fn question(&self) -> OcspQuery {
+    fn query(&self) -> OcspQuery {
         let question = OcspQuery::about(&self.chain).expect("it can be asked");
         question.expect("it names a responder")
     }
@@ -99,7 +99,7 @@ struct Draft<'a> {
 fn draft(setup: &Setup) -> Draft<'_> {
     let now = SystemTime::now();
     Draft {
-        id: setup.question().id,
+        id: setup.query().id,
         status: CertStatus::good(),
         from: now - HOUR,
         until: Some(now + HOUR),
@@ -151,15 +151,15 @@ impl Draft<'_> {
 
 fn check(setup: &Setup, der: Vec<u8>) -> Result<Answer, ResponseError> {
     let algorithms = provider().signature_verification_algorithms;
-    Answer::check(der, &setup.question(), &algorithms, SystemTime::now())
+    Answer::check(der, &setup.query(), &algorithms, SystemTime::now())
 }
 
 const RESPONDER: Option<&str> = Some("http://127.0.0.1:1/ocsp");
 
 #[test]
-fn a_certificate_says_whom_to_ask() {
+fn a_certificate_names_its_ocsp_responder() {
     let setup = Setup::new(RESPONDER);
-    let question = setup.question();
+    let question = setup.query();
     assert_eq!(question.name, "a.test");
     assert_eq!(question.responder, "http://127.0.0.1:1/ocsp");
     assert_eq!(question.issuer, setup.chain[1]);
@@ -223,7 +223,7 @@ fn the_issuer_and_its_delegates_answer() {
 }
 
 #[test]
-fn nobody_else_answers() {
+fn no_other_signer_is_accepted() {
     let setup = Setup::new(RESPONDER);
     let refused = |draft: Draft<'_>| {
         let error = check(&setup, draft.der()).expect_err("refused");
@@ -277,14 +277,14 @@ fn an_answer_is_about_this_certificate_and_this_time() {
     let setup = Setup::new(RESPONDER);
     let error = |draft: Draft<'_>| check(&setup, draft.der()).expect_err("refused");
     let now = SystemTime::now();
-    let mut id = setup.question().id;
+    let mut id = setup.query().id;
     id.serial_number = SerialNumber::new(&[1]).expect("a number");
     let other = Draft {
         id,
         ..draft(&setup)
     };
     assert!(matches!(error(other), ResponseError::Other));
-    let mut id = setup.question().id;
+    let mut id = setup.query().id;
     id.issuer_key_hash = OctetString::new([0; 20]).expect("short");
     let other = Draft {
         id,
@@ -359,13 +359,13 @@ fn responder(head: &'static str, body: Vec<u8>) -> (String, std::thread::JoinHan
 #[tokio::test]
 async fn answers_are_fetched_up_to_a_size() {
     const OK: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
-    let ask = async |head, body: Vec<u8>| {
+    let respond_with = async |head, body: Vec<u8>| {
         let (url, thread) = responder(head, body);
         let url = url.parse().expect("a URL");
         let answer = fetch::post(&url, b"question".to_vec()).await;
         (answer, thread.join().expect("it ends"))
     };
-    let (answer, request) = ask(OK, b"answer".to_vec()).await;
+    let (answer, request) = respond_with(OK, b"answer".to_vec()).await;
     assert_eq!(answer.expect("an answer"), b"answer");
     assert!(
         request.starts_with("POST /a/path HTTP/1.1\r\n"),
@@ -375,11 +375,12 @@ async fn answers_are_fetched_up_to_a_size() {
         request.contains("content-type: application/ocsp-request\r\n"),
         "{request}"
     );
-    let (answer, _) = ask(OK, vec![0; 100_000]).await;
+    let (answer, _) = respond_with(OK, vec![0; 100_000]).await;
     assert!(matches!(answer, Err(FetchError::Body(_))), "{answer:?}");
-    let (answer, _) = ask("HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\n", Vec::new()).await;
+    let (answer, _) =
+        respond_with("HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\n", Vec::new()).await;
     assert!(matches!(answer, Err(FetchError::Status(_))), "{answer:?}");
-    let (answer, _) = ask("SSH-2.0\r\n", Vec::new()).await;
+    let (answer, _) = respond_with("SSH-2.0\r\n", Vec::new()).await;
     assert!(
         matches!(answer, Err(FetchError::Connection(_))),
         "{answer:?}"

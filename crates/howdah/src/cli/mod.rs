@@ -134,7 +134,7 @@ pub(crate) enum Command {
 )]
 pub(crate) struct PhpServer {
     /// Document root [default: public if it exists, else the current directory; with --worker: the
-    /// folder of FILE if that is public, else the public beside FILE, else the folder of FILE]
+    /// folder of FILE if that is public, else the public next to FILE, else the folder of FILE]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Address to listen on, HOST:PORT or :PORT [default: :8080; with --domain: :443, and :80 to redirect]
@@ -183,7 +183,7 @@ pub(crate) struct PhpServer {
     /// Address of the admin API, HOST:PORT or unix//PATH [default: off]
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<AdminAddress>,
-    /// The PHP to run, a version that is installed or a howdah-php [default: the one beside this executable, then the
+    /// The PHP to run, a version that is installed or a howdah-php [default: the one next to this executable, then the
     /// newest version that is installed, then on PATH]
     #[arg(long, value_name = "VERSION|FILE")]
     pub(crate) php: Option<PhpExecutable>,
@@ -230,7 +230,7 @@ pub(crate) struct Dev {
     /// Address to listen on, HOST:PORT or :PORT [default: the first free port of this machine from 8080 to 8099]
     #[arg(short, long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// The PHP to run, a version that is installed or a howdah-php [default: the one beside this executable, then the
+    /// The PHP to run, a version that is installed or a howdah-php [default: the one next to this executable, then the
     /// newest version that is installed, then on PATH]
     #[arg(long, value_name = "VERSION|FILE")]
     pub(crate) php: Option<PhpExecutable>,
@@ -384,7 +384,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) json: bool,
     /// The PHP to check, a version that is installed or a howdah-php [default: that of the Caddyfile, else the one
-    /// beside this executable, then the newest version that is installed, then on PATH]
+    /// next to this executable, then the newest version that is installed, then on PATH]
     #[arg(long, value_name = "VERSION|FILE")]
     pub(crate) php: Option<PhpExecutable>,
 }

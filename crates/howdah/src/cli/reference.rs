@@ -178,7 +178,7 @@ fn note(line: &str, comment: &mut Vec<Tag>) {
     }
 }
 
-/// A type, which ends at the first space outside of brackets, and what is said of it.
+/// A type, which ends at the first space outside of brackets, and its description.
 fn typed(text: &str) -> (&str, &str) {
     let mut depth = 0;
     let end = text.char_indices().find(|&(at, letter)| {

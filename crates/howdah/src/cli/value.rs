@@ -16,7 +16,7 @@ pub(super) fn help(about: &str) -> String {
     sentence.trim_end_matches('.').to_owned()
 }
 
-/// `500ms`, `5s`, `2m`, `1h`; a bare number is an error, because nobody remembers its unit.
+/// `500ms`, `5s`, `2m`, `1h`; a bare number is an error, because its unit would be a guess.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())

@@ -67,7 +67,7 @@ fn argument(option: &'static WorkerOption) -> Arg {
         OptionKind::Paths => argument.value_name("PATH"),
         OptionKind::LeakDetection => {
             let help = format!("{help}; responses carry their number in the header X-Howdah-Leaks");
-            // Changes of requests that run at the same time cannot be told apart.
+            // Changes of concurrent requests cannot be attributed.
             let argument = argument.conflicts_with("concurrency").help(help);
             return argument
                 .action(ArgAction::Set)
@@ -94,10 +94,10 @@ fn value(kind: OptionKind, text: &str) -> Result<OptionValue, String> {
         OptionKind::Number { unlimited, .. } if !unlimited.is_empty() && text == unlimited => {
             LimitValue::Off
         }
-        OptionKind::Number { least, most, .. } => LimitValue::Number(bounded(text, &least, &most)?),
-        OptionKind::Size { least, most } => {
-            let size = parse_size(text).filter(|size| (least..=most).contains(size));
-            let (least, most) = (LimitValue::Bytes(least), LimitValue::Bytes(most));
+        OptionKind::Number { min, max, .. } => LimitValue::Number(bounded(text, &min, &max)?),
+        OptionKind::Size { min, max } => {
+            let size = parse_size(text).filter(|size| (min..=max).contains(size));
+            let (least, most) = (LimitValue::Bytes(min), LimitValue::Bytes(max));
             LimitValue::Bytes(
                 size.ok_or_else(|| format!("expected a size from {least} to {most}"))?,
             )

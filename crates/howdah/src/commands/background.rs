@@ -30,9 +30,9 @@ pub(crate) fn start(options: &cli::Start) -> Outcome {
     if !is_ready(&mut report) {
         let status = child.wait();
         let status = status.map_err(|error| Failure::Runtime(error.to_string()))?;
-        let said = end_of(&log, before).unwrap_or_default();
+        let log_text = end_of(&log, before).unwrap_or_default();
         let text = format!(
-            "the server did not start ({status}); its log is {}\n{said}",
+            "the server did not start ({status}); its log is {}\n{log_text}",
             log.display()
         );
         let text = text.trim_end().to_owned();

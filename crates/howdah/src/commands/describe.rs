@@ -62,7 +62,7 @@ pub(crate) fn adapt(options: &cli::Adapt) -> Outcome {
     for warning in &read.warnings {
         eprintln!("howdah: warning: {warning}");
     }
-    let shown = read.source.shown();
+    let shown = read.source.to_json();
     let text = if options.pretty {
         serde_json::to_string_pretty(&shown)
     } else {
@@ -137,7 +137,7 @@ pub(crate) fn build_info() -> ExitCode {
     println!("path\thowdah");
     println!("mod\thowdah\tv{}", env!("CARGO_PKG_VERSION"));
     if super::called_as_frankenphp() {
-        // Laravel Octane looks for this line and wants a version that is new enough.
+        // Laravel Octane reads this line and requires a recent version.
         println!("dep\tgithub.com/dunglas/frankenphp\tv1.99.0");
     }
     // Known to builds that the Makefile makes.
@@ -162,7 +162,7 @@ fn print_php() {
             info.php,
             if info.zts { "ZTS" } else { "NTS" }
         ),
-        // Still an answer: what is missing is what one wants to know.
+        // Still a result: the missing version is the information.
         Err(error) => println!("no PHP: {error}"),
     }
 }

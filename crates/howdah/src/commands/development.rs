@@ -153,7 +153,7 @@ impl PageScript {
 
 impl Drop for PageScript {
     fn drop(&mut self) {
-        // Somebody else may have emptied the folder.
+        // The folder may have been emptied meanwhile.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -14,7 +14,7 @@ const LONGEST: usize = 72;
 pub(crate) fn run(options: &cli::HashPassword) -> Outcome {
     let password = match &options.plaintext {
         Some(password) => password.clone(),
-        None => ask()?,
+        None => read_password()?,
     };
     let hash = hash(&password, options.cost)?;
     println!("{hash}");
@@ -37,7 +37,7 @@ fn hash(password: &str, cost: u32) -> Result<String, Failure> {
 }
 
 /// On a terminal twice and without an echo, otherwise a line of standard input.
-fn ask() -> Result<String, Failure> {
+fn read_password() -> Result<String, Failure> {
     let failed = |error: io::Error| Failure::Runtime(format!("standard input: {error}"));
     if !io::stdin().is_terminal() {
         return line().map_err(failed);

@@ -19,7 +19,7 @@ pub(crate) fn run(options: &cli::HealthCheck) -> Outcome {
         remote::success(client.request("GET", "/readyz", Some(options.timeout)))?;
         return Ok(ExitCode::SUCCESS);
     };
-    let status = ask(&Target::parse(url)?, options.timeout)
+    let status = request_status(&Target::parse(url)?, options.timeout)
         .map_err(|error| Failure::Runtime(format!("{url}: {error}")))?;
     if (200..400).contains(&status) {
         return Ok(ExitCode::SUCCESS);
@@ -44,8 +44,10 @@ impl Target {
                 "`{url}` is not the URL of a health check; write for example http://localhost:8080/up"
             ))
         };
-        let odd = |char: char| char.is_whitespace() || char.is_control();
-        let rest = url.strip_prefix("http://").filter(|_| !url.contains(odd));
+        let is_forbidden = |char: char| char.is_whitespace() || char.is_control();
+        let rest = url
+            .strip_prefix("http://")
+            .filter(|_| !url.contains(is_forbidden));
         let rest = rest.ok_or_else(wrong)?;
         let (authority, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),
@@ -71,7 +73,7 @@ impl Target {
 }
 
 /// The status of the response to a GET.
-fn ask(target: &Target, limit: Duration) -> std::io::Result<u16> {
+fn request_status(target: &Target, limit: Duration) -> std::io::Result<u16> {
     let end = Instant::now() + limit;
     let left = || {
         let left = end.saturating_duration_since(Instant::now());
@@ -152,14 +154,14 @@ mod tests {
             (request, listener)
         });
         let limit = Duration::from_secs(30);
-        assert_eq!(ask(&target, limit).expect("a status"), 503);
+        assert_eq!(request_status(&target, limit).expect("a status"), 503);
         let (request, _listener) = server.join().expect("served");
         assert!(
             request.starts_with("GET /up HTTP/1.1\r\nHost: 127.0.0.1:"),
             "{request}"
         );
-        // Connected by the kernel, and nobody answers.
-        let error = ask(&target, Duration::from_millis(50)).expect_err("no answer");
+        // Connected by the kernel, and no response comes.
+        let error = request_status(&target, Duration::from_millis(50)).expect_err("no answer");
         let kinds = [std::io::ErrorKind::TimedOut, std::io::ErrorKind::WouldBlock];
         assert!(kinds.contains(&error.kind()), "{error}");
     }

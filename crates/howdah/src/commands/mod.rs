@@ -56,7 +56,7 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
     if options.detached {
         // The session leader of a terminal takes what belongs to it along when it ends.
         rustix::process::setsid().map_err(setup)?;
-        notify::keep_starter().map_err(setup)?;
+        notify::keep_start_pipe().map_err(setup)?;
     }
     if options.environ {
         std::io::stdout()

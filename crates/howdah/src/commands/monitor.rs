@@ -1,4 +1,5 @@
-//! `howdah monitor`: the process beside a server that is not root, and what the configuration lets it open and start.
+//! `howdah monitor`: the process that stays root for a server that does not, and what the configuration lets it open
+//! and start.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ pub(crate) fn run(options: &cli::Monitor) -> Outcome {
     let line = [OsString::from("howdah")];
     let line = line.into_iter().chain(options.arguments.iter().cloned());
     let command = Cli::try_parse_from(line).map_err(setup)?.into_command();
-    // Whoever ends a server ends it, not this.
+    // The server's owner stops it, not this process.
     SigSet::all().thread_block().map_err(setup)?;
     // PHP inherits it, as from a server that starts it.
     privileges::raise_file_limit();
@@ -105,7 +106,7 @@ fn of(config: &Config) -> Grants {
     }
 }
 
-/// The disk, and which of its files were asked for.
+/// The disk, and which of its files were requested.
 #[derive(Default)]
 struct RecordingFiles(RefCell<BTreeSet<PathBuf>>);
 
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_configuration_names_is_granted() {
+    fn paths_of_a_configuration_are_granted() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);
         let text = format!(

@@ -16,7 +16,7 @@ use crate::{admin, cli};
 /// One site on one address, with a front controller or a worker script.
 pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     let domain = options.domain.map(|name| name.to_lowercase());
-    // As `FrankenPHP`: a name has HTTPS, unless it is said where to listen.
+    // As `FrankenPHP`: a name has HTTPS, unless `--listen` is given.
     let tls = domain.is_some() && options.listen.is_none();
     let default = if tls { ":443" } else { ":8080" };
     let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(default))?;
@@ -171,7 +171,7 @@ fn route(matcher: Option<Matcher>, handler: Handler) -> Route {
     }
 }
 
-/// The folder of the script if that is `public`, else the `public` beside it, else its folder.
+/// The folder of the script if that is `public`, else the `public` next to it, else its folder.
 fn worker_root(file: &Path) -> PathBuf {
     let folder = match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_has_https_unless_it_is_said_where_to_listen() {
+    fn a_domain_has_https_unless_an_address_is_given() {
         let addresses = |arguments: &[&str]| -> Vec<_> {
             let sites = parsed(arguments).sites.into_iter();
             sites.flat_map(|site| site.addresses).collect()
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_are_compressed_unless_told_otherwise() {
+    fn responses_are_compressed_by_default() {
         let encodes = |arguments: &[&str]| {
             let config = parsed(arguments);
             let mut handlers = config.sites[0].routes.iter().map(|route| &route.handler);

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_listed_by_what_became_of_them() {
+    fn files_are_listed_by_their_outcome() {
         let preloads = serde_json::json!([
             {
                 "pools": ["php", "app"], "done": true, "problem": null, "classes": 3, "functions": 0,

@@ -121,7 +121,7 @@ pub(crate) fn status(options: &cli::Status) -> Outcome {
 /// What the server says that runs with this configuration, if there is one.
 pub(crate) fn running(config: &Config) -> Option<report::Status> {
     let address = match &config.global.admin {
-        Admin::Default => default_address(privileges::confined(config)),
+        Admin::Default => default_address(privileges::is_php_restricted(config)),
         Admin::On(address) => admin::address(address),
         Admin::Off => return None,
     };
@@ -163,7 +163,7 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
         .map_err(setup)?
         .config;
     match &config.global.admin {
-        Admin::Default => Ok(default_address(privileges::confined(&config))),
+        Admin::Default => Ok(default_address(privileges::is_php_restricted(&config))),
         Admin::On(address) => Ok(admin::address(address)),
         Admin::Off => Err(setup(format_args!(
             "{}: `admin off`, so the server takes no orders; use signals: SIGUSR1 reloads, SIGTERM stops",
@@ -173,13 +173,13 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
 }
 
 /// Default socket of a server without a configured address, if the socket exists.
-fn default_address(confined: bool) -> AdminAddress {
+fn default_address(is_php_restricted: bool) -> AdminAddress {
     let socket = PathBuf::from(admin::ADMIN_SOCKET);
     let listens = || match UnixStream::connect(&socket) {
         Ok(_) => true,
         Err(error) => error.kind() == ErrorKind::PermissionDenied,
     };
-    if confined && listens() {
+    if is_php_restricted && listens() {
         AdminAddress::Unix(socket)
     } else {
         AdminAddress::default()

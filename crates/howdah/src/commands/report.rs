@@ -426,15 +426,15 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
 
     #[test]
     fn requests_of_earlier_configurations_are_counted() {
-        let shown = |leaving: serde_json::Value| {
+        let display = |leaving: serde_json::Value| {
             let status = serde_json::json!({
                 "version": "1.2.3", "pid": 99, "stopping": false, "pools": [], "leaving": leaving,
             });
             table(&serde_json::from_value(status).expect("it fits"))
         };
-        let text = shown(serde_json::json!([{"in_flight": 2}, {"in_flight": 1}]));
+        let text = display(serde_json::json!([{"in_flight": 2}, {"in_flight": 1}]));
         assert!(text.ends_with("\n3 requests of configurations before this one\n"));
-        let text = shown(serde_json::json!([{"in_flight": 0}]));
+        let text = display(serde_json::json!([{"in_flight": 0}]));
         assert_eq!(text, "howdah 1.2.3, process 99\n");
     }
 

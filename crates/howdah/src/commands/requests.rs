@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_request_says_where_it_is() {
+    fn each_request_shows_its_place() {
         let shown = serde_json::json!({"requests": [
             {"id": "1", "method": "GET", "uri": "/\u{1b}[2J", "remote": "127.0.0.1:5", "age_ms": 1500, "phase": "php",
                 "pool": "app", "worker": 2, "memory": 2048, "top": "fread() in f() /a.php:3",

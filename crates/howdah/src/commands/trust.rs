@@ -41,7 +41,7 @@ const STORES: [(&str, &str, Option<&str>); 3] = [
 /// `howdah trust`.
 pub(crate) fn trust(options: &cli::Trust) -> Outcome {
     let config = config(options)?;
-    // If the authority is made now, whoever keeps certificates is to have it.
+    // If the authority is made now, the user of the certificate storage must own it.
     let root = privileges::as_keeper(&config, || howdah_tls::authority_root(&config.global.https));
     let (file, pem) = root?.map_err(setup)?;
     if options.print {
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_installed_is_removed() {
+    fn installed_certificates_are_removed() {
         let [directory, links] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let store = Store {
             directory: directory.path().to_owned(),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_cannot_be_made_is_told() {
+    fn a_list_that_cannot_be_written_is_reported() {
         let directory = tempfile::tempdir().expect("a directory");
         let store = |update| Store {
             directory: directory.path().to_owned(),

@@ -31,7 +31,7 @@ pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
         warnings: read.warnings.iter().map(ToString::to_string).collect(),
         ..Findings::default()
     };
-    found.look(&read.config, &read.source);
+    found.check(&read.config, &read.source);
     for warning in &found.warnings {
         eprintln!("warning: {warning}");
     }
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
 }
 
 impl Findings {
-    fn look(&mut self, config: &Config, source: &Source) {
+    fn check(&mut self, config: &Config, source: &Source) {
         self.warnings.extend(missing_roots(config));
         self.wrong.extend(pools::missing_scripts(config));
         self.users(config);
@@ -63,17 +63,17 @@ impl Findings {
 
     /// What `howdah doctor` has no checks of its own for: watched files, logs, routes and hubs.
     pub(crate) fn parts(&mut self, config: &Config, source: Option<&Source>) {
-        self.note(watch::watched(config, source));
+        self.check_result(watch::watched(config, source));
         self.logs(config);
-        self.note(howdah_http::check(config));
+        self.check_result(howdah_http::check(config));
         for hub in &config.hubs {
-            let weaknesses = self.note(hubs::check(hub));
+            let weaknesses = self.check_result(hubs::check(hub));
             self.warnings.extend(weaknesses.unwrap_or_default());
         }
     }
 
     /// What was made, or one thing more that is wrong.
-    fn note<T, E: ToString>(&mut self, result: Result<T, E>) -> Option<T> {
+    fn check_result<T, E: ToString>(&mut self, result: Result<T, E>) -> Option<T> {
         result
             .map_err(|error| self.wrong.push(error.to_string()))
             .ok()

@@ -55,7 +55,10 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
         };
         let [of_tree, next_tree] = [old, new].map(|config| tree(config, &pool.name, both_preload));
         let changes = between(of_tree, next_tree);
-        for change in changes.chain(between(aspects(pool), aspects(next))) {
+        for change in changes.chain(between(
+            settings_of_process(pool),
+            settings_of_process(next),
+        )) {
             found.push(if is_secret(change.name) {
                 format!("{}: {} changed", called(pool), change.name)
             } else {
@@ -97,7 +100,7 @@ fn tree(config: &Config, pool: &str, preloads: bool) -> [Setting; 2] {
             "php",
             php.map_or_else(|| "none".to_owned(), ToString::to_string),
         ),
-        ("preloaded application", shown(application)),
+        ("preloaded application", display_option(application)),
     ]
 }
 
@@ -127,12 +130,12 @@ fn global(config: &Config) -> [Setting; 5] {
         ("clear_env", settings.environment.clear.to_string()),
         (
             "variables withheld from PHP",
-            shown_names(&settings.environment.withheld),
+            list_names(&settings.environment.withheld),
         ),
     ]
 }
 
-fn shown_names(names: &BTreeSet<String>) -> String {
+fn list_names(names: &BTreeSet<String>) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
@@ -151,7 +154,7 @@ fn called(pool: &PoolOptions) -> String {
 }
 
 /// Settings that need new processes; `watch` and what only counts at the start do not.
-fn aspects(pool: &PoolOptions) -> Vec<Setting> {
+fn settings_of_process(pool: &PoolOptions) -> Vec<Setting> {
     let PoolOptions {
         name: _,
         mode,
@@ -176,14 +179,14 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
         // With a fixed number it would repeat the line before.
         (
             "max_threads",
-            shown(Some(workers_max).filter(|most| *most > workers)),
+            display_option(Some(workers_max).filter(|most| *most > workers)),
         ),
         ("end_grace", format!("{end_grace:?}")),
         ("response_size", response_size.to_string()),
-        ("user", shown(user.as_ref().map(|user| &user.name))),
+        ("user", display_option(user.as_ref().map(|user| &user.name))),
         (
             "the user's groups",
-            shown(
+            display_option(
                 user.as_ref()
                     .map(|user| (user.uid, user.gid, &user.groups))
                     .as_ref(),
@@ -215,14 +218,14 @@ fn of_worker(worker: &WorkerMode) -> impl Iterator<Item = Setting> {
     });
     [
         ("file", worker.script.display().to_string()),
-        ("its document root", shown(root)),
+        ("its document root", display_option(root)),
     ]
     .into_iter()
     .chain(options)
 }
 
 /// An optional value.
-pub(crate) fn shown(value: Option<impl Debug>) -> String {
+pub(crate) fn display_option(value: Option<impl Debug>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
 }
 
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_other_processes_is_named() {
+    fn settings_that_take_new_processes_are_named() {
         finds(&["worker app: num changed from 2 to 4"], |config| {
             config.workers[0].settings.workers = Some(4);
             config.workers[0].settings.workers_max = howdah_config::model::WorkersMax::Same;

@@ -65,12 +65,12 @@ impl Source {
     }
 
     /// Reads the file again.
-    pub(crate) fn again(&self) -> Result<LoadedConfig, LoadError> {
+    pub(crate) fn reread(&self) -> Result<LoadedConfig, LoadError> {
         Self::read(&self.given, self.reading)
     }
 
     /// Reads another file.
-    pub(crate) fn other(&self, file: &Path) -> Result<LoadedConfig, LoadError> {
+    pub(crate) fn read_other(&self, file: &Path) -> Result<LoadedConfig, LoadError> {
         Self::read(file, self.reading)
     }
 
@@ -146,8 +146,8 @@ impl Source {
     }
 
     /// As `/config` shows it.
-    pub(crate) fn shown(&self) -> Value {
-        // Not what is for root alone: whoever asks may be PHP.
+    pub(crate) fn to_json(&self) -> Value {
+        // Without what is for root alone: the client may be PHP.
         let secret = |(file, _): &(PathBuf, _)| {
             std::fs::File::open(file)
                 .is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
@@ -213,14 +213,14 @@ mod tests {
         std::fs::write(path("more"), ":8081\n").expect("written");
         assert!(source.check().changed);
         assert_eq!(source.changed_file(), Some(&*path("more")));
-        let again = source.again().expect("valid");
+        let again = source.reread().expect("valid");
         assert_eq!(again.config.sites[0].addresses[0].port, 8081);
         assert!(!again.source.check().changed);
         std::fs::write(path("more"), ":8080\n").expect("written");
         assert!(!source.check().changed);
         std::fs::remove_file(path("more")).expect("removed");
         assert!(source.check().changed);
-        assert!(source.again().is_err());
+        assert!(source.reread().is_err());
     }
 
     #[test]

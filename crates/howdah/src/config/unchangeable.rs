@@ -3,7 +3,7 @@
 
 use howdah_config::model::{Admin, AdminAddress, Config};
 
-use super::changes::{Setting, between, shown};
+use super::changes::{Setting, between, display_option};
 
 /// A line for each difference, such as `front_threads changed from 1 to 2: this needs a restart`.
 pub(crate) fn differences(old: &Config, new: &Config) -> Vec<String> {
@@ -38,7 +38,7 @@ fn global(config: &Config) -> [Setting; 5] {
                 (None, Some(path)) => path.display().to_string(),
             },
         ),
-        ("user", shown(global.user.as_ref())),
+        ("user", display_option(global.user.as_ref())),
     ]
 }
 
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_restart_is_named() {
+    fn settings_that_need_a_restart_are_named() {
         finds(
             &["admin changed from localhost:2019 to off: this needs a restart"],
             |config| config.global.admin = Admin::Off,

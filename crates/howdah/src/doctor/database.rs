@@ -1,4 +1,4 @@
-//! Connections that PHP may open to a database, against those that it permits. The database is asked through PHP,
+//! Connections that PHP may open to a database, against those that it permits. The database is queried through PHP,
 //! which has its drivers.
 
 use howdah_config::model::Config;
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_compared_with_what_is_permitted() {
+    fn connections_are_compared_with_the_limit() {
         assert_eq!(level(50, 0, 0), Level::Ok);
         assert_eq!(level(50, 1, 0), Level::Warning, "during a reload");
         assert_eq!(level(100, 0, 0), Level::Warning);

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_knows_what_the_worker_knows() {
+    fn it_knows_the_variables_of_the_worker() {
         let file = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../worker/src/database/clients_modules.c"

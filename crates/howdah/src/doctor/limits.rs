@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 use super::report::{Area, Report};
 use crate::php::pools;
 
-/// Threads and processes beside the workers: the front, the monitor, zygotes and their spares.
+/// Threads and processes besides the workers: the front, the monitor, zygotes and their spares.
 const OTHERS: u64 = 64;
 
 /// A limit on processes and threads.
@@ -39,7 +39,7 @@ pub(super) fn check(config: &Config, report: &mut Report) {
 
 fn compare(limits: &[Limit], pools: &[PoolOptions], report: &mut Report) {
     let workers: usize = pools.iter().map(|pool| pool.workers_max).sum();
-    let wanted = wanted(pools);
+    let required = required_processes(pools);
     let mut fine = true;
     for Limit {
         owner,
@@ -47,12 +47,12 @@ fn compare(limits: &[Limit], pools: &[PoolOptions], report: &mut Report) {
         advice,
     } in limits
     {
-        if let Some(most) = most.filter(|most| *most < wanted) {
+        if let Some(most) = most.filter(|most| *most < required) {
             fine = false;
             report.warning(
                 Area::System,
-                format!("{most} processes and threads are allowed for {owner}, and {workers} PHP processes, which a reload doubles, need {wanted}"),
-                format!("{advice}{wanted}, or fewer workers"),
+                format!("{most} processes and threads are allowed for {owner}, and {workers} PHP processes, which a reload doubles, need {required}"),
+                format!("{advice}{required}, or fewer workers"),
             );
         }
     }
@@ -65,7 +65,7 @@ fn compare(limits: &[Limit], pools: &[PoolOptions], report: &mut Report) {
 }
 
 /// Both generations of a reload; a concurrent worker has a thread that watches it.
-fn wanted(pools: &[PoolOptions]) -> u64 {
+fn required_processes(pools: &[PoolOptions]) -> u64 {
     let workers = pools.iter().map(|pool| pool.workers_max as u64 * 2);
     workers.sum::<u64>() * 2 + pools.len() as u64 * 2 + OTHERS
 }
@@ -97,9 +97,9 @@ mod tests {
             compare(&[limit], &pools, &mut report);
             report.worst(None)
         };
-        let wanted = wanted(&pools);
+        let required = required_processes(&pools);
         assert_eq!(level(None), Level::Ok);
-        assert_eq!(level(Some(wanted)), Level::Ok);
-        assert_eq!(level(Some(wanted - 1)), Level::Warning);
+        assert_eq!(level(Some(required)), Level::Ok);
+        assert_eq!(level(Some(required - 1)), Level::Warning);
     }
 }

@@ -43,7 +43,7 @@ const FILES_MAX: usize = 1_000_000;
 const KERNEL_PER_REQUEST: &str = "HOWDAH_KERNEL_PER_REQUEST";
 
 /// As PHP's `FILTER_VALIDATE_BOOL`.
-fn is_yes(value: &str) -> bool {
+fn is_true(value: &str) -> bool {
     ["1", "true", "on", "yes"]
         .iter()
         .any(|yes| value.eq_ignore_ascii_case(yes))
@@ -54,7 +54,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     let mut report = Report::default();
     let config = config(options, &mut report);
     if options.leaks.is_empty() {
-        look(options, &config, &mut report);
+        run_checks(options, &config, &mut report);
     } else {
         leaks::check(
             &config,
@@ -75,7 +75,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
 }
 
 /// All checks that start nothing.
-fn look(options: &cli::Doctor, config: &Config, report: &mut Report) {
+fn run_checks(options: &cli::Doctor, config: &Config, report: &mut Report) {
     let roots = roots(config);
     // `php-server` serves nothing else than its root.
     let without_root = if file(options).is_none() {
@@ -127,7 +127,7 @@ fn look(options: &cli::Doctor, config: &Config, report: &mut Report) {
             Some(folder) => {
                 let kernel_per_request = concurrent.iter().any(|pool| {
                     let mut env = pool.options.env.iter();
-                    env.any(|(name, value)| name == KERNEL_PER_REQUEST && is_yes(value))
+                    env.any(|(name, value)| name == KERNEL_PER_REQUEST && is_true(value))
                 });
                 let application = coroutines::Application {
                     folder,
@@ -309,7 +309,7 @@ fn application(script: Option<&Path>, roots: &[PathBuf]) -> Option<PathBuf> {
         None if folder.ends_with("public") => folder.parent()?,
         None => &folder,
     };
-    // Nobody's application is the whole file system.
+    // The whole file system is never an application.
     found.parent().is_some().then(|| found.to_owned())
 }
 

@@ -80,7 +80,7 @@ fn try_one(address: SocketAddr, report: &mut Report) {
 /// Unlike a port it is not bound: its file would be seen by others.
 fn try_socket(path: &Path, report: &mut Report) {
     let address = format!("unix/{}", path.display());
-    let place = match unix_socket::look(path) {
+    let place = match unix_socket::inspect(path) {
         Ok(place) => place,
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             return report.warning(
@@ -136,13 +136,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_is_taken_is_told_from_one_that_cannot_be_had() {
+    fn a_port_in_use_is_distinguished_from_a_forbidden_one() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
         let mut report = Report::default();
         try_one(taken.local_addr().expect("bound"), &mut report);
         assert_eq!(report.worst(None), Level::Warning);
         assert!(report.findings[0].text.ends_with("is in use"));
-        // TEST-NET-1 is nobody's.
+        // TEST-NET-1 is not assigned.
         try_one(SocketAddr::from(([192, 0, 2, 1], 80)), &mut report);
         assert_eq!(report.worst(None), Level::Error);
         try_one(SocketAddr::from(([127, 0, 0, 1], 0)), &mut report);

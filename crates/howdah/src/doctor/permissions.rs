@@ -16,9 +16,9 @@ const STICKY: u32 = 0o1000;
 /// Files with permissions that are too wide.
 #[derive(Debug, Default)]
 struct ExposedFiles {
-    /// Code that anybody on the machine may change.
+    /// Code that every user of the machine may change.
     writable: Vec<PathBuf>,
-    /// Secrets that anybody on the machine may read.
+    /// Secrets that every user of the machine may read.
     readable: Vec<PathBuf>,
     /// Secrets below a document root.
     served: Vec<PathBuf>,
@@ -29,8 +29,8 @@ pub(super) fn check(application: Option<&Path>, roots: &[PathBuf], report: &mut 
     let mut found = ExposedFiles::default();
     let mut left = FILES_MAX;
     let mut folders: Vec<&Path> = application.into_iter().collect();
-    let apart = |root: &&PathBuf| !application.is_some_and(|folder| root.starts_with(folder));
-    folders.extend(roots.iter().filter(apart).map(|root| &**root));
+    let is_outside = |root: &&PathBuf| !application.is_some_and(|folder| root.starts_with(folder));
+    folders.extend(roots.iter().filter(is_outside).map(|root| &**root));
     if folders.is_empty() {
         return;
     }
@@ -42,7 +42,7 @@ pub(super) fn check(application: Option<&Path>, roots: &[PathBuf], report: &mut 
         report,
         Level::Error,
         "code that every user of this machine can change",
-        "chmod o-w: anybody who can write there can run code as the server's user",
+        "chmod o-w: every user who can write there can run code as the server's user",
         found.writable,
     );
     add(
@@ -87,7 +87,7 @@ fn add(report: &mut Report, level: Level, text: &str, advice: &str, mut paths: V
     });
 }
 
-/// Symbolic links are not followed: what they lead to may be anybody's.
+/// Symbolic links are not followed: their targets may belong to any user.
 fn walk(folder: &Path, roots: &[PathBuf], left: &mut usize, found: &mut ExposedFiles) {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -146,7 +146,7 @@ fn is_secret(path: &Path) -> bool {
         return true;
     }
     if let Some(kind) = name.strip_prefix(".env.") {
-        // Those without values are for whoever reads the code.
+        // Those without values are documentation.
         return !matches!(kind, "example" | "dist" | "sample" | "template" | "test");
     }
     if matches!(&*name, "id_rsa" | "id_ecdsa" | "id_ed25519" | "auth.json") {

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_what_they_should_be() {
+    fn variables_of_paths_are_correct() {
         let dir = tempfile::tempdir().expect("a directory");
         let mut report = Report::default();
         report.path("root", dir.path(), PathRequirement::WritableFolder);

@@ -32,14 +32,14 @@ pub(super) fn check(config: &Config, facts: Option<&Facts>, report: &mut Report)
 }
 
 fn open_files(config: &Config, report: &mut Report) {
-    let wanted = config.global.max_connections.unwrap_or(MAX_CONNECTIONS) as u64 + DESCRIPTORS;
+    let required = config.global.max_connections.unwrap_or(MAX_CONNECTIONS) as u64 + DESCRIPTORS;
     // The server raises the soft limit itself.
     match getrlimit(Resource::Nofile).maximum {
-        Some(limit) if limit < wanted => report.warning(
+        Some(limit) if limit < required => report.warning(
             Area::System,
-            format!("the limit is {limit} open files, and the connections need {wanted}"),
+            format!("the limit is {limit} open files, and the connections need {required}"),
             format!(
-                "LimitNOFILE={wanted} in the systemd unit (or `ulimit -Hn`), or fewer max_connections"
+                "LimitNOFILE={required} in the systemd unit (or `ulimit -Hn`), or fewer max_connections"
             ),
         ),
         Some(limit) => report.ok(Area::System, format!("{limit} open files are allowed")),
@@ -53,12 +53,12 @@ fn maps(config: &Config, report: &mut Report) {
     let Some(requests) = concurrent.map(|options| options.concurrency).max() else {
         return;
     };
-    let wanted = u64::from(requests) * MAPS_EACH + MAPS_OF_PHP;
+    let required = u64::from(requests) * MAPS_EACH + MAPS_OF_PHP;
     match number_in("/proc/sys/vm/max_map_count") {
-        Some(limit) if limit < wanted => report.error(
+        Some(limit) if limit < required => report.error(
             Area::System,
-            format!("the limit is {limit} memory maps per process, and {requests} concurrent requests need {wanted}"),
-            format!("sysctl vm.max_map_count={}", wanted.max(65_530)),
+            format!("the limit is {limit} memory maps per process, and {requests} concurrent requests need {required}"),
+            format!("sysctl vm.max_map_count={}", required.max(65_530)),
         ),
         Some(limit) => report.ok(Area::System, format!("{limit} memory maps for each process")),
         None => report.warning(
@@ -74,7 +74,7 @@ fn number_in(file: &str) -> Option<u64> {
 }
 
 /// Of the machine, or of the control group that this process is in.
-fn memory_there() -> Option<u64> {
+fn available_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text
         .lines()
@@ -106,24 +106,24 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
                 .map_or(requests, |most| requests.min(most as u64))
         })
         .sum();
-    let wanted = requests.saturating_mul(limit);
+    let required = requests.saturating_mul(limit);
     let limit = size(limit);
-    match memory_there() {
-        Some(there) if wanted > there => report.warning(
+    match available_memory() {
+        Some(available) if required > available => report.warning(
             Area::System,
             format!(
                 "{requests} concurrent requests of {limit} (memory_limit) may need {}, and the machine has {}",
-                size(wanted),
-                size(there)
+                size(required),
+                size(available)
             ),
             "that is the worst case; where requests do take that much, have fewer workers, less concurrency, \
              max_in_flight, or a lower memory_limit",
         ),
-        Some(there) => report.ok(
+        Some(available) => report.ok(
             Area::System,
             format!(
                 "{requests} concurrent requests of {limit} fit into {}",
-                size(there)
+                size(available)
             ),
         ),
         None => report.warning(

@@ -22,52 +22,52 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
     }
     let global = &config.global;
     let all = global.php.user.as_ref().or(global.user.as_ref());
-    let mut wanted: Vec<(&model::User, &Path)> = Vec::new();
+    let mut access: Vec<(&model::User, &Path)> = Vec::new();
     for root in roots {
         // Files are read by the server, scripts by PHP.
-        wanted.extend(global.user.iter().chain(all).map(|user| (user, &**root)));
+        access.extend(global.user.iter().chain(all).map(|user| (user, &**root)));
     }
     for pool in &config.workers {
         let user = pool.settings.user.as_ref().or(all);
-        wanted.extend(user.map(|user| (user, Path::new(&pool.file))));
+        access.extend(user.map(|user| (user, Path::new(&pool.file))));
     }
     let mut known: Vec<(&model::User, Option<User>)> = Vec::new();
     let of_pools = config
         .own_pool_settings()
         .filter_map(|own| own.user.as_ref());
     let named = global.user.iter().chain(all).chain(of_pools);
-    for user in named.chain(wanted.iter().map(|(user, _)| *user)) {
+    for user in named.chain(access.iter().map(|(user, _)| *user)) {
         if !known.iter().any(|(name, _)| *name == user) {
             known.push((user, find(config, user, report)));
         }
     }
     let account = |user| known.iter().find(|(name, _)| *name == user)?.1.as_ref();
     let mut reported = Vec::new();
-    for (user, path) in wanted {
+    for (user, path) in access {
         if reported.contains(&(user, path)) {
             continue;
         }
         reported.push((user, path));
-        if let Some(place) = account(user).and_then(|user| barred(user, path, READ)) {
-            tell(report, user, "read", path, &place);
+        if let Some(place) = account(user).and_then(|user| denied_part(user, path, READ)) {
+            report_denied(report, user, "read", path, &place);
         }
     }
     // A server that root starts has it opened by its monitor.
     let storage = global.https.storage.as_deref();
     let storage = storage.filter(|_| !rustix::process::geteuid().is_root());
     if let (Some(user), Some(storage)) = (&global.user, storage)
-        && let Some(place) = account(user).and_then(|user| barred(user, storage, READ | WRITE))
+        && let Some(place) = account(user).and_then(|user| denied_part(user, storage, READ | WRITE))
     {
-        tell(report, user, "write", storage, &place);
+        report_denied(report, user, "write", storage, &place);
     }
     // Their files are made when the server is that user already.
     let sockets = config.sites.iter().flat_map(|site| &site.unix_sockets);
     let folders: BTreeSet<&Path> = sockets.filter_map(|socket| socket.path.parent()).collect();
     for folder in folders {
         if let Some(user) = &global.user
-            && let Some(place) = account(user).and_then(|user| barred(user, folder, WRITE))
+            && let Some(place) = account(user).and_then(|user| denied_part(user, folder, WRITE))
         {
-            tell(report, user, "write", folder, &place);
+            report_denied(report, user, "write", folder, &place);
         }
     }
 }
@@ -87,7 +87,7 @@ fn find(config: &Config, user: &model::User, report: &mut Report) -> Option<User
 }
 
 /// A warning, since lists of access rights may say otherwise.
-fn tell(report: &mut Report, user: &model::User, verb: &str, path: &Path, place: &Path) {
+fn report_denied(report: &mut Report, user: &model::User, verb: &str, path: &Path, place: &Path) {
     let (path, place) = (path.display(), place.display());
     report.warning(
         Area::Files,
@@ -98,18 +98,18 @@ fn tell(report: &mut Report, user: &model::User, verb: &str, path: &Path, place:
 
 /// The part of a path that keeps a user from what it is to do with its last one. What is not there keeps nobody
 /// from anything: other checks report it.
-fn barred(user: &User, path: &Path, wanted: u32) -> Option<PathBuf> {
+fn denied_part(user: &User, path: &Path, access: u32) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let mut parts: Vec<&Path> = path.ancestors().collect();
     parts.reverse();
     let refused = |part: &&Path| {
-        let found = may(user, part, if **part == *path { wanted } else { PASS });
+        let found = may(user, part, if **part == *path { access } else { PASS });
         found.is_ok_and(|may| !may)
     };
     parts.into_iter().find(refused).map(Path::to_owned)
 }
 
-fn may(user: &User, path: &Path, wanted: u32) -> io::Result<bool> {
+fn may(user: &User, path: &Path, access: u32) -> io::Result<bool> {
     let facts = fs::metadata(path)?;
     let shift = if facts.uid() == user.uid {
         6
@@ -119,8 +119,8 @@ fn may(user: &User, path: &Path, wanted: u32) -> io::Result<bool> {
         0
     };
     let pass = if facts.is_dir() { PASS } else { 0 };
-    let wanted = wanted | pass;
-    Ok(user.uid == 0 || facts.mode() >> shift & wanted == wanted)
+    let access = access | pass;
+    Ok(user.uid == 0 || facts.mode() >> shift & access == access)
 }
 
 #[cfg(test)]
@@ -150,13 +150,13 @@ mod tests {
         let stranger = user(facts.uid() + 1, facts.gid() + 1);
         let member = user(facts.uid() + 1, facts.gid());
         let place = fs::canonicalize(&file).expect("it is there");
-        assert_eq!(barred(&stranger, &file, READ), Some(place.clone()));
-        assert_eq!(barred(&member, &file, READ), None);
-        assert_eq!(barred(&member, &file, READ | WRITE), Some(place));
+        assert_eq!(denied_part(&stranger, &file, READ), Some(place.clone()));
+        assert_eq!(denied_part(&member, &file, READ), None);
+        assert_eq!(denied_part(&member, &file, READ | WRITE), Some(place));
         mode(dir.path(), 0o750);
         let above = fs::canonicalize(dir.path()).expect("it is there");
-        assert_eq!(barred(&stranger, &file, READ), Some(above));
-        assert_eq!(barred(&user(0, 0), &file, READ | WRITE), None);
-        assert_eq!(barred(&stranger, &dir.path().join("none"), READ), None);
+        assert_eq!(denied_part(&stranger, &file, READ), Some(above));
+        assert_eq!(denied_part(&user(0, 0), &file, READ | WRITE), None);
+        assert_eq!(denied_part(&stranger, &dir.path().join("none"), READ), None);
     }
 }

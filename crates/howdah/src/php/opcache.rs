@@ -4,8 +4,8 @@ use howdah_pool::Opcache;
 
 const MIB: u64 = 1 << 20;
 
-/// Why a fresh tree is to take over although nobody reloads. `was_pending`: it waited for a restart before.
-pub(crate) fn worn_out(opcache: &Opcache, was_pending: bool) -> Option<String> {
+/// Why a fresh tree is to take over without a reload. `was_pending`: it waited for a restart before.
+pub(crate) fn renewal_reason(opcache: &Opcache, was_pending: bool) -> Option<String> {
     if opcache.restart_pending != 0 && was_pending {
         return Some("OPcache waits to restart until a request stops using it".into());
     }
@@ -95,7 +95,7 @@ impl OpcacheWarnings {
         for full in FullPart::ALL {
             let known = self.0.contains(&full);
             if !full.of(opcache) {
-                self.0.retain(|told| *told != full);
+                self.0.retain(|part| *part != full);
             } else if !known {
                 self.0.push(full);
                 tracing::warn!(target: "howdah", "{prefix}{}", warning(full, opcache));
@@ -125,32 +125,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_full_is_told_with_its_setting() {
-        let told = |change: fn(&mut Opcache)| advice(&opcache(change)).join("\n");
-        assert_eq!(told(|_| {}), "");
-        assert!(told(|own| own.full = 1).contains("memory_consumption, which is 100 (MiB)"));
-        let keys = told(|own| (own.full, own.keys) = (1, 100));
+    fn full_memory_is_reported_with_its_setting() {
+        let advise = |change: fn(&mut Opcache)| advice(&opcache(change)).join("\n");
+        assert_eq!(advise(|_| {}), "");
+        assert!(advise(|own| own.full = 1).contains("memory_consumption, which is 100 (MiB)"));
+        let keys = advise(|own| (own.full, own.keys) = (1, 100));
         assert!(keys.contains("max_accelerated_files above 100") && !keys.contains("memory_cons"));
-        let strings = told(|own| own.strings_used = 8 * MIB);
+        let strings = advise(|own| own.strings_used = 8 * MIB);
         assert!(strings.contains("interned_strings_buffer, which is 8 (MiB)"));
-        assert_eq!(told(|own| (own.keys, own.keys_max) = (0, 0)), "");
+        assert_eq!(advise(|own| (own.keys, own.keys_max) = (0, 0)), "");
     }
 
     #[test]
-    fn it_is_told_once() {
-        let mut told = OpcacheWarnings::default();
+    fn it_is_reported_once() {
+        let mut warnings = OpcacheWarnings::default();
         let full = opcache(|own| own.full = 1);
-        told.report("", &full);
-        told.report("", &full);
-        assert_eq!(told.0, [FullPart::Memory]);
-        told.report("", &opcache(|_| {}));
-        assert_eq!(told.0, []);
+        warnings.report("", &full);
+        warnings.report("", &full);
+        assert_eq!(warnings.0, [FullPart::Memory]);
+        warnings.report("", &opcache(|_| {}));
+        assert_eq!(warnings.0, []);
     }
 
     #[test]
     fn waste_takes_a_fresh_tree_when_it_is_in_the_way() {
         let waste = |full, wasted| {
-            worn_out(
+            renewal_reason(
                 &opcache(|own| {
                     (own.full, own.wasted) = (full, wasted * MIB);
                     own.used -= wasted * MIB;
@@ -165,8 +165,8 @@ mod tests {
         assert!(text.contains("6 MiB") && text.contains("of 100"), "{text}");
         assert!(waste(0, 50).is_some());
         let pending = opcache(|own| own.restart_pending = 1);
-        assert_eq!(worn_out(&pending, false), None);
-        assert!(worn_out(&pending, true).is_some());
-        assert_eq!(worn_out(&Opcache::default(), true), None);
+        assert_eq!(renewal_reason(&pending, false), None);
+        assert!(renewal_reason(&pending, true).is_some());
+        assert_eq!(renewal_reason(&Opcache::default(), true), None);
     }
 }

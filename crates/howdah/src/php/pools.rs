@@ -34,7 +34,7 @@ pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
     let workers = config.workers.iter();
     let own = config.pools.iter();
     std::iter::once(classic(config, cores))
-        .chain(own.map(|pool| own_classic(config, pool, cores)))
+        .chain(own.map(|pool| classic_options(config, pool, cores)))
         .chain(workers.map(|pool| worker(config, pool, cores)))
         .collect()
 }
@@ -84,12 +84,12 @@ fn classic(config: &Config, cores: usize) -> PoolOptions {
     options
 }
 
-fn own_classic(config: &Config, pool: &ClassicPool, cores: usize) -> PoolOptions {
+fn classic_options(config: &Config, pool: &ClassicPool, cores: usize) -> PoolOptions {
     let workers = pool.settings.workers.unwrap_or(default_workers(cores));
     let mut options = PoolOptions::new(pool.name.as_str(), workers);
     options.workers_max = workers_max(pool.settings.workers_max, workers);
     common(&mut options, config);
-    own(&mut options, &pool.settings);
+    apply_settings(&mut options, &pool.settings);
     options
 }
 
@@ -115,12 +115,12 @@ fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOption
         ..pool.options.clone()
     };
     options.mode = Mode::Worker(worker.into());
-    own(&mut options, &pool.settings);
+    apply_settings(&mut options, &pool.settings);
     options
 }
 
 /// The settings of one pool, over those of the global block.
-fn own(options: &mut PoolOptions, settings: &PoolSettings) {
+fn apply_settings(options: &mut PoolOptions, settings: &PoolSettings) {
     options.limits = settings.limits.over(&options.limits);
     options.ini.php_ini.clone_from(&settings.ini.php_ini);
     // They override those of the global block.

@@ -1,7 +1,7 @@
 //! `preload`: PHP is started with what the requests before have used (docs/adr/0014-preload-what-is-used.md).
 //!
 //! The pools' processes record the files that they run. When no new ones have come for a while, and at each reload,
-//! another tree of processes is started beside the one that serves, with these files.
+//! another tree of processes is started with these files, while the old one serves.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ impl UsedFiles {
     }
 
     /// Files in use that might be preloaded and that the tree was not started with.
-    pub(crate) fn news(&self) -> usize {
+    pub(crate) fn new_files(&self) -> usize {
         let files = plan(self.mode, self.record.read(), None).files;
         let new = files.iter().filter(|path| !self.tried.contains(*path));
         new.count()
@@ -82,8 +82,8 @@ impl UsedFiles {
     }
 
     /// Whether that many are worth another start.
-    fn is_worth(&self, news: usize) -> bool {
-        news > 0 && news >= self.tried.len() / NEW_PART
+    fn is_worthwhile(&self, new_files: usize) -> bool {
+        new_files > 0 && new_files >= self.tried.len() / NEW_PART
     }
 }
 
@@ -128,7 +128,7 @@ fn installations(used: &[RecordedFile]) -> Vec<&Path> {
 }
 
 /// Tells what became of it, if PHP was to be started with files. An error: php.ini has a list of its own.
-pub(crate) fn tell(supervisor: &Supervisor) -> Result<(), &'static str> {
+pub(crate) fn report(supervisor: &Supervisor) -> Result<(), &'static str> {
     let Some(preloaded) = supervisor.preloaded() else {
         return Ok(());
     };
@@ -159,7 +159,7 @@ const FOREIGN: &str =
 #[derive(Debug)]
 pub(crate) struct PreloadSchedule {
     /// Files that were new at the last look, and since when there are so many.
-    news: (usize, Instant),
+    new_files: (usize, Instant),
     /// Since when there are any.
     first: Option<Instant>,
     /// Before then none is started.
@@ -172,7 +172,7 @@ pub(crate) struct PreloadSchedule {
 impl PreloadSchedule {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
-            news: (0, now),
+            new_files: (0, now),
             first: None,
             not_before: now,
             between: BETWEEN,
@@ -181,7 +181,7 @@ impl PreloadSchedule {
     }
 
     /// A look at what the trees use: whether to start others now.
-    pub(crate) fn look(&mut self, trees: &[UsedFiles], now: Instant) -> bool {
+    pub(crate) fn observe(&mut self, trees: &[UsedFiles], now: Instant) -> bool {
         let problems: Vec<String> = trees.iter().filter_map(UsedFiles::problem).collect();
         for problem in &problems {
             if !self.reported.contains(problem) {
@@ -189,24 +189,24 @@ impl PreloadSchedule {
             }
         }
         self.reported = problems;
-        let news: Vec<usize> = trees.iter().map(UsedFiles::news).collect();
+        let new_files: Vec<usize> = trees.iter().map(UsedFiles::new_files).collect();
         let worth = trees
             .iter()
-            .zip(&news)
-            .any(|(own, news)| own.is_worth(*news));
-        self.is_due(news.iter().sum(), worth, now)
+            .zip(&new_files)
+            .any(|(own, new_files)| own.is_worthwhile(*new_files));
+        self.is_due(new_files.iter().sum(), worth, now)
     }
 
-    fn is_due(&mut self, news: usize, worth: bool, now: Instant) -> bool {
-        if news != self.news.0 {
-            self.news = (news, now);
+    fn is_due(&mut self, new_files: usize, worth: bool, now: Instant) -> bool {
+        if new_files != self.new_files.0 {
+            self.new_files = (new_files, now);
         }
-        if news == 0 {
+        if new_files == 0 {
             self.first = None;
             return false;
         }
         let first = *self.first.get_or_insert(now);
-        let settled = now.duration_since(self.news.1) >= QUIET;
+        let settled = now.duration_since(self.new_files.1) >= QUIET;
         let due = settled || now.duration_since(first) >= PATIENCE;
         if !worth || !due || now < self.not_before {
             return false;
@@ -230,7 +230,7 @@ mod tests {
         own.collect()
     }
 
-    fn shown(paths: &[PathBuf]) -> Vec<String> {
+    fn displayed(paths: &[PathBuf]) -> Vec<String> {
         paths
             .iter()
             .map(|path| path.display().to_string())
@@ -238,14 +238,14 @@ mod tests {
     }
 
     #[test]
-    fn what_no_autoloader_asked_for_is_left_out() {
+    fn files_without_an_autoloader_are_left_out() {
         let used = recorded(&[
             ("/a/index.php", false),
             ("/a/vendor/composer/autoload_real.php", false),
             ("/a/src/A.php", true),
         ]);
         let auto = plan(PreloadMode::Auto, used.clone(), None);
-        assert_eq!(shown(&auto.files), ["/a/src/A.php"]);
+        assert_eq!(displayed(&auto.files), ["/a/src/A.php"]);
         assert_eq!(auto.left_out.len(), 2);
         let all = plan(PreloadMode::All, used, Some("web"));
         assert_eq!((all.files.len(), all.left_out.len()), (3, 0));

@@ -27,7 +27,7 @@ pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
                 .into(),
         );
     }
-    // It finds scripts by the paths that they were asked for by, and never looks where links lead.
+    // It finds scripts by the paths of requests, and never resolves links.
     if let Some(moved) = moved.filter(|_| scripts > 0) {
         return Some(format!("{} leads elsewhere now", moved.display()));
     }
@@ -84,7 +84,7 @@ impl Places {
     }
 
     /// One that leads elsewhere `now`.
-    pub(crate) fn one_moved<'a>(&'a self, now: &Self) -> Option<&'a Path> {
+    pub(crate) fn first_moved<'a>(&'a self, now: &Self) -> Option<&'a Path> {
         let moved = |(named, old): &&(PathBuf, PathBuf)| {
             now.0.iter().any(|(own, new)| own == named && new != old)
         };
@@ -96,7 +96,7 @@ impl Places {
         let same = |named: &Path| now.0.iter().find(|(own, _)| own == named);
         let moved = self.0.iter().filter_map(|(named, old)| {
             let (_, new) = same(named)?;
-            (old != new).then(|| apart(old, new))
+            (old != new).then(|| strip_common_end(old, new))
         });
         // Not of everything.
         moved.filter(|(old, _)| old.parent().is_some()).collect()
@@ -123,7 +123,7 @@ impl Places {
     }
 }
 
-/// The path of a file inside its release: the old one, or any that is beside it and the new one.
+/// The path of a file inside its release: the old one, or any that is next to it and the new one.
 fn inside<'p>(path: &'p Path, old: &Path, new: &Path) -> Option<&'p Path> {
     let releases = old.parent().filter(|parent| new.parent() == Some(parent));
     let Some(releases) = releases else {
@@ -136,7 +136,7 @@ fn inside<'p>(path: &'p Path, old: &Path, new: &Path) -> Option<&'p Path> {
 
 /// Two paths without the folders at their ends that are called the same: `/r/1/public` and `/r/2/public` are
 /// `/r/1` and `/r/2`.
-fn apart<'a>(old: &'a Path, new: &'a Path) -> (&'a Path, &'a Path) {
+fn strip_common_end<'a>(old: &'a Path, new: &'a Path) -> (&'a Path, &'a Path) {
     let (mut old, mut new) = (old, new);
     while let (Some(name), Some(old_parent), Some(new_parent)) =
         (old.file_name(), old.parent(), new.parent())
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     /// 100 MiB, of which an application takes 20.
-    fn held(change: impl FnOnce(&mut Opcache)) -> Opcache {
+    fn opcache_with(change: impl FnOnce(&mut Opcache)) -> Opcache {
         let mut held = Opcache {
             enabled: 1,
             validates: 1,
@@ -173,20 +173,20 @@ mod tests {
     }
 
     #[track_caller]
-    fn takes(expected: &str, change: impl FnOnce(&mut Opcache)) {
-        let reason = reason(&held(change), None).expect("a fresh tree");
+    fn assert_reload(expected: &str, change: impl FnOnce(&mut Opcache)) {
+        let reason = reason(&opcache_with(change), None).expect("a fresh tree");
         assert!(reason.contains(expected), "{reason}");
     }
 
     #[test]
     fn new_processes_are_enough_where_opcache_looks_at_files() {
-        assert_eq!(reason(&held(|_| {}), None), None);
+        assert_eq!(reason(&opcache_with(|_| {}), None), None);
         assert_eq!(
             reason(&Opcache::default(), None),
             None,
             "OPcache holds nothing"
         );
-        let few = held(|held| {
+        let few = opcache_with(|held| {
             held.changed = Tally {
                 scripts: 3,
                 size: MIB,
@@ -197,37 +197,37 @@ mod tests {
             held.validates = 0;
             held.live = Tally::default();
         };
-        assert_eq!(reason(&held(unused), None), None);
+        assert_eq!(reason(&opcache_with(unused), None), None);
     }
 
     #[test]
-    fn what_cannot_be_undone_takes_a_fresh_tree() {
-        takes("preload", |held| held.preload = 1);
-        takes("validate_timestamps", |held| held.validates = 0);
-        takes("full", |held| held.full = 1);
-        takes("restart", |held| held.restart_pending = 1);
-        takes("11 of 100 MiB", |held| {
+    fn changes_that_cannot_be_undone_take_a_fresh_tree() {
+        assert_reload("preload", |held| held.preload = 1);
+        assert_reload("validate_timestamps", |held| held.validates = 0);
+        assert_reload("full", |held| held.full = 1);
+        assert_reload("restart", |held| held.restart_pending = 1);
+        assert_reload("11 of 100 MiB", |held| {
             held.gone.size = 6 * MIB;
             held.changed.size = 5 * MIB;
         });
-        takes("10 of 99 MiB", |held| {
+        assert_reload("10 of 99 MiB", |held| {
             held.wasted = 10 * MIB;
             held.free = 59 * MIB;
         });
-        takes("19 of 49 MiB are free", |held| held.free = 19 * MIB);
-        takes("501 of 1000", |held| held.keys = 501);
-        takes("JIT", |held| (held.jit_size, held.jit_free) = (100, 49));
+        assert_reload("19 of 49 MiB are free", |held| held.free = 19 * MIB);
+        assert_reload("501 of 1000", |held| held.keys = 501);
+        assert_reload("JIT", |held| (held.jit_size, held.jit_free) = (100, 49));
     }
 
     #[test]
     fn a_link_that_leads_elsewhere_takes_a_fresh_tree() {
         let before = places(&[("/app/current", "/r/1"), ("/b", "/b")]);
         let now = places(&[("/app/current", "/r/2"), ("/b", "/b")]);
-        assert_eq!(before.one_moved(&before), None);
-        assert_eq!(before.one_moved(&Places::default()), None);
-        let moved = before.one_moved(&now);
+        assert_eq!(before.first_moved(&before), None);
+        assert_eq!(before.first_moved(&Places::default()), None);
+        let moved = before.first_moved(&now);
         let reason = |held: &Opcache| reason(held, moved);
-        let text = reason(&held(|_| {})).expect("a fresh tree");
+        let text = reason(&opcache_with(|_| {})).expect("a fresh tree");
         assert_eq!(text, "/app/current leads elsewhere now");
         assert_eq!(reason(&Opcache::default()), None, "OPcache holds nothing");
     }
@@ -264,10 +264,10 @@ mod tests {
 
     #[test]
     fn releases_differ_by_more_than_their_last_folder() {
-        let apart = |old, new| apart(Path::new(old), Path::new(new));
+        let strip = |old, new| strip_common_end(Path::new(old), Path::new(new));
         let pair = |old, new| (Path::new(old), Path::new(new));
-        assert_eq!(apart("/r/1/a/b", "/r/2/a/b"), pair("/r/1", "/r/2"));
-        assert_eq!(apart("/r/1", "/r/2/public"), pair("/r/1", "/r/2/public"));
-        assert_eq!(apart("/a", "/b/a"), pair("/", "/b"));
+        assert_eq!(strip("/r/1/a/b", "/r/2/a/b"), pair("/r/1", "/r/2"));
+        assert_eq!(strip("/r/1", "/r/2/public"), pair("/r/1", "/r/2/public"));
+        assert_eq!(strip("/a", "/b/a"), pair("/", "/b"));
     }
 }

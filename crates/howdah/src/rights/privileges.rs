@@ -164,7 +164,7 @@ fn keep_crashes(config: &Config, user: &User) {
 /// for a group of the user.
 fn make_sockets_folder(config: &Config, wanted: &model::User, user: &User) -> Result<(), Failure> {
     let mut sockets = users::unix_sockets(config);
-    let by_default = config.global.admin == model::Admin::Default && confined(config);
+    let by_default = config.global.admin == model::Admin::Default && is_php_restricted(config);
     let folder = Path::new(admin::ADMIN_SOCKET).parent();
     let mut is_in = |folder: &&Path| by_default || sockets.any(|socket| socket.starts_with(folder));
     let Some(folder) = folder.filter(|folder| is_in(folder)) else {
@@ -279,7 +279,7 @@ pub(crate) fn pool_user(
 
 /// Whether PHP of some pool runs as another user than this process, which then has more rights. A user that
 /// cannot be looked up is another.
-pub(crate) fn confined(config: &Config) -> bool {
+pub(crate) fn is_php_restricted(config: &Config) -> bool {
     let server = config.global.user.as_ref().map(look_up);
     let own = match server {
         Some(Ok(server)) => server.uid,
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_told() {
+    fn missing_paths_are_reported() {
         let message = |text| found(text).expect_err("does not exist");
         assert!(message("howdah-no-user").contains("no such user"));
         assert!(message("root:howdah-no-group").contains("no group howdah-no-group"));
@@ -513,9 +513,9 @@ mod tests {
         assert_eq!(name(&config, Some(&this)), Some(own));
         config.global.php.user = Some(this.parse().expect("a user"));
         assert_eq!(name(&config, None), Some(own));
-        assert!(!confined(&config));
+        assert!(!is_php_restricted(&config));
         config.global.php.user = Some("howdah-no-user".parse().expect("a user"));
-        assert!(confined(&config));
+        assert!(is_php_restricted(&config));
         assert_eq!(name(&config, Some(&this)), Some(own));
         let error = pool_user(&config, None)
             .expect_err("no such user")

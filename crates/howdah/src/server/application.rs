@@ -210,7 +210,7 @@ impl Application for PhpApplication {
     }
 }
 
-/// The response of whoever ran the request.
+/// The response of PHP or of a FastCGI server.
 fn respond(
     request: &AppRequest,
     (status, headers): (StatusCode, HeaderMap),
@@ -348,12 +348,12 @@ impl Refusals {
         *refused.reason.borrow_mut() = reason.to_string();
         let quiet = refused.last.get().map(|last| last + Self::QUIET);
         match quiet.filter(|until| *until > Instant::now()) {
-            None => refused.tell(),
+            None => refused.report(),
             Some(until) => {
                 let refused = Rc::clone(refused);
                 tokio::task::spawn_local(async move {
                     tokio::time::sleep_until(until).await;
-                    refused.tell();
+                    refused.report();
                 });
             }
         }
@@ -361,7 +361,7 @@ impl Refusals {
 }
 
 impl RefusalState {
-    fn tell(&self) {
+    fn report(&self) {
         let count = self.count.take();
         if count > 0 {
             self.last.set(Some(Instant::now()));
@@ -373,7 +373,7 @@ impl RefusalState {
 
 impl Drop for RefusalState {
     fn drop(&mut self) {
-        self.tell();
+        self.report();
     }
 }
 
@@ -433,14 +433,14 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn refusals_are_told_though_no_other_follows() {
+    async fn refusals_are_reported_without_another_one() {
         let local = tokio::task::LocalSet::new();
         local
             .run_until(async {
                 let refusals = Refusals::default();
                 let held = || refusals.0.count.get();
                 refusals.log(&"full");
-                assert_eq!(held(), 0, "the first is told at once");
+                assert_eq!(held(), 0, "the first is reported at once");
                 for _ in 0..3 {
                     refusals.log(&"full");
                 }

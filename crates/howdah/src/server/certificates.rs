@@ -30,7 +30,7 @@ impl CertificateThread {
                 runtime.block_on(async {
                     tokio::select! {
                         () = tls.maintain() => {}
-                        // The order, or the end of whoever could give it.
+                        // The order, or the end of its sender.
                         _ = stop_ordered => {}
                     }
                 });

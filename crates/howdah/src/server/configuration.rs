@@ -71,8 +71,8 @@ struct StartHistory {
 
 impl StartHistory {
     /// What came of one that began after this moment, and so with what was there then.
-    fn since(&self, asked: Instant) -> Option<Result<(), TreeError>> {
-        let last = self.last.as_ref().filter(|(began, _)| *began >= asked);
+    fn since(&self, requested: Instant) -> Option<Result<(), TreeError>> {
+        let last = self.last.as_ref().filter(|(began, _)| *began >= requested);
         last.map(|(_, result)| result.clone())
     }
 
@@ -88,7 +88,7 @@ impl StartHistory {
     }
 }
 
-/// What is shown of it, for whoever cannot wait.
+/// Its public view, for callers that cannot wait.
 struct ConfigurationView {
     whole: Value,
     frankenphp: Value,
@@ -102,10 +102,10 @@ pub(crate) struct CurrentConfiguration {
     server_state: ServerState,
     state: Mutex<State>,
     /// When a reload was last requested.
-    asked: watch::Sender<Instant>,
+    requested: watch::Sender<Instant>,
     shown: RwLock<ConfigurationView>,
     /// PHP has or had fewer rights than the server: what a reload replaces goes on for a while.
-    confined: AtomicBool,
+    is_php_restricted: AtomicBool,
 }
 
 impl std::fmt::Debug for CurrentConfiguration {
@@ -136,7 +136,7 @@ impl CurrentConfiguration {
         took: Duration,
     ) -> Self {
         let shown = RwLock::new(ConfigurationView {
-            whole: whole(source.as_ref()),
+            whole: config_json(source.as_ref()),
             frankenphp: frankenphp_config(config),
             servers: servers(config),
             source: source.clone(),
@@ -157,16 +157,19 @@ impl CurrentConfiguration {
             server,
             server_state,
             state: Mutex::new(state),
-            asked: watch::Sender::new(Instant::now()),
+            requested: watch::Sender::new(Instant::now()),
             shown,
-            confined: AtomicBool::new(privileges::confined(config)),
+            is_php_restricted: AtomicBool::new(privileges::is_php_restricted(config)),
         }
     }
 
     /// Starts to look after certificates, once addresses are listened on: authorities ask back.
     pub(crate) async fn keep(&self, tls: Option<Tls>) -> std::io::Result<()> {
         let mut state = self.state.lock().await;
-        state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
+        state.in_use = tls
+            .as_ref()
+            .map(Tls::active_certificates)
+            .unwrap_or_default();
         state.keeper = tls.map(CertificateThread::start).transpose()?;
         Ok(())
     }
@@ -184,8 +187,10 @@ impl CurrentConfiguration {
                 };
             };
             match &from {
-                Configuration::Same => source.again().map_err(|error| error.to_string()),
-                Configuration::File(file) => source.other(file).map_err(|error| error.to_string()),
+                Configuration::Same => source.reread().map_err(|error| error.to_string()),
+                Configuration::File(file) => {
+                    source.read_other(file).map_err(|error| error.to_string())
+                }
                 Configuration::Text(text) => source.with(text),
             }
         };
@@ -218,16 +223,16 @@ impl CurrentConfiguration {
         let (hubs, gone) = self.hubs(&state.config, &config)?;
         let tls = renewed_tls(&config, &state.in_use).await?;
         // Before its PHP runs.
-        if privileges::confined(&config) {
-            self.confined.store(true, Ordering::Relaxed);
+        if privileges::is_php_restricted(&config) {
+            self.is_php_restricted.store(true, Ordering::Relaxed);
         }
         let began = Instant::now();
-        let beside = self.beside(state, &config).await?;
+        let standby = self.start_standby(state, &config).await?;
         let trees = &self.server_state.trees;
         let roadrunner = trees.roadrunner().next(&config).await.map_err(failed)?;
-        let mut numbers = match &beside {
+        let mut numbers = match &standby {
             // That of all sites is always the same.
-            Some(beside) => beside.pools()[1..].to_vec(),
+            Some(standby) => standby.pools()[1..].to_vec(),
             None => trees.numbers(&config),
         };
         numbers.extend(trees.roadrunner_numbers(&config));
@@ -245,9 +250,9 @@ impl CurrentConfiguration {
             .await
             .map_err(|error| error.to_string())?;
         trees.roadrunner().set(roadrunner);
-        let booted = beside.is_some();
-        if let Some(beside) = beside {
-            beside.take_over();
+        let booted = standby.is_some();
+        if let Some(standby) = standby {
+            standby.take_over();
             state.starts.note(began, Ok(()));
         }
         for warning in warnings {
@@ -276,13 +281,13 @@ impl CurrentConfiguration {
         for path in before.1.iter().filter(|path| !after.1.contains(path)) {
             tracing::info!(target: "howdah", socket = %path.display(), "no longer listening on a Unix socket");
         }
-        self.keep_instead(state, tls).await;
+        self.replace_maintenance(state, tls).await;
         // The old one's thread is waited for.
         drop(state.watcher.take());
         let (watcher, changed) = start_watch(watch).unzip();
         state.watcher = watcher;
         let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
-        shown.whole = whole(Some(&source));
+        shown.whole = config_json(Some(&source));
         shown.frankenphp = frankenphp_config(&config);
         shown.servers = servers(&config);
         shown.source = Some(source.clone());
@@ -312,8 +317,8 @@ impl CurrentConfiguration {
         Ok((hubs, left.into_iter().map(|(_, hub)| hub).collect()))
     }
 
-    /// PHP for a configuration that has it otherwise, started beside the one that serves.
-    async fn beside(
+    /// PHP for a configuration with other settings of PHP, started while the old one serves.
+    async fn start_standby(
         &self,
         state: &mut State,
         new: &Config,
@@ -329,14 +334,14 @@ impl CurrentConfiguration {
     }
 
     /// A reload was requested, which may fix what is starting now. Returns the time.
-    pub(crate) fn ask(&self) -> Instant {
+    pub(crate) fn note_request(&self) -> Instant {
         let now = Instant::now();
-        self.asked.send_replace(now);
+        self.requested.send_replace(now);
         now
     }
 
-    /// PHP for a configuration, beside the one that serves. It is given up for a reload that is asked for meanwhile
-    /// if it takes longer than one may keep others waiting: it may hang.
+    /// PHP for a configuration, started while the old one serves. If it takes longer than a start may delay others, it
+    /// is given up for a reload that is requested meanwhile: it may hang.
     async fn start_tree(
         &self,
         starts: &mut StartHistory,
@@ -350,11 +355,11 @@ impl CurrentConfiguration {
         }
         let began = Instant::now();
         let time = start_time(starts.took, starts.overtaken);
-        let mut asked = self.asked.subscribe();
+        let mut requested = self.requested.subscribe();
         let overtaken = async move {
             tokio::time::sleep(time).await;
             // An error would mean that the sender is dropped, which this value owns.
-            let _ = asked.wait_for(|asked| *asked > began).await;
+            let _ = requested.wait_for(|requested| *requested > began).await;
         };
         let started = self.server_state.trees.start(options, config, overtaken);
         let started = started.await;
@@ -374,12 +379,12 @@ impl CurrentConfiguration {
         Places::of(&self.state.lock().await.config)
     }
 
-    /// Starts PHP for the configuration in force, beside the one that serves, and has it take over. One that has done
-    /// so since this was `asked` for is as good.
-    pub(crate) async fn renew(&self, asked: Instant) -> Result<(), TreeError> {
+    /// Starts PHP for the configuration in force while the old one serves, and lets it take over. One that has done
+    /// so since the time `requested` is as good.
+    pub(crate) async fn renew(&self, requested: Instant) -> Result<(), TreeError> {
         loop {
             let mut state = self.state.lock().await;
-            if let Some(result) = state.starts.since(asked) {
+            if let Some(result) = state.starts.since(requested) {
                 return result;
             }
             match self.start_and_switch(&mut state).await {
@@ -393,11 +398,11 @@ impl CurrentConfiguration {
     async fn start_and_switch(&self, state: &mut State) -> Result<(), TreeError> {
         let config = state.config.clone();
         let began = Instant::now();
-        let beside = self.start_tree(&mut state.starts, &config).await?;
+        let standby = self.start_tree(&mut state.starts, &config).await?;
         let tls = renewed_tls(&config, &state.in_use).await;
         let tls = tls.map_err(TreeError::other)?;
         // The classic pool's number is always the same.
-        let (mut numbers, hubs) = (beside.pools()[1..].to_vec(), self.server_state.hubs());
+        let (mut numbers, hubs) = (standby.pools()[1..].to_vec(), self.server_state.hubs());
         let trees = &self.server_state.trees;
         numbers.extend(trees.roadrunner_numbers(&config));
         let endpoints = endpoints(&self.server_state, &hubs, &trees.roadrunner().all());
@@ -408,21 +413,24 @@ impl CurrentConfiguration {
         let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
         let switched = self.server.switch(prepared, grace).await;
         switched.map_err(TreeError::other)?;
-        beside.take_over();
+        standby.take_over();
         state.starts.note(began, Ok(()));
-        self.keep_instead(state, tls).await;
+        self.replace_maintenance(state, tls).await;
         Ok(())
     }
 
     /// Looks after these certificates, and no longer after those of before.
-    async fn keep_instead(&self, state: &mut State, tls: Option<Tls>) {
+    async fn replace_maintenance(&self, state: &mut State, tls: Option<Tls>) {
         let expiries = tls.as_ref().map(Tls::expiries).unwrap_or_default();
         self.server_state.set_expiries(expiries);
         if let Some(old) = state.keeper.take() {
             // It gives back its locks.
             let _ = tokio::task::spawn_blocking(|| old.stop()).await;
         }
-        state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
+        state.in_use = tls
+            .as_ref()
+            .map(Tls::active_certificates)
+            .unwrap_or_default();
         match tls.map(CertificateThread::start).transpose() {
             Ok(keeper) => state.keeper = keeper,
             Err(error) => {
@@ -444,12 +452,12 @@ impl CurrentConfiguration {
     }
 
     /// Whether PHP has fewer rights than the server.
-    pub(crate) fn confined(&self) -> bool {
-        self.confined.load(Ordering::Relaxed)
+    pub(crate) fn is_php_restricted(&self) -> bool {
+        self.is_php_restricted.load(Ordering::Relaxed)
     }
 
     /// As `/config` shows it.
-    pub(crate) fn whole(&self) -> Value {
+    pub(crate) fn config_json(&self) -> Value {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.whole.clone()
     }
@@ -529,8 +537,11 @@ fn explained(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn whole(source: Option<&Source>) -> Value {
-    source.map_or_else(|| json!({"file": null, "statements": null}), Source::shown)
+fn config_json(source: Option<&Source>) -> Value {
+    source.map_or_else(
+        || json!({"file": null, "statements": null}),
+        Source::to_json,
+    )
 }
 
 /// In the words of Caddy's configuration: the one server that metrics name, with a route for the hosts of each
@@ -584,7 +595,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_frankenphps_clients_ask_for() {
+    fn requests_of_frankenphps_clients() {
         let config = Config {
             workers: vec![WorkerPool::new("app", "/srv/w.php")],
             ..Config::default()

@@ -34,7 +34,7 @@ struct Inner {
     server_state: ServerState,
     in_force: CurrentConfiguration,
     log_sinks: LogSinks,
-    /// Somebody ordered the server to stop.
+    /// The server was ordered to stop.
     stop: watch::Sender<bool>,
     profiler: Profiler,
 }
@@ -73,7 +73,7 @@ impl ServerControl {
     async fn reload_now(
         &self,
         pool: Option<String>,
-        asked: Instant,
+        requested: Instant,
     ) -> Result<ReloadReport, ReloadError> {
         let known = self.trees().pools();
         if let Some(name) = &pool
@@ -105,10 +105,10 @@ impl ServerControl {
             let meant = |name: &String, _| Some(name) == pool.as_ref();
             return Ok(self.reloaded(configuration, began, meant).await);
         }
-        let fresh = match self.need().await {
+        let fresh = match self.required_reload().await {
             ReloadKind::Tree(reason) => {
                 tracing::info!(target: "howdah", "starting a second PHP next to the current one: {reason}");
-                self.renew(asked).await?;
+                self.renew(requested).await?;
                 Some(reason)
             }
             ReloadKind::Processes { stale } => {
@@ -125,17 +125,20 @@ impl ServerControl {
     }
 
     /// What is not known of OPcache is not a reason not to reload.
-    async fn need(&self) -> ReloadKind {
+    async fn required_reload(&self) -> ReloadKind {
         let places = self.0.in_force.places().await;
-        self.trees().need(&places).await.unwrap_or_else(|error| {
-            tracing::warn!(target: "howdah", "{error}; OPcache may continue to use old files");
-            ReloadKind::Processes { stale: 0 }
-        })
+        self.trees()
+            .required_reload(&places)
+            .await
+            .unwrap_or_else(|error| {
+                tracing::warn!(target: "howdah", "{error}; OPcache may continue to use old files");
+                ReloadKind::Processes { stale: 0 }
+            })
     }
 
     /// A fresh tree, and the end of the one that serves.
-    async fn renew(&self, asked: Instant) -> Result<(), ReloadError> {
-        let Err(error) = self.0.in_force.renew(asked).await else {
+    async fn renew(&self, requested: Instant) -> Result<(), ReloadError> {
+        let Err(error) = self.0.in_force.renew(requested).await else {
             return Ok(());
         };
         Err(match error {
@@ -174,7 +177,7 @@ impl ServerControl {
         })
     }
 
-    /// The pools that are meant, as they serve now.
+    /// The selected pools, as they serve now.
     async fn reloaded(
         &self,
         configuration: Option<ConfigFile>,
@@ -204,8 +207,8 @@ impl ServerControl {
         }
     }
 
-    /// Starts PHP again beside the one that serves, for a reason of the server's own.
-    pub(crate) async fn renew_for(&self, reason: String) -> Result<ReloadReport, ReloadError> {
+    /// Starts PHP again while the old one serves, for a reason of the server's own.
+    pub(crate) async fn renew_because(&self, reason: String) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
         self.alone(async move {
             if control.is_stopping() {
@@ -244,12 +247,12 @@ impl ServerControl {
 }
 
 impl ServerControl {
-    /// The configuration first, so that what is wrong with it is said before PHP is restarted.
+    /// The configuration first, so that its errors are reported before PHP is restarted.
     async fn configure_now(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
         if self.is_stopping() {
             return Err(ReloadError::Stopping);
         }
-        let began = self.0.in_force.ask();
+        let began = self.0.in_force.note_request();
         let loaded = self.0.in_force.load(from).await;
         let Some(loaded) = loaded.map_err(ReloadError::Configuration)? else {
             return self.reload_now(None, began).await;
@@ -264,12 +267,12 @@ impl ServerControl {
         self.reload_now(None, began).await
     }
 
-    /// Reloads what changes from now on. What it orders ends with the watcher, so nobody waits for it.
+    /// Reloads what changes from now on. What it orders ends with the watcher, so it is not waited for.
     fn watch(&self, changed: ChangeReceiver, pages: Vec<Page>) {
         tokio::spawn(changed.reload(Arc::new(self.clone()), pages));
     }
 
-    /// In a task of its own, so that it is reported although who asked for it has hung up.
+    /// In a task of its own, so that it is reported although the caller has disconnected.
     async fn alone(
         &self,
         reload: impl Future<Output = Result<ReloadReport, ReloadError>> + Send + 'static,
@@ -299,8 +302,8 @@ impl ServerControl {
 impl Control for ServerControl {
     async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
-        let asked = self.0.in_force.ask();
-        self.alone(async move { control.reload_now(pool, asked).await })
+        let requested = self.0.in_force.note_request();
+        self.alone(async move { control.reload_now(pool, requested).await })
             .await
     }
 
@@ -311,12 +314,12 @@ impl Control for ServerControl {
     }
 
     async fn status(&self) -> Value {
-        let (status, leaving) = tokio::join!(self.trees().status(), self.trees().leaving());
+        let (status, leaving) = tokio::join!(self.trees().status(), self.trees().retiring());
         let mut shown = match status {
             Ok(status) => serde_json::to_value(&status).unwrap_or_default(),
             Err(_) => json!({"php": "", "pools": []}),
         };
-        shown["opcache"] = self.0.server_state.shown_opcache().await;
+        shown["opcache"] = self.0.server_state.opcache_json().await;
         shown["version"] = env!("CARGO_PKG_VERSION").into();
         shown["pid"] = std::process::id().into();
         shown["stopping"] = self.is_stopping().into();
@@ -384,8 +387,8 @@ impl Control for ServerControl {
         self.0.server_state.activity(log).await
     }
 
-    fn whole_config(&self) -> Value {
-        self.0.in_force.whole()
+    fn config_json(&self) -> Value {
+        self.0.in_force.config_json()
     }
 
     fn config(&self) -> Value {
@@ -393,7 +396,7 @@ impl Control for ServerControl {
     }
 
     fn log_sink(&self, name: &str) -> Option<Value> {
-        self.0.log_sinks.shown(name)
+        self.0.log_sinks.to_json(name)
     }
 
     fn set_log_sink(&self, name: &str, sink: LogSink) -> Result<(), String> {
@@ -409,12 +412,12 @@ impl Control for ServerControl {
         self.0.in_force.path()
     }
 
-    fn confined(&self) -> bool {
-        self.0.in_force.confined()
+    fn is_php_restricted(&self) -> bool {
+        self.0.in_force.is_php_restricted()
     }
 
     fn crashes_are_private(&self) -> bool {
-        self.confined() || howdah_monitor::is_connected()
+        self.is_php_restricted() || howdah_monitor::is_connected()
     }
 
     fn servers(&self) -> Value {
@@ -442,11 +445,11 @@ fn not_reloaded(pool: String, text: String) -> ReloadError {
 }
 
 /// Starts PHP another time when enough files are in use that it was not started with.
-pub(crate) async fn preload_what_is_used(control: ServerControl) {
+pub(crate) async fn preload_used_files(control: ServerControl) {
     let mut pace = PreloadSchedule::new(Instant::now());
     loop {
         tokio::time::sleep(preload::LOOK).await;
-        if pace.look(&control.trees().used(), Instant::now()) && !control.is_stopping() {
+        if pace.observe(&control.trees().used(), Instant::now()) && !control.is_stopping() {
             control.preload().await;
         }
     }
@@ -632,9 +635,9 @@ mod tests {
 
     #[test]
     fn a_pool_without_a_ready_worker_is_not_healthy() {
-        let well = status(&[("php", None, vec![worker("idle", None)])]);
-        assert_eq!(check(&well), Ok(Vec::new()));
-        let mut fallen_back = well.clone();
+        let healthy = status(&[("php", None, vec![worker("idle", None)])]);
+        assert_eq!(check(&healthy), Ok(Vec::new()));
+        let mut fallen_back = healthy.clone();
         fallen_back.pools[0].sequential = 2;
         fallen_back.pools[0].sequential_cause = Some("of this".into());
         let shown = SequentialPool {
@@ -643,10 +646,13 @@ mod tests {
             cause: "of this".into(),
         };
         assert_eq!(check(&fallen_back), Ok(vec![shown]));
-        let ill = status(&[
+        let unhealthy = status(&[
             ("php", None, vec![worker("idle", None)]),
             ("app", None, vec![worker("starting", None)]),
         ]);
-        assert_eq!(check(&ill), Err(UnhealthyError::NoWorker("app".into())));
+        assert_eq!(
+            check(&unhealthy),
+            Err(UnhealthyError::NoWorker("app".into()))
+        );
     }
 }

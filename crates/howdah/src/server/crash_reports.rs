@@ -37,7 +37,7 @@ impl CrashReports {
             }
             Err(error) => {
                 let path = folder.path().display();
-                // A folder that somebody named was meant to be used.
+                // A folder that was configured was meant to be used.
                 if config.global.crash_reports.folder.is_some() {
                     tracing::warn!(target: "howdah", folder = %path, "no crash reports are written: {error}");
                 } else {
@@ -53,7 +53,7 @@ impl CrashReports {
         self.0.as_ref().map(|on| on.sink.clone())
     }
 
-    /// Writes what comes, until nobody can send anything more.
+    /// Writes reports until all senders are dropped.
     pub(crate) async fn write(self, mut receiver: CrashReceiver) {
         let Some(Destination { folder, .. }) = self.0 else {
             return;

@@ -127,14 +127,14 @@ impl Endpoint for HubEndpoint {
             let path = request.parts.uri.path();
             // The route may have taken a prefix off.
             let path = path.find(PATH).map_or(path, |at| &path[at..]);
-            let asked = Request {
+            let request = Request {
                 method: &request.parts.method,
                 path,
                 query: &request.query,
                 headers: &request.parts.headers,
                 body: &request.body,
             };
-            self.0.answer(&asked).map(|body| Box::pin(body) as _)
+            self.0.answer(&request).map(|body| Box::pin(body) as _)
         })
     }
 }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_configured_is_passed_on() {
+    fn configured_options_are_passed_on() {
         let own = hub(
             "publisher_jwt a\nsubscriber_jwt b HS512\nsubscriptions\ncors_origins *\nheartbeat 0\nwrite_timeout 1m\ntransport local\ncookie_name c",
         );

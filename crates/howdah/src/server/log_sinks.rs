@@ -19,7 +19,7 @@ use super::activity::Activity;
 const SINKS_MAX: usize = 8;
 /// Between two attempts to connect, and two looks at the server's log.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Attempts in a row after which nobody is expected to listen any more.
+/// Failed attempts in a row after which the listener is taken for gone.
 const ATTEMPTS_MAX: u32 = 60;
 /// A client that reads nothing for this long has its connection closed.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ impl LogSinks {
     }
 
     /// As it was ordered.
-    pub(crate) fn shown(&self, name: &str) -> Option<Value> {
+    pub(crate) fn to_json(&self, name: &str) -> Option<Value> {
         self.lock().get(name).map(|running| running.shown.clone())
     }
 
@@ -74,7 +74,7 @@ impl LogSinks {
     }
 }
 
-/// Sends lines until nobody has listened for long.
+/// Sends lines until the listener has been gone for long.
 async fn send(sink: &LogSink, activity: &Activity) {
     let mut failures = 0;
     while failures < ATTEMPTS_MAX {

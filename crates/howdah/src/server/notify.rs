@@ -1,4 +1,4 @@
-//! Tells the service manager how the server is, if it wants to know (`NOTIFY_SOCKET`), and `howdah start` that it serves.
+//! Reports the server's state to the service manager (`NOTIFY_SOCKET`), and to `howdah start` that it serves.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ pub(crate) const NOT_RELOADED: &str =
 static STARTER: Mutex<Option<File>> = Mutex::new(None);
 
 /// `howdah start` waits at the other end of the standard input: keeps it for [`ready`] alone.
-pub(crate) fn keep_starter() -> io::Result<()> {
+pub(crate) fn keep_start_pipe() -> io::Result<()> {
     let pipe = io::stdin().as_fd().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     *STARTER.lock().unwrap_or_else(PoisonError::into_inner) = Some(pipe.into());
@@ -32,28 +32,28 @@ pub(crate) fn ready(status: &str) {
         .unwrap_or_else(PoisonError::into_inner)
         .take();
     if let Some(mut starter) = starter {
-        // Whoever has given up waiting needs no report.
+        // A caller that has stopped waiting needs no report.
         let _ = starter.write_all(b"\n");
     }
-    tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+    notify(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
 /// It is about to reload; [`ready`] is to follow, however that goes.
 pub(crate) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
-        tell(&[NotifyState::Reloading, now]);
+        notify(&[NotifyState::Reloading, now]);
     }
 }
 
 /// It is about to end, and serves as before for `delay`, in which load balancers turn away from it.
 pub(crate) fn leaving(delay: Duration) {
     let status = format!("leaving: requests are served as before for {delay:?}");
-    tell(&[NotifyState::Stopping, NotifyState::Status(&status)]);
+    notify(&[NotifyState::Stopping, NotifyState::Status(&status)]);
 }
 
 /// It answers what it works on and ends.
 pub(crate) fn stopping() {
-    tell(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
+    notify(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
 }
 
 /// Tells it again and again that the main thread is alive, twice as often as it asks for; ends at once if it
@@ -66,11 +66,11 @@ pub(crate) async fn watchdog() {
     let mut tick = tokio::time::interval((limit / 2).max(Duration::from_millis(1)));
     loop {
         tick.tick().await;
-        tell(&[NotifyState::Watchdog]);
+        notify(&[NotifyState::Watchdog]);
     }
 }
 
-fn tell(state: &[NotifyState<'_>]) {
+fn notify(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
         tracing::warn!(target: "howdah", "the service manager cannot be notified: {error}");
     }

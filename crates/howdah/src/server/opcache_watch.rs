@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::control::ServerControl;
-use crate::php::opcache::{OpcacheWarnings, merged, prefix, worn_out};
+use crate::php::opcache::{OpcacheWarnings, merged, prefix, renewal_reason};
 
 /// Interval between checks. `opcache_reset()` is reported immediately.
 const LOOK: Duration = Duration::from_secs(10);
-/// Between two fresh trees that nobody asked for.
+/// Minimum time between two fresh trees that the server starts by itself.
 const BETWEEN: Duration = Duration::from_secs(60);
 
 /// Looks after it until the server ends.
-pub(crate) async fn look_after(control: ServerControl) {
+pub(crate) async fn supervise(control: ServerControl) {
     let mut known: Vec<OpcacheState> = Vec::new();
     let mut renewed: Option<Instant> = None;
     loop {
@@ -28,14 +28,14 @@ pub(crate) async fn look_after(control: ServerControl) {
             known.warnings.report(&prefix(php, opcaches.len()), opcache);
             let is_pending = opcache.restart_pending != 0;
             let was_pending = std::mem::replace(&mut known.pending, is_pending);
-            reason = reason.or_else(|| worn_out(opcache, was_pending));
+            reason = reason.or_else(|| renewal_reason(opcache, was_pending));
         }
         if let Some(reason) = reason
             && renewed.is_none_or(|renewed| renewed.elapsed() >= BETWEEN)
         {
             renewed = Some(Instant::now());
             // It has logged how it went.
-            let _ = control.renew_for(reason).await;
+            let _ = control.renew_because(reason).await;
             continue;
         }
         let mut resets = JoinSet::new();

@@ -24,7 +24,7 @@ impl Readiness {
         Self(Arc::new(Inner { shutdown, stopping }))
     }
 
-    /// Somebody asked whether it is ready, who wants to send requests.
+    /// A load balancer has requested readiness.
     pub(crate) fn note_poll(&self) {
         self.0.shutdown.count_poll();
     }

@@ -10,7 +10,7 @@ use super::readiness::check;
 use super::state::{ServerState, page, refused};
 
 impl ServerState {
-    /// Asked by somebody who wants to send requests.
+    /// Requested by a load balancer.
     pub(crate) async fn ready(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
         if self.readiness.is_stopping() {
             return Err(UnhealthyError::Stopping);

@@ -8,7 +8,7 @@
 //!   because then the signal means that the terminal was closed |
 //!
 //! All others whose default would end the process, but those of a fault, are logged and do nothing: requests
-//! under way are worth more than what somebody may have meant.
+//! in flight are worth more than a possible intention of the sender.
 
 use std::task::{Context, Poll};
 
@@ -119,7 +119,7 @@ impl SignalStream {
 }
 
 /// Says what came, and that it does nothing.
-pub(crate) async fn log_others(mut signals: SignalStream) {
+pub(crate) async fn log_ignored(mut signals: SignalStream) {
     loop {
         let signal = signals.next().await;
         tracing::info!(target: "howdah", signal, "a signal without a meaning for the server was ignored");

@@ -74,7 +74,7 @@ impl ServerState {
     }
 
     /// OPcache of all PHPs as it is now, with what is to be done about it; `null`: it is off, or not known.
-    pub(crate) async fn shown_opcache(&self) -> Value {
+    pub(crate) async fn opcache_json(&self) -> Value {
         let opcaches = self.trees.opcaches().await;
         let Some(all) = opcache::merged(&opcaches) else {
             return Value::Null;
@@ -160,7 +160,7 @@ impl ServerState {
     /// What has been going on in the last minutes; `log`: which lines of the log are known, `None` withholds them
     /// and what slow requests did.
     pub(crate) async fn activity(&self, log: Option<u64>) -> Value {
-        let mut shown = self.activity.shown();
+        let mut shown = self.activity.to_json();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         shown["now_ms"] = (now.unwrap_or_default().as_millis() as u64).into();
         let certificates = self.read().expiries.all().into_iter();
@@ -185,7 +185,7 @@ impl ServerState {
             return shown;
         };
         shown["log"] = serde_json::to_value(log::tail(known)).unwrap_or_default();
-        let (status, leaving) = tokio::join!(self.trees.status(), self.trees.leaving());
+        let (status, leaving) = tokio::join!(self.trees.status(), self.trees.retiring());
         let pools = status.map(|status| status.pools).unwrap_or_default();
         let pools = pools.iter().chain(&leaving);
         let slow = pools.flat_map(|pool| {
@@ -201,14 +201,14 @@ impl ServerState {
 
     /// The requests under way, the oldest first.
     pub(crate) async fn requests(&self, detail: bool) -> Value {
-        // Before the front threads are asked: what has ended meanwhile is not in their list.
+        // Before the front threads report: what has ended meanwhile is not in their list.
         let looks = if detail {
-            self.trees.looks().await
+            self.trees.request_looks().await
         } else {
             HashMap::new()
         };
         let (live, status, leaving) =
-            tokio::join!(self.live.list(), self.trees.status(), self.trees.leaving());
+            tokio::join!(self.live.list(), self.trees.status(), self.trees.retiring());
         let mut pools = leaving;
         pools.extend(status.map(|status| status.pools).unwrap_or_default());
         let (workers, names) = (in_hand(&pools), self.trees.names());
@@ -218,7 +218,7 @@ impl ServerState {
         json!({"requests": requests.collect::<Vec<_>>()})
     }
 
-    /// Method and URI of the requests under way by their ids, for whoever shows workers.
+    /// Method and URI of the requests in flight by their ids, for the status of workers.
     pub(crate) async fn targets(&self) -> HashMap<String, (String, String)> {
         let live = self.live.list().await.into_iter();
         live.map(|request| {
@@ -429,7 +429,7 @@ impl Endpoint for MetricsPage {
     }
 }
 
-/// The answer to who wants something else than to read.
+/// The response to other methods than GET and HEAD.
 pub(crate) fn refused(request: &EndpointRequest) -> Option<Response<EndpointBody>> {
     if matches!(request.parts.method, Method::GET | Method::HEAD) {
         return None;

@@ -1,4 +1,4 @@
-//! What a request costs in PHP, for whoever wants to know: the front's record of it, and `server_timing`.
+//! What a request costs in PHP, for the front's record of it and `server_timing`.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -50,7 +50,7 @@ struct ProgressObserver {
     timing: Option<Rc<Timing>>,
 }
 
-/// An observer for the pool, if somebody wants to know.
+/// An observer for the pool, if timings are used.
 pub(super) fn watch(
     progress: Option<Progress>,
     timing: Option<Rc<Timing>>,

@@ -71,9 +71,13 @@ impl Activation {
             .map_err(|error| Failure::Setup(error.to_string()))
     }
 
-    /// A socket that nobody uses is a mistake: clients would connect and never be answered.
+    /// An unused socket is a mistake: clients would connect and never get a response.
     pub(crate) fn check_used(&self) -> Result<(), Failure> {
-        let left: Vec<_> = self.sockets.left().map(|given| given.to_string()).collect();
+        let left: Vec<_> = self
+            .sockets
+            .unused()
+            .map(|given| given.to_string())
+            .collect();
         if left.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! What a start on a terminal shows beside the log: where the server is, what runs in it, and how to stop it.
+//! What a start on a terminal shows besides the log: where the server is, what runs in it, and how to stop it.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
@@ -45,7 +45,7 @@ pub(super) struct Banner<'a> {
 }
 
 impl Banner<'_> {
-    /// Shows it if somebody looks.
+    /// Shows it on a terminal.
     pub(super) fn show(&self) {
         if io::stderr().is_terminal() {
             let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_for_those_who_want_them() {
+    fn colours_depend_on_terminal_and_environment() {
         assert!(!text(":80 {\n}", false).contains('\x1b'));
         assert!(text(":80 {\n}", true).contains("\x1b[36mhttp://localhost\x1b[0m"));
     }

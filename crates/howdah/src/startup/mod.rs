@@ -104,10 +104,10 @@ async fn run(
 
     let admin = match activation.admin(&config.global.admin)? {
         Some(admin) => Some(admin),
-        None => admin::bind_admin(&config.global.admin, privileges::confined(config))?,
+        None => admin::bind_admin(&config.global.admin, privileges::is_php_restricted(config))?,
     };
     if admin.is_some() {
-        log::keep_tail();
+        log::enable();
     }
     activation.check_used()?;
     // Before scripts are read, so that no change after that is missed.
@@ -185,14 +185,14 @@ async fn run(
     let control = ServerControl::new(server_state, in_force);
     let admin_address = admin.as_ref().map(|admin| admin.address().to_string());
     let mut tasks = JoinSet::new();
-    tasks.spawn(signals::log_others(other_signals));
+    tasks.spawn(signals::log_ignored(other_signals));
     if let Some(admin) = admin {
         tracing::info!(target: "howdah", address = %admin.address(), "admin API");
         tasks.spawn(admin.serve(Arc::new(control.clone())));
     }
     tasks.spawn(control::reload_on_signals(reload_signals, control.clone()));
-    tasks.spawn(opcache_watch::look_after(control.clone()));
-    tasks.spawn(control::preload_what_is_used(control.clone()));
+    tasks.spawn(opcache_watch::supervise(control.clone()));
+    tasks.spawn(control::preload_used_files(control.clone()));
     if let Some(changed) = changed {
         tasks.spawn(changed.reload(Arc::new(control.clone()), hubs::pages(config, &hubs)));
     }
@@ -225,7 +225,7 @@ async fn run(
     tokio::select! {
         signal = signals.next() => tracing::info!(target: "howdah", signal, "ordered to stop"),
         () = control.stop_ordered() => {}
-        () = gone(monitor) => {
+        () = monitor_exited(monitor) => {
             tracing::error!(target: "howdah", "the monitor exited, so keys and logs cannot be opened any more: \
                 stopping");
             code = ExitCode::FAILURE;
@@ -248,7 +248,7 @@ async fn run(
 }
 
 /// Waits until the monitor has ended, if there is one.
-async fn gone(monitor: Option<&Monitor>) {
+async fn monitor_exited(monitor: Option<&Monitor>) {
     match monitor {
         // Without a word of its end there is nothing to wait for.
         Some(monitor) if monitor.gone().await.is_ok() => {}

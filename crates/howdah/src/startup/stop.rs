@@ -4,7 +4,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use howdah_http::{Server, Shutdown};
-use howdah_pool::WORKERS_LEAVE;
+use howdah_pool::WORKER_EXIT_TIME;
 
 use crate::php::tree::Order;
 use crate::php::trees::Trees;
@@ -48,7 +48,9 @@ pub(crate) async fn stop(
     // Requests in flight still need their workers, and dead workers their successors. A panic of the
     // thread that waits was reported by the panic hook.
     let _ = threads.await;
-    trees.end(Order::Stop(Instant::now() + WORKERS_LEAVE)).await;
+    trees
+        .end(Order::Stop(Instant::now() + WORKER_EXIT_TIME))
+        .await;
 }
 
 fn default_delay(shutdown: &Shutdown) -> Duration {

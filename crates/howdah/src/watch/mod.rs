@@ -32,7 +32,7 @@ use crate::config::source::Source;
 
 /// Files have to be left alone for so long before a reload.
 const QUIET: Duration = Duration::from_millis(100);
-/// A reload is not put off for longer than this, however busy the files are.
+/// A reload is not postponed for longer than this, however often files change.
 const LONGEST: Duration = Duration::from_secs(2);
 /// A reload that takes longer does not keep others waiting.
 const RELOAD_TIME: Duration = Duration::from_secs(5);
@@ -137,7 +137,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// Tells browsers of changed files, as a list in JSON.
-    fn tell(&self, files: &[PathBuf]) {
+    fn notify_browsers(&self, files: &[PathBuf]) {
         let files = files.iter().map(|file| file.to_string_lossy());
         let data = files.collect::<serde_json::Value>().to_string();
         let draft = Draft {
@@ -218,7 +218,7 @@ impl ChangeReceiver {
                 }
             } else if let Some(page) = pages.get(target - self.pools.len()) {
                 tracing::info!(target: "howdah::watch", topic = page.topic, %file, "files changed");
-                page.tell(&files);
+                page.notify_browsers(&files);
             }
         }
         later
@@ -258,7 +258,7 @@ impl Changes {
     }
 }
 
-/// Runs until `stopped` is closed or nobody listens any more.
+/// Runs until `stopped` is closed or the receiver is dropped.
 fn run(
     patterns: Vec<(usize, Pattern)>,
     configuration: Option<(usize, Source)>,

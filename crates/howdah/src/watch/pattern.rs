@@ -90,7 +90,7 @@ impl Pattern {
     }
 
     /// Whether files of this folder, or of one in it, can match.
-    pub(super) fn wants(&self, folder: &Path) -> bool {
+    pub(super) fn may_match(&self, folder: &Path) -> bool {
         let Ok(below) = folder.strip_prefix(&self.base) else {
             return false;
         };
@@ -135,7 +135,7 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// Files that editors make beside the one that is edited.
+/// Files that editors make next to the edited one.
 fn is_temporary(path: &Path) -> bool {
     let Some(name) = path.file_name() else {
         return false;
@@ -223,7 +223,7 @@ mod tests {
         ];
         for (text, folder, expected) in table {
             assert_eq!(
-                pattern(text).wants(Path::new(folder)),
+                pattern(text).may_match(Path::new(folder)),
                 expected,
                 "{text} {folder}"
             );

@@ -86,7 +86,7 @@ impl Control for FakeControl {
         String::new()
     }
 
-    fn whole_config(&self) -> Value {
+    fn config_json(&self) -> Value {
         Value::Null
     }
 
@@ -98,7 +98,7 @@ impl Control for FakeControl {
         None
     }
 
-    fn confined(&self) -> bool {
+    fn is_php_restricted(&self) -> bool {
         false
     }
 
@@ -121,7 +121,7 @@ impl Control for FakeControl {
     fn stop(&self) {}
 }
 
-async fn begun(fake: &FakeControl) {
+async fn wait_begun(fake: &FakeControl) {
     let permit = tokio::time::timeout(PATIENCE, fake.begun.acquire()).await;
     permit
         .expect("a reload begins")
@@ -154,13 +154,13 @@ async fn reloads_what_changed_and_what_changed_meanwhile() {
     for name in ["1.php", "2.php", "3.php"] {
         fs::write(dir.path().join(name), "").expect("written");
     }
-    begun(&fake).await;
+    wait_begun(&fake).await;
     // The first reload has not ended; these two are the second and the third.
     fs::write(dir.path().join("4.php"), "").expect("written");
     fs::write(dir.path().join("4.twig"), "").expect("written");
     fake.permits.add_permits(3);
-    begun(&fake).await;
-    begun(&fake).await;
+    wait_begun(&fake).await;
+    wait_begun(&fake).await;
     drop(watcher);
     tokio::time::timeout(PATIENCE, reloading)
         .await
@@ -187,9 +187,9 @@ async fn a_reload_that_hangs_does_not_keep_the_next() {
         sender.send(Notice::Changed(found)).expect("it listens");
     };
     change();
-    begun(&fake).await;
+    wait_begun(&fake).await;
     change();
-    begun(&fake).await;
+    wait_begun(&fake).await;
     fake.permits.add_permits(1);
     drop(sender);
     reloading.await.expect("no panic");
@@ -213,7 +213,7 @@ async fn the_configuration_brings_all_pools_with_it() {
     });
     let reloading = tokio::spawn(changed.reload(fake.clone(), Vec::new()));
     fs::write(dir.path().join("Caddyfile"), ":80").expect("written");
-    begun(&fake).await;
+    wait_begun(&fake).await;
     drop(watcher);
     tokio::time::timeout(PATIENCE, reloading)
         .await

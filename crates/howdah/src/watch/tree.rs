@@ -174,7 +174,7 @@ impl Tree {
         } else if event.flags.contains(ReadFlags::MOVED_FROM) {
             self.forget(&path);
             let patterns = self.patterns.iter();
-            let affected = patterns.filter(|(_, pattern)| pattern.wants(&path));
+            let affected = patterns.filter(|(_, pattern)| pattern.may_match(&path));
             changes.add(affected.map(|(pool, _)| *pool), &path);
         }
         // The files of a deleted folder were reported before.
@@ -204,14 +204,14 @@ impl Tree {
         }
     }
 
-    /// Watches a folder and what is below it, as far as patterns want it.
+    /// Watches a folder and its subfolders, as far as patterns may match there.
     fn scan(&mut self, folder: PathBuf, changes: &mut Changes) {
         let mut folders = vec![folder];
         while let Some(folder) = folders.pop() {
             if !self
                 .patterns
                 .iter()
-                .any(|(_, pattern)| pattern.wants(&folder))
+                .any(|(_, pattern)| pattern.may_match(&folder))
             {
                 continue;
             }
@@ -235,7 +235,7 @@ impl Tree {
         match inotify::add_watch(&self.inotify, folder, EVENTS) {
             // A folder that was moved keeps its number.
             Ok(watch) => drop(self.folders.insert(watch, folder.to_owned())),
-            // Gone again; whoever removed it caused an event.
+            // Removed again, which caused an event.
             Err(Errno::NOENT | Errno::NOTDIR) => {}
             Err(Errno::NOSPC) => self.limit_reached(folder),
             Err(error) => {
@@ -245,7 +245,7 @@ impl Tree {
         }
     }
 
-    /// Told once: every further folder would say the same.
+    /// Reported once: every further folder would report the same.
     fn limit_reached(&mut self, folder: &Path) {
         if std::mem::replace(&mut self.limit_reported, true) {
             return;

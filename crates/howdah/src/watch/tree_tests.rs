@@ -84,7 +84,7 @@ fn files_that_are_written_renamed_and_deleted() {
 }
 
 #[test]
-fn reading_is_no_change() {
+fn reading_is_not_a_change() {
     let mut it = WatchedFolder::new(&["*.php"], |dir| {
         fs::write(dir.join("x.php"), "").expect("written");
     });
@@ -97,7 +97,7 @@ fn folders_that_come_and_go() {
     let mut it = WatchedFolder::new(&["**/*.php"], |_| {});
     it.folder("new/deep");
     it.write("new/deep/x.php");
-    assert_eq!(it.changed(), [0], "a file in a folder that nobody knew");
+    assert_eq!(it.changed(), [0], "a file in an unknown folder");
     it.write("new/deep/x.php");
     assert_eq!(it.changed(), [0]);
     it.rename("new", "renamed");
@@ -112,7 +112,7 @@ fn folders_that_come_and_go() {
 }
 
 #[test]
-fn what_is_moved_out_is_gone() {
+fn moved_files_are_gone() {
     let outside = TempDir::new().expect("a directory");
     let mut it = WatchedFolder::new(&["**/*.php"], |dir| {
         fs::create_dir_all(dir.join("lib/a")).expect("made");
@@ -142,7 +142,7 @@ fn folders_that_are_passed_over() {
 }
 
 #[test]
-fn what_is_not_there_yet() {
+fn missing_files() {
     let mut it = WatchedFolder::new(&["app/src", ".env", "later/**/*.php"], |_| {});
     it.write("other");
     assert!(it.changed().is_empty());

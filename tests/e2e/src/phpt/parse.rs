@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_test() {
+    fn refuses_invalid_tests() {
         for (text, error) in [
             ("", ParseError::NoTest),
             ("x\n", ParseError::NoTest),

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn skips_what_is_not_for_a_web_server() {
+    fn skips_tests_that_are_not_for_a_web_server() {
         for section in ["STDIN", "ARGS", "REDIRECTTEST"] {
             let text = format!("--TEST--\nx\n--{section}--\ny\n--FILE--\n--EXPECT--\n");
             assert!(matches!(plan(&text), Err(Unplanned::Skip(_))), "{section}");

@@ -74,7 +74,7 @@ const ADVISORIES: [(&str, &str, &str, &str); 24] = [
     (
         "CWE-93, Mercure 0.24.2",
         "Mercure",
-        "the id and type of an update add no lines to the stream, and nobody publishes to the hub's own topics",
+        "the id and type of an update add no lines to the stream, and clients cannot publish to the hub's own topics",
         "updates",
     ),
     (

@@ -160,7 +160,7 @@ fn complaint(command: &[&str], text: &str) -> String {
 }
 
 #[test]
-fn files_that_cannot_be_read_say_why() {
+fn files_that_cannot_be_read_are_reported_with_the_error() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("binary");
     std::fs::write(&file, b":80 {\n\trespond \xff\n}\n").expect("written");
@@ -177,7 +177,7 @@ fn files_that_cannot_be_read_say_why() {
 }
 
 #[test]
-fn an_address_of_another_machine_says_why() {
+fn an_address_of_another_machine_is_an_error_with_its_reason() {
     // Of the block for documentation (RFC 5737), so that no machine has it.
     let args = ["php-server", "-l", "192.0.2.1:8080", "-r", "/tmp"];
     let ended = ServerBuilder::command(args).run();
@@ -230,7 +230,7 @@ fn errors_name_line_column_and_the_nearest_word() {
 }
 
 #[test]
-fn a_missing_file_is_told() {
+fn a_missing_file_is_reported() {
     ServerBuilder::command(["run", "-c", "/nowhere/Caddyfile"])
         .run()
         .assert(2, "/nowhere/Caddyfile");
@@ -259,7 +259,7 @@ fn validate_looks_at_certificates() {
 }
 
 #[test]
-fn validate_says_what_a_start_would_say() {
+fn validate_reports_what_a_start_would_report() {
     let dir = tempfile::tempdir().expect("a directory");
     let shown = dir.path().display();
     for (text, expected) in [

@@ -54,7 +54,7 @@ fn serve(www: &Www, fpm: &Fpm, block: &str) -> Server {
 }
 
 #[test]
-fn scripts_are_told_about_the_client() {
+fn scripts_get_the_data_of_the_client() {
     let (www, fpm) = (application(), Fpm::start(&Options::default()));
     let forged = Request::get("/who.php")
         .header("X-Forwarded-For", "6.6.6.6")
@@ -157,7 +157,7 @@ fn bodies_of_all_sizes() {
 }
 
 #[test]
-fn errors_of_fpm_are_told() {
+fn errors_of_fpm_are_reported() {
     let (www, fpm) = (application(), Fpm::start(&Options::default()));
     let server = serve(&www, &fpm, "");
     server.expect_log("a message of PHP");
@@ -199,7 +199,7 @@ fn one_fpm_stands_in_for_another() {
 }
 
 #[test]
-fn an_fpm_is_asked_whether_it_is_well() {
+fn the_health_of_php_fpm_is_checked() {
     let www = application();
     let (one, two) = (
         Fpm::start(&Options::default()),
@@ -227,7 +227,7 @@ fn an_fpm_is_asked_whether_it_is_well() {
 }
 
 #[test]
-fn a_script_may_say_whether_php_is_well() {
+fn a_script_may_report_the_health_of_php() {
     let www = application().file(
         "health.php",
         "<?php $ill = is_file(__DIR__ . '/ill') || ($_SERVER['APP'] ?? '') !== 'own' || $_GET !== ['db' => '1'];\n\

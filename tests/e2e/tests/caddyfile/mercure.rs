@@ -95,7 +95,7 @@ fn events_are_pushed_as_they_are_published() {
 }
 
 #[test]
-fn whoever_comes_back_gets_what_it_missed() {
+fn reconnecting_subscribers_get_missed_updates() {
     let server = server("");
     let first = publish(&server, "topic=t&data=1");
     let second = publish(&server, "topic=t&data=2");
@@ -130,7 +130,7 @@ fn a_server_that_stops_does_not_wait_for_subscribers() {
 }
 
 #[test]
-fn without_a_key_nobody_publishes_by_http() {
+fn without_a_key_publishing_by_http_is_refused() {
     let site = format!(
         "mercure {{\nanonymous\ndemo\n}}\nroot * {}\nphp_server",
         www().display()
@@ -157,7 +157,7 @@ fn a_key_that_is_missing_ends_the_start() {
 }
 
 #[test]
-fn a_key_that_can_be_guessed_is_told() {
+fn a_weak_key_is_reported() {
     let site = "mercure {\npublisher_jwt short\nanonymous\npublish_origins *\n}";
     let server = Server::caddyfile(caddyfile("", site)).start();
     server.expect_log("every web page can publish");

@@ -344,7 +344,7 @@ fn php_needs_no_key_to_publish() {
 }
 
 #[test]
-fn without_a_hub_it_says_so() {
+fn without_a_hub_it_is_an_error() {
     let missing = "RuntimeException: No Mercure hub configured: add `mercure` to the site";
     for worker in [None, Some("")] {
         let site = Site::start(worker, "");
@@ -354,7 +354,7 @@ fn without_a_hub_it_says_so() {
 }
 
 #[test]
-fn browsers_are_told_of_changed_files() {
+fn browsers_are_notified_of_changed_files() {
     let www = Www::new()
         .file(
             "index.php",

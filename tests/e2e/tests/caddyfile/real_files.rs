@@ -50,7 +50,7 @@ fn a_path_with_several_slashes_is_matched_as_it_was_sent() {
 }
 
 #[test]
-fn what_is_missing_is_left_out_on_demand() {
+fn missing_parts_are_left_out_on_demand() {
     let text = caddyfile(
         "order rate_limit before respond\n acme_dns cloudflare token",
         "rate_limit {\n zone a {\n key {remote_host}\n }\n }\n respond ok",

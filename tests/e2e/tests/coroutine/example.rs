@@ -28,7 +28,7 @@ fn answers(who: &str) -> Value {
 }
 
 #[test]
-fn fifty_requests_at_a_time_keep_what_is_their_own() {
+fn fifty_requests_at_a_time_keep_their_own_state() {
     let public = example().join("public");
     let server = Server::builder(&public)
         .arg("--worker")
@@ -45,7 +45,7 @@ fn fifty_requests_at_a_time_keep_what_is_their_own() {
 }
 
 #[test]
-fn without_coroutines_it_says_the_same() {
+fn without_coroutines_the_error_is_the_same() {
     let server = Server::builder(example().join("public")).start();
     let answer = ask(&server, "ann", "0.01");
     assert_eq!(answer["answers"], answers("ann"));

@@ -87,7 +87,7 @@ fn each_part_is_missed() {
 }
 
 #[test]
-fn without_a_fault_nobody_notices_anything() {
+fn without_a_fault_no_check_fails() {
     let Some(php) = std::env::var_os(FAULTS).map(PathBuf::from) else {
         println!("skipped: {FAULTS} does not name a PHP executable of `make -C worker faults`");
         return;

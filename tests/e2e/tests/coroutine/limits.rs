@@ -127,7 +127,7 @@ fn past_places_and_queue_requests_are_refused() {
 }
 
 #[test]
-fn who_waits_too_long_for_a_place_is_refused() {
+fn waiting_too_long_for_a_place_is_refused() {
     let meeting = Meeting::new();
     let server = meeting.serve("", "num 1\nconcurrency 2\nmax_wait_time 5s");
     server.allow_log(REFUSED);
@@ -144,7 +144,7 @@ fn who_waits_too_long_for_a_place_is_refused() {
 }
 
 #[test]
-fn a_client_that_leaves_ends_its_own_request() {
+fn a_client_that_disconnects_ends_its_own_request() {
     let meeting = Meeting::new();
     let server = meeting.serve("", ONE);
     thread::scope(|scope| {
@@ -181,7 +181,7 @@ fn leave(meeting: &Meeting, server: &Server, id: &str, rest: &str, file: &str) {
 }
 
 #[test]
-fn a_request_whose_client_leaves_is_ended_where_it_waits() {
+fn a_request_whose_client_disconnects_is_aborted_where_it_waits() {
     let meeting = Meeting::new();
     // One place: the next request shows that it is free.
     let server = meeting.serve("", "num 1\nconcurrency 2\nmax_in_flight 1");
@@ -198,7 +198,7 @@ fn a_request_whose_client_leaves_is_ended_where_it_waits() {
 }
 
 #[test]
-fn a_request_that_ignores_that_its_client_leaves_goes_on_to_its_end() {
+fn a_request_with_ignore_user_abort_runs_to_its_end() {
     let meeting = Meeting::new();
     let server = meeting.serve("", ONE);
     leave(&meeting, &server, "kept", "&how=ignore", "in-kept");
@@ -212,7 +212,7 @@ fn a_request_that_ignores_that_its_client_leaves_goes_on_to_its_end() {
 }
 
 #[test]
-fn a_request_whose_client_leaves_is_ended_in_a_query() {
+fn a_request_whose_client_disconnects_is_aborted_in_a_query() {
     let Ok(dsn) = std::env::var("HOWDAH_TEST_PGSQL") else {
         eprintln!("skipped: HOWDAH_TEST_PGSQL names no database");
         return;

@@ -69,7 +69,7 @@ fn fifty_requests_are_in_one_process_at_a_time() {
 }
 
 #[test]
-fn the_command_line_can_ask_for_it() {
+fn the_command_line_can_enable_it() {
     let meeting = Meeting::new();
     let folder = howdah_tests::worker::scripts().join("coroutine");
     let script = folder.join("app.php");
@@ -186,7 +186,7 @@ fn a_stop_lets_requests_finish_that_wait() {
 }
 
 #[test]
-fn what_ends_one_request_leaves_the_others() {
+fn an_error_of_one_request_does_not_affect_others() {
     let meeting = Meeting::new();
     let server = meeting.serve("", ONE);
     server.allow_log("on purpose");
@@ -233,7 +233,7 @@ fn a_fatal_error_ends_its_process_after_the_others() {
 /// An error in each worker while another of its requests goes on: all of them leave and none has left. Their
 /// requests may be waiting for an answer of the same pool.
 #[test]
-fn workers_that_leave_slowly_have_successors_until_all_places_are_taken() {
+fn workers_that_exit_slowly_have_successors_until_all_places_are_taken() {
     let meeting = Meeting::new();
     let server = meeting.serve("max_wait_time 30s", ONE);
     for text in ["on purpose", "fatal error"] {

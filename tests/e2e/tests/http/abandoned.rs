@@ -254,26 +254,26 @@ fn upload(stream: u32, path: &str, size: usize, sent: usize) -> Vec<Frame> {
 }
 
 #[test]
-fn what_arrived_whole_is_run_in_classic_mode() {
+fn complete_requests_are_run_in_classic_mode() {
     let site = Site::start("num_threads 2", "");
     everything(&site, "/job.php");
 }
 
 #[test]
-fn what_arrived_whole_is_run_in_worker_mode() {
+fn complete_requests_are_run_in_worker_mode() {
     let site = Site::start("num_threads 1\nworker WORKER 2", "");
     everything(&site, "/worker.php");
 }
 
 #[test]
-fn what_arrived_whole_is_run_by_coroutines() {
+fn complete_requests_are_run_by_coroutines() {
     let options = "num_threads 1\nworker {\nfile WORKER\nnum 1\nconcurrency 4\n}";
     let site = Site::start(options, "");
     everything(&site, "/worker.php");
 }
 
 #[test]
-fn what_arrived_whole_is_run_by_upstreams() {
+fn complete_requests_are_run_by_upstreams() {
     for (site, behind) in fronts() {
         everything(&site, "/job.php");
         // It ends last.
@@ -382,7 +382,7 @@ fn the_same_over_http3() {
 }
 
 #[test]
-fn what_did_not_arrive_whole_is_not_run() {
+fn incomplete_requests_are_not_run() {
     incomplete(&Site::start("num_threads 1", ""));
 }
 
@@ -467,7 +467,7 @@ fn php_hears_of_it_when_it_has_written_much_or_flushes() {
 }
 
 #[test]
-fn a_password_is_checked_though_nobody_waits() {
+fn a_password_is_checked_after_the_client_disconnected() {
     // bcrypt of `secret`, cheap.
     let hash = "$2y$04$8pNqLZ3eO/rDpUsBW4mgZOuqfuqW0/36bIOYshc0RC8XCUfUrtWmi";
     let site = Site::start("num_threads 1", &format!("basic_auth {{\nuser {hash}\n}}"));

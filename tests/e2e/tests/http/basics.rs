@@ -45,7 +45,7 @@ fn passes_query_and_form() {
 }
 
 #[test]
-fn answers_404_for_what_is_not_there() {
+fn answers_404_for_missing_files() {
     // No front controller, so there is nothing that PHP could say about them.
     let server = Server::builder(www()).workers(2).start();
     server.get("/missing.txt").assert_status(404);
@@ -99,7 +99,7 @@ fn sends_no_body_where_there_is_none() {
 }
 
 #[test]
-fn keeps_connections_alive_and_closes_when_asked() {
+fn keeps_connections_alive_and_closes_on_request() {
     let server = Server::builder(www()).workers(2).start();
     let mut connection = server.connect();
     for id in 0..50 {
@@ -164,7 +164,7 @@ fn takes_chunked_bodies() {
 }
 
 #[test]
-fn asks_for_a_body_that_waits_to_be_asked_for() {
+fn sends_100_continue_for_a_body_that_waits_for_it() {
     let server = Server::builder(www()).workers(2).start();
     let mut connection = server.connect();
     let request = Request::form("/dump.php", "a=1").header("Expect", "100-continue");
@@ -222,7 +222,7 @@ fn takes_any_method_that_a_script_may_want() {
 }
 
 #[test]
-fn a_wrong_length_given_by_a_script_misleads_nobody() {
+fn a_wrong_length_of_a_script_misleads_no_client() {
     let server = Server::builder(www()).workers(1).start();
     server.allow_log("Content-Length");
     for length in ["0", "5", "20", "abc", "-1", "10, 10"] {

@@ -186,7 +186,7 @@ fn some_responses_are_left_alone() {
 }
 
 #[test]
-fn what_does_not_become_smaller_is_sent_as_it_is() {
+fn bodies_that_do_not_shrink_are_sent_unchanged() {
     let (_www, server) = site("encode zstd br gzip");
     for kib in [1, 20, 60, 400] {
         let target = format!("/noise.php?kib={kib}");
@@ -402,7 +402,7 @@ fn http10_and_pipelined_requests_get_theirs() {
 }
 
 #[test]
-fn files_are_compressed_once_and_anew_when_they_change() {
+fn files_are_compressed_once_and_again_when_they_change() {
     let (www, server) = site("encode zstd br gzip");
     // A compressed form is kept when the file has been left alone for a few seconds; then its length
     // is known.
@@ -502,7 +502,7 @@ fn blocks_have_their_own_encode() {
 }
 
 #[test]
-fn php_server_compresses_unless_told_otherwise() {
+fn php_server_compresses_by_default() {
     let www = www();
     let server = Server::builder(&www).workers(1).start();
     for (accepted, coding) in [
@@ -523,7 +523,7 @@ fn php_server_compresses_unless_told_otherwise() {
 }
 
 #[test]
-fn worker_mode_is_no_different() {
+fn worker_mode_behaves_the_same() {
     let script = "<?php $handler = static function (): void {
             header('Content-Type: text/html');
             echo str_repeat(\"<li>A line of the page</li>\\n\", (int) $_GET['lines']);

@@ -169,7 +169,7 @@ fn a_small_header_that_is_large_when_unpacked_is_refused() {
 
 /// The server's answers to these are never read: it stops taking them, and then ends the connection.
 #[test]
-fn whoever_asks_and_does_not_listen_is_cut() {
+fn clients_that_do_not_read_are_cut() {
     let server = server("write 500ms").start();
     let before = memory(&server);
     for asked in [frame(SETTINGS, 0, 0, []), frame(PING, 0, 0, [1; 8])] {
@@ -182,7 +182,7 @@ fn whoever_asks_and_does_not_listen_is_cut() {
 
 /// What says nothing does not keep a connection: it is one without requests.
 #[test]
-fn whoever_says_nothing_at_length_is_told_to_go() {
+fn silent_clients_get_goaway() {
     // Long enough for a connection of a busy machine to say what it wants.
     let server = server("idle 3s").start();
     let said = [
@@ -261,7 +261,7 @@ fn a_body_that_stops_has_a_time_and_holds_no_php_process() {
 }
 
 #[test]
-fn whoever_takes_a_byte_at_a_time_loses_that_stream_alone() {
+fn a_client_that_reads_byte_by_byte_loses_that_stream_alone() {
     let server = server("write 300ms").start();
     let mut client = Frames::open(server.address(), &[(INITIAL_WINDOW_SIZE, 1)]);
     client.get(1, "/stream.php?lines=100000").expect("sent");
@@ -295,7 +295,7 @@ fn whoever_takes_a_byte_at_a_time_loses_that_stream_alone() {
 }
 
 #[test]
-fn whoever_reads_nothing_is_cut_and_costs_little() {
+fn clients_that_read_nothing_are_cut_and_cost_little() {
     let server = server("write 500ms").start();
     let before = memory(&server);
     let window = (INITIAL_WINDOW_SIZE, 0x7fff_ffff);

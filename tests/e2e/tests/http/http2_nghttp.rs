@@ -23,7 +23,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn h2load_gets_all_it_asks_for() {
+fn h2load_gets_all_responses() {
     let server = Server::builder(www()).workers(2).start();
     for target in ["hello.php", "static.txt"] {
         let url = format!("http://{}/{target}", server.address());

@@ -180,7 +180,7 @@ fn headers_of_the_site_do_not_change_the_bytes() {
 }
 
 #[test]
-fn a_slow_reader_gets_all_and_holds_up_nobody() {
+fn a_slow_reader_gets_all_and_delays_no_request() {
     let (www, server) = site("", "");
     huge(&www);
     let whole = contents(HUGE);

@@ -58,7 +58,7 @@ fn hints_come_before_php_answers() {
 }
 
 #[test]
-fn hints_of_somebody_are_told_to_nobody() {
+fn hints_of_authenticated_pages_are_not_shared() {
     let (_www, server) = serve("early_hints learn");
     over_http2(&server, async |client| {
         for _ in 0..2 {

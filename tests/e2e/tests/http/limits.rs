@@ -139,7 +139,7 @@ fn there_may_be_100_header_fields() {
 }
 
 #[test]
-fn methods_and_expectations_nobody_serves_are_refused() {
+fn unsupported_methods_and_expectations_are_refused() {
     let www = Www::new()
         .file("a.txt", "text")
         .file("hello.php", "<?php echo 'hello';");

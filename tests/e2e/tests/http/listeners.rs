@@ -122,7 +122,7 @@ fn a_listener_has_its_own_protocols() {
 }
 
 #[test]
-fn unix_sockets_have_limits_too_and_who_is_not_there_is_told() {
+fn unix_sockets_have_limits_too_and_unused_ones_are_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let [own, other] = ["a.sock", "b.sock"].map(|name| directory.path().join(name));
     let server = Server::caddyfile(format!(

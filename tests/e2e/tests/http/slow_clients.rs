@@ -109,12 +109,12 @@ fn readers_that_stall_leave_the_rest_in_files(mode: Mode) {
 }
 
 #[test]
-fn files_take_what_stalled_readers_do_not_in_classic_mode() {
+fn stalled_readers_are_spooled_to_files_in_classic_mode() {
     readers_that_stall_leave_the_rest_in_files(Mode::Classic);
 }
 
 #[test]
-fn files_take_what_stalled_readers_do_not_in_worker_mode() {
+fn stalled_readers_are_spooled_to_files_in_worker_mode() {
     readers_that_stall_leave_the_rest_in_files(Mode::Worker);
 }
 

@@ -58,7 +58,7 @@ fn refused_fields(server: &Server, fields: &[&str], body: &str) {
 }
 
 #[test]
-fn lengths_that_are_told_twice_or_badly() {
+fn lengths_that_are_repeated_or_invalid() {
     refused_fields(
         &server(),
         &[
@@ -182,7 +182,7 @@ fn lines_that_end_in_another_way() {
 }
 
 #[test]
-fn chunks_that_are_none() {
+fn invalid_chunks() {
     let long = format!("3;{}\r\nabc\r\n0\r\n\r\n", "x".repeat(20_000));
     let trailers = format!("3\r\nabc\r\n0\r\n{}\r\n", "X: y\r\n".repeat(20_000));
     let bodies = [

@@ -69,7 +69,7 @@ fn are_not_sent_again_when_unchanged() {
 }
 
 #[test]
-fn can_be_asked_for_in_part() {
+fn ranges_can_be_requested() {
     let (_www, server) = site();
     let range =
         |value: &str| -> Response { server.send(&Request::get("/a.txt").header("Range", value)) };

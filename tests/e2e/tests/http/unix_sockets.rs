@@ -69,7 +69,7 @@ fn a_proxy_reaches_php_and_files() {
 }
 
 #[test]
-fn what_a_killed_server_left_is_no_hindrance_and_one_that_runs_is() {
+fn leftovers_of_a_killed_server_do_not_prevent_a_start_and_a_running_one_does() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("a.sock");
     let config = format!(":80 {{\nbind unix/{}\nrespond ok\n}}\n", socket.display());
@@ -115,7 +115,7 @@ fn exchange(connection: &mut BufReader<UnixStream>) -> String {
 }
 
 #[test]
-fn it_stays_over_a_reload_and_goes_when_it_is_not_wanted() {
+fn it_stays_over_a_reload_and_is_removed_when_unused() {
     let directory = tempfile::tempdir().expect("a directory");
     let [socket, next] = ["a.sock", "b.sock"].map(|name| directory.path().join(name));
     let config = |path: &Path, mode: &str, body: &str| {

@@ -179,7 +179,7 @@ fn the_server_s_limit_is_kept() {
 }
 
 #[test]
-fn a_client_that_leaves_in_the_middle_leaves_nothing() {
+fn a_client_that_disconnects_midway_leaves_nothing() {
     let server = large();
     let request = upload("/dump.php", &noise(3 << 20, 1));
     let bytes = request.to_bytes();

@@ -252,7 +252,7 @@ fn unknown_version() -> Vec<u8> {
 }
 
 #[test]
-fn a_socket_that_nobody_uses_is_an_error() {
+fn an_unused_socket_is_an_error() {
     let ((first, address), (second, other)) = (tcp(), tcp());
     let server = start(
         [first, second],
@@ -303,7 +303,7 @@ impl Told {
 }
 
 #[test]
-fn the_service_manager_is_told() {
+fn the_service_manager_is_notified() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("notify");
     let told = Told::at(&path);
@@ -350,7 +350,7 @@ fn the_service_manager_is_told() {
 
 /// The socket stays with its maker: who comes after the end waits for the next server.
 #[test]
-fn nobody_is_refused_while_one_server_follows_another() {
+fn no_request_is_refused_while_one_server_replaces_another() {
     let (socket, address) = tcp();
     let another = || {
         let dir = tempfile::tempdir().expect("a directory");
@@ -386,7 +386,7 @@ fn nobody_is_refused_while_one_server_follows_another() {
 }
 
 #[test]
-fn nobody_is_told_of_sockets_of_another_process() {
+fn sockets_of_another_process_are_not_reported() {
     let www = Www::new().file("a.php", "<?php echo 'hello';");
     let server = Server::builder(&www)
         .workers(1)
@@ -397,7 +397,7 @@ fn nobody_is_told_of_sockets_of_another_process() {
 }
 
 #[test]
-fn a_service_manager_that_is_gone_is_no_reason_to_stop() {
+fn a_missing_service_manager_does_not_stop_the_server() {
     let dir = tempfile::tempdir().expect("a directory");
     let www = Www::new().file("a.php", "<?php echo 'hello';");
     let server = Server::builder(&www)

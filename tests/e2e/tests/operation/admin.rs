@@ -103,7 +103,7 @@ fn shows_the_request_that_runs() {
 }
 
 #[test]
-fn stops_after_what_runs() {
+fn stops_after_running_requests() {
     let server = classic(ON).start();
     let admin = Admin::of(&server);
     let mut gate = server.gate("gate");
@@ -188,7 +188,7 @@ fn commands_find_the_address_in_the_caddyfile() {
 }
 
 #[test]
-fn commands_say_that_nobody_answers() {
+fn commands_report_that_no_server_responds() {
     let closed = ClosedPort::new();
     let address = closed.address().to_string();
     for command in ["status", "reload", "stop"] {
@@ -233,7 +233,7 @@ fn the_default_address_may_be_taken() {
 }
 
 #[test]
-fn is_off_where_nobody_asked_for_it() {
+fn is_off_by_default() {
     let server = Server::builder(www()).workers(1).start();
     assert!(server.log().containing("admin API").is_empty());
     let server = classic("admin off").start();

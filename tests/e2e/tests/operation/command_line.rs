@@ -197,7 +197,7 @@ fn a_server_in_the_background_is_started_checked_and_stopped() {
 }
 
 #[test]
-fn a_server_that_cannot_start_in_the_background_says_why() {
+fn a_server_that_cannot_start_in_the_background_reports_the_error() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name);
     std::fs::write(path("Caddyfile"), ":8080 {\n\tnonsense\n}\n").expect("written");

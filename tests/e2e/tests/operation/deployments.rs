@@ -373,7 +373,7 @@ fn no_request_fails_while_releases_change() {
 }
 
 #[test]
-fn a_fresh_tree_whose_boot_fails_leaves_what_serves() {
+fn a_fresh_tree_whose_boot_fails_keeps_the_old_one() {
     let www = release("one");
     let server =
         Server::caddyfile(site(www.path(), "php_ini opcache.validate_timestamps 0")).start();
@@ -442,7 +442,7 @@ fn opcache(server: &Server) -> serde_json::Value {
 
 /// A worker holds its code at the same time: it is asked to wait at a gate.
 #[test]
-fn opcache_reset_works_at_once_beside_worker_pools() {
+fn opcache_reset_works_at_once_with_worker_pools() {
     let gate = www().join("gate.php").display().to_string();
     let worker = format!(
         "<?php require __DIR__ . '/part.php';
@@ -510,7 +510,7 @@ while (frankenphp_handle_request(function () {{
 }
 
 #[test]
-fn opcache_reset_begins_anew_in_place_without_worker_pools() {
+fn opcache_reset_works_in_place_without_worker_pools() {
     let www = release("one")
         .file("status.php", STATUS)
         .file("reset.php", "<?php var_dump(opcache_reset());");
@@ -565,7 +565,7 @@ fn opcache_that_is_worn_out_is_replaced() {
 }
 
 #[test]
-fn a_full_opcache_is_told_with_what_to_set() {
+fn a_full_opcache_is_reported_with_its_setting() {
     let www = release("one").file("all.php", LOADS_ALL);
     for file in 0..100 {
         www.write(&format!("big{file}.php"), big(0, file));

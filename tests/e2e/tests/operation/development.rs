@@ -141,7 +141,7 @@ fn a_caddyfile_is_used() {
 }
 
 #[test]
-fn without_an_application_it_says_what_to_do() {
+fn without_an_application_it_prints_the_remedy() {
     let www = Www::new().file("README.md", "nothing to serve");
     let ended = ServerBuilder::command::<&str>([])
         .current_dir(www.path())
@@ -150,7 +150,7 @@ fn without_an_application_it_says_what_to_do() {
 }
 
 #[test]
-fn codeigniter_is_in_development_unless_told_otherwise() {
+fn codeigniter_is_in_development_by_default() {
     let application = |environment: &str| {
         Www::new()
             .file("composer.json", r#"{"require": {"codeigniter4/framework": "^4.6"}}"#)

@@ -106,7 +106,7 @@ fn faults_of_the_installation_are_errors_with_advice() {
 }
 
 #[test]
-fn a_worker_script_that_cannot_serve_is_told() {
+fn a_worker_script_that_cannot_serve_is_reported() {
     let app = Www::new().file("public/index.php", "<?php");
     let (ended, report) = doctor(&app, &worker(&app, "<?php\nfunction (;\n"), &[]);
     assert_code(&ended, 1);
@@ -197,7 +197,7 @@ fn code_that_requests_can_bear_side_by_side_is_safe() {
 }
 
 #[test]
-fn what_requests_would_share_is_named_with_its_place() {
+fn state_that_requests_would_share_is_named_with_its_place() {
     let script = "<?php\n$last = null;\n$handle = function () use (&$last) {\n  define('USER', 1);\n};\n\
                   while (frankenphp_handle_request($handle)) {}\n";
     let app = Www::new()
@@ -331,7 +331,7 @@ fn a_framework_is_judged_by_where_its_application_is_made() {
 }
 
 #[test]
-fn the_report_for_people_says_what_to_do() {
+fn the_report_for_people_has_the_remedy() {
     let app = Www::new()
         .file("public/worker.php", LOOP)
         .file("a.php", "<?php function f() { pcntl_fork(); }");

@@ -100,7 +100,7 @@ fn a_clean_application_has_no_leaks() {
 }
 
 #[test]
-fn a_script_that_does_not_boot_is_an_error_with_what_the_server_said() {
+fn a_script_that_does_not_boot_is_an_error_with_the_servers_message() {
     let app = Www::new().file("worker.php", "<?php throw new Exception('no database');");
     let script = app.path().join("worker.php");
     let script = script.to_str().expect("UTF-8");
@@ -169,7 +169,7 @@ fn the_connections_of_php_are_compared_with_those_of_the_database() {
 }
 
 #[test]
-fn a_database_that_cannot_be_asked_is_an_error_without_its_password() {
+fn an_unreachable_database_is_an_error_without_its_password() {
     for dsn in [
         "mysql:host=127.0.0.1;port=1;user=u;password=s3cret",
         "postgresql://u:s3cret@127.0.0.1:1/shop",

@@ -107,7 +107,7 @@ fn a_second_signal_ends_the_delay_at_once() {
 }
 
 #[test]
-fn who_polls_readiness_is_waited_for() {
+fn a_load_balancer_that_polls_readiness_is_waited_for() {
     // What a load balancer asks: the admin API, or a site that tells by a placeholder or has it answered.
     for target in ["/readyz", "/health-check", "/ready"] {
         let server = server(ON);
@@ -168,7 +168,7 @@ fn until_refused(
 }
 
 #[test]
-fn who_was_connected_is_answered() {
+fn connected_clients_get_their_responses() {
     for threads in ["1", "4"] {
         let server = Server::builder(www())
             .workers(2)
@@ -190,7 +190,7 @@ fn who_was_connected_is_answered() {
 }
 
 #[test]
-fn who_was_connected_by_a_unix_socket_is_answered() {
+fn clients_of_a_unix_socket_get_their_responses() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("web.sock");
     let server = Server::caddyfile(format!(

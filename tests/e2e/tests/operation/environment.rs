@@ -48,7 +48,7 @@ fn look(server: &Server) -> Value {
 }
 
 #[test]
-fn what_the_configuration_uses_is_withheld_from_php() {
+fn variables_of_the_configuration_are_withheld_from_php() {
     let www = Www::new().file("look.php", LOOK);
     let server = started(&www, "").start();
     for target in ["/a", "/b", "/both"] {

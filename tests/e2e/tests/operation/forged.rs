@@ -78,7 +78,7 @@ fn nothing_that_is_written_passes_for_a_record() {
 }
 
 #[test]
-fn who_writes_without_end_is_cut_short_and_silences_nobody() {
+fn endless_output_is_cut_and_does_not_silence_others() {
     let www = Www::new()
         .file("flood.php", FLOOD)
         .file("end.php", "<?php error_log('the end');");

@@ -136,7 +136,7 @@ fn folder(path: &Path, mode: u32) {
 }
 
 #[test]
-fn nothing_that_a_zygote_says_harms_anybody_else() {
+fn false_messages_of_a_zygote_harm_no_other_process() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("left out: only root can change users");
         return;

@@ -22,7 +22,7 @@ fn with_running_request(server: &Server) -> (howdah_testkit::Gate, Connection) {
 }
 
 #[test]
-fn stops_when_told_and_leaves_nothing() {
+fn stops_on_request_and_leaves_nothing() {
     for signal in [Signal::TERM, Signal::INT] {
         let server = Server::builder(www()).workers(4).start();
         server.get("/hello.php").assert(200, "hello");
@@ -165,7 +165,7 @@ fn the_grace_period_ends() {
 }
 
 #[test]
-fn says_that_a_port_is_in_use() {
+fn reports_a_port_in_use() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = taken.local_addr().expect("it is bound").to_string();
     let root = www();
@@ -177,7 +177,7 @@ fn says_that_a_port_is_in_use() {
 }
 
 #[test]
-fn says_that_the_root_is_missing() {
+fn reports_a_missing_root() {
     ServerBuilder::php_server("/nowhere/at/all")
         .run()
         .assert(2, "/nowhere/at/all");
@@ -187,7 +187,7 @@ fn says_that_the_root_is_missing() {
 }
 
 #[test]
-fn says_that_php_is_missing() {
+fn reports_a_missing_php() {
     let start = |builder: ServerBuilder| -> ExitReport {
         builder.try_start().expect_err("it cannot start")
     };
@@ -198,7 +198,7 @@ fn says_that_php_is_missing() {
 }
 
 #[test]
-fn says_what_is_wrong_with_a_php_setting() {
+fn reports_invalid_php_settings() {
     let refused = |builder: ServerBuilder| builder.try_start().expect_err("it cannot start");
     refused(Server::builder(www()).args(["--php-ini", "novalue"])).assert(2, "NAME=VALUE");
     // PHP goes on without an extension that is not there, and so does the server; but it says so.
@@ -211,7 +211,7 @@ fn says_what_is_wrong_with_a_php_setting() {
 }
 
 #[test]
-fn refuses_options_that_it_does_not_know() {
+fn refuses_unknown_options() {
     ServerBuilder::command(["php-server", "--wrokers", "2"])
         .run()
         .assert(2, "--workers");

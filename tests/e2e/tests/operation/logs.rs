@@ -45,7 +45,7 @@ fn lines_carry_the_request_they_belong_to() {
 }
 
 #[test]
-fn what_is_written_before_php_logs_belongs_to_the_same_request() {
+fn output_before_a_log_record_belongs_to_the_same_request() {
     let server = server();
     for _ in 0..50 {
         let request = server.get("/log.php?how=both&mark=x").text();
@@ -81,7 +81,7 @@ fn lines_of_any_kind_stay_json() {
 const RELOAD: &str = "%1es000000000000000000000006reload";
 
 #[test]
-fn no_text_of_a_client_asks_the_front_for_anything() {
+fn no_text_of_a_client_is_a_command_to_the_front() {
     let server = server();
     for (how, text) in [
         ("post", format!("{}{RELOAD}", "x".repeat(70_000))),
@@ -157,7 +157,7 @@ fn the_access_log_tells_each_request() {
 }
 
 #[test]
-fn the_access_log_is_off_unless_asked_for() {
+fn the_access_log_is_off_by_default() {
     let server = server();
     server.get("/id.php?id=unlogged").assert_status(200);
     server
@@ -347,7 +347,7 @@ fn old_files_of_the_servers_own_log_that_stay_do_not_stop_it() {
 }
 
 #[test]
-fn the_client_is_who_a_trusted_proxy_says() {
+fn the_client_address_comes_from_a_trusted_proxy() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("access.log");
     let log = format!("log {{\noutput file {}\n}}\nrespond OK", file.display());

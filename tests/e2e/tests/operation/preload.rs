@@ -381,7 +381,7 @@ fn two_installations_of_packages_are_left_alone() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_and_served_without() {
+fn an_unfit_certificate_is_reported_and_not_used() {
     let www = application(Www::new(), "first");
     let list = "1234567890,".repeat(800_000);
     www.write(

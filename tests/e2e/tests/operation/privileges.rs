@@ -312,7 +312,7 @@ fn php_of_another_user_does_not_configure_the_server() {
 
 /// The socket of servers that nobody chose an address for is one for the machine: nothing else here uses it.
 #[test]
-fn the_admin_api_is_out_of_reach_of_php_unless_one_asks_for_it() {
+fn the_admin_api_is_out_of_reach_of_php_by_default() {
     let Some(place) = Place::new() else { return };
     let socket = "unix//run/howdah/admin.sock";
     let text = format!(
@@ -384,7 +384,7 @@ fn the_server_commands_processes_of_other_users() {
                 break victim;
             }
         };
-        assert!(victim.wait_gone(howdah_testkit::PATIENCE));
+        assert!(victim.wait_exited(howdah_testkit::PATIENCE));
     }
     assert_is(&who(&server, "/worker.php"), NOBODY);
     assert_is(&who(&server, "/who.php"), WEB);
@@ -468,7 +468,7 @@ fn the_server_gives_up_its_rights() {
 }
 
 #[test]
-fn programs_gain_no_rights_where_that_is_asked_for() {
+fn programs_gain_no_rights_if_configured() {
     let Some(place) = Place::new() else { return };
     let workers = [
         place.worker("worker.php", "no_new_privs off"),
@@ -482,7 +482,7 @@ fn programs_gain_no_rights_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_is_told_at_the_start() {
+fn impossible_settings_are_reported_at_the_start() {
     let Some(place) = Place::new() else { return };
     let start = |global: &str, php: &str| match place.site(global, php).try_start() {
         Ok(_) => panic!("{global} {php} is accepted"),
@@ -533,7 +533,7 @@ fn link_or_copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn root_is_told_that_php_is_root() {
+fn php_as_root_is_a_warning() {
     let Some(place) = Place::new() else { return };
     let server = place.site("", "").start();
     assert_eq!(who(&server, "/who.php")["ids"], json!([0, 0, 0, 0]));

@@ -246,7 +246,7 @@ fn time_of_a_worker_is_where_it_was_spent() {
 }
 
 #[test]
-fn concurrent_requests_show_what_they_wait_for() {
+fn concurrent_requests_show_their_waits() {
     let source = script("while (frankenphp_handle_request('handle'));");
     let www = Www::new().file("worker.php", &source);
     let file = www.path().join("worker.php").display().to_string();
@@ -274,7 +274,7 @@ fn concurrent_requests_show_what_they_wait_for() {
 }
 
 #[test]
-fn routes_are_told_apart_by_what_is_not_an_id() {
+fn routes_are_distinguished_by_parts_that_are_not_ids() {
     let www = Www::new().file("index.php", script("handle();"));
     let site = format!("root * {}\nphp_server", www.path().display());
     let server = Server::caddyfile(caddyfile(ON, &site)).start();
@@ -329,7 +329,7 @@ fn the_command_writes_each_format() {
 }
 
 #[test]
-fn orders_that_cannot_be_obeyed_say_why() {
+fn orders_that_fail_report_the_error() {
     let www = Www::new().file("index.php", "<?php echo 'done';");
     let site = format!("root * {}\nphp_server", www.path().display());
     let server = Server::caddyfile(caddyfile(ON, &site)).start();
@@ -367,7 +367,7 @@ fn orders_that_cannot_be_obeyed_say_why() {
 
 /// A client that leaves, or the end of the server, ends a profile.
 #[test]
-fn a_profile_ends_with_who_wanted_it() {
+fn a_profile_ends_when_its_client_disconnects() {
     let www = Www::new().file("index.php", "<?php echo 'done';");
     let site = format!("root * {}\nphp_server", www.path().display());
     let server = Server::caddyfile(caddyfile(ON, &site)).start();

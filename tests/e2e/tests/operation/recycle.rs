@@ -7,7 +7,7 @@ use howdah_testkit::{Request, Server};
 use howdah_tests::www;
 
 #[test]
-fn each_serves_its_share_and_nobody_is_refused() {
+fn each_serves_its_share_and_no_request_is_refused() {
     let server = Server::builder(www())
         .workers(2)
         .args(["--max-requests", "10"])

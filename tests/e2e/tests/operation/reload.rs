@@ -97,7 +97,7 @@ fn no_request_is_lost() {
 }
 
 #[test]
-fn the_old_generation_finishes_what_it_has() {
+fn the_old_generation_finishes_its_requests() {
     let gate = www().join("gate.php");
     let worker = "<?php
 $version = require __DIR__ . '/version.php';

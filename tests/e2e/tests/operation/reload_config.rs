@@ -98,7 +98,7 @@ fn no_request_fails_while_a_header_changes() {
 }
 
 #[test]
-fn a_bad_file_changes_nothing_and_says_why() {
+fn a_bad_file_changes_nothing_and_reports_the_error() {
     let (server, admin, file) = start(&text("", "respond one"));
     let loaded = |server: &Server| {
         let page = Admin::of(server).get("/metrics").text();
@@ -228,7 +228,7 @@ fn a_site_with_a_certificate_is_added() {
 }
 
 #[test]
-fn what_needs_a_restart_is_refused_by_name() {
+fn settings_that_need_a_restart_are_refused_by_name() {
     let threads = |number: u32, site: &str| {
         let more = format!("num_threads 1\nfront_threads {number}");
         text("", site).replace("num_threads 1", &more)

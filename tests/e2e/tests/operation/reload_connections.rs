@@ -354,7 +354,7 @@ impl Members {
 }
 
 #[test]
-fn client_certificates_are_asked_for_after_a_reload_too() {
+fn client_certificates_are_requested_after_a_reload_too() {
     let (fixture, members) = Members::start(true);
     let address = fixture.server.address();
     let pem = fixture.authority.pem();
@@ -406,7 +406,7 @@ fn client_certificates_are_asked_for_after_a_reload_too() {
 }
 
 #[test]
-fn asking_for_client_certificates_is_not_evaded_by_what_was_before() {
+fn client_certificates_are_required_despite_earlier_sessions() {
     let (fixture, members) = Members::start(false);
     let address = fixture.server.address();
     let member = members.member(&members.clients, &fixture.authority.pem());
@@ -465,7 +465,7 @@ fn asking_for_client_certificates_is_not_evaded_by_what_was_before() {
 }
 
 #[test]
-fn what_a_plain_connection_asks_stays_on_its_listener() {
+fn requests_of_a_plain_connection_stay_on_their_listener() {
     let fixture = Fixture::start(&[], |directory, authority| {
         let pair = authority.issue(directory, "a", &["a.test"]);
         site("a.test", &format!("tls {pair}\nrespond secret"))

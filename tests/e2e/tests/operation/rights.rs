@@ -508,7 +508,7 @@ fn a_first_try_may_write_beside_its_code() {
 }
 
 #[test]
-fn whoever_is_not_root_needs_none_of_it() {
+fn other_users_than_root_need_no_monitor() {
     let Some(place) = Place::new() else { return };
     let program: PathBuf = reachable(&place);
     let server = site(&place, "", "php_server", "");

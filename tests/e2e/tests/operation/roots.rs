@@ -99,7 +99,7 @@ fn a_reload_does_not_wait_for_them() {
 }
 
 #[test]
-fn validate_says_what_run_says() {
+fn validate_reports_what_run_reports() {
     let www = Www::new().file("here/a.txt", "here");
     let file = www.write("Caddyfile", text(www.path()));
     let ended = ServerBuilder::command(["validate", "-c"]).arg(&file).run();

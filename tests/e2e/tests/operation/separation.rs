@@ -167,7 +167,7 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
                 break victim;
             }
         };
-        assert!(victim.wait_gone(PATIENCE));
+        assert!(victim.wait_exited(PATIENCE));
     }
     assert_is(&who(&server, "/worker.php"), NOBODY);
     assert_is(&who(&server, "/who.php"), WEB);
@@ -177,7 +177,7 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
     let root = process_of(&server, "howdah: php ");
     process::kill(root.pid, Signal::KILL).expect("it is there");
     server.wait_log("PHP was restarted");
-    assert!(root.wait_gone(PATIENCE), "a zombie");
+    assert!(root.wait_exited(PATIENCE), "a zombie");
     assert_is(&who(&server, "/worker.php"), NOBODY);
     assert_front_is_not_root(&server);
     assert_eq!(admin.post("/stop").status(), 200);
@@ -477,7 +477,7 @@ const HAS_USER: u32 = 32;
 
 /// What an attacker has who executes code in the front: its socket to the monitor.
 #[test]
-fn the_monitor_does_nothing_for_a_front_but_what_the_configuration_names() {
+fn the_monitor_only_grants_what_the_configuration_names() {
     let Some(place) = Place::new() else { return };
     let server = two_users(&place, "").start();
     assert_is(&who(&server, "/worker.php"), NOBODY);

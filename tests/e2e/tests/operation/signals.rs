@@ -54,7 +54,7 @@ fn failures_during(server: &Server, disturb: impl FnOnce(&Traffic)) -> usize {
 }
 
 #[test]
-fn what_means_nothing_does_nothing_to_the_server() {
+fn ignored_signals_do_not_affect_the_server() {
     let server = Server::builder(www()).workers(2).start();
     let signals = WITHOUT_MEANING.iter().chain(&HARMLESS).chain(&["XCPU"]);
     let failed = failures_during(&server, |traffic| {
@@ -162,7 +162,7 @@ fn to_workers(server: &Server, pool: &str, signals: &[&str], ends: bool) {
         let failed = failures_during(server, |_| {
             send(signal, before[0].pid);
             if ends {
-                assert!(before[0].wait_gone(PATIENCE), "{signal}");
+                assert!(before[0].wait_exited(PATIENCE), "{signal}");
             }
         });
         let most = usize::from(ends && *signal != "QUIT");

@@ -87,7 +87,7 @@ fn check(server: &Server) {
 }
 
 #[test]
-fn a_slow_request_of_a_classic_pool_says_where_it_is() {
+fn a_slow_request_of_a_classic_pool_is_logged_with_its_place() {
     let www = Www::new().file("index.php", format!("{WAITS}\nhandle();"));
     let server = Server::builder(&www)
         .workers(1)
@@ -97,7 +97,7 @@ fn a_slow_request_of_a_classic_pool_says_where_it_is() {
 }
 
 #[test]
-fn a_slow_request_of_a_worker_says_where_it_is() {
+fn a_slow_request_of_a_worker_is_logged_with_its_place() {
     let www = Www::new().file(
         "index.php",
         format!("{WAITS}\nwhile (frankenphp_handle_request('handle'));"),

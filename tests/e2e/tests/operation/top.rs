@@ -138,7 +138,7 @@ fn ends_with_its_terminal() {
 }
 
 #[test]
-fn says_that_the_server_has_gone() {
+fn reports_that_the_server_has_exited() {
     let (server, admin) = serve();
     let mut terminal = Terminal::start(&admin);
     terminal.wait("requests/s");

@@ -99,7 +99,7 @@ fn a_wrong_pattern_stops_the_start() {
 }
 
 #[test]
-fn the_limit_of_watched_folders_is_told() {
+fn the_limit_of_watched_folders_is_reported() {
     let limited = [
         "unshare",
         "-Ur",

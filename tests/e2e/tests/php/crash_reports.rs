@@ -150,7 +150,7 @@ fn text(lines: &Value) -> String {
 }
 
 #[test]
-fn a_report_says_what_happened_where_and_to_whom() {
+fn a_report_has_the_crash_its_place_and_its_request() {
     let www = Www::new();
     let server = serve(&www, "", None);
     let admin = Admin::of(&server);
@@ -235,7 +235,7 @@ fn a_report_says_what_happened_where_and_to_whom() {
 }
 
 #[test]
-fn who_is_killed_says_nothing_and_is_reported_all_the_same() {
+fn a_killed_process_is_reported_without_its_data() {
     let www = Www::new();
     let server = serve(&www, "", Some("num 1"));
     let admin = Admin::of(&server);
@@ -265,7 +265,7 @@ fn a_report_that_takes_too_long_ends_with_the_signal() {
         server.signal(Signal::STOP);
         let began = Instant::now();
         std::fs::write(&gate, "open").expect("written");
-        let has_ended = worker.wait_gone(PATIENCE);
+        let has_ended = worker.wait_exited(PATIENCE);
         let took = began.elapsed();
         server.signal(Signal::CONT);
         assert!(has_ended, "it waits for its log");
@@ -486,7 +486,7 @@ fn reports_are_limited_in_number() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_no_reason_not_to_serve() {
+fn a_folder_that_cannot_be_created_does_not_prevent_serving() {
     let www = Www::new();
     let server = builder(&www, "crash_reports /proc/none", None).start();
     allow_crashes(&server);

@@ -133,7 +133,7 @@ fn crashes_are_counted_by_route_with_coroutines() {
 }
 
 #[test]
-fn a_crash_does_not_count_for_requests_that_waited_beside_it() {
+fn a_crash_does_not_count_for_waiting_requests() {
     let www = Www::new();
     let server = COROUTINE.serve(&www, "max_route_crashes 1");
     server.expect_log("the route is in quarantine");

@@ -74,7 +74,7 @@ fn are_answered_500_with_the_reason_in_the_log() {
 }
 
 #[test]
-fn are_shown_when_php_is_told_to() {
+fn are_shown_if_php_is_configured_to() {
     let one = OneWorker::new(&[("display_errors", "1"), ("html_errors", "0")]);
     one.server.expect_log("the reason of the exception");
     let response = one.get("/die.php?how=exception&before=begin");

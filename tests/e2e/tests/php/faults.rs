@@ -264,7 +264,7 @@ fn a_killed_front_leaves_no_processes_and_its_spool_is_cleared_by_the_next() {
     first.wait_exit();
     for process in family {
         assert!(
-            process.wait_gone(PATIENCE),
+            process.wait_exited(PATIENCE),
             "{process:?} outlived its server"
         );
     }
@@ -294,7 +294,7 @@ fn a_killed_zygote_does_not_end_the_service() {
     assert!(!zygotes.is_empty());
     for zygote in zygotes {
         drop(process::kill(zygote.pid, Signal::KILL));
-        assert!(zygote.wait_gone(PATIENCE));
+        assert!(zygote.wait_exited(PATIENCE));
         server.get("/hello.php").assert(200, "hello");
     }
 }

@@ -35,7 +35,7 @@ fn passes_arguments() {
 }
 
 #[test]
-fn settings_mean_what_they_say() {
+fn settings_have_their_effect() {
     // php.ini would take `=` and `;` for the end of a value, and drop what follows a syntax error.
     let script = "echo json_encode([ini_get('session.save_path'), ini_get('error_prepend_string'), \
                   ini_get('error_append_string'), (int) ini_get('error_reporting') === (E_ALL & ~E_NOTICE), \
@@ -102,7 +102,7 @@ fn knows_the_usual_options() {
 }
 
 #[test]
-fn says_that_a_script_is_missing() {
+fn reports_a_missing_script() {
     let output = run(&["missing.php"], b"");
     assert_eq!(output.status.code(), Some(1));
     let told = stdout(&output) + &String::from_utf8_lossy(&output.stderr);

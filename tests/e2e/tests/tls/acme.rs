@@ -149,7 +149,7 @@ fn a_certificate_is_obtained_over_http_and_kept() {
 }
 
 #[test]
-fn several_names_are_asked_for_at_a_time_by_one_account() {
+fn several_names_are_ordered_at_the_same_time_by_one_account() {
     let setup = Setup::new();
     let hosts = [HOST, "blog.example.com", "wiki.example.com"];
     let sites: String = hosts
@@ -312,7 +312,7 @@ fn an_authority_that_has_enough_is_left_alone() {
 }
 
 #[test]
-fn a_start_asks_for_what_failed_before() {
+fn a_start_retries_what_failed_before() {
     let setup = Setup::new();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.expect("after 1970").as_secs();
@@ -325,7 +325,7 @@ fn a_start_asks_for_what_failed_before() {
 }
 
 #[test]
-fn a_certificate_that_has_expired_is_told() {
+fn an_expired_certificate_is_reported() {
     let setup = Setup::new();
     let authority = setup.acme.authority();
     let pair = authority.issue_with(setup.path(), "old", &[HOST], |params| {
@@ -384,7 +384,7 @@ fn a_name_that_cannot_be_checked_has_no_certificate() {
 }
 
 #[test]
-fn of_two_servers_with_one_storage_one_asks() {
+fn one_of_two_servers_with_one_storage_orders() {
     let setup = Setup::new();
     let sites = format!("{SECRET}{OPEN}");
     let servers = [(); 2].map(|()| setup.server(&sites).start());
@@ -434,7 +434,7 @@ fn leave_as_caddy(setup: &Setup) {
 }
 
 #[test]
-fn what_caddy_left_is_served_and_nobody_is_asked() {
+fn certificates_of_caddy_are_served_without_a_new_order() {
     let setup = Setup::new();
     leave_as_caddy(&setup);
     let files = || ["key", "crt", "json"].map(|end| std::fs::read(setup.certificate(end)).ok());
@@ -474,7 +474,7 @@ fn what_caddy_left_is_served_and_nobody_is_asked() {
 }
 
 #[test]
-fn what_an_earlier_version_left_is_moved_and_nobody_is_asked() {
+fn files_of_an_earlier_version_are_moved_without_a_new_order() {
     let setup = Setup::new();
     let pair = setup.acme.authority().issue(setup.path(), "old", &[HOST]);
     let [key, chain] =

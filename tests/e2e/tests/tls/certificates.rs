@@ -38,7 +38,7 @@ fn root(directory: &Path) -> String {
 }
 
 #[test]
-fn a_load_balancer_says_who_the_client_is_before_tls() {
+fn a_load_balancer_sends_the_client_address_before_tls() {
     let directory = directory();
     let authority = Authority::new();
     let pair = authority.issue(directory.path(), "a", &["a.test"]);
@@ -68,7 +68,7 @@ fn a_load_balancer_says_who_the_client_is_before_tls() {
 }
 
 #[test]
-fn php_knows_how_it_is_encrypted() {
+fn php_gets_the_parameters_of_encryption() {
     let directory = directory();
     let authority = Authority::new();
     let pair = authority.issue(directory.path(), "a", &["a.test"]);
@@ -358,7 +358,7 @@ fn large_bodies_both_ways_on_http1() {
 }
 
 #[test]
-fn plain_http_on_the_port_of_https_is_told() {
+fn plain_http_on_the_port_of_https_gets_an_explanation() {
     let directory = directory();
     let server = start(
         directory.path(),
@@ -389,7 +389,7 @@ fn one_host_with_and_one_without_encryption() {
 }
 
 #[test]
-fn clients_that_are_slow_to_shake_hands_harm_nobody() {
+fn slow_handshakes_delay_no_client() {
     let directory = directory();
     let global = "servers {\ntimeouts {\nread_header 3s\n}\n}";
     let server = start(
@@ -577,7 +577,7 @@ fn a_replaced_certificate_is_served_without_a_restart() {
 }
 
 #[test]
-fn wrong_files_are_told_before_anything_is_served() {
+fn invalid_files_are_reported_before_anything_is_served() {
     let directory = directory();
     let path = directory.path();
     let authority = Authority::new();

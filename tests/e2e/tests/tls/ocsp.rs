@@ -112,7 +112,7 @@ fn a_good_response_is_stapled_and_kept() {
 }
 
 #[test]
-fn a_responder_that_comes_back_is_asked_again() {
+fn a_responder_that_recovers_is_queried_again() {
     let setup = Setup::new(Signer::Authority);
     setup.responder.set_away(true);
     let server = setup.server("").start();

@@ -75,7 +75,7 @@ fn has_certificate(server: &Server) {
 }
 
 #[test]
-fn of_two_servers_one_asks_and_either_answers_over_http() {
+fn one_of_two_servers_orders_and_either_responds_over_http() {
     let Some(setup) = Setup::new() else { return };
     let servers = ["one", "two"].map(|machine| setup.server(machine, SITES).start());
     // The authority comes to the second one, whichever has asked.
@@ -135,7 +135,7 @@ fn either_answers_over_tls() {
 }
 
 #[test]
-fn what_redis_has_is_served_while_it_is_away_even_after_a_start() {
+fn certificates_in_redis_are_served_during_an_outage_even_after_a_start() {
     let Some(mut setup) = Setup::new() else {
         return;
     };
@@ -249,7 +249,7 @@ fn the_internal_authority_is_that_of_all() {
 }
 
 #[test]
-fn keys_travel_over_tls_to_nobody_else() {
+fn keys_travel_over_tls_to_the_verified_server_only() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name);
     let (authority, other) = (Authority::new(), Authority::new());

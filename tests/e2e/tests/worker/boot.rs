@@ -119,7 +119,7 @@ fn a_boot_that_fails_stops_the_start() {
 }
 
 #[test]
-fn a_boot_that_crashes_says_so() {
+fn a_boot_that_crashes_is_reported() {
     for (lines, said) in [
         (
             "num 1",
@@ -140,7 +140,7 @@ fn a_boot_that_crashes_says_so() {
 }
 
 #[test]
-fn a_boot_that_takes_long_is_told_of_while_it_goes_on() {
+fn a_slow_boot_is_reported_while_it_runs() {
     let code =
         "<?php sleep(8); while (frankenphp_handle_request(static fn () => print 'served')) {}";
     let www = Www::new().file("slow.php", code);
@@ -184,7 +184,7 @@ fn a_missing_script_stops_the_start() {
 }
 
 #[test]
-fn requests_cannot_be_asked_for_elsewhere() {
+fn requests_cannot_be_taken_elsewhere() {
     // In a classic script, whether the server has workers or not.
     let text = "frankenphp_handle_request() called while not in worker mode";
     Site::start(Mode::Classic, "outside.php")
@@ -231,7 +231,7 @@ fn max_requests_retires_workers_without_a_lost_request() {
 }
 
 #[test]
-fn a_script_may_leave_its_loop() {
+fn a_script_may_end_its_loop() {
     let site = Site::start(Mode::Worker, "own_loop.php");
     let all = counts(&site, 50);
     assert!(

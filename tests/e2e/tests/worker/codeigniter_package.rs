@@ -20,7 +20,7 @@ fn package(settings: &str) -> Option<Www> {
 }
 
 #[test]
-fn a_login_is_seen_by_nobody_else() {
+fn a_login_is_private_to_its_client() {
     let Some(www) = package("") else { return };
     let server = serve(&www, 1);
     let login = server.get("/probe/login/alice");

@@ -105,7 +105,7 @@ fn a_fatal_error_costs_one_worker_only() {
 }
 
 #[test]
-fn exit_restarts_where_that_is_asked_for() {
+fn exit_restarts_if_configured() {
     let site = Site::configured("counter.php", "exit restart");
     site.get("").assert(200, "requests:1");
     site.get("").assert(200, "requests:2");

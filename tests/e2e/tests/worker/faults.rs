@@ -218,7 +218,7 @@ fn killed(kills: usize, lost: usize, choose: impl Fn(&Server, usize) -> Option<u
 }
 
 #[test]
-fn killed_workers_lose_what_they_had_in_hand() {
+fn killed_workers_lose_their_requests() {
     killed(many("HOWDAH_FAULTS", 40), 1, |server, n| {
         let workers = workers(server);
         Some(workers.get(n % workers.len().max(1))?.pid)
@@ -226,7 +226,7 @@ fn killed_workers_lose_what_they_had_in_hand() {
 }
 
 #[test]
-fn killed_zygotes_lose_what_their_workers_had_in_hand() {
+fn killed_zygotes_lose_the_requests_of_their_workers() {
     killed(many("HOWDAH_FAULTS", 40) / 10, 4, |server, n| {
         // A boot that was killed is a boot that failed: until the next one requests are answered 503. Workers
         // of a zygote that is gone are others' children until they end.

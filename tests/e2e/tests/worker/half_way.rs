@@ -268,12 +268,12 @@ macro_rules! of_each_application {
             }
 
             #[test]
-            fn clients_that_leave_one_at_a_time() {
+            fn clients_that_disconnect_with_one_request_at_a_time() {
                 clients_that_leave(&$application, "");
             }
 
             #[test]
-            fn clients_that_leave_several_at_a_time() {
+            fn clients_that_disconnect_with_several_requests_at_a_time() {
                 clients_that_leave(&$application, "concurrency 4");
             }
         }

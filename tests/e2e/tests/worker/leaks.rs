@@ -81,7 +81,7 @@ fn a_value_of_a_client_that_outlives_the_next_request_is_a_leak() {
 }
 
 #[test]
-fn what_is_allowed_is_not_reported() {
+fn allowed_differences_are_not_reported() {
     let server = serve(
         "leaks/index.php",
         "num 1\nkeep timezone\ndetect_leaks {\nallow Cart::*\nallow \"$GLOBALS['logger']*\" \"time zone\"\n}",
@@ -97,7 +97,7 @@ fn what_is_allowed_is_not_reported() {
 }
 
 #[test]
-fn a_sample_finds_what_grows() {
+fn a_sample_finds_growing_values() {
     let server = serve("leaks/index.php", "num 1\ndetect_leaks sample 10");
     server.allow_log(FOUND);
     repeat(&server, "/cart", 15);

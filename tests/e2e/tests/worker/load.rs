@@ -183,7 +183,7 @@ fn boots_that_fail_lose_nothing() {
 
 /// A client that leaves before it is answered costs no worker, and no other client anything.
 #[test]
-fn clients_that_leave_cost_nothing() {
+fn clients_that_disconnect_cost_nothing() {
     let (_www, server) = serve("");
     let before = pids(&server);
     let round = |client: &mut Client<'_>| {

@@ -174,7 +174,7 @@ fn requests_see_nothing_of_each_other() {
 }
 
 #[test]
-fn what_terminates_runs_behind_the_response() {
+fn terminate_callbacks_run_after_the_response() {
     let Some(octane) = Octane::start(&[]) else {
         return;
     };

@@ -46,7 +46,7 @@ fn forms_and_uploads_are_parsed() {
 }
 
 #[test]
-fn requests_at_a_time_keep_what_is_their_own() {
+fn concurrent_requests_keep_their_own_state() {
     let server = serve("concurrency 50");
     server.allow_hogs();
     let answers = at_once(50, |n| {

@@ -58,7 +58,7 @@ fn forms_and_uploads_are_parsed() {
 }
 
 #[test]
-fn what_the_script_prints_is_logged() {
+fn output_of_the_script_is_logged() {
     let server = serve("");
     server.expect_log("printed by the script");
     let response = server.get("/print");

@@ -155,7 +155,7 @@ fn responses_come_in_parts_with_hints_and_trailers() {
 }
 
 #[test]
-fn a_client_that_leaves_cancels_its_response() {
+fn a_client_that_disconnects_cancels_its_response() {
     let server = server("");
     let mut connection = server.connect();
     connection.send(&Request::get("/endless")).expect("sent");

@@ -63,7 +63,7 @@ fn php_server_s_worker_gets_all_but_static_files() {
 }
 
 #[test]
-fn several_pools_beside_each_other() {
+fn several_pools_side_by_side() {
     let www = site();
     let (public, api) = (www.path().join("public"), www.path().join("api.php"));
     let global = format!(

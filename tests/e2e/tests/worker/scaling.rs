@@ -98,7 +98,7 @@ fn scales_up_and_down(server: &Server, name: &str) {
 }
 
 #[test]
-fn workers_come_while_requests_wait_and_leave_when_idle() {
+fn workers_start_while_requests_wait_and_exit_when_idle() {
     let (_www, server) = serve();
     scales_up_and_down(&server, "first");
     scales_up_and_down(&server, "second");

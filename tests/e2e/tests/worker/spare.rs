@@ -78,7 +78,7 @@ fn the_spare_takes_the_place_of_a_lost_worker() {
 }
 
 #[test]
-fn an_exit_status_is_no_crash() {
+fn an_exit_status_is_not_a_crash() {
     let (_www, server) = serve("exit restart");
     // The server's log is to have no warning.
     for _ in 0..5 {
@@ -94,7 +94,7 @@ fn without_a_spare_the_successor_is_forked() {
     server.expect_log("worker died");
     let (worker, spare_before) = (answering(&server), spare(&server));
     kill(spare_before.pid);
-    assert!(spare_before.wait_gone(PATIENCE));
+    assert!(spare_before.wait_exited(PATIENCE));
     kill(worker);
     let successor = answering(&server);
     assert!(![worker, spare_before.pid].contains(&successor));
@@ -115,7 +115,7 @@ fn a_successor_that_is_killed_before_it_is_ready_refuses_no_request() {
     std::fs::write(www.path().join("held"), "").expect("a file");
     if let Some(spare) = find_spare(&server) {
         kill(spare.pid);
-        assert!(spare.wait_gone(PATIENCE));
+        assert!(spare.wait_exited(PATIENCE));
     }
     kill(worker);
     let mut successor = None;

@@ -74,7 +74,7 @@ put_back! {
 }
 
 #[test]
-fn settings_of_sessions_stay_where_that_is_asked_for() {
+fn settings_of_sessions_stay_if_configured() {
     let site = Site::configured("state.php", "keep session");
     for what in ["session_name", "session_cookie"] {
         let changed = look(&site, &format!("?what={what}&change"));
@@ -132,7 +132,7 @@ fn keep_leaves_what_it_names() {
 }
 
 #[test]
-fn transactions_are_left_alone_where_that_is_asked_for() {
+fn transactions_are_kept_if_configured() {
     let site = Site::configured("state.php", "rollback off");
     look(&site, "?what=transaction&change");
     assert_eq!(

@@ -32,7 +32,7 @@ bool howdah_half_done_forbids_exceptions(const zend_execute_data *frame)
 	return false;
 }
 
-static void look_at_code(struct look *look, const zend_execute_data *frame, bool innermost)
+static void inspect_code(struct look *look, const zend_execute_data *frame, bool innermost)
 {
 	if (Z_TYPE(frame->This) == IS_OBJECT) {
 		howdah_marks_look(&look->half_done->marks, frame);

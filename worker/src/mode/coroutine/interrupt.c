@@ -129,7 +129,7 @@ static void interrupted(zend_execute_data *execute_data)
 	}
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
 	if (coroutine && !coroutine->shielded && !EG(exception) && !howdah_request_forked) {
-		look(coroutine);
+		check(coroutine);
 		if (UNEXPECTED(EG(exception) != NULL)) {
 			complete_rope(execute_data);
 		}

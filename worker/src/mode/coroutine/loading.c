@@ -30,7 +30,7 @@ const struct howdah_loading *howdah_loading_circle(
 	const struct howdah_coroutine *me = howdah_coroutine_current();
 	while (loading->owner != me) {
 		const struct waiter *waiting = waiters;
-		while (waiting && (waiting->who != loading->owner || !still_waits(waiting))) {
+		while (waiting && (waiting->who != loading->owner || !is_waiting(waiting))) {
 			waiting = waiting->next;
 		}
 		if (!waiting) {

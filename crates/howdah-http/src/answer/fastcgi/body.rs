@@ -128,7 +128,7 @@ impl Output {
                     _ => Poll::Ready(None),
                 };
             };
-            let part = self.promised(part);
+            let part = self.truncate_to_length(part);
             if !part.is_empty() {
                 return Poll::Ready(Some(Ok(part)));
             }
@@ -136,7 +136,7 @@ impl Output {
     }
 
     /// As much of a part as the header has promised.
-    fn promised(&mut self, mut part: Bytes) -> Bytes {
+    fn truncate_to_length(&mut self, mut part: Bytes) -> Bytes {
         let Some(left) = self.left else { return part };
         let length = part.len() as u64;
         self.left = Some(left.saturating_sub(length));

@@ -64,7 +64,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(StatusCode, HeaderMap, usize), Stat
 
 /// Bytes that the body has by its header, which says so once or not at all from now on. `Err`: what it says is not
 /// one number, and is gone: where the body ends is known without it.
-pub(super) fn settle_length(headers: &mut HeaderMap) -> Result<Option<u64>, HeaderValue> {
+pub(super) fn normalize_length(headers: &mut HeaderMap) -> Result<Option<u64>, HeaderValue> {
     let mut values = headers.get_all(CONTENT_LENGTH).iter();
     let Some(first) = values.next() else {
         return Ok(None);
@@ -75,17 +75,17 @@ pub(super) fn settle_length(headers: &mut HeaderMap) -> Result<Option<u64>, Head
         text.parse::<u64>().ok().filter(|_| digits)
     };
     let length = number(first);
-    let odd = values
+    let invalid = values
         .find(|value| number(value) != length)
         .or(length.is_none().then_some(first));
-    match (odd.cloned(), length) {
+    match (invalid.cloned(), length) {
         (None, Some(length)) => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
             Ok(Some(length))
         }
-        (odd, _) => {
+        (invalid, _) => {
             headers.remove(CONTENT_LENGTH);
-            Err(odd.unwrap_or(HeaderValue::from_static("")))
+            Err(invalid.unwrap_or(HeaderValue::from_static("")))
         }
     }
 }
@@ -145,7 +145,7 @@ mod tests {
             for value in values {
                 headers.append(CONTENT_LENGTH, HeaderValue::from_static(value));
             }
-            let length = settle_length(&mut headers);
+            let length = normalize_length(&mut headers);
             assert_eq!(
                 length,
                 expected.map_err(HeaderValue::from_static),

@@ -20,8 +20,8 @@ impl health::Upstreams for FastCgi {
         &self.balancer
     }
 
-    async fn ask(&self, index: usize, check: &HealthCheck) -> Result<StatusCode, String> {
-        let start = self.question(index, check)?;
+    async fn probe(&self, index: usize, check: &HealthCheck) -> Result<StatusCode, String> {
+        let start = self.encode_request(index, check)?;
         let sent = (start.into(), Rc::new(RequestBody::Empty));
         let response = self.exchange(index, (None, &Method::GET), sent, None).await;
         let response = response.map_err(|failure| failure.to_string())?;
@@ -36,7 +36,7 @@ impl health::Upstreams for FastCgi {
 
 impl FastCgi {
     /// The start of the request with all variables. `Err`: what is wrong with them.
-    fn question(&self, index: usize, check: &HealthCheck) -> Result<Vec<u8>, String> {
+    fn encode_request(&self, index: usize, check: &HealthCheck) -> Result<Vec<u8>, String> {
         let uri: Uri = check
             .uri
             .parse()

@@ -126,7 +126,7 @@ impl Failure {
     }
 
     /// Whether it says anything about the upstream.
-    fn is_of_upstream(&self) -> bool {
+    fn is_upstream_fault(&self) -> bool {
         !matches!(self, Self::Body(_))
     }
 }
@@ -203,7 +203,7 @@ impl FastCgi {
         let body = Rc::new(body);
         let mut attempts = self.balancer.attempts(hint);
         loop {
-            let (status, again) = if let Some(active) = attempts.begin() {
+            let (status, may_retry) = if let Some(active) = attempts.begin() {
                 let (index, begun) = (active.index(), Instant::now());
                 let sent = (Rc::clone(&start), Rc::clone(&body));
                 match self.attempt(active, (id, &method), sent, hold).await {
@@ -217,25 +217,27 @@ impl FastCgi {
                         return response;
                     }
                     Err(failure) => {
-                        if failure.is_of_upstream() {
+                        if failure.is_upstream_fault() {
                             self.balancer.fail(index);
                         }
-                        let again = failure.is_harmless(method.is_safe()) && attempts.are_left();
+                        let may_retry =
+                            failure.is_harmless(method.is_safe()) && attempts.may_continue();
                         let request_id = format_args!("{id:016x}");
                         let status = failure.status();
                         let upstream = self.balancer.name(index);
-                        tracing::warn!(target: "howdah::php", %request_id, %upstream, status = status.as_u16(), again, "the \
+                        tracing::warn!(target: "howdah::php", %request_id, %upstream, status = status.as_u16(),
+                            again = may_retry, "the \
                             FastCGI server did not respond: {failure}");
-                        (status, again)
+                        (status, may_retry)
                     }
                 }
             } else {
-                let again = attempts.may_wait();
+                let may_retry = attempts.may_wait();
                 let request_id = format_args!("{id:016x}");
-                tracing::warn!(target: "howdah::php", %request_id, again, "no FastCGI server is healthy");
-                (StatusCode::SERVICE_UNAVAILABLE, again)
+                tracing::warn!(target: "howdah::php", %request_id, again = may_retry, "no FastCGI server is healthy");
+                (StatusCode::SERVICE_UNAVAILABLE, may_retry)
             };
-            if !again {
+            if !may_retry {
                 return reply::plain(status);
             }
             attempts.pause().await;
@@ -309,7 +311,7 @@ impl FastCgi {
         if status == StatusCode::NO_CONTENT {
             headers.remove(CONTENT_LENGTH);
         }
-        let length = head::settle_length(&mut headers);
+        let length = head::normalize_length(&mut headers);
         if let Some(id) = id {
             let request_id = format_args!("{id:016x}");
             if bad > 0 {

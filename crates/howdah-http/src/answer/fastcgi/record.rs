@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_fastcgi_is_an_error() {
+    fn invalid_fastcgi_is_an_error() {
         let mut decoder = Decoder::default();
         decoder.push(b"HTTP/1.1 400 Bad");
         assert_eq!(decoder.next(), Err(RecordError::Version));

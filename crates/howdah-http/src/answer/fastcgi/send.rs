@@ -144,7 +144,7 @@ impl<W: AsyncWrite + Unpin> Sender<W> {
                 Some(limit) => match tokio::time::timeout(limit, writing).await {
                     Ok(written) => written?,
                     Err(_) if self.is_answered.get() => continue,
-                    Err(_) => return Err(not_taken()),
+                    Err(_) => return Err(send_timeout()),
                 },
             };
             if written == 0 {
@@ -156,7 +156,7 @@ impl<W: AsyncWrite + Unpin> Sender<W> {
     }
 }
 
-fn not_taken() -> io::Error {
+fn send_timeout() -> io::Error {
     let text = "it read nothing of the request before the timeout";
     io::Error::new(io::ErrorKind::TimedOut, text)
 }
@@ -199,12 +199,12 @@ mod tests {
             let failure = poll_fn(|cx| sending.poll_failure(cx)).await;
             assert!(matches!(failure, Failure::Body(_)), "{failure}");
             assert_eq!(failure.status(), StatusCode::INTERNAL_SERVER_ERROR);
-            assert!(!failure.is_of_upstream());
+            assert!(!failure.is_upstream_fault());
         }
     }
 
     #[tokio::test(flavor = "local")]
-    async fn a_server_need_not_read_what_it_has_answered() {
+    async fn a_server_may_respond_before_it_has_read_the_body() {
         // It is gone.
         let (writer, server) = duplex(16);
         drop(server);

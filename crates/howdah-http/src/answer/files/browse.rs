@@ -79,7 +79,7 @@ pub(super) async fn list(
 fn read(folder: &str, links: Links) -> std::io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     // By its descriptor, whose way was looked at.
-    let checked = (!links.all_followed()).then(|| descriptor(folder, links));
+    let checked = (!links.follow_all()).then(|| descriptor(folder, links));
     let checked = checked.transpose()?;
     let by_descriptor = checked
         .as_ref()
@@ -154,7 +154,7 @@ fn as_html(shown: &str, entries: &[Entry]) -> String {
          <tr><th><a href=\"?sort=name\">Name</a></th><th><a href=\"?sort=size\">Size</a></th>\
          <th><a href=\"?sort=time\">Modified</a></th></tr>\n",
         page::STYLE,
-        crumbs(shown)
+        breadcrumbs(shown)
     );
     if shown != "/" {
         page.push_str("<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n");
@@ -185,7 +185,7 @@ fn as_html(shown: &str, entries: &[Entry]) -> String {
 }
 
 /// The folders of a path, each but the last with a link.
-fn crumbs(shown: &str) -> String {
+fn breadcrumbs(shown: &str) -> String {
     let folders: Vec<&str> = shown.split_inclusive('/').collect();
     let mut text = String::new();
     for (index, folder) in folders.iter().enumerate() {
@@ -286,9 +286,9 @@ mod tests {
 
     #[test]
     fn folders_above_are_links() {
-        assert_eq!(crumbs("/"), "/");
+        assert_eq!(breadcrumbs("/"), "/");
         assert_eq!(
-            crumbs("/a&b/c/"),
+            breadcrumbs("/a&b/c/"),
             "<a href=\"../../\">/</a><a href=\"../\">a&amp;b/</a>c/"
         );
     }

@@ -88,7 +88,7 @@ mod tests {
     }
 
     /// As if the last look at the disk had been a while ago.
-    fn wait_a_tick(cache: &FileCache, path: &str) {
+    fn expire_lookup(cache: &FileCache, path: &str) {
         cache.inner.borrow().files[path].seen.set(0);
     }
 
@@ -128,7 +128,7 @@ mod tests {
             .set_modified(modified)
             .unwrap();
         fs::rename(&other, &path).unwrap();
-        wait_a_tick(&cache, &path);
+        expire_lookup(&cache, &path);
         assert!(cache.get(&path).is_none());
         assert_eq!(cache.inner.borrow().bytes, 0);
         assert!(cache.get("/none").is_none());

@@ -55,13 +55,13 @@ struct FileRequest<'r> {
 
 impl FileRequest<'_> {
     /// Cached contents. A path alone does not show who owns the links on it.
-    fn kept(&self, path: &str) -> Option<(Version, Bytes)> {
-        let path = self.links.all_followed().then_some(path)?;
+    fn cached(&self, path: &str) -> Option<(Version, Bytes)> {
+        let path = self.links.follow_all().then_some(path)?;
         self.cache.get(path)
     }
 
-    fn keep(&self, path: &str, version: &Version, contents: &Bytes) {
-        if self.links.all_followed() {
+    fn store(&self, path: &str, version: &Version, contents: &Bytes) {
+        if self.links.follow_all() {
             self.cache.put(path, version, contents);
         }
     }
@@ -133,7 +133,7 @@ async fn serve_file(
     full.push_str(prefix);
     full.push_str(&job.path);
     let slash = job.path.ends_with('/');
-    if !slash && let Some((version, contents)) = file_request.kept(&full) {
+    if !slash && let Some((version, contents)) = file_request.cached(&full) {
         return found(Source::Kept(contents), version, &full, file_request).await;
     }
     match open(&full, file_request.links) {
@@ -171,7 +171,7 @@ async fn directory(
         {
             continue;
         }
-        if let Some((version, contents)) = file_request.kept(&full) {
+        if let Some((version, contents)) = file_request.cached(&full) {
             return match redirect() {
                 Some(redirect) => redirect,
                 None => found(Source::Kept(contents), version, &full, file_request).await,
@@ -221,7 +221,7 @@ enum Source {
     Kept(Bytes),
 }
 
-/// The file itself, or what stands beside it in a format that the client takes.
+/// The file itself, or a file next to it in a coding that the client accepts.
 async fn found(
     source: Source,
     version: Version,
@@ -231,10 +231,10 @@ async fn found(
     if file_request.precompressed.is_empty() {
         return file_response(source, version, (path, path), file_request).await;
     }
-    let beside = precompressed::find(path, file_request);
-    let mut response = match beside {
+    let precompressed_file = precompressed::find(path, file_request);
+    let mut response = match precompressed_file {
         None => file_response(source, version, (path, path), file_request).await,
-        Some(beside) => beside.respond(path, file_request).await,
+        Some(precompressed_file) => precompressed_file.respond(path, file_request).await,
     };
     vary(response.headers_mut());
     response
@@ -326,7 +326,7 @@ async fn file_response(
         Source::File(file) if length <= SMALL => match read_whole(file, start, length).await {
             Ok(bytes) => {
                 if length == total {
-                    file_request.keep(path, &version, &bytes);
+                    file_request.store(path, &version, &bytes);
                 }
                 Content::Bytes(bytes)
             }

@@ -35,7 +35,7 @@ struct Part {
 impl Multipart {
     /// `ranges`: both ends included, within a file of `total` bytes and of the type `kind`.
     pub(super) fn new(ranges: &[(u64, u64)], total: u64, kind: &HeaderValue) -> Self {
-        // Nobody can have put it into a file.
+        // No file can contain it.
         let half = || RandomState::new().hash_one(total);
         Self::with_boundary(
             format!("{:016x}{:016x}", half(), half()),

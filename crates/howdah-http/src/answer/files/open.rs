@@ -39,7 +39,7 @@ pub(super) struct Links {
 
 impl Links {
     /// Whether a path is all that has to be known.
-    pub(super) fn all_followed(self) -> bool {
+    pub(super) fn follow_all(self) -> bool {
         self.followed == Symlinks::Follow
     }
 }
@@ -60,16 +60,16 @@ pub(super) fn open(path: &str, links: Links) -> Result<OpenOutcome, Errno> {
 
 /// The same as a bare descriptor.
 pub(super) fn descriptor(path: &str, links: Links) -> Result<OwnedFd, Errno> {
-    if links.all_followed() {
-        return again(|| rustix::fs::open(path, READ, Mode::empty()));
+    if links.follow_all() {
+        return retry(|| rustix::fs::open(path, READ, Mode::empty()));
     }
     let (root, below) = path.split_at(links.root.min(path.len()));
     let root = if root.is_empty() { "/" } else { root };
-    let folder = again(|| rustix::fs::open(root, FOLDER, Mode::empty()))?;
+    let folder = retry(|| rustix::fs::open(root, FOLDER, Mode::empty()))?;
     let names = || below.split('/').filter(|name| !name.is_empty());
     let relative = names().next().map_or(".", |_| below.trim_matches('/'));
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let opened = again(|| rustix::fs::openat2(&folder, relative, READ, Mode::empty(), resolve));
+    let opened = retry(|| rustix::fs::openat2(&folder, relative, READ, Mode::empty(), resolve));
     match opened {
         // A link, or a kernel or a sandbox that does not know the call: one name after the other.
         Err(Errno::LOOP | Errno::NOSYS | Errno::PERM) => walk(folder, names(), links.followed),
@@ -85,7 +85,7 @@ fn walk<'n>(
 ) -> Result<OwnedFd, Errno> {
     let mut names = names.peekable();
     if names.peek().is_none() {
-        return again(|| rustix::fs::openat(&folder, ".", READ, Mode::empty()));
+        return retry(|| rustix::fs::openat(&folder, ".", READ, Mode::empty()));
     }
     while let Some(name) = names.next() {
         // Paths are normalised before they get here.
@@ -99,7 +99,7 @@ fn walk<'n>(
 }
 
 fn step(folder: &OwnedFd, name: &str, flags: OFlags, followed: Symlinks) -> Result<OwnedFd, Errno> {
-    let open = |flags| again(|| rustix::fs::openat(folder, name, flags, Mode::empty()));
+    let open = |flags| retry(|| rustix::fs::openat(folder, name, flags, Mode::empty()));
     let error = match open(flags | OFlags::NOFOLLOW) {
         // What a link is refused with, depending on the flags.
         Err(error @ (Errno::LOOP | Errno::NOTDIR)) => error,
@@ -112,7 +112,7 @@ fn step(folder: &OwnedFd, name: &str, flags: OFlags, followed: Symlinks) -> Resu
     if followed == Symlinks::Off {
         return Err(Errno::ACCESS);
     }
-    // Whatever stands there by now: nobody can put a link there that another user owns.
+    // Whatever is there by now: only a link's owner could have put it there.
     let opened = open(flags)?;
     if rustix::fs::fstat(&opened)?.st_uid == link.st_uid {
         Ok(opened)
@@ -134,7 +134,7 @@ pub(super) fn follows(path: &std::path::Path, followed: Symlinks) -> bool {
     }
 }
 
-fn again<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {
             // `openat2` asks for it when something was renamed meanwhile.
@@ -165,7 +165,7 @@ mod tests {
             root: root.len(),
         };
         let by_kernel = descriptor(&format!("{root}{below}"), links).map(contents);
-        if !links.all_followed() {
+        if !links.follow_all() {
             let folder = rustix::fs::open(root, FOLDER, Mode::empty()).expect("a folder");
             let names = below.split('/').filter(|name| !name.is_empty());
             let by_name = walk(folder, names, followed).map(contents);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_told_from_a_file_and_from_a_fifo() {
+    fn a_folder_is_distinguished_from_a_file_and_a_fifo() {
         let directory = tempfile::tempdir().expect("a directory");
         let root = directory.path().to_str().expect("UTF-8").to_owned();
         fs::create_dir(directory.path().join("folder")).expect("created");

@@ -15,7 +15,7 @@ pub(crate) struct FileOptions {
     hide: Box<[HidePattern]>,
     /// Extensions that are never sent: they would show source code.
     scripts: Rc<[String]>,
-    /// Formats of files beside the file that may be sent in its place.
+    /// Codings of files next to the file that may be sent in its place.
     pub(super) precompressed: Box<[ContentCoding]>,
     /// Paths without their slash are redirected.
     pub(crate) canonical: bool,

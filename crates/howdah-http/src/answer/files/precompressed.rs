@@ -1,4 +1,4 @@
-//! Files that were compressed beforehand and stand beside the file itself: `app.js.br`.
+//! Files that were compressed beforehand, next to the file itself: `app.js.br`.
 
 use howdah_config::model::ContentCoding;
 use http::header::{CONTENT_ENCODING, HeaderValue};
@@ -25,12 +25,12 @@ pub(super) fn find(path: &str, file_request: FileRequest<'_>) -> Option<Sidecar>
     let mut left = file_request.precompressed.to_vec();
     while let Some(coding) = accepted.best(left.iter().copied(), |coding| *coding) {
         left.retain(|other| *other != coding);
-        let beside = format!("{path}{}", coding.suffix());
-        if let Some((source, version)) = contents(&beside, file_request) {
+        let precompressed_file = format!("{path}{}", coding.suffix());
+        if let Some((source, version)) = contents(&precompressed_file, file_request) {
             return Some(Sidecar {
                 source,
                 version,
-                path: beside,
+                path: precompressed_file,
                 coding,
             });
         }
@@ -40,7 +40,7 @@ pub(super) fn find(path: &str, file_request: FileRequest<'_>) -> Option<Sidecar>
 
 /// One that cannot be opened is as good as none: the file itself is there.
 fn contents(path: &str, file_request: FileRequest<'_>) -> Option<(Source, Version)> {
-    if let Some((version, contents)) = file_request.kept(path) {
+    if let Some((version, contents)) = file_request.cached(path) {
         return Some((Source::Kept(contents), version));
     }
     match open(path, file_request.links) {

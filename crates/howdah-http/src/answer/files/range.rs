@@ -15,7 +15,7 @@ pub(super) enum RangeOutcome {
     },
     /// At least two, both ends of each included, in the order of the request. They do not overlap.
     Parts(Vec<(u64, u64)>),
-    /// Nothing of what is wanted exists.
+    /// No part of the requested range exists.
     None,
 }
 

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hit_is_not_asked_again() {
+    fn a_cache_hit_causes_no_lookup() {
         let base = tempfile::tempdir().unwrap();
         let root = Root::new(base.path().to_str().unwrap());
         let lookup = StatCache::default();

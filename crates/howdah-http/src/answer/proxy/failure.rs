@@ -51,7 +51,7 @@ impl Failure {
         if error.is_connect() {
             return Self::Connect(text);
         }
-        match passed(connection).and_then(|passed| passed.lost()) {
+        match passed(connection).and_then(|passed| passed.request_loss()) {
             Some(lost) => Self::Lost { lost, cause: text },
             None => Self::Client(text),
         }
@@ -59,7 +59,7 @@ impl Failure {
 
     /// Whether it says anything about the upstream. What cannot be sent to any of them does not: a client
     /// could have them all taken for ill.
-    pub(super) fn is_of_upstream(&self) -> bool {
+    pub(super) fn is_upstream_fault(&self) -> bool {
         !matches!(self, Self::Request(_))
     }
 

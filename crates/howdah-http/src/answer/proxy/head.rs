@@ -24,8 +24,8 @@ pub(super) enum Trust {
     Once,
 }
 
-/// Leaves at most one length in the header, and none beside `Transfer-Encoding`, which is how the body was read.
-/// `asked`: the protocol that the request wanted to go over to.
+/// Leaves at most one length in the header, and none with `Transfer-Encoding`, which is how the body was read.
+/// `asked`: the protocol of the request's `Upgrade`.
 pub(super) fn check<B>(
     response: &mut Response<B>,
     requested: Option<&HeaderValue>,

@@ -18,8 +18,8 @@ impl health::Upstreams for Upstreams {
         &self.balancer
     }
 
-    async fn ask(&self, index: usize, check: &HealthCheck) -> Result<StatusCode, String> {
-        let ask = async |client: &Client<Connector, Upload>| {
+    async fn probe(&self, index: usize, check: &HealthCheck) -> Result<StatusCode, String> {
+        let probe = async |client: &Client<Connector, Upload>| {
             let source = Source::new(None, 0, check.timeout);
             let mut request = Request::builder()
                 .method(Method::GET)
@@ -32,9 +32,9 @@ impl health::Upstreams for Upstreams {
             let answer = client.request(request).await;
             answer.map_err(|error| Failure::of(&error, &connection))
         };
-        let answer = match ask(&self.client).await {
+        let answer = match probe(&self.client).await {
             // One that has closed a connection that was kept is not ill.
-            Err(Failure::Lost { .. }) => ask(&self.fresh).await,
+            Err(Failure::Lost { .. }) => probe(&self.fresh).await,
             answer => answer,
         };
         let answer = answer.map_err(|failure| failure.to_string())?;

@@ -15,7 +15,7 @@ pub(crate) struct ProxyJob {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,
-    /// The protocol that the client wants the connection to go over to.
+    /// The protocol that the client upgrades the connection to.
     pub(crate) upgrade: Option<HeaderValue>,
     /// False: the body of the request is left out.
     pub(crate) has_body: bool,

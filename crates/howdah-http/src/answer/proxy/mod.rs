@@ -1,6 +1,6 @@
 //! `reverse_proxy`: requests go to other servers, over connections that each front thread keeps.
 //!
-//! Both bodies are streamed: what one side does not take, the other is not asked for.
+//! Both bodies are streamed: while one side does not read, the other is not read either.
 
 mod failure;
 mod head;
@@ -135,7 +135,7 @@ impl Upstreams {
 
     /// Has an upstream answer. A request that is lost with a kept connection is sent again on a new one, if nobody
     /// can have seen it, or it changes nothing.
-    async fn ask(
+    async fn send(
         &self,
         index: usize,
         job: &ProxyJob,
@@ -145,7 +145,7 @@ impl Upstreams {
         let attempt = |upstream| self.attempt(upstream, index, (job, source), client);
         match attempt(&self.client).await {
             Err(failure @ Failure::Lost { .. })
-                if failure.is_harmless(&job.method) && !source.is_begun() =>
+                if failure.is_harmless(&job.method) && !source.has_started() =>
             {
                 let upstream = self.balancer.name(index);
                 tracing::debug!(target: "howdah::proxy", %upstream, "retrying the request: {failure}");
@@ -245,7 +245,7 @@ async fn sent(mut connection: CaptureConnection, ended: impl Fn() -> Option<Inst
     match failure::passed(&connection) {
         Some(passed) => {
             passed.sent(ended).await;
-            if passed.lost().is_some() {
+            if passed.request_loss().is_some() {
                 tokio::time::sleep(CLOSE_SHOWS).await;
             }
         }
@@ -280,9 +280,9 @@ pub(crate) async fn send(
     let balancer = &upstreams.balancer;
     let mut attempts = balancer.attempts(&job.hint);
     loop {
-        let (refusal, again) = if let Some(active) = attempts.begin() {
+        let (refusal, may_retry) = if let Some(active) = attempts.begin() {
             let (index, start) = (active.index(), Instant::now());
-            match upstreams.ask(index, &job, &source, (interim, hold)).await {
+            match upstreams.send(index, &job, &source, (interim, hold)).await {
                 Ok(response) => {
                     balancer.answered(index, response.status(), source.latency(start));
                     return Ok(upstreams.respond(response, active, (&job, id)));
@@ -291,26 +291,27 @@ pub(crate) async fn send(
                     if let Some(error) = source.refusal() {
                         return Err(error);
                     }
-                    if failure.is_of_upstream() {
+                    if failure.is_upstream_fault() {
                         balancer.fail(index);
                     }
                     // An upstream may have begun to work.
-                    let may_repeat = !source.is_begun() && failure.is_harmless(&job.method);
-                    let again = may_repeat && attempts.are_left();
+                    let may_repeat = !source.has_started() && failure.is_harmless(&job.method);
+                    let may_retry = may_repeat && attempts.may_continue();
                     let upstream = balancer.name(index);
                     let request_id = format_args!("{id:016x}");
-                    tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again, "an upstream did not \
+                    tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again = may_retry,
+                        "an upstream did not \
                         respond: {failure}");
-                    (failure.status(), again)
+                    (failure.status(), may_retry)
                 }
             }
         } else {
-            let again = attempts.may_wait();
+            let may_retry = attempts.may_wait();
             let request_id = format_args!("{id:016x}");
-            tracing::warn!(target: "howdah::proxy", %request_id, again, "no upstream is healthy");
-            (StatusCode::SERVICE_UNAVAILABLE, again)
+            tracing::warn!(target: "howdah::proxy", %request_id, again = may_retry, "no upstream is healthy");
+            (StatusCode::SERVICE_UNAVAILABLE, may_retry)
         };
-        if !again {
+        if !may_retry {
             return Ok(reply::plain(refusal));
         }
         attempts.pause().await;
@@ -354,7 +355,7 @@ impl Upstreams {
 }
 
 impl Upstreams {
-    /// The connection goes over to the protocol that the client has asked for.
+    /// The connection is upgraded to the protocol that the client has requested.
     fn switch(
         &self,
         response: Response<Incoming>,

@@ -56,7 +56,7 @@ impl Source {
     }
 
     /// Whether an upstream has had some of it.
-    pub(super) fn is_begun(&self) -> bool {
+    pub(super) fn has_started(&self) -> bool {
         self.with(|inner| inner.is_begun)
     }
 
@@ -75,13 +75,13 @@ impl Source {
         }
     }
 
-    /// How long an upstream that was asked at `start` has had the whole body, or the last part of it.
+    /// How long an upstream whose request began at `start` has had the whole body, or its last part.
     pub(super) fn latency(&self, start: Instant) -> Duration {
         let handed = self.with(|inner| inner.handed);
         handed.map_or(start, |handed| handed.max(start)).elapsed()
     }
 
-    /// When the last of what an upstream that was asked at `start` gets was handed over; `None`: there is more.
+    /// When the end of the body was sent to an upstream whose request began at `start`; `None`: there is more.
     pub(super) fn ended(&self, start: Instant) -> Option<Instant> {
         self.with(|inner| {
             let is_over = inner.body.as_ref().is_none_or(Body::is_end_stream);

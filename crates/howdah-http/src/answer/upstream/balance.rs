@@ -170,7 +170,7 @@ impl Attempts<'_> {
     }
 
     /// Whether there may be another one after this one, which has failed.
-    pub(crate) fn are_left(&self) -> bool {
+    pub(crate) fn may_continue(&self) -> bool {
         let Balancer {
             retries,
             try_duration,
@@ -185,7 +185,7 @@ impl Attempts<'_> {
 
     /// The same if no upstream is well: that changes with time alone.
     pub(crate) fn may_wait(&self) -> bool {
-        !self.balancer.try_interval.is_zero() && self.are_left()
+        !self.balancer.try_interval.is_zero() && self.may_continue()
     }
 
     /// Until the next one.
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_well_is_left_alone() {
+    fn unhealthy_upstreams_get_no_requests() {
         let states = states(2);
         let turn = Cell::new(0);
         let first = || choose(&states, &Policy::First, LIMITS, (&Hint::None, &[]), &turn);
@@ -450,7 +450,7 @@ mod tests {
                 None => return seen,
                 Some(active) => seen.push(active.index()),
             }
-            if !attempts.are_left() {
+            if !attempts.may_continue() {
                 return seen;
             }
             attempts.pause().await;

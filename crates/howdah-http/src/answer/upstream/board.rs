@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     /// Other tests have upstreams too.
-    fn shown(address: &str) -> Vec<UpstreamStatus> {
+    fn statuses(address: &str) -> Vec<UpstreamStatus> {
         let all = upstreams().into_iter();
         all.filter(|own| own.address == address).collect()
     }
@@ -101,16 +101,16 @@ mod tests {
             thread.in_flight.store(2, Relaxed);
             thread.failures.store(3, Relaxed);
         }
-        let own = shown(address);
+        let own = statuses(address);
         assert_eq!(own.len(), 1);
         assert!(own[0].is_healthy);
         assert_eq!((own[0].in_flight, own[0].failures), (4, 6));
         threads[1].is_ill.store(true, Relaxed);
-        assert!(!shown(address)[0].is_healthy);
+        assert!(!statuses(address)[0].is_healthy);
         threads[1].is_ill.store(false, Relaxed);
         threads[0].down_until.store(clock::now() + 60_000, Relaxed);
-        assert!(!shown(address)[0].is_healthy);
+        assert!(!statuses(address)[0].is_healthy);
         drop(threads);
-        assert_eq!(shown(address), []);
+        assert_eq!(statuses(address), []);
     }
 }

@@ -9,12 +9,12 @@ use http::StatusCode;
 
 use crate::answer::upstream::balance::Balancer;
 
-/// Upstreams that can be asked.
+/// Upstreams that can be probed.
 pub(crate) trait Upstreams: 'static {
     fn balancer(&self) -> &Balancer;
 
     /// Has one answer `health_uri`. `Err`: why it does not. Dropped when that takes too long.
-    fn ask(
+    fn probe(
         &self,
         index: usize,
         check: &HealthCheck,
@@ -50,7 +50,7 @@ impl Checks {
 
 async fn watch<U: Upstreams>(upstreams: Weak<U>, index: usize, check: HealthCheck) {
     while let Some(upstreams) = upstreams.upgrade() {
-        let outcome = tokio::time::timeout(check.timeout, upstreams.ask(index, &check));
+        let outcome = tokio::time::timeout(check.timeout, upstreams.probe(index, &check));
         let outcome = outcome
             .await
             .unwrap_or_else(|_| Err("it did not respond in time".to_owned()))

@@ -64,7 +64,7 @@ impl ConnectionProgress {
         }
     }
 
-    fn wrote(&self) {
+    fn note_write(&self) {
         self.0.is_dirty.store(true, Relaxed);
         if self.0.request.load(Relaxed) == BEGUN {
             self.0.request.store(WRITTEN, Relaxed);
@@ -109,7 +109,7 @@ impl ConnectionProgress {
 
     /// What is lost of the request under way if the connection has ended. `None`: it was the first one, for which
     /// the upstream was there, or its answer has begun.
-    pub(crate) fn lost(&self) -> Option<RequestLoss> {
+    pub(crate) fn request_loss(&self) -> Option<RequestLoss> {
         match self.0.request.load(Relaxed) {
             BEGUN => Some(RequestLoss::Unsent),
             WRITTEN => Some(RequestLoss::Unanswered),
@@ -119,7 +119,7 @@ impl ConnectionProgress {
 }
 
 /// A connection that notes what passes. Where the upstream takes nothing any more, what is written is lost, and
-/// what it has said until then can still be read: it may have answered before it had the whole body, and hung up.
+/// its response can still be read: it may have responded before it had the whole body, and closed the connection.
 pub(crate) struct PooledConnection {
     stream: MaybeTls,
     passed: ConnectionProgress,
@@ -143,7 +143,7 @@ impl PooledConnection {
     ) -> Poll<io::Result<usize>> {
         match ready!(result) {
             Ok(written) => {
-                self.passed.wrote();
+                self.passed.note_write();
                 Poll::Ready(Ok(written))
             }
             Err(error) if is_hung_up(&error) => {
@@ -239,12 +239,12 @@ mod tests {
 
     fn write(passed: &ConnectionProgress) {
         passed.writing();
-        passed.wrote();
+        passed.note_write();
         passed.flushed();
     }
 
     #[tokio::test]
-    async fn what_another_request_wrote_does_not_count() {
+    async fn writes_of_another_request_do_not_count() {
         let passed = ConnectionProgress::new();
         let start = Instant::now();
         // It took the connection that this one waits for, and has its response.
@@ -255,6 +255,6 @@ mod tests {
         assert!(waits.await);
         write(&passed);
         sent.await;
-        assert_eq!(passed.lost(), Some(RequestLoss::Unanswered));
+        assert_eq!(passed.request_loss(), Some(RequestLoss::Unanswered));
     }
 }

@@ -17,7 +17,7 @@ use super::Stream;
 /// Sessions of upstreams that a front thread can resume, for each `reverse_proxy`.
 const SESSIONS: usize = 64;
 
-/// Whom upstreams have to be, by what the configuration says of it. Made once for all front threads, since
+/// Verification of upstream certificates, by configuration. Made once for all front threads, since
 /// files are read for it.
 #[derive(Debug, Default)]
 pub(crate) struct TlsClients(Mutex<Vec<(UpstreamTls, ClientConfig)>>);
@@ -149,7 +149,7 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
 
 fn certificate(error: &CertificateError) -> String {
     match error {
-        // The latter if somebody else has the name of one who is trusted.
+        // The latter if another certificate has the name of a trusted one.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "the issuer of its certificate is not trusted: add the authority, or the certificate itself if it is \
             self-signed, with `tls_trust_pool file FILE`"
@@ -232,12 +232,12 @@ mod tests {
             (Error::AlertReceived(AlertDescription::InternalError), None),
             (Error::HandshakeNotComplete, None),
         ] {
-            let told = explain(&io::Error::new(io::ErrorKind::InvalidData, error.clone()));
+            let explanation = explain(&io::Error::new(io::ErrorKind::InvalidData, error.clone()));
             match expected {
-                None => assert_eq!(told, None, "{error:?}"),
+                None => assert_eq!(explanation, None, "{error:?}"),
                 Some(expected) => {
-                    let told = told.unwrap_or_else(|| panic!("{error:?}"));
-                    assert!(told.contains(expected), "{told}");
+                    let explanation = explanation.unwrap_or_else(|| panic!("{error:?}"));
+                    assert!(explanation.contains(expected), "{explanation}");
                 }
             }
         }

@@ -46,12 +46,12 @@ impl Body for Upload {
     ) -> Poll<Option<Result<Frame<Bytes>, MalformedBody>>> {
         let this = self.get_mut();
         if let Some(expectation) = this.expectation.take() {
-            expectation.meet();
+            expectation.fulfill();
         }
         if !this.data_ended {
             match ready!(this.stream.poll_data(cx)) {
                 Some(Ok(data)) => {
-                    // Whoever polls has room for it. Fails when more is given back than came.
+                    // The caller has room for it. Fails when more is returned than was received.
                     let released = this.stream.flow_control().release_capacity(data.len());
                     debug_assert!(released.is_ok());
                     let length = data.len() as u64;

@@ -12,7 +12,7 @@ use http_body::Body;
 
 use super::Shared;
 use super::body::Upload;
-use crate::connection::multiplexed::{Expectation, poll_answer, settle};
+use crate::connection::multiplexed::{Expectation, finalize, poll_answer};
 use crate::message::application::Application;
 use crate::message::disconnect::DisconnectGuard;
 use crate::message::incoming::Incoming;
@@ -75,7 +75,7 @@ pub(super) async fn serve<A: Application>(
         Some(Err(_)) => respond.send_reset(Reason::INTERNAL_ERROR),
         Some(Ok(response)) => {
             let (parts, body) = response.into_parts();
-            let (response, has_body) = settle(parts, &body, head);
+            let (response, has_body) = finalize(parts, &body, head);
             match respond.send_response(response, !has_body) {
                 Ok(stream) if has_body => send(body, stream).await,
                 Ok(_) => {}
@@ -89,7 +89,7 @@ pub(super) async fn serve<A: Application>(
 }
 
 /// Sends a body as far as the client takes it. Fails only when the stream or its connection is over, which
-/// then has been said already.
+/// then has been sent already.
 async fn send<B>(mut body: B, mut stream: SendStream<Bytes>)
 where
     B: Body<Data = Bytes, Error = std::io::Error> + Unpin,

@@ -38,7 +38,7 @@ impl Upload {
     }
 
     /// Takes what is there already, so that a request without a body is known to have none.
-    pub(super) fn look(&mut self, cx: &mut Context<'_>) -> Result<(), MalformedBody> {
+    pub(super) fn poll_available(&mut self, cx: &mut Context<'_>) -> Result<(), MalformedBody> {
         match self.poll_data(cx) {
             Poll::Ready(Some(Ok(data))) => self.first = Some(data),
             Poll::Ready(Some(Err(error))) => return Err(error),
@@ -47,7 +47,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Whoever reads the body from now on meets it.
+    /// Reading the body fulfils it from now on.
     pub(super) fn expect(&mut self, expectation: Expectation) {
         self.expectation = Some(expectation);
     }
@@ -87,7 +87,7 @@ impl Body for Upload {
     ) -> Poll<Option<Result<Frame<Bytes>, MalformedBody>>> {
         let this = self.get_mut();
         if let Some(expectation) = this.expectation.take() {
-            expectation.meet();
+            expectation.fulfill();
         }
         this.poll_data(cx)
             .map(|data| data.map(|data| data.map(Frame::data)))

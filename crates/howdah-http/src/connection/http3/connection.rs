@@ -84,7 +84,7 @@ pub(super) async fn serve<A: Application>(
     };
     let state = Rc::new(ConnectionState::new(limits.max_header_size));
     state.set_multiplexed();
-    let _spoken = life.speaks(Protocol::Http3);
+    let _spoken = life.count_protocol(Protocol::Http3);
     let mut builder = h3::server::builder();
     builder.max_field_section_size(limits.max_header_size as u64);
     let Ok(http) = builder
@@ -114,7 +114,7 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
     };
     let mut drained = pin!(drain.ordered());
     drained.as_mut().enable();
-    // Told to go: by the order to drain, or for having been idle.
+    // Asked to close: by the order to drain, or for being idle.
     let mut goaway_sent = false;
     let mut sent = 0;
     let mut wake = pin!(sleep(idle_left(limits, &shared.state)));
@@ -166,7 +166,7 @@ fn sleep_reset(wake: &mut std::pin::Pin<&mut tokio::time::Sleep>, wait: Duration
 fn idle_left(limits: &Limits, state: &ConnectionState) -> Duration {
     let limit = limits.idle;
     Duration::from_millis(match state.phase() {
-        Phase::Idle => limit.saturating_sub(clock::now().saturating_sub(state.since())),
+        Phase::Idle => limit.saturating_sub(clock::now().saturating_sub(state.phase_start())),
         Phase::Header | Phase::Busy => limit,
     })
 }

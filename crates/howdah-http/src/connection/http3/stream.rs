@@ -15,7 +15,7 @@ use http_body::Body;
 use super::body::Upload;
 use super::bounded::{BoundedStream, Quic};
 use crate::connection::listener::Listener;
-use crate::connection::multiplexed::{Expectation, is_well_formed, poll_answer, settle};
+use crate::connection::multiplexed::{Expectation, finalize, is_well_formed, poll_answer};
 use crate::message::application::Application;
 use crate::message::connection::Connection;
 use crate::message::disconnect::DisconnectGuard;
@@ -81,7 +81,7 @@ async fn answer<A: Application>(
     let Some(mut upload) = upload else {
         return sender.send.stop_stream(Code::H3_MESSAGE_ERROR);
     };
-    if std::future::poll_fn(|cx| Poll::Ready(upload.look(cx)))
+    if std::future::poll_fn(|cx| Poll::Ready(upload.poll_available(cx)))
         .await
         .is_err()
     {
@@ -147,7 +147,7 @@ impl Sender {
         B: Body<Data = Bytes, Error = std::io::Error> + Unpin,
     {
         let (parts, mut body) = response.into_parts();
-        let (answer, has_body) = settle(parts, &body, head);
+        let (answer, has_body) = finalize(parts, &body, head);
         // Interim responses may have come before it.
         executor::note_response();
         if self.send.send_response(answer).await.is_err() {

@@ -21,7 +21,7 @@ pub(super) enum FirstBytes {
     Header {
         /// Its bytes.
         length: usize,
-        /// Who connected to the load balancer. `None`: the load balancer itself, or somebody without an address.
+        /// Who connected to the load balancer. `None`: the load balancer itself, or a client without an address.
         client: Option<SocketAddr>,
     },
 }
@@ -30,7 +30,7 @@ pub(super) enum FirstBytes {
 ///
 /// # Errors
 /// If they are a malformed header, or one longer than [`LENGTH_MAX`].
-pub(super) fn look(bytes: &[u8]) -> Result<Option<FirstBytes>, Error> {
+pub(super) fn detect(bytes: &[u8]) -> Result<Option<FirstBytes>, Error> {
     let begins = |signature: &[u8]| bytes.starts_with(signature);
     if !begins(VERSION_1) && !begins(VERSION_2) {
         let may_become = VERSION_1.starts_with(bytes) || VERSION_2.starts_with(bytes);
@@ -89,16 +89,21 @@ mod tests {
             (b"\x16\x03\x01", FirstBytes::Other),
             (b"\r\nGET / HTTP/1.1", FirstBytes::Other),
         ] {
-            assert_eq!(look(bytes), Ok(Some(expected)), "{}", bytes.escape_ascii());
+            assert_eq!(
+                detect(bytes),
+                Ok(Some(expected)),
+                "{}",
+                bytes.escape_ascii()
+            );
         }
     }
 
     #[test]
-    fn what_is_added_to_a_header_belongs_to_it() {
+    fn changes_of_a_header_are_its_own() {
         let mut bytes = V4.to_vec();
         bytes[15] += 8;
         bytes.extend_from_slice(b"\x02\0\x05a.b.cGET /");
-        assert_eq!(look(&bytes), Ok(Some(header(36, "192.0.2.7:12345"))));
+        assert_eq!(detect(&bytes), Ok(Some(header(36, "192.0.2.7:12345"))));
     }
 
     #[test]
@@ -109,7 +114,7 @@ mod tests {
             b"PROXY UNKNOWN\r\n",
         ] {
             for length in 0..whole.len() {
-                assert_eq!(look(&whole[..length]), Ok(None), "{length} of {whole:?}");
+                assert_eq!(detect(&whole[..length]), Ok(None), "{length} of {whole:?}");
             }
         }
     }
@@ -131,7 +136,7 @@ mod tests {
             &long,
             &version_3,
         ] {
-            assert!(look(bytes).is_err(), "{}", bytes.escape_ascii());
+            assert!(detect(bytes).is_err(), "{}", bytes.escape_ascii());
         }
     }
 }

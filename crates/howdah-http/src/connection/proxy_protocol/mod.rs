@@ -13,7 +13,7 @@ use rustix::net::RecvFlags;
 use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::TcpStream;
 
-use self::header::{FirstBytes, LENGTH_MAX, look};
+use self::header::{FirstBytes, LENGTH_MAX, detect};
 use super::Driver;
 use crate::clock;
 use crate::listen::unix;
@@ -27,7 +27,7 @@ impl Driver<'_, '_> {
         remote: SocketAddr,
     ) -> Option<SocketAddr> {
         let policy = if remote == unix::CLIENT {
-            // Who may connect there is said by the socket's permissions.
+            // The socket's permissions limit who may connect.
             ProxyPolicy::Use
         } else {
             protocol.policy(remote.ip())
@@ -37,7 +37,7 @@ impl Driver<'_, '_> {
         }
         let limit = clock::milliseconds(protocol.timeout).min(self.limits.idle);
         let deadline = clock::now().saturating_add(limit);
-        let first = self.in_time(deadline, first(stream)).await;
+        let first = self.before_deadline(deadline, first(stream)).await;
         let first = first.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()));
         match (first, policy) {
             (Ok(FirstBytes::Other), ProxyPolicy::Require) => {
@@ -67,7 +67,7 @@ async fn first(stream: &mut TcpStream) -> io::Result<FirstBytes> {
         let ready = stream.ready(Interest::READABLE).await?;
         let looked = stream.try_io(Interest::READABLE, || {
             let (_, length) = rustix::net::recv(&*stream, &mut bytes[..], RecvFlags::PEEK)?;
-            match look(&bytes[..length]).map_err(io::Error::other)? {
+            match detect(&bytes[..length]).map_err(io::Error::other)? {
                 Some(first) => Ok(first),
                 None if ready.is_read_closed() => Err(io::ErrorKind::UnexpectedEof.into()),
                 // What has come stays there: only the next bytes are worth another look.

@@ -44,7 +44,7 @@ impl ForwardAuth {
 impl Handler for ForwardAuth {
     fn run(&self, context: &mut Context<'_>) -> Outcome {
         let granted = context.verdicts.iter().find_map(|verdict| match verdict {
-            Verdict::Granted(granted) if granted.is_for(&self.copy) => Some(granted),
+            Verdict::Granted(granted) if granted.belongs_to(&self.copy) => Some(granted),
             _ => None,
         });
         if let Some(granted) = granted {

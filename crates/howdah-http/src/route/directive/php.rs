@@ -254,11 +254,11 @@ impl PhpServer {
         if let Some(outcome) = self.script.matched(&root, context) {
             return outcome;
         }
-        let asked = match &self.front_controller {
+        let requested = match &self.front_controller {
             None => &self.candidates[..],
             Some(_) => &self.candidates[..self.candidates.len() - 1],
         };
-        if let Some(found) = find(asked, context, &root, &self.script.split) {
+        if let Some(found) = find(requested, context, &root, &self.script.split) {
             // `{path}/{index}` was found, but what exists is a script within the path itself.
             if Some(found.index) == self.directory_index
                 && found.path.len() <= context.path.len()

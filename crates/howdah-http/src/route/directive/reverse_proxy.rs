@@ -137,7 +137,7 @@ pub(super) fn hint(policy: &model::Policy, context: &Context<'_>) -> Hint {
     }
 }
 
-/// The protocol that a request wants its connection to go over to, if it is WebSocket. Any other one, such
+/// The protocol that a request upgrades its connection to, if it is WebSocket. Any other one, such
 /// as `h2c`, could carry requests that no route has seen. Only HTTP/1.1 has that.
 fn upgrade(parts: &Parts) -> Option<HeaderValue> {
     let protocol = parts.headers.get(UPGRADE)?;

@@ -196,7 +196,7 @@ fn without_prefix<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
     let mut rest = path.chars();
     let found = prefix
         .chars()
-        .all(|wanted| rest.next().is_some_and(|char| is_same(char, wanted)));
+        .all(|expected| rest.next().is_some_and(|char| is_same(char, expected)));
     found.then_some(rest.as_str())
 }
 
@@ -206,7 +206,7 @@ fn without_suffix<'p>(path: &'p str, suffix: &str) -> Option<&'p str> {
     let found = suffix
         .chars()
         .rev()
-        .all(|wanted| rest.next_back().is_some_and(|char| is_same(char, wanted)));
+        .all(|expected| rest.next_back().is_some_and(|char| is_same(char, expected)));
     found.then_some(rest.as_str())
 }
 

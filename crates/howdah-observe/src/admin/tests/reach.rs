@@ -42,7 +42,7 @@ fn unix_sockets() {
 }
 
 #[test]
-fn says_that_nobody_answers() {
+fn reports_that_no_server_responds() {
     // Bound, so that nobody else gets the port, and not listened on.
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
     let closed = socket.expect("a socket");
@@ -58,7 +58,7 @@ fn says_that_nobody_answers() {
 }
 
 #[test]
-fn says_that_something_else_answers() {
+fn reports_that_something_else_responds() {
     let other = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address: AdminAddress = other
         .local_addr()
@@ -121,16 +121,19 @@ fn configurations() {
 }
 
 #[test]
-fn what_php_may_not_order_over_tcp() {
+fn orders_that_php_may_not_give_over_tcp() {
     let dir = tempfile::tempdir().expect("a directory");
     let socket = format!("unix/{}", dir.path().join("admin.sock").display());
-    for (address, confined, load, other) in [
+    for (address, is_php_restricted, load, other) in [
         ("localhost:0", false, 200, 403),
         ("localhost:0", true, 403, 403),
         (socket.as_str(), true, 200, 200),
     ] {
         let server = Server::start(address);
-        server.fake.confined.store(confined, Ordering::Relaxed);
+        server
+            .fake
+            .is_php_restricted
+            .store(is_php_restricted, Ordering::Relaxed);
         let status = |method, target| server.request(method, target).status;
         let loaded = server.client().load(":80").expect("a response");
         assert_eq!(loaded.status, load, "{address}");
@@ -174,7 +177,7 @@ fn addresses_that_other_machines_reach() {
 
 /// Twice as many as there may be connections send half a request and no more.
 #[test]
-fn who_sends_nothing_keeps_nobody_out() {
+fn silent_connections_do_not_block_others() {
     let server = Server::start("127.0.0.1:0");
     let mut silent: Vec<_> = (0..128)
         .map(|_| {

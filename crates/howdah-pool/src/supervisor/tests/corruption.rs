@@ -35,10 +35,10 @@ fn a_pool_goes_on_with_another_segment() {
         assert_eq!(server.get("").await, Ok("generation 1".into()));
         let before = server.segment();
         before.scribble(head(&before), 1 << 40);
-        let begun = Instant::now();
+        let started = Instant::now();
         // It waits for the new one.
         assert_eq!(server.get("").await, Ok("generation 2".into()));
-        assert!(begun.elapsed() < HEALED, "{:?}", begun.elapsed());
+        assert!(started.elapsed() < HEALED, "{:?}", started.elapsed());
         let status = server.healed(1).await;
         assert_eq!((status.failure, status.counters.killed), (None, 2));
         assert_eq!(status.counters.crashed, 0);
@@ -88,7 +88,7 @@ fn a_reload_repairs_a_header() {
 }
 
 #[test]
-fn a_reload_repairs_what_no_request_has_met() {
+fn a_reload_repairs_damage_that_no_request_has_met() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         assert_eq!(server.get("").await, Ok("generation 1".into()));
         server.until("idle", |status| status.busy == 0).await;
@@ -122,13 +122,13 @@ fn a_pool_heals_again_and_again() {
             ];
             let (at, word) = words[round % words.len()];
             segment.scribble(at, word);
-            let begun = Instant::now();
+            let started = Instant::now();
             let answers = tokio::join!(server.get(""), server.ask("", true), server.get(""));
             let (first, again, last) = answers;
             // One may have been in hand.
             assert!(again.is_ok(), "round {round}: {first:?} {again:?} {last:?}");
             assert!(server.get("").await.is_ok(), "round {round}");
-            slowest = slowest.max(begun.elapsed().as_millis() as u64);
+            slowest = slowest.max(started.elapsed().as_millis() as u64);
             replaced = server.status().await.counters.segments_replaced;
         }
         assert!(replaced >= 3, "{replaced} segments");

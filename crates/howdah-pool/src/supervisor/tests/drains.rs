@@ -72,7 +72,7 @@ fn a_second_reload_leaves_requests_the_time_that_each_has() {
 }
 
 #[test]
-fn a_worker_without_a_request_that_does_not_leave_is_ended() {
+fn an_idle_worker_that_does_not_exit_is_killed() {
     let pool = worker_pool(1, |_, _| {});
     run_with(pool, &[], hurry, async |server| {
         assert!(server.get("lame").await.is_ok());
@@ -86,7 +86,7 @@ fn a_worker_without_a_request_that_does_not_leave_is_ended() {
 }
 
 #[test]
-fn a_server_that_leaves_waits_for_its_requests_until_it_is_followed_twice() {
+fn an_old_server_waits_for_its_requests_until_it_has_two_successors() {
     runtime().block_on(async {
         let (mut supervisor, server, fake) = prepared(worker_pool(1, |_, _| {}), &[]);
         hurry(&mut supervisor);
@@ -95,16 +95,16 @@ fn a_server_that_leaves_waits_for_its_requests_until_it_is_followed_twice() {
             .await
             .expect("started");
         let hanging = server.ask("hang", true);
-        let leaving = async {
+        let retiring = async {
             while server.front.in_flight() == 0 {
                 supervisor.run_until(tokio::task::yield_now()).await;
             }
-            let left = tokio::time::timeout(LONG, supervisor.leave(false)).await;
+            let left = tokio::time::timeout(LONG, supervisor.retire(false)).await;
             assert!(left.is_err(), "a request is in hand");
-            supervisor.leave(true).await;
+            supervisor.retire(true).await;
             assert!(!supervisor.any_process(), "no process is left");
         };
-        let both = async { tokio::join!(hanging, leaving) };
+        let both = async { tokio::join!(hanging, retiring) };
         let both = tokio::time::timeout(Duration::from_secs(120), both).await;
         let (hung, ()) = both.expect("not to hang");
         assert_eq!(hung, Err(CallError::WorkerDied), "it is not run again");

@@ -1,4 +1,4 @@
-//! Zygotes that somebody else speaks for: what they cannot have meant ends them, and nothing else.
+//! Zygotes whose control socket another process uses: messages that contradict the state end them, and nothing else.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Weak;
@@ -17,7 +17,7 @@ fn pidfd(pid: i32) -> OwnedFd {
 type Lie = (Kind, u32, (i32, i32), &'static [u8], usize);
 
 /// Says it in the name of the newest zygote, and waits for the next.
-async fn say(server: &Server, lie: Lie, before: u32) {
+async fn send_lie(server: &Server, lie: Lie, before: u32) {
     calm(server, before).await;
     let control = server.plan(|plan| plan.controls.last().and_then(Weak::upgrade));
     let control = control.expect("a zygote");
@@ -64,7 +64,7 @@ fn each_lie_ends_its_generation_and_the_next_serves() {
     ];
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         for (before, lie) in lies.iter().enumerate() {
-            say(&server, *lie, before as u32 + 1).await;
+            send_lie(&server, *lie, before as u32 + 1).await;
         }
         calm(&server, lies.len() as u32 + 1).await;
         let status = server.status().await;
@@ -77,7 +77,7 @@ fn each_lie_ends_its_generation_and_the_next_serves() {
 fn a_worker_that_runs_has_not_exited() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         let pid = server.status().await.workers[0].pid;
-        say(&server, (Kind::Exited, 0, (pid, 9), b"", 0), 1).await;
+        send_lie(&server, (Kind::Exited, 0, (pid, 9), b"", 0), 1).await;
     })
     .expect("started");
 }

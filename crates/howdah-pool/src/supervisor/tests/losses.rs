@@ -36,7 +36,7 @@ fn a_successor_does_not_wait_until_the_lost_process_is_gone() {
 }
 
 #[test]
-fn without_room_nobody_leaves_for_a_reload_beside_a_lost_process() {
+fn without_free_places_no_worker_retires_during_a_reload_after_a_lost_process() {
     let narrow = |supervisor: &mut Supervisor| supervisor.pools[0].places.truncate(2);
     run_with(worker_pool(1, |_, _| {}), &[], narrow, async |server| {
         assert_eq!(server.get("").await, Ok("generation 1".into()));

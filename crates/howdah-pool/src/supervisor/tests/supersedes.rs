@@ -1,4 +1,4 @@
-//! Reloads that are asked for while another one boots.
+//! Reloads that are requested while another one boots.
 
 use super::*;
 

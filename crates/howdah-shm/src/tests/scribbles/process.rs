@@ -44,7 +44,7 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn start(segment: &Arc<Segment>, id: WorkerId, places: Option<usize>) -> Self {
-        let indices = segment.enlist(id).unwrap();
+        let indices = segment.admit(id).unwrap();
         Self {
             id,
             segment: Arc::clone(segment),

@@ -99,14 +99,14 @@ impl World {
     }
 
     pub(super) fn scribble(&mut self, at: u64, word: u64) {
-        self.tell(&format!(
+        self.record(&format!(
             "{word:#x} in place of {:#x} at {at}",
             self.peek(at)
         ));
         self.segment.memory.scribble(at, word);
     }
 
-    fn tell(&mut self, what: &str) {
+    fn record(&mut self, what: &str) {
         self.story.push(format!("{}: {what}", self.ticks));
     }
 
@@ -178,7 +178,7 @@ impl World {
             }
         }
         if let Some(fault) = self.corrupt {
-            self.tell(&fault.to_string());
+            self.record(&fault.to_string());
             self.replace_segment();
         }
         for front in 0..self.fronts.len() {
@@ -188,7 +188,7 @@ impl World {
 
     fn request(&mut self, front: usize) -> u64 {
         self.last += 1;
-        self.tell(&format!("request {} of front {front}", self.last));
+        self.record(&format!("request {} of front {front}", self.last));
         self.waiting[front].push_back(self.last);
         self.hand_out(front);
         self.last
@@ -247,7 +247,7 @@ impl World {
 
     fn settle(&mut self, id: u64, pending: &Pending) {
         if !pending.ended {
-            self.tell(&format!("request {id} failed"));
+            self.record(&format!("request {id} failed"));
             self.failed.insert(id);
         } else if pending.body != answer(id) {
             self.wrong += 1;
@@ -259,7 +259,7 @@ impl World {
             self.corrupt = Some(fault);
         } else if let Some(process) = self.processes.get_mut(worker.index()) {
             process.dead = true;
-            self.tell(&format!("{worker:?} ended: {fault}"));
+            self.record(&format!("{worker:?} ended: {fault}"));
         }
     }
 

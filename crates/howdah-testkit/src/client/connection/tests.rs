@@ -59,7 +59,7 @@ fn keeps_informational_heads_and_trailers() {
 }
 
 #[test]
-fn notices_what_is_cut_off_or_wrong() {
+fn notices_truncated_and_wrong_data() {
     for wire in [
         "",
         "HTTP/1.1 200 OK\r\n",

@@ -181,14 +181,14 @@ fn packages(folder: &Path) -> io::Result<BTreeMap<String, String>> {
             let version = own["version"].as_str().unwrap_or_default();
             packages.insert(name.to_owned(), version.to_owned());
         }
-        for (name, wanted) in own["require"].as_object().into_iter().flatten() {
-            let wanted = wanted
+        for (name, constraint) in own["require"].as_object().into_iter().flatten() {
+            let constraint = constraint
                 .as_str()
                 .unwrap_or_default()
                 .trim_start_matches(['^', '~']);
             packages
                 .entry(name.clone())
-                .or_insert_with(|| wanted.to_owned());
+                .or_insert_with(|| constraint.to_owned());
         }
     }
     Ok(packages)
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn applications_are_told_apart() {
+    fn applications_are_distinguished() {
         let composer = |package: &str, root: &'static str| {
             let lock = locked(package, "v5.2.1");
             let index = format!("{root}/index.php");

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_removed_again() {
+    fn written_files_are_removed_again() {
         let dir = tempfile::tempdir().expect("a directory");
         let folder = dir.path();
         assert!(run(&options(folder, false)).is_err(), "there is nothing");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_stays() {
+    fn changed_files_stay() {
         let dir = tempfile::tempdir().expect("a directory");
         let folder = dir.path();
         std::fs::write(folder.join("index.php"), "<?php echo 1;").expect("written");

@@ -84,7 +84,7 @@ impl App {
     }
 
     /// Takes what the server has reported, or why it has not.
-    pub(super) fn hear(&mut self, news: SourceEvent) {
+    pub(super) fn handle_event(&mut self, news: SourceEvent) {
         match news {
             SourceEvent::Snapshot(snapshot) => {
                 self.problem = None;
@@ -243,7 +243,7 @@ impl App {
     }
 }
 
-/// How long after so many failures in a row the server is asked again.
+/// How long after so many failures in a row the server is polled again.
 pub(super) fn pause_after(failures: u32, interval: Duration) -> Duration {
     const MOST: Duration = Duration::from_secs(15);
     let factor = 2_u32.saturating_pow(failures.min(8));

@@ -185,8 +185,8 @@ fn figure_lines(app: &App) -> Vec<Line<'static>> {
     lines.push(match &status.opcache {
         None => Line::from("OPcache is off").dim(),
         Some(opcache) => {
-            let asked = opcache.hits.saturating_add(opcache.misses).max(1);
-            let rate = u128::from(opcache.hits) * 100 / u128::from(asked);
+            let lookups = opcache.hits.saturating_add(opcache.misses).max(1);
+            let rate = u128::from(opcache.hits) * 100 / u128::from(lookups);
             let mut figures = vec![
                 figure(
                     "OPcache ",
@@ -243,8 +243,8 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let details = sheet.rows.get(chosen).filter(|_| app.shows_details);
     let area = match details {
         Some(row) => {
-            let wanted = u16::try_from(row.details.len() + 2).unwrap_or(u16::MAX);
-            let height = wanted.min(area.height / 2);
+            let height = u16::try_from(row.details.len() + 2).unwrap_or(u16::MAX);
+            let height = height.min(area.height / 2);
             let [table, below] =
                 Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
             let lines: Vec<Line<'_>> = row.details.iter().map(|line| Line::from(&**line)).collect();

@@ -28,7 +28,7 @@ pub(super) fn print(client: &Client, interval: Option<Duration>) -> Outcome {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => {}
-            // Whoever read has seen enough, as with `| head`.
+            // The reader has closed the pipe, as `| head` does.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return Ok(ExitCode::SUCCESS);
             }

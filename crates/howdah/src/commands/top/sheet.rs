@@ -118,9 +118,9 @@ impl Sheet {
 
     /// Leaves out what does not have the text in any cell, and sorts the rest; equal rows keep their order.
     pub(super) fn arrange(&mut self, filter: &str, sort: Option<Sort>) {
-        let wanted = filter.to_lowercase();
-        if !wanted.is_empty() {
-            let fits = |cell: &Cell| cell.text.to_lowercase().contains(&wanted);
+        let needle = filter.to_lowercase();
+        if !needle.is_empty() {
+            let fits = |cell: &Cell| cell.text.to_lowercase().contains(&needle);
             self.rows.retain(|row| row.cells.iter().any(fits));
         }
         let Some(sort) = sort.filter(|sort| sort.column < self.columns.len()) else {

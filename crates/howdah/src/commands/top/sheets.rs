@@ -25,7 +25,7 @@ pub(super) fn sheet(tab: Tab, snapshot: &Snapshot, lines: &[Line]) -> Sheet {
     }
 }
 
-/// How it is sorted until somebody chooses; `None`: as it comes.
+/// Default order; `None`: as received.
 pub(super) fn usual_sort(tab: Tab) -> Option<Sort> {
     let column = match tab {
         Tab::Overview | Tab::Slow | Tab::Leaks | Tab::Log => return None,

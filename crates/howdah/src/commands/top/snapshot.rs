@@ -226,26 +226,26 @@ struct Requests {
 impl Snapshot {
     /// Asks the server. `log`: the number of the last line of the log that is known.
     pub(super) fn take(client: &Client, log: u64) -> Result<Self, Failure> {
-        let requests: Requests = ask(client, "/requests")?;
+        let requests: Requests = fetch(client, "/requests")?;
         Ok(Self {
-            status: ask(client, "/status")?,
+            status: fetch(client, "/status")?,
             requests: requests.requests,
-            activity: ask(client, &format!("/activity?log={log}"))?,
+            activity: fetch(client, &format!("/activity?log={log}"))?,
         })
     }
 
     /// Status and requests alone.
     pub(super) fn brief(client: &Client) -> Result<Self, Failure> {
-        let requests: Requests = ask(client, "/requests")?;
+        let requests: Requests = fetch(client, "/requests")?;
         Ok(Self {
-            status: ask(client, "/status")?,
+            status: fetch(client, "/status")?,
             requests: requests.requests,
             activity: Activity::default(),
         })
     }
 }
 
-fn ask<T: for<'de> Deserialize<'de>>(client: &Client, target: &str) -> Result<T, Failure> {
+fn fetch<T: for<'de> Deserialize<'de>>(client: &Client, target: &str) -> Result<T, Failure> {
     let reply = success(client.request("GET", target, Some(LIMIT)))?;
     serde_json::from_slice(&reply.body).map_err(unexpected)
 }

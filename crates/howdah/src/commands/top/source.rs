@@ -24,7 +24,7 @@ pub(super) enum SourceEvent {
 #[derive(Debug)]
 pub(super) struct Source {
     orders: Sender<bool>,
-    news: Sender<SourceEvent>,
+    events: Sender<SourceEvent>,
     client: Client,
 }
 
@@ -36,14 +36,14 @@ impl Source {
         log: u64,
     ) -> (Self, Receiver<SourceEvent>) {
         let (orders, paused) = mpsc::channel();
-        let (news, heard) = mpsc::channel();
+        let (events, event) = mpsc::channel();
         let source = Self {
             orders,
-            news: news.clone(),
+            events: events.clone(),
             client: client.clone(),
         };
-        thread::spawn(move || look(&client, interval, log, &paused, &news));
-        (source, heard)
+        thread::spawn(move || poll_server(&client, interval, log, &paused, &events));
+        (source, event)
     }
 
     pub(super) fn pause(&self, is_paused: bool) {
@@ -53,21 +53,21 @@ impl Source {
 
     /// Has the server reload configuration and PHP, which takes as long as it takes.
     pub(super) fn reload(&self) {
-        let (client, news) = (self.client.clone(), self.news.clone());
+        let (client, events) = (self.client.clone(), self.events.clone());
         thread::spawn(move || {
             let outcome = reload(&client).map_err(|failure| failure.to_string());
             // The receiver may be gone.
-            let _ = news.send(SourceEvent::Reloaded(outcome));
+            let _ = events.send(SourceEvent::Reloaded(outcome));
         });
     }
 }
 
-fn look(
+fn poll_server(
     client: &Client,
     interval: Duration,
     mut log: u64,
     paused: &Receiver<bool>,
-    news: &Sender<SourceEvent>,
+    events: &Sender<SourceEvent>,
 ) {
     let (mut failures, mut is_paused) = (0, false);
     loop {
@@ -85,7 +85,7 @@ fn look(
         if is_paused {
             continue;
         }
-        let heard = match Snapshot::take(client, log) {
+        let event = match Snapshot::take(client, log) {
             Ok(snapshot) => {
                 failures = 0;
                 log = snapshot.activity.log.as_ref().map_or(log, |log| log.last);
@@ -96,7 +96,7 @@ fn look(
                 SourceEvent::Problem(failure.to_string())
             }
         };
-        if news.send(heard).is_err() {
+        if events.send(event).is_err() {
             return;
         }
     }

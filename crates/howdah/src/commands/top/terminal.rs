@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Shows the server until `q` or a signal.
 pub(super) fn run(client: Client, interval: Duration) -> Outcome {
-    // Before the screen is taken: that no server answers is said in a line.
+    // Before the screen is taken: a missing server is reported in a line.
     let first = Snapshot::take(&client, 0)?;
     let log = first.activity.log.as_ref().map_or(0, |log| log.last);
     let app = App::new(first);
@@ -36,8 +36,8 @@ pub(super) fn run(client: Client, interval: Duration) -> Outcome {
     }
     // It has a panic give the terminal back too.
     let mut terminal = ratatui::try_init().map_err(|error| failed(&error))?;
-    let (source, news) = Source::start(client, interval, log);
-    let ended = show(&mut terminal, app, &source, &news, &signal);
+    let (source, events) = Source::start(client, interval, log);
+    let ended = show(&mut terminal, app, &source, &events, &signal);
     ratatui::try_restore().map_err(|error| failed(&error))?;
     ended.map_err(|error| failed(&error))?;
     Ok(match signal.load(Ordering::Relaxed) {
@@ -51,13 +51,13 @@ fn show(
     terminal: &mut DefaultTerminal,
     mut app: App,
     source: &Source,
-    news: &Receiver<SourceEvent>,
+    events: &Receiver<SourceEvent>,
     signal: &AtomicUsize,
 ) -> io::Result<()> {
     let mut is_stale = true;
     while signal.load(Ordering::Relaxed) == 0 {
-        while let Ok(news) = news.try_recv() {
-            app.hear(news);
+        while let Ok(events) = events.try_recv() {
+            app.handle_event(events);
             is_stale = true;
         }
         if std::mem::take(&mut is_stale) {

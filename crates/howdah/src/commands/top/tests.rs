@@ -150,7 +150,7 @@ fn the_overview_fits_eighty_columns() {
 }
 
 #[test]
-fn every_tab_shows_what_it_is_about() {
+fn every_tab_shows_its_subject() {
     let mut app = app();
     let table: [(&str, &[&str]); 6] = [
         (
@@ -273,12 +273,12 @@ fn a_reload_is_confirmed() {
     type_in(&mut app, "r");
     assert_eq!(press(&mut app, KeyCode::Char('y')), Effect::Reload);
     assert_shows(&app, &["● reloading"]);
-    app.hear(SourceEvent::Reloaded(Err(
+    app.handle_event(SourceEvent::Reloaded(Err(
         "Parse error\u{1b}[31m\nline 3".into()
     )));
     assert_shows(&app, &["not reloaded: Parse error\u{fffd}[31m", "● live"]);
     press(&mut app, KeyCode::Esc);
-    app.hear(SourceEvent::Reloaded(Ok(
+    app.handle_event(SourceEvent::Reloaded(Ok(
         "reloaded app (generation 3)".into()
     )));
     assert_shows(&app, &["reloaded app (generation 3)"]);
@@ -290,19 +290,19 @@ fn a_pause_keeps_what_is_shown() {
     assert_eq!(press(&mut app, KeyCode::Char('p')), Effect::Pause(true));
     let mut next = snapshot();
     next["status"]["front"]["requests"] = 9999.into();
-    app.hear(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
+    app.handle_event(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
     assert_shows(&app, &["since the start 4711", "● paused"]);
     assert_eq!(press(&mut app, KeyCode::Char('p')), Effect::Pause(false));
-    app.hear(SourceEvent::Snapshot(Box::new(parsed(next))));
+    app.handle_event(SourceEvent::Snapshot(Box::new(parsed(next))));
     assert_shows(&app, &["since the start 9999"]);
 }
 
 #[test]
 fn a_server_that_does_not_answer_is_named_until_it_does() {
     let mut app = app();
-    app.hear(SourceEvent::Problem("no server answers".into()));
+    app.handle_event(SourceEvent::Problem("no server answers".into()));
     assert_shows(&app, &["no answer: no server answers", "● not connected"]);
-    app.hear(SourceEvent::Snapshot(Box::new(parsed(snapshot()))));
+    app.handle_event(SourceEvent::Snapshot(Box::new(parsed(snapshot()))));
     assert!(!text(&app).contains("no answer"));
     let second = Duration::from_secs(1);
     let waits: Vec<u64> = (0..6)
@@ -319,13 +319,13 @@ fn the_log_grows_and_starts_over_with_another_server() {
     let mut next = snapshot();
     let lines = json!([{"number": 3, "ts": 1.0, "level": "warn", "logger": "a", "msg": "third", "fields": {}}]);
     next["activity"]["log"] = json!({"last": 3, "lines": lines});
-    app.hear(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
+    app.handle_event(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
     assert_shows(&app, &["third", "boom", "ready"]);
     next["activity"]["log"] = json!({"last": 1, "lines": []});
-    app.hear(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
+    app.handle_event(SourceEvent::Snapshot(Box::new(parsed(next.clone()))));
     assert_shows(&app, &["No line."]);
     next["activity"]["log"] = Value::Null;
-    app.hear(SourceEvent::Snapshot(Box::new(parsed(next))));
+    app.handle_event(SourceEvent::Snapshot(Box::new(parsed(next))));
     assert_shows(&app, &["use a Unix socket"]);
 }
 

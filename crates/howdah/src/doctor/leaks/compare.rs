@@ -42,14 +42,14 @@ impl Page {
             .intersection(&second)
             .find(|line| !after.contains(*line))
         {
-            return Some(format!("without {}", shown(missing)));
+            return Some(format!("without {}", display(missing)));
         }
         // As many lines may be of their own as differ between two requests in a row.
         let own = second.difference(&first).count();
         let mut new = after
             .iter()
             .filter(|line| !first.contains(*line) && !second.contains(*line));
-        new.nth(own).map(|line| format!("with {}", shown(line)))
+        new.nth(own).map(|line| format!("with {}", display(line)))
     }
 }
 
@@ -72,7 +72,7 @@ fn lines(response: &Response) -> BTreeSet<String> {
         .collect()
 }
 
-fn shown(line: &str) -> String {
+fn display(line: &str) -> String {
     let cut: String = line.chars().take(SHOWN).collect();
     let dots = if cut.len() < line.len() { "…" } else { "" };
     format!("`{cut}{dots}`")
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_by_itself_is_not_compared() {
+    fn parts_that_differ_by_themselves_are_not_compared() {
         assert_eq!(difference(["a\ntoken 1", "a\ntoken 2"], "a\ntoken 3"), None);
         assert_eq!(difference(["a", "a"], "a"), None);
     }

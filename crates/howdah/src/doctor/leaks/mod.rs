@@ -90,7 +90,7 @@ fn worker(
     for page in (0..pages.len()).rev() {
         pages[page].after = send(page)?;
     }
-    // The leaks of a request are known when its worker wants the next one.
+    // The leaks of a request are known when its worker takes the next one.
     send(0)?;
     let leaks = server.stop();
     let script = options.script.display();

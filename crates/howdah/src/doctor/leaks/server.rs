@@ -151,7 +151,7 @@ impl TestServer {
             {
                 let Ok(line) = line else { return };
                 let record = serde_json::from_str(&line).unwrap_or(Value::String(line));
-                // Nobody listens when the check is over.
+                // There is no reader when the check is over.
                 if sender.send(record).is_err() {
                     return;
                 }
@@ -169,7 +169,7 @@ impl TestServer {
     }
 
     fn wait_ready(&mut self) -> io::Result<()> {
-        let mut said = String::new();
+        let mut output = String::new();
         loop {
             let record = self
                 .log
@@ -177,9 +177,9 @@ impl TestServer {
                 .map_err(|error| match error {
                     RecvTimeoutError::Timeout => io::Error::new(
                         io::ErrorKind::TimedOut,
-                        format!("it is not ready in time. {said}"),
+                        format!("it is not ready in time. {output}"),
                     ),
-                    RecvTimeoutError::Disconnected => io::Error::other(said.clone()),
+                    RecvTimeoutError::Disconnected => io::Error::other(output.clone()),
                 })?;
             let text = match &record {
                 Value::String(line) => line.clone(),
@@ -194,8 +194,8 @@ impl TestServer {
                 }
                 "ready" => return Ok(()),
                 _ => {
-                    said.push_str(&text);
-                    said.push('\n');
+                    output.push_str(&text);
+                    output.push('\n');
                     self.note(record);
                 }
             }

@@ -1,5 +1,5 @@
 //! What the server has been doing in the last minutes, for the dashboard and `howdah top`. It is collected away from
-//! the front threads, and only while somebody asks for it.
+//! the front threads, and only while it is requested.
 
 mod histogram;
 mod routes;
@@ -16,11 +16,11 @@ use self::routes::Routes;
 use self::seconds::{Second, Seconds};
 use crate::php::trees::Trees;
 
-/// How long requests are collected after somebody has asked.
+/// How long requests are collected after the last query.
 const WATCHED: Duration = Duration::from_secs(60);
 /// How often those that have ended are taken from the front threads.
 const TICK: Duration = Duration::from_millis(250);
-/// Batches that whoever wants each request may be behind.
+/// Batches that a reader of each request may lag behind.
 const BATCHES: usize = 16;
 
 /// What the server has been doing. Clones are the same.
@@ -32,7 +32,7 @@ struct Shared {
     finished: FinishedRequests,
     stats: Arc<Stats>,
     trees: Trees,
-    /// For those who want each request.
+    /// For readers of each request.
     batches: broadcast::Sender<Arc<FinishedBatch>>,
     state: Mutex<State>,
 }
@@ -46,7 +46,7 @@ struct State {
 #[derive(Debug)]
 struct Collection {
     since: Instant,
-    /// When it ends, unless somebody asks again.
+    /// When it ends, unless it is requested again.
     until: Instant,
     seconds: Seconds,
     /// The second that is not over.
@@ -69,7 +69,7 @@ impl Activity {
     }
 
     /// The requests of the last minutes as JSON, as far as they have been collected. They are from now on.
-    pub(crate) fn shown(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         self.watch();
         let (names, now) = (self.0.trees.names(), unix_seconds());
         let state = self.lock();
@@ -80,13 +80,13 @@ impl Activity {
         json!({
             "collected_s": collected,
             "missed": own.missed,
-            "seconds": own.seconds.shown(),
+            "seconds": own.seconds.to_json(),
             "latency": own.seconds.latency(),
-            "routes": own.routes.shown(&names, now, collected),
+            "routes": own.routes.to_json(&names, now, collected),
         })
     }
 
-    /// The requests that end from now on, as long as somebody watches.
+    /// The requests that end from now on, as long as there is a watcher.
     pub(crate) fn batches(&self) -> broadcast::Receiver<Arc<FinishedBatch>> {
         self.0.batches.subscribe()
     }
@@ -101,7 +101,7 @@ impl Activity {
             own.until = until;
             return;
         }
-        // What nobody has taken is of an earlier time.
+        // What was not taken is of an earlier time.
         self.0.finished.take();
         state.collection = Some(Collection {
             since: now,
@@ -122,7 +122,7 @@ impl Activity {
             ticks.tick().await;
             let (batch, now) = (Arc::new(self.0.finished.take()), unix_seconds());
             if !batch.requests.is_empty() {
-                // Nobody may want them.
+                // There may be no reader.
                 let _ = self.0.batches.send(Arc::clone(&batch));
             }
             let Some(is_over) = self.add(&batch, now) else {
@@ -138,7 +138,7 @@ impl Activity {
         }
     }
 
-    /// Adds requests. Whether the current second is over; `None`: nobody has asked for long.
+    /// Adds requests. Whether the current second is over; `None`: there was no query for long.
     fn add(&self, batch: &FinishedBatch, now: u64) -> Option<bool> {
         let mut state = self.lock();
         let own = state.collection.as_mut()?;

@@ -93,13 +93,13 @@ impl Routes {
     }
 
     /// Those that took the most time first. `seconds`: how long requests have been looked at.
-    pub(crate) fn shown(&self, names: &[String], now: u64, seconds: u64) -> Value {
+    pub(crate) fn to_json(&self, names: &[String], now: u64, seconds: u64) -> Value {
         let covered = seconds.clamp(1, (PARTS as u64 - 1) * PART + now % PART + 1);
         let mut shown: Vec<(u64, Value)> = (self.0.iter())
             .map(|(name, route)| {
                 let all = route.sum();
                 let pool = name.pool.and_then(|pool| names.get(pool));
-                (all.times.sum_us(), all.shown(&name.route, pool, covered))
+                (all.times.sum_us(), all.to_json(&name.route, pool, covered))
             })
             .collect();
         shown.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
@@ -142,7 +142,7 @@ impl Route {
 
 impl Part {
     #[expect(clippy::cast_precision_loss, reason = "a rate that people read")]
-    fn shown(&self, route: &str, pool: Option<&String>, covered: u64) -> Value {
+    fn to_json(&self, route: &str, pool: Option<&String>, covered: u64) -> Value {
         let count = self.times.count();
         let mean = |sum: u64| sum.checked_div(count).unwrap_or(0);
         let memory = (self.memory.count > 0).then(|| {
@@ -224,7 +224,7 @@ mod tests {
         for status in [200, 404, 500, 0] {
             routes.add(&request("/report", status, 100), 1000);
         }
-        let shown = routes.shown(&["app".into()], 1000, 10);
+        let shown = routes.to_json(&["app".into()], 1000, 10);
         assert_eq!(shown.as_array().map(Vec::len), Some(2));
         assert_eq!(shown[0]["route"], "GET /report");
         assert_eq!(
@@ -251,7 +251,7 @@ mod tests {
             routes.add(&request(&format!("/{name}"), 200, 1), 0);
         }
         assert_eq!(routes.0.len(), ROUTES_MAX + 1);
-        let shown = routes.shown(&[], 0, 1);
+        let shown = routes.to_json(&[], 0, 1);
         let other = shown.as_array().expect("routes").iter();
         let other: Vec<_> = other.filter(|route| route["route"] == OTHER).collect();
         assert_eq!(other.len(), 1);
@@ -265,11 +265,11 @@ mod tests {
         for minute in 0..7 {
             routes.add(&request("/a", 200, 1), start + minute * PART);
         }
-        let shown = routes.shown(&[], start + 6 * PART, 600);
+        let shown = routes.to_json(&[], start + 6 * PART, 600);
         assert_eq!(shown[0]["requests"], PARTS);
         routes.forget(start + 10 * PART);
-        assert_eq!(routes.shown(&[], 0, 1)[0]["requests"], 1);
+        assert_eq!(routes.to_json(&[], 0, 1)[0]["requests"], 1);
         routes.forget(start + 11 * PART);
-        assert_eq!(routes.shown(&[], 0, 1), json!([]));
+        assert_eq!(routes.to_json(&[], 0, 1), json!([]));
     }
 }

@@ -47,7 +47,7 @@ impl Second {
         }
     }
 
-    fn shown(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "at": self.at,
             "requests": self.requests,
@@ -75,8 +75,8 @@ impl Seconds {
         self.0.push_back(second);
     }
 
-    pub(crate) fn shown(&self) -> Value {
-        self.0.iter().map(Second::shown).collect()
+    pub(crate) fn to_json(&self) -> Value {
+        self.0.iter().map(Second::to_json).collect()
     }
 
     /// The times of the requests of the last minute.
@@ -113,7 +113,7 @@ mod tests {
                 ..Second::default()
             });
         }
-        let shown = seconds.shown();
+        let shown = seconds.to_json();
         assert_eq!(shown.as_array().map(Vec::len), Some(SECONDS_MAX));
         assert_eq!(shown[0]["at"], 80);
         assert_eq!(shown[119]["requests"], 199 % 7);

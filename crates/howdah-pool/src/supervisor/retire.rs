@@ -1,4 +1,4 @@
-//! The end of a supervisor whose server goes on with another: nobody is to notice.
+//! The end of a supervisor that another one replaces, without an effect on clients.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The same of requests that take long.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Once no request is left, workers only have to notice.
-pub const WORKERS_LEAVE: Duration = Duration::from_secs(5);
+pub const WORKER_EXIT_TIME: Duration = Duration::from_secs(5);
 
 impl Supervisor {
     /// Serves until no front thread can hand out a request any more and the last one has ended, then ends
     /// all processes. `followed`: another one has taken over from the one that took over from this; requests
     /// have as long then as those of a pool's generation in that place. Cancelled, it can be called again.
-    pub async fn leave(&mut self, followed: bool) {
-        let left = *self.left.get_or_insert_with(Instant::now);
+    pub async fn retire(&mut self, followed: bool) {
+        let since = *self.retiring_since.get_or_insert_with(Instant::now);
         let limit = self.pools.iter().map(|pool| self.drain_time(pool)).max();
         let limit = limit.unwrap_or_default();
         loop {
@@ -27,7 +27,7 @@ impl Supervisor {
             if !joined && pools().all(|load| load.in_flight() == 0) {
                 break;
             }
-            let over = left.elapsed() >= limit;
+            let over = since.elapsed() >= limit;
             if followed && over {
                 self.end_requests(limit).await;
                 return;
@@ -38,7 +38,7 @@ impl Supervisor {
             let look = tokio::time::sleep(if over { LOOK_AGAIN } else { LOOK });
             self.run_until(look).await;
         }
-        self.stop(Instant::now() + WORKERS_LEAVE).await;
+        self.stop(Instant::now() + WORKER_EXIT_TIME).await;
     }
 
     async fn end_requests(&mut self, limit: Duration) {
