@@ -47,6 +47,13 @@ static void time_limit_reached(struct howdah_task *task)
 	howdah_exit_time_over();
 }
 
+/* PHP asks after each function of its own that it calls, and may be within serialize() or var_dump(), whose marks on objects
+ * are looked for when code of the request is on top (marks.c). */
+static bool is_within_function(const zend_execute_data *frame)
+{
+	return frame && frame->func && !ZEND_USER_CODE(frame->func->type);
+}
+
 static void check(struct howdah_coroutine *coroutine)
 {
 	struct howdah_task *task = coroutine->task;
@@ -69,7 +76,8 @@ static void check(struct howdah_coroutine *coroutine)
 		}
 		return;
 	}
-	if (howdah_watchdog_take_slice() && howdah_may_wait()) {
+	/* The watchdog asks again. */
+	if (!is_within_function(EG(current_execute_data)) && howdah_watchdog_take_slice() && howdah_may_wait()) {
 		howdah_yield();
 	}
 }
