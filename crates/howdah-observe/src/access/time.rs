@@ -105,9 +105,9 @@ mod tests {
         UNIX_EPOCH + Duration::new(seconds, nanos)
     }
 
-    fn formatted(format: TimeFormat, quotes: bool) -> String {
+    fn formatted(format: &TimeFormat, quotes: bool) -> String {
         let mut text = String::new();
-        push_time(&mut text, at(1_136_214_245, 67_000_890), &format, quotes);
+        push_time(&mut text, at(1_136_214_245, 67_000_890), format, quotes);
         text
     }
 
@@ -129,9 +129,9 @@ mod tests {
             (TimeFormat::CommonLog, "\"02/Jan/2006:15:04:05 +0000\""),
         ];
         for (format, expected) in table {
-            assert_eq!(formatted(format, true), expected);
+            assert_eq!(formatted(&format, true), expected);
         }
-        assert_eq!(formatted(TimeFormat::Wall, false), "2006/01/02 15:04:05");
+        assert_eq!(formatted(&TimeFormat::Wall, false), "2006/01/02 15:04:05");
     }
 
     #[test]
