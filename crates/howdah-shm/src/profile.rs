@@ -440,10 +440,10 @@ mod tests {
         );
         let words = segment.memory.worker(1);
         assert_eq!((place.process(), place.request()), (None, 0));
-        words.life.0.store(LIFE_AWAITED | 77, Ordering::Relaxed);
+        words.life.0.store(LIFE_AWAITED | 0x4d, Ordering::Relaxed);
         words.own.in_flight.store(2, Ordering::Relaxed);
-        assert_eq!((place.process(), place.request()), (Some(77), 2));
-        words.life.0.store(LIFE_ENDED | 77, Ordering::Relaxed);
+        assert_eq!((place.process(), place.request()), (Some(0x4d), 2));
+        words.life.0.store(LIFE_ENDED | 0x4d, Ordering::Relaxed);
         words.own.request_id.store(9, Ordering::Relaxed);
         assert_eq!((place.process(), place.request()), (None, 9));
         for (tick, samples) in [(Tick::Idle, 1), (Tick::Ran, 2), (Tick::Same, 3)] {

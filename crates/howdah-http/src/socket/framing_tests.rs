@@ -184,7 +184,7 @@ fn a_broken_body_goes_no_further() {
 #[test]
 fn odd_bytes_of_targets_are_found() {
     let check = |text: &[u8], unescaped: &[usize]| {
-        assert_eq!(outcome(text).unescaped, unescaped, "{text:?}")
+        assert_eq!(outcome(text).unescaped, unescaped, "{text:?}");
     };
     check(
         b"GET /a?\"<>\" HTTP/1.1\r\nX: \"<>\xe9\r\n\r\n",

@@ -50,7 +50,7 @@ fn upload(request: Request, id: &str) -> Request {
         .body(body)
 }
 
-/// The ways to end in a fatal error. ASan's builds have neither PHP's memory limit nor a stack that ends.
+/// The ways to end in a fatal error. `ASan`'s builds have neither PHP's memory limit nor a stack that ends.
 fn fatal(n: usize) -> &'static str {
     if std::env::var("USE_ZEND_ALLOC").is_ok_and(|value| value == "0") {
         return "fatal";
