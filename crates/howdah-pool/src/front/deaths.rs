@@ -63,7 +63,8 @@ impl Inner {
             let mut state = exchange.state.borrow_mut();
             // The one of several that ran when the worker died would take its next neighbours along.
             let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
-            let ran = if is_concurrent { suspect } else { torn.started };
+            // A worker may leave between taking a request and beginning it.
+            let ran = torn.started && (suspect || !is_concurrent);
             let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
             if let Some(report) = report {
                 report.add(state.crashed(ran, crashed));
