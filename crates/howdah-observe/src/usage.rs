@@ -46,9 +46,9 @@ impl UsageSoFar {
     }
 
     /// The value of a `Server-Timing` header.
-    pub fn server_timing(&self) -> String {
+    pub fn timing_header(&self) -> String {
         match &self.usage {
-            Some(usage) => usage.server_timing(),
+            Some(usage) => usage.timing_header(),
             None => PhpUsage::queue_timing(self.queue),
         }
     }
@@ -60,7 +60,7 @@ impl PhpUsage {
     }
 
     /// With times in milliseconds.
-    fn server_timing(&self) -> String {
+    fn timing_header(&self) -> String {
         let script = &self.script;
         let mut text = Self::queue_timing(self.queue);
         let metrics = [
@@ -95,10 +95,10 @@ mod tests {
             },
         };
         assert_eq!(
-            usage.server_timing(),
+            usage.timing_header(),
             "queue;dur=0.040, php;dur=12.000, cpu;dur=10.500, db;dur=0.001;desc=\"1 query\""
         );
         usage.script.queries = 0;
-        assert!(usage.server_timing().ends_with("desc=\"0 queries\""));
+        assert!(usage.timing_header().ends_with("desc=\"0 queries\""));
     }
 }

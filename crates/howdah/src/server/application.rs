@@ -113,7 +113,7 @@ impl PhpApplication {
         let usage = timing.and_then(|timing| timing.usage());
         if has_header
             && let Some(usage) = &usage
-            && let Ok(value) = HeaderValue::from_str(&usage.server_timing())
+            && let Ok(value) = HeaderValue::from_str(&usage.timing_header())
         {
             head.headers.append(SERVER_TIMING, value);
         }

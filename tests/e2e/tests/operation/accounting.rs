@@ -21,7 +21,7 @@ fn php() -> Www {
     Www::new()
         .file("classic.php", format!("<?php {WORK}"))
         .file("early.php", "<?php echo 'early'; flush(); usleep(10000);")
-        .file("slow.php", "<?php echo 'early'; flush(); sleep(1);")
+        .file("slow.php", "<?php ob_implicit_flush(); while (ob_get_level() > 0) { ob_end_flush(); } echo 'early'; flush(); sleep(1);")
         .file(
             "finish.php",
             "<?php echo 'finished'; fastcgi_finish_request(); usleep(10000);",

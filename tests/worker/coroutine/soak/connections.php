@@ -147,8 +147,9 @@ return static fn (object $shared): array => [
     },
     'memcached-cut' => static fn (string $id) => $cut($id, 'memcached', static function () use ($id, $shared, $memcached): void {
         $memcached = $memcached($shared);
-        $memcached->set("soak:$id", str_repeat('x', 100_000), 10);
-        $memcached->getMulti(["soak:$id", 'soak:none']);
+        // A key of its own: the server may store it after the call was cut.
+        $memcached->set("soak:cut:$id", str_repeat('x', 100_000), 10);
+        $memcached->getMulti(["soak:cut:$id", 'soak:none']);
     }),
     // Whose connection was cut is gone; the next one makes another.
     'mysqli-cut' => static function (string $id) use ($cut, $shared): void {
