@@ -117,10 +117,10 @@ fn run(data: &[u8]) -> Option<()> {
     let (body, sent) = pieces(setting, body);
     let unix = setting.starts_with('-');
 
-    let confined = setting.split(' ').any(|word| word == "c");
+    let php_restricted = setting.split(' ').any(|word| word == "c");
     let control = Seen {
         did: Mutex::default(),
-        confined,
+        php_restricted,
     };
     let request = Request::from_parts(parts.clone(), body);
     let answer = GUARDS.with_borrow(|guards| {
@@ -159,7 +159,7 @@ fn run(data: &[u8]) -> Option<()> {
         Some(status) => Err(status),
         // They have tests of their own, and change nothing that the others do.
         None if is_for_display(parts.uri.path()) => return Some(()),
-        None => expected(&parts, &sent, unix, confined),
+        None => expected(&parts, &sent, unix, php_restricted),
     };
     match &expected {
         Ok(wanted) => {
@@ -221,10 +221,15 @@ fn is_for_display(path: &str) -> bool {
 }
 
 /// A plain reader of the request: what is to be done, or the status of the refusal.
-fn expected(parts: &Parts, body: &[u8], unix: bool, confined: bool) -> Result<Did, StatusCode> {
+fn expected(
+    parts: &Parts,
+    body: &[u8],
+    unix: bool,
+    php_restricted: bool,
+) -> Result<Did, StatusCode> {
     let headers = &parts.headers;
     let did = match parts.uri.path() {
-        "/config" | "/config/" => ("GET", Did::Asked("whole_config")),
+        "/config" | "/config/" => ("GET", Did::Asked("config_json")),
         "/config/apps/frankenphp" if parts.method == Method::PATCH => ("PATCH", Did::Reload(None)),
         "/config/apps/frankenphp" => ("GET", Did::Asked("config")),
         "/config/apps/http/metrics" => ("GET", Did::Asked("")),
@@ -248,7 +253,7 @@ fn expected(parts: &Parts, body: &[u8], unix: bool, confined: bool) -> Result<Di
     }
     // PHP reaches what is reached over TCP.
     let refused = match parts.uri.path() {
-        "/load" | "/config" | "/config/" => confined,
+        "/load" | "/config" | "/config/" => php_restricted,
         "/reload" => matches!(
             reload(parts.uri.query().unwrap_or_default()),
             Ok(Did::Configure(Configuration::File(file))) if file.as_os_str() != OWN
@@ -408,7 +413,7 @@ fn body_of<B: Body<Data = Bytes, Error = Infallible>>(body: B) -> Vec<u8> {
 /// Remembers what is asked of it.
 struct Seen {
     did: Mutex<Vec<Did>>,
-    confined: bool,
+    php_restricted: bool,
 }
 
 impl Seen {
@@ -496,7 +501,7 @@ impl Control for Seen {
     }
 
     fn crashes_are_private(&self) -> bool {
-        self.confined
+        self.php_restricted
     }
 
     async fn preloads(&self) -> Value {
@@ -507,8 +512,8 @@ impl Control for Seen {
         self.asked("metrics").to_string()
     }
 
-    fn whole_config(&self) -> Value {
-        self.asked("whole_config")
+    fn config_json(&self) -> Value {
+        self.asked("config_json")
     }
 
     fn config(&self) -> Value {
@@ -519,8 +524,8 @@ impl Control for Seen {
         Some(OWN.into())
     }
 
-    fn confined(&self) -> bool {
-        self.confined
+    fn is_php_restricted(&self) -> bool {
+        self.php_restricted
     }
 
     fn servers(&self) -> Value {

@@ -138,7 +138,7 @@ fn check_head(bytes: &[u8]) {
     assert_eq!(again, Ok((status, headers.clone(), 0)));
 
     // It tells one length afterwards, or none.
-    let length = head::settle_length(&mut headers).unwrap_or(None);
+    let length = head::normalize_length(&mut headers).unwrap_or(None);
     let told = headers
         .get_all("content-length")
         .iter()

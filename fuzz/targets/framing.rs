@@ -59,16 +59,16 @@ fn read(pieces: &[&[u8]]) -> (Framing, Vec<u8>) {
     for piece in pieces {
         let length = framing.receive(piece);
         assert!(length <= piece.len());
-        let odd = framing.odd();
-        assert!(odd.windows(2).all(|pair| pair[0] < pair[1]));
+        let unescaped = framing.unescaped();
+        assert!(unescaped.windows(2).all(|pair| pair[0] < pair[1]));
         for (at, byte) in piece[..length].iter().enumerate() {
-            if odd.contains(&at) {
+            if unescaped.contains(&at) {
                 passed.extend(format!("%{byte:02X}").bytes());
             } else {
                 passed.push(*byte);
             }
         }
-        framing.clear_odd();
+        framing.clear_unescaped();
     }
     (framing, passed)
 }

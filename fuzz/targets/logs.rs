@@ -32,6 +32,9 @@ mod fields;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/access/filter.rs"]
 mod filter;
+#[allow(dead_code, unreachable_pub, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/access/layout.rs"]
+mod layout;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-pool/src/process/log_pipe.rs"]
 mod log_pipe;
@@ -119,7 +122,7 @@ fn messages<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Vec<Output> {
         outputs.push(output);
     };
     for piece in pieces {
-        parser.feed(piece, None, &mut sink);
+        parser.push_bytes(piece, None, &mut sink);
     }
     parser.finish(None, &mut sink);
     outputs

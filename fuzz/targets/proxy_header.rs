@@ -9,25 +9,25 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../crates/howdah-http/src/connection/proxy_protocol/header.rs"]
 mod header;
 
-use header::{FirstBytes, LENGTH_MAX, look};
+use header::{FirstBytes, LENGTH_MAX, detect};
 
 fuzz_target!(|data: &[u8]| {
     // What is looked at is never more.
     let data = &data[..data.len().min(LENGTH_MAX)];
-    match look(data) {
+    match detect(data) {
         Ok(Some(FirstBytes::Header { length, client })) => {
             let header = &data[..length];
             assert_eq!(client, plain(header));
             for end in 0..length {
-                assert_eq!(look(&header[..end]), Ok(None), "{end} of {length}");
+                assert_eq!(detect(&header[..end]), Ok(None), "{end} of {length}");
             }
-            assert_eq!(look(header), look(data));
+            assert_eq!(detect(header), detect(data));
         }
         // It is not a header as soon as that shows, and more of it is none either.
         Ok(Some(FirstBytes::Other)) => {
-            let begun = (0..data.len()).find(|end| look(&data[..*end]) != Ok(None));
+            let begun = (0..data.len()).find(|end| detect(&data[..*end]) != Ok(None));
             for end in begun.unwrap_or(data.len())..data.len() {
-                assert_eq!(look(&data[..end]), Ok(Some(FirstBytes::Other)));
+                assert_eq!(detect(&data[..end]), Ok(Some(FirstBytes::Other)));
             }
         }
         Ok(None) => assert!(data.len() < LENGTH_MAX),

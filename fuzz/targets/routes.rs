@@ -34,11 +34,17 @@ mod candidate;
 #[path = "../../crates/howdah-http/src/route/context.rs"]
 mod context;
 #[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/message/duration.rs"]
+mod duration;
+#[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/expression.rs"]
 mod expression;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/handler.rs"]
 mod handler;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/message/late_text.rs"]
+mod late_text;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/matcher.rs"]
 mod matcher;
@@ -82,6 +88,9 @@ mod uri;
 #[path = "../../crates/howdah-http/src/route/directive/uri_query.rs"]
 mod uri_query;
 #[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/usage.rs"]
+pub mod usage;
+#[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/variables.rs"]
 mod variables;
 
@@ -108,9 +117,10 @@ mod listen {
 }
 mod message {
     pub(crate) use crate::neighbours::{connection, header_change, reply, route_error};
-    pub(crate) use crate::{path, pattern, replacement};
+    pub(crate) use crate::{duration, late_text, path, pattern, replacement};
 }
 mod observe {
+    pub(crate) use crate::neighbours::log;
     pub(crate) mod trace {
         pub(crate) use crate::neighbours::trace::{TRACEPARENT, Trace};
     }

@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let header = geometry.header();
     let (segment, mut fronts) = Segment::create(geometry).expect("memory for the segment");
     for worker in 0..WORKERS as u16 {
-        segment.enlist(WorkerId(worker)).expect("the place is free");
+        segment.admit(WorkerId(worker)).expect("the place is free");
     }
     let mut run = Run {
         front: fronts.remove(0),
@@ -173,7 +173,7 @@ impl<'a> Run<'a> {
                         _ = self.front.requeue(torn.slot);
                     }
                     if recovery.vacant {
-                        let write = self.front.segment().enlist(worker).expect("it is vacant");
+                        let write = self.front.segment().admit(worker).expect("it is vacant");
                         self.hostile.write[worker.index()] = write.as_slice()[0];
                     }
                 }
