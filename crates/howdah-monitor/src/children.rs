@@ -154,7 +154,8 @@ mod tests {
     #[test]
     fn only_its_own_processes_and_their_children_get_signals() {
         let mut children = Children::default();
-        let script = "sh -c 'echo $$; read -r end' & wait";
+        // The input of a background command is empty, so it does not wait for some.
+        let script = "sh -c 'echo $$; exec sleep 60' & wait";
         let (_socket, pidfd, below) = started(&mut children, script);
         let below = Pid::from_raw(below.parse().expect("a number")).expect("a process");
         let open = |pid| pidfd_open(pid, PidfdFlags::empty()).expect("a pidfd");
