@@ -237,7 +237,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Whether it starts a frame that has marks and nothing else, which is no part of a response.
+    /// Whether it starts a frame with marks alone, which does not belong to a response.
     #[must_use]
     pub fn is_mark(&self) -> bool {
         let Self::Start {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use howdah_monitor::Receiver;
 use howdah_pool::User;
 use multer::{Multipart, parse_boundary};
 use serde::{Serialize, Serializer};
@@ -79,7 +80,7 @@ pub(crate) struct UploadOptions {
 pub(crate) struct UploadFolder {
     folder: TempDir,
     descriptor: File,
-    user: User,
+    receiver: Receiver,
 }
 
 impl UploadFolder {
@@ -92,15 +93,14 @@ impl UploadFolder {
         Ok(Self {
             descriptor: File::open(&folder)?,
             folder,
-            user: user.clone(),
+            receiver: user.receiver(),
         })
     }
 
     fn file(&self) -> io::Result<NamedTempFile> {
-        let User { uid, gid, .. } = self.user;
         named().make_in(&self.folder, |path| {
             let name = path.file_name().unwrap_or_default();
-            howdah_monitor::fs::create_for(&self.descriptor, name, uid, gid)
+            howdah_monitor::fs::create_for(&self.descriptor, name, self.receiver)
         })
     }
 }

@@ -79,3 +79,16 @@ impl Drop for Acting {
         }
     }
 }
+
+/// Leaves this thread's root without the rights to ignore permissions, as the packaged unit does.
+#[cfg(test)]
+pub(crate) fn drop_capabilities() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let kept = CapabilitySet::SETUID | CapabilitySet::SETGID;
+    let sets = CapabilitySets {
+        effective: kept,
+        permitted: kept,
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, sets).expect("root may");
+}

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{Dir, Gid, OFlags, Uid, XattrFlags};
+use rustix::fs::{Dir, OFlags, XattrFlags};
 use rustix::io::Errno;
 
 use crate::acl;
@@ -56,16 +56,16 @@ fn done_by_monitor(operation: Operation, path: &Path, other: &Path, mode: u32) -
 ///
 /// # Errors
 /// As `setxattr` and `std::os::unix::fs::fchown`.
-pub fn let_read(file: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
-    let list = acl::readable_for(uid);
+pub fn let_read(file: impl AsFd, receiver: Receiver) -> io::Result<()> {
+    let list = acl::readable_for(receiver.uid);
     match rustix::fs::fsetxattr(&file, acl::ATTRIBUTE, &list, XattrFlags::empty()) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
         set => return Ok(set?),
     }
-    let (user, group) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-    let own = rustix::fs::fchown(&file, user, group);
+    let (user, group) = receiver.ids();
+    let own = rustix::fs::fchown(&file, Some(user), Some(group));
     or_monitor(own.map_err(io::Error::from), || {
-        let request = Request::of_numbers(Operation::Give, uid, gid);
+        let request = Request::of_numbers(Operation::Give, receiver.uid, receiver.gid);
         ask(&request, Some(file.as_fd())).map(drop)
     })
 }
@@ -74,14 +74,14 @@ pub fn let_read(file: impl AsFd, uid: u32, gid: u32) -> io::Result<()> {
 /// user in which that user can write. Fails if there is one of the name.
 ///
 /// # Errors
-/// As `openat`; or there is no monitor, and this process is not root.
-pub fn create_for(folder: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Result<File> {
+/// As `openat`. Without a monitor, this process has to be root.
+pub fn create_for(folder: impl AsFd, name: &OsStr, receiver: Receiver) -> io::Result<File> {
     if !is_connected() {
-        return Receiver { uid, gid }.create(folder, name).map(File::from);
+        return receiver.create(folder, name).map(File::from);
     }
     let request = Request {
         path: &Path::new("/").join(name),
-        ..Request::of_numbers(Operation::CreateFor, uid, gid)
+        ..Request::of_numbers(Operation::CreateFor, receiver.uid, receiver.gid)
     };
     first(ask(&request, Some(folder.as_fd()))?)
 }
@@ -90,7 +90,7 @@ pub fn create_for(folder: impl AsFd, name: &OsStr, uid: u32, gid: u32) -> io::Re
 /// it.
 ///
 /// # Errors
-/// As `pipe`; or there is no monitor, and this process is not root.
+/// As `pipe`. Without a monitor, this process has to be root.
 pub fn pipe_for(gid: u32) -> io::Result<(PipeReader, PipeWriter)> {
     let ends = if is_connected() {
         ask(&Request::of_numbers(Operation::PipeFor, 0, gid), None)?.descriptors
@@ -244,6 +244,11 @@ mod tests {
 
     use super::*;
 
+    const OTHER: Receiver = Receiver {
+        uid: 65534,
+        gid: 65534,
+    };
+
     #[test]
     fn one_other_user_can_read_a_file() {
         if !rustix::process::geteuid().is_root() {
@@ -255,10 +260,10 @@ mod tests {
         let path = directory.path().join("body");
         let file = create(&path, 0o600, false).expect("made");
         chown(&path, Some(33), Some(33)).expect("root may");
-        let_read(&file, 65534, 65534).expect("a file system with lists");
+        let_read(&file, OTHER).expect("a file system with lists");
         let opens = |uid: u32| {
             let open = || {
-                let user = Uid::from_raw(uid);
+                let user = rustix::fs::Uid::from_raw(uid);
                 set_thread_res_uid(user, user, user).expect("root may");
                 let own = File::open(&path).is_ok();
                 let writes = OpenOptions::new().write(true).open(&path).is_ok();
@@ -266,7 +271,7 @@ mod tests {
             };
             std::thread::scope(|scope| scope.spawn(open).join().expect("no panic"))
         };
-        assert_eq!(opens(65534), (true, false));
+        assert_eq!(opens(OTHER.uid), (true, false));
         assert_eq!(opens(33), (true, true));
         assert_eq!(opens(1000), (false, false));
         let found = std::fs::metadata(&path).expect("it is there");

@@ -118,7 +118,7 @@ impl Grants {
             return walk::open(path, OFlags::RDONLY | OFlags::DIRECTORY);
         }
         if reads && flags.contains(OFlags::DIRECTORY) && self.is_folder_of_logs(path) {
-            return Ok(self.folder_of_logs(path)?.0);
+            return self.folder_of_logs(path);
         }
         let place = self.place(path)?;
         place.act(|| walk::open_in(&place.folder, place.name, flags, mode))
@@ -135,11 +135,10 @@ impl Grants {
         if let Some((folder, below)) = self.storage_of(path) {
             let folder = walk::open(folder, OFlags::PATH | OFlags::DIRECTORY)?;
             let (folder, name) = walk::beneath(folder, below)?;
-            let rights = Rights::Root;
             return Ok(Place {
                 folder,
                 name,
-                rights,
+                rights: Rights::Root,
             });
         }
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -148,17 +147,16 @@ impl Grants {
         if !self.logs.iter().any(|log| is_of_log(log, folder, name)) {
             return Err(Errno::ACCESS.into());
         }
-        let (folder, rights) = self.folder_of_logs(folder)?;
         Ok(Place {
-            folder,
+            folder: self.folder_of_logs(folder)?,
             name,
-            rights,
+            rights: Rights::Owner,
         })
     }
 
     /// A folder of root's or of a user that runs no PHP, and that nobody else writes to: others could make a name a
     /// link to anything.
-    fn folder_of_logs(&self, path: &Path) -> io::Result<(OwnedFd, Rights)> {
+    fn folder_of_logs(&self, path: &Path) -> io::Result<OwnedFd> {
         let folder = walk::open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let found = rustix::fs::fstat(&folder)?;
         let mut receivers = self.receivers.iter().map(|receiver| receiver.uid);
@@ -166,12 +164,7 @@ impl Grants {
         if runs_php || self.servers.contains(&found.st_uid) || found.st_mode & 0o022 != 0 {
             return Err(Errno::ACCESS.into());
         }
-        let rights = if found.st_uid == 0 {
-            Rights::Root
-        } else {
-            Rights::Owner
-        };
-        Ok((folder, rights))
+        Ok(folder)
     }
 
     /// Makes a folder below one of ours, with those between.
@@ -194,8 +187,7 @@ impl Grants {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
-            let flags = OFlags::PATH | OFlags::DIRECTORY;
-            folder = walk::open_in(&folder, name, flags, Mode::empty())?;
+            folder = walk::look_up(&folder, name, OFlags::DIRECTORY)?;
         }
         Ok(())
     }
@@ -222,6 +214,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
     use super::*;
+    use crate::acting::drop_capabilities;
 
     const WRITE: OFlags = OFlags::WRONLY.union(OFlags::APPEND).union(OFlags::CREATE);
 
@@ -344,18 +337,10 @@ mod tests {
         assert!(grants.pipe_for(33).is_err(), "not named");
     }
 
-    /// Does this on a thread whose root has no right to ignore permissions, as systemd leaves it.
     fn without_capabilities(work: impl FnOnce() + Send) {
-        use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
-        let kept = CapabilitySet::SETUID | CapabilitySet::SETGID;
-        let sets = CapabilitySets {
-            effective: kept,
-            permitted: kept,
-            inheritable: CapabilitySet::empty(),
-        };
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                set_capabilities(None, sets).expect("root may");
+                drop_capabilities();
                 work();
             });
             thread.join().expect("no panic");

@@ -143,6 +143,7 @@ mod tests {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
     use super::*;
+    use crate::acting::drop_capabilities;
     use crate::process::{Program, halves};
     use crate::protocol::receive_reply;
 
@@ -261,7 +262,6 @@ mod tests {
 
     #[test]
     fn a_process_of_another_user_is_signalled_without_the_right_to_signal_all() {
-        use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -277,13 +277,7 @@ mod tests {
             first_message: b"first\n".to_vec(),
         };
         let monitor = std::thread::spawn(move || {
-            let kept = CapabilitySet::SETUID | CapabilitySet::SETGID;
-            let sets = CapabilitySets {
-                effective: kept,
-                permitted: kept,
-                inheritable: CapabilitySet::empty(),
-            };
-            set_capabilities(None, sets).expect("root may");
+            drop_capabilities();
             serve(theirs, &[Signal::KILL], || Grants {
                 programs: [(7, program.clone())].into(),
                 ..Grants::default()

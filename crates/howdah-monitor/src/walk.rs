@@ -29,7 +29,7 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let mut owners = BTreeSet::new();
     let mut links = 0;
     while let Some(name) = left.pop() {
-        let place = look_up(&folder, &name, PLACE)?;
+        let place = look_up(&folder, &name, OFlags::empty())?;
         let found = rustix::fs::fstat(&place)?;
         if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
             links += 1;
@@ -59,14 +59,19 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
 }
 
 /// A name in a folder, as a place: what is there need not be readable.
-fn look_up(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
+pub(crate) fn look_up(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
     or_as_owner(folder, || {
-        Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
+        Ok(rustix::fs::openat(
+            folder,
+            name,
+            PLACE | flags,
+            Mode::empty(),
+        )?)
     })
 }
 
-/// Opens what is at a place, which is no link. The kernel's own link to it leads nowhere else, whatever has the place's
-/// name by now; and the folder need not be searchable for the owner of what is in it.
+/// Opens the file at a place, which is not a link. The link that the kernel has to it leads to this file even if another
+/// one has its name by now, and the owner of the file need not be able to search the folder.
 fn reopen(place: &OwnedFd, flags: OFlags) -> io::Result<OwnedFd> {
     let path = format!("/proc/self/fd/{}", place.as_raw_fd());
     let flags = (flags | SAFE).difference(OFlags::NOFOLLOW);
@@ -93,8 +98,7 @@ pub(crate) fn beneath(mut folder: OwnedFd, relative: &Path) -> io::Result<(Owned
         if parts.peek().is_none() {
             return Ok((folder, name));
         }
-        let flags = PLACE | OFlags::DIRECTORY;
-        folder = look_up(&folder, name, flags)?;
+        folder = look_up(&folder, name, OFlags::DIRECTORY)?;
     }
     Err(refused())
 }
@@ -106,9 +110,7 @@ pub(crate) fn open_in(
     flags: OFlags,
     mode: Mode,
 ) -> io::Result<OwnedFd> {
-    or_as_owner(folder, || {
-        Ok(rustix::fs::openat(folder, name, flags | SAFE, mode)?)
-    })
+    Ok(rustix::fs::openat(folder, name, flags | SAFE, mode)?)
 }
 
 #[cfg(test)]

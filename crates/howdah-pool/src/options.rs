@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use howdah_config::model::{Boot, Ini, Isolation, PoolLimits, WorkerOptions};
+use howdah_monitor::Receiver;
 use howdah_shm::layout::{self, SLOTS_MAX};
 
 use crate::crash_report::CrashSink;
@@ -91,6 +92,15 @@ pub struct User {
 }
 
 impl User {
+    /// The user and group that files are made for.
+    #[must_use]
+    pub fn receiver(&self) -> Receiver {
+        Receiver {
+            uid: self.uid,
+            gid: self.gid,
+        }
+    }
+
     /// A pipe for the log of its processes, which they can open as `/dev/stderr`. They can neither read nor own it,
     /// because it contains the keys of records. Where this process cannot make such a pipe, they can only write to the
     /// descriptors that they inherit.

@@ -63,7 +63,7 @@ impl PendingValue {
 /// What is known of a response whose header is changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ResponseSoFar {
-    /// 0: there is none, the header is a request's.
+    /// 0 where the header is that of a request.
     pub(crate) status: u16,
     /// What the request has cost, if PHP runs it and that was measured.
     pub(crate) php: Option<UsageSoFar>,

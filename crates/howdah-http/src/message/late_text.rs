@@ -13,7 +13,7 @@ use super::duration::precise_duration;
 pub(crate) struct Figures {
     /// Since the end of the request's header.
     pub(crate) duration: Duration,
-    /// 0: there is no response.
+    /// 0 without a response.
     pub(crate) status: u16,
     /// Bytes of the bodies, once the response is over.
     pub(crate) bytes: Option<BodyBytes>,

@@ -82,7 +82,7 @@ impl Orphan {
             head: self.head,
             account: self.account,
             target: self.target.take(),
-            // The client is gone, so there is no second attempt.
+            // The client has disconnected, so the request is not tried again.
             repeatable: false,
             observer: self.observer.take(),
             publisher: self.publisher.take(),

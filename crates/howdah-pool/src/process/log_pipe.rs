@@ -43,7 +43,7 @@ pub(crate) enum StateRecord {
     Retiring,
     /// It holds more memory than it may.
     Outgrown,
-    /// The requested backtrace has been logged, or there is none.
+    /// The requested backtrace has been logged, if the process has one.
     Traced,
     /// PHP code requested fresh files: the pool is to be reloaded.
     Reload,

@@ -154,7 +154,7 @@ pub struct OpcacheAnswer {
 /// Why nothing is known of OPcache.
 #[derive(Debug, thiserror::Error)]
 pub enum OpcacheError {
-    /// There is no root zygote to run it.
+    /// The root zygote that would run it has exited.
     #[error("PHP is restarting or stopping")]
     NoRoot,
     /// The process that was to answer ended without, or took too long.

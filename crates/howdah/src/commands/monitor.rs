@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use howdah_config::model::{Config, LogOutput};
 use howdah_config::{Disk, Files};
-use howdah_monitor::{Grants, Receiver};
+use howdah_monitor::Grants;
+use howdah_pool::User;
 use nix::sys::signal::SigSet;
 
 use super::{development, php_server};
@@ -83,10 +84,7 @@ fn of(config: &Config) -> Grants {
     let of_roadrunner = roadrunner::options(config).unwrap_or_default();
     let of_roadrunner = of_roadrunner.iter().filter_map(|pool| pool.user.as_ref());
     let users = roots().flat_map(|root| &root.users).chain(of_roadrunner);
-    let receivers = users.map(|user| Receiver {
-        uid: user.uid,
-        gid: user.gid,
-    });
+    let receivers = users.map(User::receiver);
     let server = config.global.user.as_ref();
     let server = server.and_then(|user| privileges::pool_user(config, Some(user)).ok()?);
     Grants {

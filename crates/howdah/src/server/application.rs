@@ -85,7 +85,7 @@ impl PhpApplication {
             }
             RequestBody::Spooled(file) => {
                 if let Some(user) = pool.user() {
-                    howdah_monitor::fs::let_read(file.as_fd(), user.uid, user.gid)
+                    howdah_monitor::fs::let_read(file.as_fd(), user.receiver())
                         .map_err(Failure::Body)?;
                 }
                 let size = file.len();
