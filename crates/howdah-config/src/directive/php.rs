@@ -424,11 +424,7 @@ pub(crate) fn read_fastcgi(
     cx.read(&PHP_FASTCGI, statements, &mut draft);
     let upstreams = std::mem::take(&mut draft.upstreams);
     if upstreams.is_empty() && cx.errors.len() == errors {
-        return Err(call.error(
-            ErrorKind::Arguments,
-            "`php_fastcgi` has no upstream".into(),
-            "write for example `php_fastcgi unix//run/php/php-fpm.sock`",
-        ));
+        upstream::warn_missing(cx, call, "unix//run/php/php-fpm.sock");
     }
     let (index, try_files) = index_and_files(call, &mut draft)?;
     let balance = std::mem::take(&mut draft.balance).finish_round_robin(upstreams.len());

@@ -5,9 +5,9 @@ use super::health;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
 use super::transport::TRANSPORT;
-use super::upstream::Upstreams;
+use super::upstream::{self, Upstreams};
 use super::upstream_options::{self, HasUpstreams};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::model::{Handler, ReverseProxy};
 use crate::syntax::tree::Word;
 use crate::table::template::template;
@@ -265,11 +265,7 @@ pub(super) fn read_block(
         balance,
     } = draft;
     if upstreams.is_empty() && cx.errors.len() == errors {
-        return Err(call.error(
-            ErrorKind::Arguments,
-            format!("`{}` has no upstream", call.entry.name),
-            format!("write for example `{} localhost:9000`", call.entry.name),
-        ));
+        upstream::warn_missing(cx, call, "localhost:9000");
     }
     upstreams.finish(&mut proxy)?;
     proxy.balance = balance.finish();

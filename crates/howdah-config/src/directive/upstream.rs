@@ -5,7 +5,7 @@ use crate::model::{ReverseProxy, Upstream};
 use crate::syntax::tree::Word;
 use crate::table::value::port;
 use crate::table::value::split_port;
-use crate::table::{Entry, bad_value, unsupported};
+use crate::table::{Call, Context, Entry, bad_value, unsupported};
 
 pub(super) const DIAL_TIMEOUT: Entry = Entry {
     name: "dial_timeout",
@@ -105,6 +105,15 @@ impl Upstreams {
         proxy.upstreams = self.list;
         Ok(())
     }
+}
+
+/// As in Caddy, a directive without upstreams is valid, but all its requests fail.
+pub(super) fn warn_missing(cx: &mut Context, call: &Call<'_>, example: &str) {
+    let name = call.entry.name;
+    let message = format!(
+        "`{name}` has no upstream: its requests get 503; write for example `{name} {example}`"
+    );
+    cx.warn(&call.name.position, message);
 }
 
 /// An upstream of `php_fastcgi`.

@@ -290,10 +290,6 @@ fn responses() {
 fn upstreams() {
     check(&[
         (
-            "reverse_proxy",
-            "2:1: `reverse_proxy` has no upstream; write for example `reverse_proxy localhost:9000`",
-        ),
-        (
             "reverse_proxy h2c://a",
             "2:15: `h2c://a` is not supported in this version; upstreams are talked to in HTTP/1.1: write `http://`",
         ),
@@ -374,16 +370,8 @@ fn upstreams() {
             "3:16: `1s` is not supported in this version; responses are never buffered: write `-1`",
         ),
         (
-            "php_fastcgi",
-            "2:1: `php_fastcgi` has no upstream; write for example `php_fastcgi unix//run/php/php-fpm.sock`",
-        ),
-        (
             "forward_auth a",
             "2:1: `forward_auth` has no `uri`; write for example `uri /api/authz/forward-auth` in its block",
-        ),
-        (
-            "forward_auth {\nuri /\n}",
-            "2:1: `forward_auth` has no upstream; write for example `forward_auth localhost:9000`",
         ),
         (
             "forward_auth a {\nuri /\nreplace_status 404\n}",

@@ -209,3 +209,21 @@ fn upstreams_of_php_are_taken_in_turns() {
         assert_eq!(fastcgi.balance, expected, "{options}");
     }
 }
+
+#[test]
+fn a_directive_without_upstreams_is_a_warning() {
+    for (directive, example) in [
+        ("reverse_proxy", "reverse_proxy localhost:9000"),
+        ("reverse_proxy /api/*", "reverse_proxy localhost:9000"),
+        ("php_fastcgi", "php_fastcgi unix//run/php/php-fpm.sock"),
+        ("forward_auth {\nuri /\n}", "forward_auth localhost:9000"),
+    ] {
+        let parsed = full(&format!("localhost\n{directive}")).expect("valid");
+        let name = directive.split(' ').next().unwrap_or_default();
+        let expected = format!(
+            "Caddyfile:2:1: `{name}` has no upstream: its requests get 503; write for example `{example}`"
+        );
+        let warnings: Vec<_> = parsed.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings, [expected]);
+    }
+}

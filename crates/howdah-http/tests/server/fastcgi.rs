@@ -198,6 +198,7 @@ fn there_are_as_many_attempts_as_configured() {
     let alone = site(&[gone], "fail_duration 1h");
     assert_eq!(alone.get().status, 502);
     assert_eq!(alone.get().status, 503);
+    assert_eq!(site(&[], "").get().status, 503);
     // One that comes back in time.
     let (socket, later) = closed_port();
     let patient = site(&[later], "lb_try_duration 20s\nlb_try_interval 1ms");
