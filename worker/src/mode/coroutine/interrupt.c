@@ -8,6 +8,7 @@
 
 #include <zend_exceptions.h>
 
+#include "operands.h"
 #include "php/backtrace.h"
 #include "process/log.h"
 #include "request/exit_frames.h"
@@ -113,22 +114,6 @@ void howdah_interrupt_release(struct howdah_coroutine *coroutine)
 	}
 }
 
-/*
- * The exception is at an instruction that has not run. PHP takes one that adds to a string in pieces for one that has, and
- * frees the piece.
- */
-static void complete_rope(const zend_execute_data *frame)
-{
-	const zend_op *instruction = EG(opline_before_exception);
-	if (!frame || !frame->func || !ZEND_USER_CODE(frame->func->type) || !instruction) {
-		return;
-	}
-	if (instruction->opcode == ZEND_ROPE_INIT || instruction->opcode == ZEND_ROPE_ADD) {
-		zend_string **rope = (void *)ZEND_CALL_VAR((zend_execute_data *)frame, instruction->result.var);
-		rope[instruction->opcode == ZEND_ROPE_INIT ? 0 : instruction->extended_value] = ZSTR_EMPTY_ALLOC();
-	}
-}
-
 static void interrupted(zend_execute_data *execute_data)
 {
 	howdah_watchdog_progress();
@@ -139,7 +124,7 @@ static void interrupted(zend_execute_data *execute_data)
 	if (coroutine && !coroutine->shielded && !EG(exception) && !howdah_request_forked) {
 		check(coroutine);
 		if (UNEXPECTED(EG(exception) != NULL)) {
-			complete_rope(execute_data);
+			howdah_operands_release(execute_data);
 		}
 	}
 }
