@@ -54,6 +54,7 @@ pub use message::progress::Progress;
 pub use message::reply::Failure;
 pub use message::request::{AppRequest, RequestBody, RoadRunnerTarget, Script};
 pub use message::route_error::RouteError;
+pub use message::running_pools::RunningPools;
 pub use message::{endpoint, spool};
 pub use observe::finished::{FinishedBatch, FinishedRequest, FinishedRequests};
 pub use observe::record::{LiveRequest, LiveRequests};

@@ -176,11 +176,12 @@ pub(crate) const TRY_FILES: Table<TryPolicy> = Table {
 /// `symlinks`, in every block that has files sent.
 pub(super) const SYMLINKS: Entry = Entry {
     name: "symlinks",
-    syntax: "symlinks on|if_owner_match|off",
-    default: "`on`",
-    about: "Which symbolic links below the root are followed: all, those whose owner also owns the target, or none. \
-        The others get a 403. For folders that PHP writes to, such as uploads: a link in them may point to any file \
-        that the server's user can read. Links in the path of the root itself are always followed.",
+    syntax: "symlinks auto|on|if_owner_match|off",
+    default: "`auto`",
+    about: "Which symbolic links below the root are followed: all (`on`), those whose owner also owns the target, or \
+        none. With `auto` this check applies to links of users that only PHP has (`user` of a pool). The others get a \
+        403. For folders that PHP writes to, such as uploads: a link in them may point to any file that the server's \
+        user can read. Links in the path of the root itself are always followed.",
     differs: "Caddy and FrankenPHP follow all.",
     example: "symlinks if_owner_match",
 };
@@ -188,6 +189,7 @@ pub(super) const SYMLINKS: Entry = Entry {
 /// The value of `symlinks`.
 pub(super) fn symlinks(word: &Word) -> Result<Symlinks, Error> {
     Ok(match word.text.as_str() {
+        "auto" => Symlinks::Auto,
         "on" => Symlinks::Follow,
         "if_owner_match" => Symlinks::IfOwnerMatch,
         "off" => Symlinks::Off,
@@ -195,7 +197,7 @@ pub(super) fn symlinks(word: &Word) -> Result<Symlinks, Error> {
             return Err(bad_value(
                 &word.position,
                 format!("`{other}` is not a policy for symbolic links"),
-                "write `on`, `if_owner_match` or `off`",
+                "write `auto`, `on`, `if_owner_match` or `off`",
             ));
         }
     })

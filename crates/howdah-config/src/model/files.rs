@@ -49,7 +49,7 @@ pub struct FileServer {
     pub pass_thru: bool,
     /// `disable_canonical_uris` makes this false: a folder's path gets no slash, a file's keeps it.
     pub canonical: bool,
-    /// `symlinks`: which symbolic links below the root are followed. Default all.
+    /// `symlinks`: which symbolic links below the root are followed.
     pub symlinks: Symlinks,
     /// `status`: of the answer with a file.
     pub status: Status,
@@ -65,7 +65,7 @@ impl Default for FileServer {
             browse: false,
             pass_thru: false,
             canonical: true,
-            symlinks: Symlinks::Follow,
+            symlinks: Symlinks::default(),
             status: Status::Default,
         }
     }
@@ -74,8 +74,10 @@ impl Default for FileServer {
 /// Which symbolic links below a root are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Symlinks {
-    /// `on`: all.
+    /// `auto`: all, but those of users of PHP pools only to what belongs to the same user.
     #[default]
+    Auto,
+    /// `on`: all.
     Follow,
     /// `if_owner_match`: those whose owner has what they lead to.
     IfOwnerMatch,

@@ -339,7 +339,7 @@ fn values_are_checked() {
         ),
         (
             "file_server {\nsymlinks none\n}",
-            "3:10: `none` is not a policy for symbolic links; write `on`, `if_owner_match` or `off`",
+            "3:10: `none` is not a policy for symbolic links; write `auto`, `on`, `if_owner_match` or `off`",
         ),
         (
             "file_server {\nbrowse a.html\n}",

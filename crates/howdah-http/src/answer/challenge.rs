@@ -1,6 +1,7 @@
 //! Answers to the challenges by which an authority checks that a name is this server's: RFC 8555, 8.3.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use howdah_config::model::FileServer;
 use howdah_tls::{HttpProofs, SharedProofs};
@@ -37,7 +38,7 @@ impl Challenges {
         };
         Self::Files {
             root: Rc::new(Root::new(&directory.to_string_lossy())),
-            options: Rc::new(FileOptions::compile(&files, Rc::default())),
+            options: Rc::new(FileOptions::compile(&files, Rc::default(), &Arc::default())),
         }
     }
 

@@ -25,6 +25,7 @@ use crate::listen::listener;
 use crate::listen::setup::{self, Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
 use crate::message::endpoint::Endpoints;
+use crate::message::running_pools::RunningPools;
 use crate::message::spool::SpoolDir;
 use crate::observe::finished::FinishedRequests;
 use crate::observe::record::{
@@ -195,7 +196,10 @@ pub fn check(config: &Config) -> Result<(), BindError> {
         tls_clients: Arc::default(),
         listeners: Vec::new(),
         challenges: None,
-        pools: (1..=config.workers.len()).collect(),
+        pools: RunningPools {
+            numbers: (1..=config.workers.len()).collect(),
+            users: Arc::default(),
+        },
     };
     let plan = Plan {
         life: ThreadState::new(0, Arc::new(Stats::new(1)), 0, Shutdown::new()),
@@ -212,13 +216,20 @@ impl Server {
     /// front thread. All errors of a configuration on this machine are reported here.
     /// `tls` has the certificates of addresses with HTTPS.
     pub fn bind(config: &Config, tls: Option<&Tls>) -> Result<Self, BindError> {
-        Self::bind_with(config, tls, &mut InheritedSockets::default())
+        Self::bind_with(
+            config,
+            tls,
+            Arc::default(),
+            &mut InheritedSockets::default(),
+        )
     }
 
-    /// The same, with sockets that are there already for some of the addresses: those are taken out.
+    /// The same for pools with `users` of their own, and with sockets that are there already for some of the addresses:
+    /// those are taken out.
     pub fn bind_with(
         config: &Config,
         tls: Option<&Tls>,
+        users: Arc<[u32]>,
         inherited: &mut InheritedSockets,
     ) -> Result<Self, BindError> {
         let threads = front_threads(config);
@@ -230,7 +241,10 @@ impl Server {
             tls_clients: Arc::default(),
             listeners,
             challenges: tls.and_then(Tls::http_proofs),
-            pools: (1..=pools_of(config)).collect(),
+            pools: RunningPools {
+                numbers: (1..=pools_of(config)).collect(),
+                users,
+            },
         });
         let (mut live, mut orders, mut starts) = (LiveRequests::default(), Vec::new(), Vec::new());
         for own in sockets {
@@ -266,14 +280,13 @@ impl Server {
     }
 
     /// Does for another configuration what [`bind`](Self::bind) did for the first, and changes nothing.
-    /// Addresses that are listened on already are not bound again. `pools`: of each worker pool of the
-    /// configuration, the number by which the application knows it. The number of front threads and
+    /// Addresses that are listened on already are not bound again. The number of front threads and
     /// whether there is an admin API are those of the first configuration.
     pub fn prepare(
         &self,
         config: &Config,
         tls: Option<&Tls>,
-        pools: Vec<usize>,
+        pools: RunningPools,
         endpoints: Endpoints,
     ) -> Result<PreparedConfiguration, BindError> {
         let current = self.current();

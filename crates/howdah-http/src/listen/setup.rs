@@ -19,6 +19,7 @@ use crate::listen::inherited::InheritedSockets;
 use crate::listen::listener::{self, ListenerSpec, Place, SiteAddress};
 use crate::listen::unix::{self, SocketFile};
 use crate::message::endpoint::Endpoints;
+use crate::message::running_pools::RunningPools;
 
 /// A configuration with everything that it takes but sockets.
 #[derive(Debug)]
@@ -27,8 +28,7 @@ pub(crate) struct Setup {
     pub(crate) listeners: Vec<BoundListener>,
     /// Where authorities find the answers to their challenges.
     pub(crate) challenges: Option<HttpProofs>,
-    /// Numbers of the worker pools that run, in the order of the configuration.
-    pub(crate) pools: Vec<usize>,
+    pub(crate) pools: RunningPools,
     pub(crate) logs: Logs,
     /// How upstreams with HTTPS are known.
     pub(crate) tls_clients: Arc<TlsClients>,

@@ -21,6 +21,7 @@ pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod route_error;
+pub(crate) mod running_pools;
 pub(crate) mod sendfile;
 pub(crate) mod single_fields;
 pub mod spool;

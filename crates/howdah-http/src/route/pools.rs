@@ -9,6 +9,7 @@ use howdah_config::model;
 use crate::answer::files::stat::Root;
 use crate::answer::upstream::tls::TlsClients;
 use crate::message::pattern::Pattern;
+use crate::message::running_pools::RunningPools;
 use crate::route::context::Context;
 use crate::route::matcher::matches_path;
 
@@ -24,6 +25,8 @@ pub(crate) struct ScriptPools {
     files: Rc<[(usize, Rc<WorkerFile>)]>,
     /// Numbers of the pools of `roadrunner`.
     roadrunner: Rc<[usize]>,
+    /// Users of the pools that are not the server's own.
+    pub(super) users: Arc<[u32]>,
     /// The hub of the site that is compiled.
     pub(super) hub: Option<usize>,
     /// How upstreams are known, the same for all front threads.
@@ -40,9 +43,11 @@ pub(crate) struct WorkerFile {
 }
 
 impl ScriptPools {
-    /// `numbers`: of the pools that run, for each of the configuration's classic pools, then of its worker
-    /// pools, then of those of `roadrunner`.
-    pub(crate) fn new(config: &model::Config, numbers: &[usize], clients: Arc<TlsClients>) -> Self {
+    pub(crate) fn new(
+        config: &model::Config,
+        running: &RunningPools,
+        clients: Arc<TlsClients>,
+    ) -> Self {
         let file = |pool: &model::WorkerPool| {
             let written: Rc<str> = pool.file.as_str().into();
             let resolved = std::fs::canonicalize(&pool.file).ok();
@@ -54,12 +59,14 @@ impl ScriptPools {
             Rc::new(WorkerFile { written, resolved })
         };
         let files = config.workers.iter().map(file);
+        let numbers = running.numbers.as_slice();
         let (classic, numbers) = numbers.split_at(config.pools.len().min(numbers.len()));
         let (numbers, roadrunner) = numbers.split_at(config.workers.len().min(numbers.len()));
         Self {
             classic: classic.into(),
             files: numbers.iter().copied().zip(files).collect(),
             roadrunner: roadrunner.into(),
+            users: Arc::clone(&running.users),
             hub: None,
             clients,
         }
@@ -82,6 +89,7 @@ impl ScriptPools {
             classic: Rc::clone(&self.classic),
             files: Rc::clone(&self.files),
             roadrunner: Rc::clone(&self.roadrunner),
+            users: Arc::clone(&self.users),
             hub,
             clients: Arc::clone(&self.clients),
         }

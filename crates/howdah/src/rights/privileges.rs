@@ -9,6 +9,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
 use std::path::Path;
+use std::sync::Arc;
 
 use howdah_config::model::{self, Config};
 use howdah_http::spool::SpoolDir;
@@ -285,12 +286,28 @@ pub(crate) fn is_php_restricted(config: &Config) -> bool {
         Some(Ok(server)) => server.uid,
         _ => geteuid().as_raw(),
     };
-    let of_pools = config.own_pool_settings().map(|own| own.user.as_ref());
-    let of_pools = of_pools.chain(config.roadrunner.iter().map(|own| own.user.as_ref()));
-    let mut users = std::iter::once(None)
-        .chain(of_pools)
-        .map(|pool| pool_user(config, pool));
-    users.any(|user| user.map_or(true, |user| user.is_some_and(|user| user.uid != own)))
+    pool_users(config)
+        .any(|user| user.map_or(true, |user| user.is_some_and(|user| user.uid != own)))
+}
+
+/// The user of each pool, in no order; `None` is that of this process.
+fn pool_users(config: &Config) -> impl Iterator<Item = Result<Option<User>, Failure>> {
+    let own = config.own_pool_settings().map(|own| own.user.as_ref());
+    let of_roadrunner = config.roadrunner.iter().map(|own| own.user.as_ref());
+    let users = std::iter::once(None).chain(own).chain(of_roadrunner);
+    users.map(|own| pool_user(config, own))
+}
+
+/// Ids of users of pools that have other rights than this process. Root is left out, since its links lead nowhere that
+/// it cannot go itself.
+pub(crate) fn restricted_users(config: &Config) -> Arc<[u32]> {
+    let own = geteuid().as_raw();
+    let users = pool_users(config).filter_map(|user| user.ok().flatten());
+    let mut users: Vec<u32> = users.map(|user| user.uid).collect();
+    users.retain(|uid| *uid != own && *uid != 0);
+    users.sort_unstable();
+    users.dedup();
+    users.into()
 }
 
 /// Has processes of other users find the request bodies that they are given, and says who runs as root

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use howdah_config::model::Config;
 use howdah_goridge::Pool;
-use howdah_http::Server;
 use howdah_http::endpoint::Endpoints;
+use howdah_http::{RunningPools, Server};
 use howdah_mercure::Hub;
 use howdah_observe::admin::{ConfigFile, Configuration};
 use howdah_pool::start_time;
@@ -239,7 +239,7 @@ impl CurrentConfiguration {
         let prepared = self.server.prepare(
             &config,
             tls.as_ref(),
-            numbers,
+            running_pools(&config, numbers),
             endpoints(&self.server_state, &hubs, &roadrunner),
         );
         let prepared = prepared.map_err(|error| explained(&error))?;
@@ -406,9 +406,8 @@ impl CurrentConfiguration {
         let trees = &self.server_state.trees;
         numbers.extend(trees.roadrunner_numbers(&config));
         let endpoints = endpoints(&self.server_state, &hubs, &trees.roadrunner().all());
-        let prepared = self
-            .server
-            .prepare(&config, tls.as_ref(), numbers, endpoints);
+        let pools = running_pools(&config, numbers);
+        let prepared = self.server.prepare(&config, tls.as_ref(), pools, endpoints);
         let prepared = prepared.map_err(|error| TreeError::Other(explained(&error)))?;
         let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
         let switched = self.server.switch(prepared, grace).await;
@@ -504,6 +503,13 @@ async fn renewed_tls(config: &Config, in_use: &ActiveCertificates) -> Result<Opt
     let tls = tokio::task::spawn_blocking(move || Tls::after(&own, &in_use)).await;
     let tls = tls.map_err(|error| error.to_string())?;
     tls.map_err(|error| error.to_string())
+}
+
+fn running_pools(config: &Config, numbers: Vec<usize>) -> RunningPools {
+    RunningPools {
+        numbers,
+        users: privileges::restricted_users(config),
+    }
 }
 
 /// What answers `metrics`, `readiness` and `mercure`.

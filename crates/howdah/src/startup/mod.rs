@@ -91,7 +91,8 @@ async fn run(
     let (reload_signals, other_signals) = (signals.reload, signals.others);
     let mut signals = signals.stop;
     let tls = Tls::new(config).map_err(|error| Failure::Setup(error.to_string()))?;
-    let server = Server::bind_with(config, tls.as_ref(), &mut activation.sockets)
+    let users = privileges::restricted_users(config);
+    let server = Server::bind_with(config, tls.as_ref(), users, &mut activation.sockets)
         .map_err(|error| Failure::Setup(error.to_string()))?;
     let server = Arc::new(server);
     let hubs = hubs::hubs(config)?;

@@ -5,13 +5,13 @@
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, chown, lchown, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use howdah_testkit::process::{self, wait_until};
-use howdah_testkit::{PATIENCE, Server, ServerBuilder, Signal, howdah_php};
+use howdah_testkit::{PATIENCE, Request, Server, ServerBuilder, Signal, howdah_php};
 use howdah_tests::admin::Admin;
 use howdah_tests::hang_until_traced;
 use howdah_tests::tls::Client;
@@ -217,6 +217,80 @@ fn the_monitor_acts_as_the_owner_where_root_lacks_the_right() {
             (GAMES.0, 0o600),
             "{name}"
         );
+    }
+}
+
+#[test]
+fn links_of_a_pool_lead_only_to_files_of_its_user() {
+    let Some(place) = Place::new() else { return };
+    let give = |name: &str, (uid, gid): (u32, u32)| {
+        lchown(place.path(name), Some(uid), Some(gid)).expect("root may");
+    };
+    for folder in ["other", "www/uploads", "www/uploads/own"] {
+        std::fs::create_dir(place.path(folder)).expect("made");
+    }
+    // The files of another application: the server reads them, and the pool's user does not.
+    write(&place, "other/index.html", "of another", 0o644);
+    place.mode("other", 0o750);
+    give("other", (0, WEB.1));
+    give("www/uploads", NOBODY);
+    write(&place, "www/uploads/own/index.html", "own", 0o644);
+    give("www/uploads/own", NOBODY);
+    give("www/uploads/own/index.html", NOBODY);
+    for (target, name, owner) in [
+        ("other", "folder", NOBODY),
+        ("other/index.html", "file.html", NOBODY),
+        ("other/index.html", "own/packed.html.gz", NOBODY),
+        ("www/uploads/own", "mine", NOBODY),
+        ("other", "operator", (0, 0)),
+    ] {
+        let name = format!("www/uploads/{name}");
+        symlink(place.path(target), place.path(&name)).expect("a link");
+        give(&name, owner);
+    }
+    write(&place, "www/uploads/own/packed.html", "packed", 0o644);
+    let server = two_users_and(
+        &place,
+        "",
+        "",
+        "handle /list/* {\nuri strip_prefix /list\nfile_server browse {\nindex none\n}\n}\n\
+         handle /all/* {\nuri strip_prefix /all\nfile_server {\nsymlinks on\n}\n}\n\
+         handle /files/* {\nuri strip_prefix /files\nfile_server {\nprecompressed gzip\n}\n}\n\
+         php_server",
+        "",
+    )
+    .start();
+    for reload in [false, true] {
+        if reload {
+            server.signal(Signal::HUP);
+            server.wait_log("reloaded");
+        }
+        for prefix in ["", "/files", "/list"] {
+            for target in ["folder/", "folder/index.html", "file.html"] {
+                let target = format!("{prefix}/uploads/{target}");
+                server.get(&target).assert_status(403);
+            }
+        }
+        for (target, text) in [
+            ("/uploads/mine/", "own"),
+            ("/files/uploads/mine/index.html", "own"),
+            ("/uploads/operator/", "of another"),
+            ("/all/uploads/file.html", "of another"),
+        ] {
+            assert_eq!(server.get(target).text(), text, "{target}");
+        }
+        let packed = Request::get("/files/uploads/own/packed.html");
+        let packed = server.send(&packed.header("Accept-Encoding", "gzip"));
+        assert_eq!(packed.text(), "packed");
+        let list = server.get("/list/uploads/").text().to_owned();
+        for (name, is_listed) in [
+            ("mine", true),
+            ("operator", true),
+            ("file.html", false),
+            ("folder", false),
+        ] {
+            assert_eq!(list.contains(name), is_listed, "{name}: {list}");
+        }
     }
 }
 

@@ -10,7 +10,8 @@ use http::{Response, StatusCode};
 
 use super::FileRequest;
 use super::conditional::date;
-use super::open::{Links, descriptor, follows};
+use super::links::Links;
+use super::open::descriptor;
 use crate::answer::files::job::FileJob;
 use crate::message::page;
 use crate::message::path;
@@ -44,7 +45,12 @@ pub(super) async fn list(
         .any(|value| value.as_bytes().starts_with(b"application/json"));
     // FileJob holds what belongs to this thread, so the names are hidden here and read there.
     let folder = full.clone();
-    let read = tokio::task::spawn_blocking(move || read(&folder, links)).await;
+    let (policy, root) = (links.policy.clone(), links.root);
+    let read = tokio::task::spawn_blocking(move || {
+        let policy = &policy;
+        read(&folder, Links { policy, root })
+    })
+    .await;
     let mut entries = match read {
         Ok(Ok(entries)) => entries,
         Ok(Err(error)) => {
@@ -76,10 +82,10 @@ pub(super) async fn list(
     response
 }
 
-fn read(folder: &str, links: Links) -> std::io::Result<Vec<Entry>> {
+fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     // By its descriptor, whose way was looked at.
-    let checked = (!links.follow_all()).then(|| descriptor(folder, links));
+    let checked = (!links.policy.follows_all()).then(|| descriptor(folder, links));
     let checked = checked.transpose()?;
     let by_descriptor = checked
         .as_ref()
@@ -87,7 +93,7 @@ fn read(folder: &str, links: Links) -> std::io::Result<Vec<Entry>> {
     for entry in std::fs::read_dir(by_descriptor.as_deref().unwrap_or(folder))?.take(ENTRIES_MAX) {
         let entry = entry?;
         let is_symlink = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        if is_symlink && !follows(&entry.path(), links.followed) {
+        if is_symlink && !links.policy.follows(&entry.path()) {
             continue;
         }
         // A name that is not UTF-8 has no link, and a link that leads nowhere is nothing to open.

@@ -1,12 +1,13 @@
 //! Static files: types, validators, ranges, index files.
 //!
 //! A path is below its root by its text; symbolic links are followed wherever they lead, as nginx
-//! and Caddy do, unless `symlinks` says otherwise. Names that start with a dot are not served, `.well-known` excepted.
+//! and Caddy do, unless `symlinks` says otherwise or PHP of a different user can have made them. Names that start with a dot are not served, `.well-known` excepted.
 
 mod browse;
 mod cache;
 mod conditional;
 pub(crate) mod job;
+mod links;
 mod multipart;
 mod open;
 mod options;
@@ -28,8 +29,9 @@ use http::{HeaderMap, Method, Response, StatusCode};
 pub(crate) use self::cache::FileCache;
 use self::conditional::{Verdict, Version};
 use self::job::FileJob;
+use self::links::Links;
 use self::multipart::Multipart;
-use self::open::{Links, OpenOutcome, open};
+use self::open::{OpenOutcome, open};
 pub(crate) use self::options::FileOptions;
 use self::range::RangeOutcome;
 use crate::encode::vary;
@@ -48,20 +50,19 @@ struct FileRequest<'r> {
     parts: &'r Parts,
     cache: &'r FileCache,
     precompressed: &'r [ContentCoding],
-    links: Links,
+    links: Links<'r>,
     /// The response has to carry its [`Origin`].
     with_origin: bool,
 }
 
 impl FileRequest<'_> {
-    /// Cached contents. A path alone does not show who owns the links on it.
     fn cached(&self, path: &str) -> Option<(Version, Bytes)> {
-        let path = self.links.follow_all().then_some(path)?;
+        let path = self.links.policy.may_cache().then_some(path)?;
         self.cache.get(path)
     }
 
     fn store(&self, path: &str, version: &Version, contents: &Bytes) {
-        if self.links.follow_all() {
+        if self.links.policy.may_cache() {
             self.cache.put(path, version, contents);
         }
     }
@@ -116,7 +117,7 @@ async fn serve_file(
     }
     let prefix = job.root.prefix();
     let links = Links {
-        followed: job.options.symlinks,
+        policy: &job.options.links,
         root: prefix.len(),
     };
     let file_request = FileRequest {

@@ -1,10 +1,12 @@
 //! What a `file_server` serves and what it hides.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use howdah_cgi::split_path;
-use howdah_config::model::{ContentCoding, FileServer, Symlinks};
+use howdah_config::model::{ContentCoding, FileServer};
 
+use super::links::LinkPolicy;
 use crate::message::path::{clean, has_hidden_segment};
 use crate::message::pattern::matches_glob;
 
@@ -21,7 +23,7 @@ pub(crate) struct FileOptions {
     pub(crate) canonical: bool,
     /// Folders are listed.
     pub(super) browse: bool,
-    pub(super) symlinks: Symlinks,
+    pub(super) links: LinkPolicy,
 }
 
 /// A `hide` entry.
@@ -34,7 +36,12 @@ enum HidePattern {
 }
 
 impl FileOptions {
-    pub(crate) fn compile(files: &FileServer, scripts: Rc<[String]>) -> Self {
+    /// `scripts`: extensions that are never sent. `php_users`: users of PHP pools that are not the server's own.
+    pub(crate) fn compile(
+        files: &FileServer,
+        scripts: Rc<[String]>,
+        php_users: &Arc<[u32]>,
+    ) -> Self {
         let hide = files.hide.iter().map(|text| {
             if !text.contains('/') {
                 return HidePattern::Name(text.clone());
@@ -53,7 +60,7 @@ impl FileOptions {
             precompressed: files.precompressed.clone().into(),
             canonical: files.canonical,
             browse: files.browse,
-            symlinks: files.symlinks,
+            links: LinkPolicy::new(files.symlinks, Arc::clone(php_users)),
         }
     }
 

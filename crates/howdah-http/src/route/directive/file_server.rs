@@ -9,6 +9,7 @@ use crate::answer::files::job::{DirectoryRedirect, FileJob};
 use crate::answer::files::stat::{Kind, Root};
 use crate::message::reply;
 use crate::message::route_error::RouteError;
+use crate::route::compiler::Compiler;
 use crate::route::context::Context;
 use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
@@ -25,9 +26,13 @@ pub(super) struct FileServer {
 }
 
 impl FileServer {
-    pub(super) fn compile(files: &model::FileServer) -> Result<Self, RouteError> {
+    pub(super) fn compile(
+        files: &model::FileServer,
+        compiler: &Compiler,
+    ) -> Result<Self, RouteError> {
+        let options = FileOptions::compile(files, Rc::default(), &compiler.pools.users);
         Ok(Self {
-            options: Rc::new(FileOptions::compile(files, Rc::default())),
+            options: Rc::new(options),
             root: files.root.as_ref().map(RootText::new),
             pass_thru: files.pass_thru,
             status: Status::compile(&files.status)?,

@@ -64,7 +64,9 @@ pub(super) fn compile(
         Directive::DeferredHeader(list) => Box::new(header::DeferredHeader(changes(list)?)),
         Directive::Encode(encode) => Box::new(encode::Encode(Rc::new(Encoding::compile(encode)?))),
         Directive::Error { message, status } => Box::new(error::Error::compile(message, status)?),
-        Directive::FileServer(files) => Box::new(file_server::FileServer::compile(files)?),
+        Directive::FileServer(files) => {
+            Box::new(file_server::FileServer::compile(files, compiler)?)
+        }
         Directive::ForwardAuth(auth) => {
             Box::new(forward_auth::ForwardAuth::compile(auth, compiler)?)
         }

@@ -228,7 +228,10 @@ impl PhpServer {
         let files = server
             .files
             .as_ref()
-            .map(|files| Rc::new(FileOptions::compile(files, Rc::clone(&script.split))));
+            .map(|files| {
+                FileOptions::compile(files, Rc::clone(&script.split), &compiler.pools.users)
+            })
+            .map(Rc::new);
         Ok(Self {
             intercept,
             root: server.root.as_ref().map(RootText::new),
