@@ -29,7 +29,6 @@ static const struct {
 	{"redis", "rawcommand", HOWDAH_CLIENT_PIN}, /* may be any of these */
 	{"redis", "getlasterror", HOWDAH_CLIENT_READER},
 	{"redis", "clearlasterror", HOWDAH_CLIENT_READER},
-	{"redis", "getmode", HOWDAH_CLIENT_READER},
 	{"memcached", "getresult*", HOWDAH_CLIENT_READER},
 	{"memcached", "getlast*", HOWDAH_CLIENT_READER},
 	{"memcached", "getdelayed", HOWDAH_CLIENT_PIN},

@@ -45,6 +45,14 @@ static void out(void *room)
 	}
 }
 
+/* No code of the request came to end what it has begun: it is unwound past `catch`. */
+static void coroutine_cancelled(void *room)
+{
+	const struct howdah_client_user *user = room;
+	howdah_client_end_begun(user);
+	howdah_pdo_end_begun(user);
+}
+
 /* What the coroutine has left open is for all of the request now. */
 static void coroutine_ended(void *room)
 {
@@ -96,6 +104,7 @@ void howdah_clients_init(void)
 		.begin = begin,
 		.in = in,
 		.out = out,
+		.coroutine_cancelled = coroutine_cancelled,
 		.coroutine_ended = coroutine_ended,
 		.finish = finish,
 		.end = end,

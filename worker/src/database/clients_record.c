@@ -178,16 +178,42 @@ static void begin_for_task(struct howdah_client *client)
 	client->is_ours = true;
 }
 
+static void end_held(struct howdah_client *client, uint64_t serial, bool cut)
+{
+	begin_for_task(client);
+	client->kind->rollback(client->key, cut);
+	client->is_ours = false;
+	client->cut_by = client->kind->reconnects ? serial : client->cut_by;
+}
+
+static struct howdah_client *find_begun(const struct howdah_client_user *user)
+{
+	uint64_t me = howdah_sibling_number();
+	struct howdah_client *client = user->clients;
+	while (client &&
+		   (client->holder != me || client->depth || !(client->hold & HOWDAH_CLIENT_HOLD) || !client->kind->rollback)) {
+		client = client->next;
+	}
+	return client;
+}
+
+void howdah_client_end_begun(const struct howdah_client_user *user)
+{
+	struct howdah_client *client;
+	while ((client = find_begun(user)) != NULL) {
+		end_held(client, user->serial, false);
+		client->depth--;
+		client->holder = 0;
+		client->hold &= ~HOWDAH_CLIENT_HOLD;
+	}
+}
+
 void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
 {
 	while (user->clients) {
 		struct howdah_client *client = user->clients;
 		if (client->kind->rollback && (client->hold & HOWDAH_CLIENT_HOLD || client->depth)) {
-			bool cut = fatal || client->depth;
-			begin_for_task(client);
-			client->kind->rollback(client->key, cut);
-			client->is_ours = false;
-			client->cut_by = client->kind->reconnects ? user->serial : client->cut_by;
+			end_held(client, user->serial, fatal || client->depth);
 		}
 		if (client->kind->restore && client->hold & HOWDAH_CLIENT_PIN) {
 			client->unrestored = fatal || client->cut_by;

@@ -73,6 +73,9 @@ void howdah_client_pass_on_held(struct howdah_client *client);
 /* Those that are in no call and have nothing open. */
 void howdah_client_let_go_of_idle(struct howdah_client_user *user);
 
+/* The current coroutine was cancelled: what it has begun on clients of its request is rolled back. */
+void howdah_client_end_begun(const struct howdah_client_user *user);
+
 /* The user has ended: what is open is rolled back, or cut after a fatal error. */
 void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal);
 

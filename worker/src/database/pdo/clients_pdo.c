@@ -148,12 +148,17 @@ static struct howdah_pdo_view *find_view(const struct howdah_pdo_pool *pool)
 	return view;
 }
 
+static void cut(struct howdah_pdo_view *view)
+{
+	view->cut = true;
+	howdah_descriptor_cut(howdah_pdo_descriptor(&view->physical->shadow));
+}
+
 void howdah_pdo_cut_if_cancelled(struct howdah_pdo_view *view, uint32_t before)
 {
 	/* SQLite waits for locks alone. */
 	if (UNEXPECTED(howdah_waits_cancelled() != before) && howdah_pdo_driver(view->pool->dbh) != HOWDAH_PDO_SQLITE) {
-		view->cut = true;
-		howdah_descriptor_cut(howdah_pdo_descriptor(&view->physical->shadow));
+		cut(view);
 	}
 }
 
@@ -367,6 +372,29 @@ static void abandon(struct howdah_pdo_view *view)
 	view->physical->abandoned = true;
 }
 
+static struct howdah_pdo_view *find_begun(const struct howdah_client_user *user)
+{
+	uint64_t me = howdah_sibling_number();
+	struct howdah_pdo_view *view = user->views;
+	while (view && (view->holder != me || view->depth || view->cut)) {
+		view = view->next;
+	}
+	return view;
+}
+
+void howdah_pdo_end_begun(const struct howdah_client_user *user)
+{
+	struct howdah_pdo_view *view;
+	while ((view = find_begun(user)) != NULL && howdah_pdo_enter(view->pool)) {
+		if (howdah_pdo_rollback(view->pool->dbh) == HOWDAH_ROLLBACK_FAILED) {
+			cut(view);
+		}
+		howdah_connection_take_exception();
+		howdah_pdo_leave(view);
+		view->holder = 0;
+	}
+}
+
 void howdah_pdo_finish(struct howdah_client_user *user, bool fatal)
 {
 	while (user->views) {
@@ -490,6 +518,10 @@ void howdah_pdo_snapshot(void)
 }
 
 void howdah_pdo_in(struct howdah_client_user *user)
+{
+}
+
+void howdah_pdo_end_begun(const struct howdah_client_user *user)
 {
 }
 

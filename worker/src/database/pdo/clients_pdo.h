@@ -15,6 +15,9 @@ void howdah_pdo_snapshot(void);
 /* The user runs again: its connections are put in place. */
 void howdah_pdo_in(struct howdah_client_user *user);
 
+/* The current coroutine was cancelled: transactions that it has begun are rolled back. */
+void howdah_pdo_end_begun(const struct howdah_client_user *user);
+
 /* The user's last code has run: its connections are rolled back and given back, or after a fatal error cut. */
 void howdah_pdo_finish(struct howdah_client_user *user, bool fatal);
 

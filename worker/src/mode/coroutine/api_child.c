@@ -104,7 +104,9 @@ static void finish_child(struct howdah_child *child, bool cancelled)
 		child->state = HOWDAH_CHILD_CANCELLED;
 		howdah_exit_arrived(exception);
 		zend_clear_exception();
-		if (!cancelled) {
+		if (cancelled) {
+			howdah_task_coroutine_cancelled(howdah_task_current());
+		} else {
 			howdah_run_end_request(false); /* exit() ends the request in any of its coroutines */
 		}
 	} else {

@@ -183,6 +183,9 @@ bool howdah_state_is_whole(void);
 /* A coroutine of the task has ended, whose state is in place; it has others. */
 void howdah_task_coroutine_ended(struct howdah_task *task);
 
+/* In a child that was cancelled, after it has been unwound: its request goes on. May wait. */
+void howdah_task_coroutine_cancelled(struct howdah_task *task);
+
 /* The last code of the task has run, its state is in place. */
 void howdah_task_finish(struct howdah_task *task, bool fatal);
 

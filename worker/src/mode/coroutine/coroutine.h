@@ -133,12 +133,14 @@ void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame
  */
 struct howdah_task_part {
 	const char *name;
-	size_t size;                         /* bytes in each task, zeroed before `begin` */
-	void (*snapshot)(void);              /* once in each worker: the boot is over, no task has run */
-	void (*begin)(void *room);           /* its state is to be that of a fresh request; not in place yet */
-	void (*in)(void *room);              /* another task's state, or main's, was exchanged: put this one's in place */
-	void (*out)(void *room);             /* take it out of its place */
-	void (*coroutine_ended)(void *room); /* in place; one has ended, others of the request go on */
+	size_t size;               /* bytes in each task, zeroed before `begin` */
+	void (*snapshot)(void);    /* once in each worker: the boot is over, no task has run */
+	void (*begin)(void *room); /* its state is to be that of a fresh request; not in place yet */
+	void (*in)(void *room);    /* another task's state, or main's, was exchanged: put this one's in place */
+	void (*out)(void *room);   /* take it out of its place */
+	void (*coroutine_cancelled)(
+		void *room);                        /* in place, in a child that was cancelled and has been unwound; may wait */
+	void (*coroutine_ended)(void *room);    /* in place; one has ended, others of the request go on */
 	void (*finish)(void *room, bool fatal); /* in place; the last PHP code of the request has run */
 	void (*end)(void *room);                /* not in place; free it. Not after a fatal error */
 };

@@ -179,6 +179,15 @@ bool howdah_state_is_whole(void)
 	return !exchanging && in_place == (runs ? runs : main_task);
 }
 
+void howdah_task_coroutine_cancelled(struct howdah_task *task)
+{
+	for (uint32_t i = 0; i < part_count; i++) {
+		if (parts[i]->coroutine_cancelled) {
+			parts[i]->coroutine_cancelled(room_of(task, i));
+		}
+	}
+}
+
 void howdah_task_coroutine_ended(struct howdah_task *task)
 {
 	for (uint32_t i = 0; i < part_count; i++) {
