@@ -11,6 +11,13 @@ final class Cut
     public static array $names = [];
 }
 
+/** The only error that a cut may cause: the connection is gone. */
+function need_gone(mysqli_sql_exception $exception): void
+{
+    need(in_array($exception->getCode(), [2006, 2013], true), "mysqli: {$exception->getMessage()}");
+}
+
+$mysqli = static fn (): mysqli => new mysqli('localhost', 'root', '', 'bench', 0, getenv('SOAK_MYSQLI'));
 $pdo = static fn (object $shared, string $name): PDO => $shared->get($name, static function () use ($name): PDO {
     return new PDO(getenv($name), ...($name === 'SOAK_MYSQL' ? ['root', ''] : []));
 });
@@ -82,16 +89,16 @@ return static fn (object $shared): array => [
         need($statement->fetchColumn(1) === $id, 'another row of MySQL');
         $transaction($pdo, $id);
     },
-    'mysqli' => static function (string $id) use ($shared): void {
-        $make = static fn () => new mysqli('localhost', 'root', '', 'bench', 0, getenv('SOAK_MYSQLI'));
-        $mysqli = $shared->get('mysqli', $make);
+    'mysqli' => static function (string $id) use ($shared, $mysqli): void {
+        $db = $shared->get('mysqli', $mysqli);
         try {
-            $row = $mysqli->query("SELECT SLEEP(0.001), '$id'")->fetch_row();
-        } catch (mysqli_sql_exception $gone) {
-            // The report counts these: a client that leaves has its connection closed.
+            $row = $db->query("SELECT SLEEP(0.001), '$id'")->fetch_row();
+        } catch (mysqli_sql_exception $exception) {
+            // The report counts these: a client that leaves has its connection closed, and nothing else.
+            need_gone($exception);
             header('X-Gone: mysqli');
-            $shared->drop('mysqli', $mysqli);
-            return;
+            $shared->drop('mysqli', $db);
+            $row = $mysqli()->query("SELECT 0, '$id'")->fetch_row();
         }
         need($row[1] === $id, 'another row of mysqli');
     },
@@ -151,22 +158,23 @@ return static fn (object $shared): array => [
         $memcached->set("soak:cut:$id", str_repeat('x', 100_000), 10);
         $memcached->getMulti(["soak:cut:$id", 'soak:none']);
     }),
-    // Whose connection was cut is gone; the next one makes another.
-    'mysqli-cut' => static function (string $id) use ($cut, $shared): void {
-        $make = static fn () => new mysqli('localhost', 'root', '', 'bench', 0, getenv('SOAK_MYSQLI'));
-        $mysqli = $shared->get('mysqli cut', $make);
+    // Whose connection was cut is gone, also for those that waited for their turn; the next one makes another.
+    'mysqli-cut' => static function (string $id) use ($cut, $shared, $mysqli): void {
+        $db = $shared->get('mysqli cut', $mysqli);
         try {
-            $row = $mysqli->query("SELECT '$id', SLEEP(0.0005)")->fetch_row();
+            $row = $db->query("SELECT '$id', SLEEP(0.0005)")->fetch_row();
             need($row[0] === $id, 'another row of mysqli');
-            $cut($id, 'mysqli', static function () use ($mysqli): void {
+            $cut($id, 'mysqli', static function () use ($db): void {
                 try {
-                    $mysqli->query('SELECT SLEEP(0.002), REPEAT("x", 100000)')->fetch_row();
-                } catch (mysqli_sql_exception) {
-                    return; // another request's call was cut while this one waited for its turn
+                    $row = $db->query('SELECT SLEEP(0.002), REPEAT("x", 100000)')->fetch_row();
+                    need($row === ['0', str_repeat('x', 100_000)], 'another row of mysqli where it was not cut');
+                } catch (mysqli_sql_exception $exception) {
+                    need_gone($exception);
                 }
             });
-        } catch (mysqli_sql_exception) {
-            $shared->drop('mysqli cut', $mysqli);
+        } catch (mysqli_sql_exception $exception) {
+            need_gone($exception);
+            $shared->drop('mysqli cut', $db);
         }
     },
 ];
