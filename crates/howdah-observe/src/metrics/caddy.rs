@@ -11,7 +11,8 @@ use prometheus_client::encoding::NoLabelSet;
 use prometheus_client::metrics::MetricType;
 
 use super::front::{HistogramSum, METHODS, STATUSES};
-use super::page::{Page, Writer, histogram};
+use super::page::Page;
+use super::writer::{Writer, histogram};
 
 const SERVER: (&str, &str) = ("server", "howdah");
 

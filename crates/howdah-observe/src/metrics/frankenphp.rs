@@ -5,7 +5,8 @@ use std::fmt;
 use prometheus_client::metrics::MetricType;
 
 use super::front::Phase;
-use super::page::{Page, Pool, WorkerState, Writer, seconds};
+use super::page::{Page, Pool, WorkerState};
+use super::writer::{Writer, seconds};
 
 pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let all = |count: fn(&Pool) -> u64| page.pools.iter().map(count).sum();

@@ -16,8 +16,11 @@ mod page;
 mod plain;
 mod process;
 mod routes;
+mod scrape;
 #[cfg(test)]
 mod tests;
+mod workers;
+mod writer;
 
 pub use front::{BOUNDS, Handshake, Measures, OTHER_HOST, Phase, Protocol, Shard};
 pub use opcache::{OpcacheCounts, Preload};

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::page::{Page, Writer};
+use super::page::Page;
+use super::writer::Writer;
 
 /// OPcache as it was when it was last looked at. What counts begins again with PHP.
 #[derive(Debug, Clone, Copy, Default)]

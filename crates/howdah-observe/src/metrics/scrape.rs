@@ -1,0 +1,273 @@
+//! A scrape as text.
+//!
+//! Names that begin with `howdah_` are ours, those with `frankenphp_` are FrankenPHP's with its meaning, so
+//! that dashboards made for it work; for those with `caddy_` see there. FrankenPHP's counters have no `_total`
+//! at the end, which the format demands of counters; they are written as gauges, and `rate()` does not mind.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+use super::front::{METHODS, PHASES, PROTOCOLS, STATUSES};
+use super::page::{FRONT, HubCounts, Page};
+use super::writer::{Writer, histogram};
+use super::{caddy, frankenphp, opcache, workers};
+
+impl Page {
+    /// The page.
+    pub fn render(self) -> String {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(PageCollector(Mutex::new(self))));
+        let mut text = String::with_capacity(16 << 10);
+        // A `String` takes all that is written to it.
+        match prometheus_client::encoding::text::encode(&mut text, &registry) {
+            Ok(()) | Err(fmt::Error) => text,
+        }
+    }
+}
+
+/// The crate requires `Sync`; it is never contended.
+#[derive(Debug)]
+struct PageCollector(Mutex<Page>);
+
+impl Collector for PageCollector {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let page = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = Writer(encoder);
+        tls(&mut writer, &page)?;
+        requests(&mut writer, &page)?;
+        workers::encode(&mut writer, &page)?;
+        opcache::encode(&mut writer, &page)?;
+        frankenphp::encode(&mut writer, &page)?;
+        caddy::encode(&mut writer, &page)?;
+        hubs(&mut writer, &page)?;
+        process(&mut writer, &page)
+    }
+}
+
+/// Handshakes and certificates, if there is HTTPS.
+fn tls(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    if page.certificates.is_empty() && page.handshakes == [0; 3] {
+        return Ok(());
+    }
+    let labels = [("1.2", "done"), ("1.3", "done"), ("unknown", "failed")];
+    let handshakes = labels.into_iter().zip(page.handshakes);
+    writer.counters(
+        "howdah_tls_handshakes",
+        "TLS handshakes, those of HTTP/3 included, by version and result.",
+        handshakes.map(|((version, result), count)| {
+            (vec![("version", version), ("result", result)], count)
+        }),
+    )?;
+    let certificates = page.certificates.iter();
+    writer.gauges(
+        "howdah_tls_certificate_expiry_timestamp_seconds",
+        "Expiry of the certificate that is served for a host, in seconds since 1970.",
+        certificates.map(|(host, until)| (vec![("host", host.as_str())], *until)),
+    )
+}
+
+/// What the front threads did. Rows without a request are left out, so that a page is as long as a
+/// server is used.
+fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    let protocols = |numbers: [u64; 3]| {
+        PROTOCOLS
+            .iter()
+            .zip(numbers)
+            .map(|(protocol, number)| (vec![("protocol", protocol.name())], number))
+    };
+    writer.gauges(
+        "howdah_http_connections",
+        "Open client connections.",
+        protocols(page.connections.open),
+    )?;
+    writer.counters(
+        "howdah_http_connections_accepted",
+        "Client connections since the start.",
+        protocols(page.connections.accepted),
+    )?;
+    writer.gauge(
+        "howdah_http_requests_in_flight",
+        "Requests in flight.",
+        page.in_flight,
+    )?;
+    let Some(measures) = &page.measures else {
+        return Ok(());
+    };
+    let row = |row: usize| page.counted.get(row).map_or(FRONT, String::as_str);
+    let rows = 0..=measures.pools();
+    let counts = rows.clone().flat_map(|index| {
+        let counts = measures.requests(index);
+        counts
+            .filter(|(_, _, count)| *count > 0)
+            .map(move |(method, status, count)| {
+                let labels = vec![
+                    ("pool", row(index)),
+                    ("method", METHODS[method]),
+                    ("status", STATUSES[status]),
+                ];
+                (labels, count)
+            })
+    });
+    writer.counters(
+        "howdah_http_requests",
+        "Requests that are over, by pool (or the front itself), method and class of status.",
+        counts,
+    )?;
+    writer.counter(
+        "howdah_http_response_body_bytes",
+        "Bytes of response bodies handed to connections.",
+        measures.sent(),
+    )?;
+    writer.counter(
+        "howdah_http_request_body_bytes",
+        "Bytes of request bodies that were read.",
+        measures.received(),
+    )?;
+    writer.family(
+        "howdah_http_request_duration_seconds",
+        "From the end of a request's header to the end of its response, by class of status.",
+        MetricType::Histogram,
+        |family| {
+            for index in rows.clone() {
+                for (class, status) in STATUSES.iter().enumerate() {
+                    let labels = [("pool", row(index)), ("status", *status)];
+                    histogram(family, &measures.total(index, class), &labels)?;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    if !measures.routes().is_empty() {
+        writer.family(
+            "howdah_http_route_duration_seconds",
+            "From the end of a request's header to the end of its response, by route; exemplars are traces.",
+            MetricType::Histogram,
+            |family| measures.routes().encode(family),
+        )?;
+    }
+    writer.family(
+        "howdah_php_phase_duration_seconds",
+        "Parts of a PHP request's time: waiting for a worker, in PHP, sending what PHP had made.",
+        MetricType::Histogram,
+        |family| {
+            for index in 0..measures.pools() {
+                for phase in PHASES {
+                    let labels = [("pool", row(index)), ("phase", phase.name())];
+                    histogram(family, &measures.phase(index, phase), &labels)?;
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The Mercure hubs, by their place in the configuration. The first three names are those of its hub.
+fn hubs(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    if page.hubs.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = (0..page.hubs.len())
+        .map(|index| index.to_string())
+        .collect();
+    let each = |value: fn(&HubCounts) -> u64| {
+        let hubs = page.hubs.iter().zip(&names);
+        hubs.map(move |(hub, name)| (vec![("hub", name.as_str())], value(hub)))
+    };
+    writer.gauges(
+        "mercure_subscribers_connected",
+        "Subscribers at the moment.",
+        each(|hub| hub.subscribers),
+    )?;
+    writer.counters(
+        "mercure_subscribers",
+        "Subscribers since the start.",
+        each(|hub| hub.accepted),
+    )?;
+    writer.counters(
+        "mercure_updates",
+        "Updates since the start.",
+        each(|hub| hub.updates),
+    )?;
+    writer.counters(
+        "howdah_mercure_subscribers_dropped",
+        "Subscribers that were dropped because they did not keep up.",
+        each(|hub| hub.dropped),
+    )
+}
+
+/// The front's process and this build.
+fn process(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    writer.counter(
+        "howdah_log_lines_lost",
+        "Lines of access logs that could not be written.",
+        page.log_lines_lost,
+    )?;
+    writer.counter(
+        "howdah_trace_spans_lost",
+        "Spans that could not be exported.",
+        page.spans_lost,
+    )?;
+    writer.gauge(
+        "howdah_config_last_reload_successful",
+        "1 if the last configuration that was to be loaded is in force, 0 if it was refused.",
+        page.config.last_successful.into(),
+    )?;
+    writer.gauge(
+        "howdah_config_last_reload_success_timestamp_seconds",
+        "When the configuration in force was loaded, in seconds since 1970.",
+        page.config.last_success,
+    )?;
+    let build = [("version", page.version.as_str()), ("php", &page.php)];
+    writer.family(
+        "howdah_build_info",
+        "1, with the versions of Howdah and PHP.",
+        MetricType::Gauge,
+        |family| family.encode_family(&build)?.encode_gauge(&1_u64),
+    )?;
+    let process = &page.process;
+    if let Some(cpu) = process.cpu {
+        writer.family(
+            "process_cpu_seconds",
+            "User and system time of the front process.",
+            MetricType::Counter,
+            |own| own.encode_counter::<NoLabelSet, _, f64>(&cpu.as_secs_f64(), None),
+        )?;
+    }
+    if let Some(start) = process.start_time {
+        writer.family(
+            "process_start_time_seconds",
+            "When the front process was started, in seconds since 1970.",
+            MetricType::Gauge,
+            |own| own.encode_gauge(&start),
+        )?;
+    }
+    let gauges = [
+        (
+            "process_resident_memory_bytes",
+            "Memory of the front process.",
+            process.resident_memory,
+        ),
+        (
+            "process_virtual_memory_bytes",
+            "Address space of the front process.",
+            process.virtual_memory,
+        ),
+        (
+            "process_open_fds",
+            "Open descriptors of the front process.",
+            process.open_fds,
+        ),
+        ("process_max_fds", "The limit of them.", process.max_fds),
+    ];
+    for (name, help, value) in gauges {
+        if let Some(value) = value {
+            writer.gauge(name, help, value)?;
+        }
+    }
+    Ok(())
+}
