@@ -126,12 +126,12 @@ matrix: ## Run the tests of the PHP process on the PHP of Debian 12, Debian 13 a
 extensions: build ## Try all PHP extensions that the distribution packages, and write docs/reference/extensions.md
 	python3 -m scripts.extensions
 
-pgo: ## Count anew what the release is optimised by, in ten minutes
+pgo: ## Measure the profile that optimises the release again, in ten minutes
 	@scripts/setup.sh test
 	@scripts/setup.sh bench
 	pgo/measure.sh
 
-reference: ## Write the reference pages anew from the code
+reference: ## Generate the reference pages from the code
 	$(CARGO) run -q --locked -p howdah-config --example reference > docs/reference/caddyfile.md
 	HOWDAH_BLESS=1 $(CARGO) test -q --locked -p howdah reference
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes pgo/howdah.profdata anew: builds Howdah with counters in it, has it serve what front threads are busy with, and
+# Measures pgo/howdah.profdata again: builds Howdah with counters in it, has it serve what front threads are busy with, and
 # keeps what was counted. `make build` optimises by it (profile-guided optimisation). Run it when the compiler in
 # rust-toolchain.toml changes, or much of the request's path: functions that changed since are built without it, and
 # fits.sh tells when too many have.

@@ -20,7 +20,7 @@ if [[ ${PROFILE:-release} = release && $(rustc --version) == *" $channel "* ]]; 
 	counts=$PWD/pgo/howdah.profdata
 	export RUSTC_WRAPPER=$PWD/pgo/rustc
 	# The sum is for cargo, which builds again when a flag changes, but not when the file that it names does. That functions
-	# have changed since they were counted does not concern whoever builds.
+	# have changed since they were counted does not concern the user who builds.
 	flags+=("-Cprofile-use=$counts" "-Cllvm-args=-no-pgo-warn-mismatch"
 		"--cfg=counts=\"$(sha256sum "$counts" | cut -c-16)\"")
 fi

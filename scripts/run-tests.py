@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs all Rust tests, and once more, alone, each that failed.
 
-A test that passes alone but not beside the others is a defect, mostly of the test; it is no reason to discard a
+A test that passes alone but not beside the others is a defect, mostly of the test; that does not permit to discard a
 change that did not touch it. It is named at the end as flaky. A test that fails both times fails the run, and so do
 more failures than TOLERATED.
 

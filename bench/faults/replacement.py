@@ -2,7 +2,7 @@
 
 The application takes 200 ms to boot. It is lost in each of several ways, again and again; each time
 the next request is sent at once, and counts until it is answered by a worker that is another one
-and has answered nobody before.
+and has served no request before.
 """
 
 from __future__ import annotations

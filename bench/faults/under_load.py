@@ -1,8 +1,8 @@
 """What a request costs that its worker does not survive, when all requests are of that kind.
 
 Each of them gets a 404 and then ends in a way after which the process is not used again. All of
-them have to be answered whole, by a process that has answered nobody before, and none may wait for
-the application to boot.
+them have to be answered whole, by a process that has served no request before, and none may wait
+for the application to boot.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def judged(result: dict[str, Any]) -> bool:
     return not (result["reason"] == GOES_ON and result["way"] == "jit")
 
 
-def told(result: dict[str, Any]) -> str:
-    """What a target says of it."""
+def summary(result: dict[str, Any]) -> str:
+    """The result of a target in one line."""
     if result["reason"]:
         return str(result["reason"])
     text = (
@@ -113,8 +113,8 @@ def told(result: dict[str, Any]) -> str:
 def good(result: dict[str, Any]) -> bool:
     """Whether all were answered by other processes, and none waited for a boot.
 
-    Whoever waits for one is slower than the others by its time. Latencies themselves say little:
-    they grow with the number of connections.
+    A request that waits for one is slower than the others by its time. Latencies themselves say
+    little: they grow with the number of connections.
     """
     if result["reason"]:
         return False
@@ -217,7 +217,7 @@ def measure_load(server: Server, way: str, connections: int, workers: int) -> Un
         words = ", ".join(load.outcomes) or "nothing"
         return UnderLoad(name, way, connections, reason=f"no whole 404 came, but {words}")
     used_again = sum(worker.served > 1 for worker in load.workers)
-    # As many as there are processes have answered nobody before at first.
+    # At first each process has served no request yet.
     if used_again >= len(load.workers) - workers:
         return UnderLoad(name, way, connections, reason=GOES_ON)
     return UnderLoad(
@@ -256,8 +256,8 @@ def check_serves(server: Server) -> None:
 def takes_part(peer: Peer) -> bool:
     """Whether it runs the worker script of this application, and is there to do so.
 
-    Of a process with coroutines nobody can tell whether it was used again: others are under way in
-    it, and each request has statics of its own.
+    Whether a process with coroutines was used again cannot be observed: others are in flight in
+    it, and each request has its own statics.
     """
     return peer.contract == "frankenphp" and not peer.coroutines and not peer.missing()
 

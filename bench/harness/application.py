@@ -30,7 +30,7 @@ OK, NO_LONGER_OK = 200, 300
 
 @dataclass(frozen=True)
 class LooseCheck(Check):
-    """For answers that nobody knows beforehand: 2xx, and a text or about the first one's length."""
+    """For responses that are not known before: 2xx, and a text or about the first one's length."""
 
     expect: str = ""
     lengths: list[int] = field(default_factory=list)
@@ -53,7 +53,7 @@ class LooseCheck(Check):
         return found
 
     def slack(self, length: int) -> float:
-        """By how many bytes an answer may differ; whoever names a text has said that all may."""
+        """By how many bytes a response may differ; with a text by any number."""
         return float("inf") if self.expect else slack_of(length)
 
 
@@ -125,7 +125,7 @@ def application(  # noqa: PLR0913  as many as the command line has
     """Makes a case of it; `length` is that of the first answer of a run that goes on.
 
     Raises:
-        BenchError: there is no such application, or the path is none.
+        BenchError: there is no such application, or the path is invalid.
     """
     folder = folder.expanduser().resolve()
     if not path.startswith("/"):

@@ -87,7 +87,7 @@ def own_application(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         help="measure this application: a copy of it is served by every peer, index.php in it or "
-        "in its public folder answers what is no file",
+        "in its public folder serves every path that is not a file",
     )
     parser.add_argument("--path", default="/", help="what is asked for of --app (default /)")
     parser.add_argument("--root", metavar="FOLDER", help="document root below --app's folder")

@@ -129,7 +129,7 @@ class Case:
             found = (self.files / COROUTINES).is_file()
             return found, "the case is not written for coroutines that share globals"
         if peer.contract == "octane":
-            return bool(self.octane), "the case is no application with Laravel Octane"
+            return bool(self.octane), "the case is not an application with Laravel Octane"
         needs_client = not self.loop or self.method != "GET" or self.headers or self.slow_path
         if peer.contract == "loop" and needs_client:
             return False, "has no meaning without a client"
@@ -275,7 +275,7 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
         other = replace(case, **beside)
     except (KeyError, TypeError) as error:
         raise BenchError(f"case {name}: case.toml is not complete: {error}") from error
-    # Servers are told of one path for their workers.
+    # Servers are configured with one path for their workers.
     if other.name == name or other.path.partition("?")[0] != case.path.partition("?")[0]:
         raise BenchError(f"case {name}: beside needs a name and a query of its own, no more")
     return replace(case, beside=other)

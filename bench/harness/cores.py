@@ -24,7 +24,7 @@ TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 def first_sibling(cpu: int) -> int:
-    """The lowest of the CPUs that are threads of the same core; itself where that is not told."""
+    """The lowest of the CPUs that are threads of the same core; itself where that is unknown."""
     try:
         text = Path(TOPOLOGY.format(cpu)).read_text()
     except OSError:

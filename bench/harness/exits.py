@@ -47,7 +47,7 @@ def replacing(peer: str) -> Callable[[Run], list[Finding]]:
 
     def measure(run: Run) -> list[Finding]:
         return [
-            Finding(under_load.where(result), under_load.told(result), under_load.good(result))
+            Finding(under_load.where(result), under_load.summary(result), under_load.good(result))
             for result in (faults_of(run) or {}).get("under_load", [])
             if result["peer"] == peer and under_load.judged(result)
         ]

@@ -110,7 +110,7 @@ def cpus_text(run: Run) -> str:
         f"Processes are pinned: of {cpus} CPUs the load generators have {len(load)} to themselves "
         f"({cores.ranges(load)}), servers, databases and PHP alone have {len(servers)} "
         f"({cores.ranges(servers)}), so that neither side takes CPU time from the other. A server "
-        f"that is told how many CPUs there are is told of these."
+        f"that is configured with a number of CPUs gets this one."
     )
 
 
@@ -157,7 +157,7 @@ def method(run: Run) -> list[str]:
             f"Every peer runs {processes(run)} with the same php.ini values and "
             f"extensions, OPcache as below, no access log, unless its description below says "
             f"otherwise. Peers take turns: {options['rounds']} rounds{fewer}, in each of which "
-            f"every peer is started anew and another one goes first. Servers listen on loopback."
+            f"every peer is restarted and a different one goes first. Servers listen on loopback."
         ),
         (
             f"wrk keeps the given number of connections busy for {options['duration']} s "

@@ -44,7 +44,7 @@ def runs_of(run: Run) -> list[Run]:
 
 
 def labels(runs: list[Run]) -> list[str]:
-    """A short name of each run, the report's own first; equal ones are told apart by their time."""
+    """A short name of each run, the report's own first; equal ones also have their time."""
     names = [
         one.info["options"].get("title") or ("Main run" if one is runs[0] else figures.heading(one))
         for one in runs

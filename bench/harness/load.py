@@ -142,7 +142,7 @@ class Shape:
         return self.status if self.status >= ERROR_STATUS else None
 
     def header_lines(self) -> list[str]:
-        """All headers that the load generator has to be told of."""
+        """All headers that the load generator has to send."""
         lines = [f"{name}: {value}" for name, value in self.headers.items()]
         return [*lines, "Accept-Encoding: gzip"] if self.gzip else lines
 

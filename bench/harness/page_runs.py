@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bench.harness.results import Run
 
-# The newest run of each kind. Whoever publishes a newer one puts its name here, runs
+# The newest run of each kind. To publish a newer one, put its name here, runs
 # `python3 -m bench pages`, and removes the one that it replaces.
 ALL = "2026-11-23-all-peers-and-faults-amd-2-cores"
 SHORT = "2026-11-25-short-requests-amd-2-cores"

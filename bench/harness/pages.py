@@ -29,7 +29,7 @@ def filled(text: str) -> str:
     """A page with its tables as the published runs have them.
 
     Raises:
-        BenchError: it asks for a table that nobody makes.
+        BenchError: the page names a table that does not exist.
     """
 
     def block(match: re.Match[str]) -> str:

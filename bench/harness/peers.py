@@ -51,7 +51,7 @@ class Binary:
     def find(self) -> str | None:
         """The path, None when it is not there; a relative path is below the repository."""
         for name in self.names:
-            # A relative path is below the repository, `~` the home of whoever runs this.
+            # A relative path is below the repository, `~` the home of the user who runs this.
             if "/" in name:
                 path = REPOSITORY / Path(name).expanduser()
                 if (path / self.folder_has if self.folder_has else path).is_file():
@@ -164,7 +164,7 @@ def local_paths(path: Path = LOCAL) -> dict[str, str]:
     """What bench/peers.toml says about this machine: program or application -> path.
 
     Raises:
-        BenchError: the file cannot be read as TOML, or a value is no text.
+        BenchError: the file cannot be read as TOML, or a value is not a string.
     """
     if not path.is_file():
         return {}

@@ -38,7 +38,7 @@ STEPS = (1, 2, 5, 10)
 MOST_TICKS = 10
 # Numbers of lines stand in this space at their right, so far from each other.
 MARKS, MARK_HEIGHT = 34, 14
-# Lines of the same colour are told apart by their dashes.
+# Dashes distinguish lines of the same colour.
 DASHES = ("", "7 3", "2 3", "10 3 2 3")
 # What is free on each side of the numbers of processes, as a part of the width.
 MARGIN = 0.06

@@ -54,7 +54,7 @@ def all_stats() -> list[Stat]:
 
 
 def tree(roots: list[int], stats: list[Stat]) -> list[Stat]:
-    """The roots, all that descends from them, and whoever is still in a root's group."""
+    """The roots, their descendants, and processes that are still in a root's group."""
     wanted = set(roots)
     grown = True
     while grown:

@@ -115,7 +115,7 @@ class ProcessGroup:
                 )
 
     def stats(self) -> list[proc.Stat]:
-        """All processes of the group, with the dead ones that nobody has waited for yet."""
+        """All processes of the group, with the dead ones that are not reaped yet."""
         if self.cgroup is not None:
             pids = (self.cgroup / "cgroup.procs").read_text().split()
             found = [stat for pid in pids if (stat := proc.read_stat(int(pid))) is not None]

@@ -63,7 +63,7 @@ class Recorder:
         return recorder
 
     def save(self) -> None:
-        """Writes run.json anew."""
+        """Writes run.json again."""
         (self.folder / "run.json").write_text(json.dumps(self.info, indent=2) + "\n")
 
     def sample(self, sample: Sample, output: str) -> None:

@@ -1,7 +1,7 @@
 """The reference: the same handler in loops of PHP, with no server around them.
 
 There are as many loops at a time as servers have PHP processes: what processes that run at the same
-time do to each other's caches is no cost of a server.
+time do to each other's caches is not a cost of a server.
 """
 
 from __future__ import annotations

@@ -187,8 +187,8 @@ def peers(run: Run) -> list[str]:
         versions = "; ".join(
             text.splitlines()[0] if text else "unknown" for text in facts["versions"].values()
         )
-        told = f" ({versions})" if versions else ""
-        lines.append(f"- **{facts['title']}**: {facts['about']}{told}")
+        suffix = f" ({versions})" if versions else ""
+        lines.append(f"- **{facts['title']}**: {facts['about']}{suffix}")
     return [*lines, ""]
 
 
@@ -258,7 +258,7 @@ def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[
 def absent_line(run: Run) -> str:
     """The servers that are not in any table, by name."""
     names = sorted({facts["title"] for facts in run.info.get("absent", {}).values()})
-    return f"Not here, for reasons that are told below: {', '.join(names)}." if names else ""
+    return f"Not here, for the reasons given below: {', '.join(names)}." if names else ""
 
 
 def overview(run: Run) -> list[tuple[str, str, list[sections.Table]]]:

@@ -32,7 +32,7 @@ def ask(url: str) -> tuple[Answer, bool]:
     """One request on a fresh connection; also whether the server closes it behind its answer.
 
     Raises:
-        BenchError: no answer, or the address is none.
+        BenchError: no response, or the address is invalid.
     """
     parts = urlsplit(url)
     kinds: dict[str, type[http.client.HTTPConnection]] = {

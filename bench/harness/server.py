@@ -84,7 +84,7 @@ class Server:
 
 
 def free_port() -> int:
-    """A port on loopback that nobody listens on."""
+    """A free port on loopback."""
     chooser = random.SystemRandom()
     for _ in range(PORT_ATTEMPTS):
         port = chooser.choice(PORTS)
@@ -98,7 +98,7 @@ def free_port() -> int:
 
 
 def plain_site(docroot: Path) -> dict[str, str]:
-    """The values of a folder of files that is no case."""
+    """The values of a folder of files that is not a case."""
     return {
         "docroot": str(docroot),
         "worker_script": str(docroot / "index.php"),

@@ -49,7 +49,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class HttpServer(http.server.ThreadingHTTPServer):
-    """Remembers what bodies began with; a client that goes away is no news here."""
+    """Remembers what bodies began with; a client that disconnects is expected here."""
 
     daemon_threads = True
 

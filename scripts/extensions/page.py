@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .packages import Distribution
     from .trial import Result
 
-# Why an extension is refused or wrong; what has no cause here is shown with what was got and expected.
+# Why an extension is refused or wrong; one without a cause here is shown with both results.
 CAUSES = {
     ("ice", "wrong"): "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
     ("uopz", "refused"): "it changes what `exit` does, so requests could not be ended one by one",

@@ -41,7 +41,7 @@ class Echo(BaseHTTPRequestHandler):
 
 
 def free_port() -> int:
-    """A port on loopback that nobody listens on."""
+    """A free port on loopback."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

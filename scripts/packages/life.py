@@ -192,7 +192,7 @@ class Manager:
         self.starts += 1
         while "READY=1" not in notify.recv(4096).decode():
             pass
-        # It goes on sending; nobody reads.
+        # It goes on sending; no client reads.
         notify.setblocking(False)  # noqa: FBT003
         self.notify = notify
 
@@ -227,7 +227,7 @@ class Manager:
 
 
 class Load:
-    """Clients that request the page until they are told to stop."""
+    """Clients that request the page until they are stopped."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()

@@ -130,7 +130,7 @@ fn serve(listener: StdListener) -> io::Result<Infallible> {
             let service = service_fn(|_| async { Ok::<_, Infallible>(answer()) });
             let connection = builder.serve_connection(TokioIo::new(stream), service);
             tokio::task::spawn_local(async move {
-                // An error is the client's end of the connection; whoever measures counts answers.
+                // An error is the client's end of the connection; the harness counts responses.
                 let _ = connection.await;
             });
         }

@@ -9,7 +9,7 @@ const SLOW = 0.3;
 
 /**
  * Stands for a database, an API or a mail server: something that answers late. It waits as stream_select(), PDO or
- * curl_exec() would, and whoever else has something to do goes on meanwhile.
+ * curl_exec() would, and other coroutines run meanwhile.
  */
 function slow_service(string $name, float $seconds, string $who): string
 {

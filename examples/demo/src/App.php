@@ -87,7 +87,7 @@ final class App
     }
 
     /**
-     * @throws HttpError when nobody is logged in
+     * @throws HttpError without a login
      * @return array{id: int, name: string}
      */
     public function requireUser(): array

@@ -7,7 +7,7 @@ namespace Caravan;
 use UnexpectedValueException;
 
 /**
- * Reads typed values out of arrays whose shape nobody has checked: superglobals and database rows.
+ * Reads typed values out of arrays of unchecked shape: superglobals and database rows.
  */
 final class Typed
 {

@@ -40,7 +40,7 @@ function shared(array $exercise): mixed
     }
 }
 
-// Differences of the command line's ini file are none of PHP's.
+// Differences of the command line's ini file are not differences of PHP.
 error_reporting(E_ALL & ~E_DEPRECATED);
 ini_set('display_errors', '0');
 $exercises = exercises();

@@ -9,7 +9,7 @@ cp /usr/share/adminer/adminer.php "$dir/public/adminer.php"
 cat >"$dir/public/index.php" <<'PHP'
 <?php
 session_save_path(dirname(__DIR__) . '/sessions');
-// Adminer refuses databases without a password of their own unless it is told that the login is fine.
+// Adminer refuses databases without a password of their own unless a plugin allows the login.
 function adminer_object()
 {
     // Adminer 5 has its classes in a namespace.

@@ -45,7 +45,7 @@ class App:
     def setup(self, place: Path, base: str, database: MariaDb) -> dict[str, str]:
         """Prepares the application; returns the environment for the servers.
 
-        setup.sh is told APP_URL and APP_DB_SOCKET, and may write further NAME=VALUE lines to the file `environment`.
+        setup.sh gets APP_URL and APP_DB_SOCKET, and may write further NAME=VALUE lines to the file `environment`.
         """
         environment = {**os.environ, "APP_URL": base, "APP_DB_SOCKET": str(database.socket), "LC_ALL": "C.UTF-8"}
         place.mkdir(parents=True, exist_ok=True)

@@ -176,7 +176,7 @@ class Browser:
         return self.request(step, "POST", url, body, {"Content-Type": kind})
 
     def follow(self, answer: Answer) -> Answer:
-        """Goes where a redirect points to; fails when the answer is none."""
+        """Follows a redirect; fails when the response is not a redirect."""
         place = answer.header("Location")
         if answer.status not in (301, 302, 303, 307) or not place:
             raise WalkError(f"{answer.step}: expected a redirect, got {answer.status}\n{answer._excerpt()}")

@@ -63,7 +63,7 @@ class Process:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that nobody listened on a moment ago."""
+    """A free TCP port of the loopback address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -137,7 +137,7 @@ class HowdahPreload(Command):
 
 
 class HowdahWorker(Server):
-    """Howdah in worker mode: one script below the document root for everything that is no file."""
+    """Howdah in worker mode: one script below the document root for every path that is not a file."""
 
     name = "howdah, worker mode"
 

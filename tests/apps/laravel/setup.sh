@@ -35,7 +35,7 @@ fi
 
 [ -n "${HOWDAH_OCTANE:-}" ] || exit 0
 [ -f "$HOWDAH_OCTANE/bin/frankenphp-worker.php" ] || {
-	echo "setup.sh: HOWDAH_OCTANE=$HOWDAH_OCTANE is no checkout of laravel/octane" >&2
+	echo "setup.sh: HOWDAH_OCTANE=$HOWDAH_OCTANE is not a checkout of laravel/octane" >&2
 	exit 1
 }
 mkdir -p "$dir/vendor/laravel"

@@ -60,7 +60,7 @@ final class Response
         return new self(200, [
             'Content-Type' => 'text/html; charset=utf-8',
             'Cache-Control' => 'no-store',
-            // nginx collects what php-fpm flushes unless it is told not to.
+            // nginx collects what php-fpm flushes unless a header disables that.
             'X-Accel-Buffering' => 'no',
         ], $body);
     }

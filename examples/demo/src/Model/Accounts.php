@@ -16,7 +16,7 @@ final class Accounts
 
     private const WINDOW_SECONDS = 300;
 
-    /** Of a password that nobody knows. */
+    /** Hash of an unknown password. */
     private const UNKNOWN_HASH = '$2y$10$X5OG3wNZAWYAik7SJxV8n.0Vd3a4WfiFg0j3lF7PsbO1DzzWB50fu';
 
     public function __construct(private readonly Store $store)
@@ -29,7 +29,7 @@ final class Accounts
     public function check(string $name, #[\SensitiveParameter] string $password): ?array
     {
         $row = $this->store->row('SELECT id, shown_name, password_hash FROM users WHERE name = ?', $name);
-        // An unknown name costs the same time as a wrong password, and so cannot be told from it.
+        // An unknown name costs the same time as a wrong password, and so cannot be distinguished from it.
         $hash = $row === null ? self::UNKNOWN_HASH : Typed::string($row, 'password_hash');
         if (!password_verify($password, $hash) || $row === null) {
             return null;

@@ -31,7 +31,7 @@ final class ImagePages
                 throw new RuntimeException("The photo {$photo['file']} has changed on disk.");
             }
         };
-        // A photo is never changed under its name, so nobody has to ask for it twice.
+        // A photo is never changed under its name, so browsers may cache it for ever.
         $response = Response::cacheable(
             $this->app->request,
             $photo['type'],

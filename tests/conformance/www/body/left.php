@@ -1,6 +1,6 @@
 <?php
 
-// Uploads that nobody moved are removed at the end of the request.
+// Uploads that were not moved are removed at the end of the request.
 $note = ini_get('upload_tmp_dir') . '/upload-left';
 if (isset($_FILES['file'])) {
     file_put_contents($note, $_FILES['file']['tmp_name']);
