@@ -229,7 +229,7 @@ static_assert(sizeof(struct howdah_slot) == 192, "layout");
 static_assert(offsetof(struct howdah_slot, consumed) == 64, "layout");
 static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 
-/* Why nobody waits for the response any more. */
+/* Why the response is no longer awaited. */
 #define HOWDAH_ABORTED_CLIENT 1u /* the client has disconnected: PHP notices when it writes, unless it ignores that */
 #define HOWDAH_ABORTED_TIME 2u   /* concurrent pool: the request's time is over, it is to be ended now */
 
@@ -553,7 +553,7 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 
 #define HOWDAH_CONNECTIONS_REPLACE 0u /* the worker ends itself between requests and is replaced */
 #define HOWDAH_CONNECTIONS_REVIVE 1u  /* it is made again in place where that is safe, else as REPLACE */
-#define HOWDAH_CONNECTIONS_IGNORE 2u  /* nobody looks */
+#define HOWDAH_CONNECTIONS_IGNORE 2u  /* not checked */
 
 #define HOWDAH_BOOTED_ONCE 0 /* the script waits in the zygote; workers are forks of it */
 #define HOWDAH_BOOTED_EACH 1 /* workers run the script themselves, as configured */

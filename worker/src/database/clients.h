@@ -98,8 +98,8 @@ struct howdah_client_kind {
 	void (*rollback)(const void *key, bool cut);
 	/* The task has ended, and had set something: puts it back, which may wait. Or NULL. */
 	void (*restore)(const void *key);
-	/* A wait of a call was cancelled: the answer may come yet, and nobody is to get it. Or NULL: the library sees to
-	 * that itself. */
+	/* A wait of a call was cancelled: the answer may still arrive and has to be discarded. Or NULL: the library
+	 * discards it. */
 	void (*cut)(const void *key);
 	/* Connects again what was cut, for another request than that. False: it cannot. Or NULL. */
 	bool (*revive)(const void *key);

@@ -2,7 +2,7 @@
  * See clients_record.h.
  *
  * Rules: a record is found by its key and lives as long as the object, or, where several objects are one client,
- * until nobody who is alive has used it. Who gives a client away makes the one that waits its owner at once.
+ * until no live coroutine has used it. Who gives a client away makes the one that waits its owner at once.
  */
 #include "clients_record.h"
 

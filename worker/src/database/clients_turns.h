@@ -1,5 +1,5 @@
 /*
- * Waiting in turn: who waits longest gets what is given next, directly, so that nobody can take it in between.
+ * Waiting in turn: the coroutine that waits longest gets the next free handle directly, so no other can take it first.
  */
 #ifndef HOWDAH_CLIENTS_TURNS_H
 #define HOWDAH_CLIENTS_TURNS_H

@@ -111,8 +111,8 @@ int howdah_sleep(int64_t time)
 		howdah_yield();
 		return 0;
 	}
-	struct howdah_waiters nobody = {0};
-	return howdah_park(&nobody, HOWDAH_WAIT_FOREVER);
+	struct howdah_waiters none = {0};
+	return howdah_park(&none, HOWDAH_WAIT_FOREVER);
 }
 
 /* --- waiting ----------------------------------------------------------------------------------------------- */

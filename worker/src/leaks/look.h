@@ -236,7 +236,7 @@ void howdah_leak_place_of(
 
 /* A short text of the value, without secrets. */
 void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX]);
-/* Whether values of this name are not to be shown. */
+/* Whether values of this name must not be shown. */
 bool howdah_leak_is_secret(const char *name, size_t size);
 /* Whether a text may be a token or an address. */
 bool howdah_leak_looks_secret(const char *text, size_t size);

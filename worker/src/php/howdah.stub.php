@@ -59,7 +59,7 @@ namespace {
 
     /**
      * Sends the headers that have been set. A status of 103 (or another 1xx) sends an interim response, for
-     * instance early hints, and leaves the response open; remove headers that are not to be sent again. The
+     * instance early hints, and leaves the response open; remove headers that must not be sent again. The
      * client gets it at once, and not over HTTP/1.0. 100 and 101 are never sent, nor is one with more than
      * 16 KiB of headers; the log says so.
      *
@@ -165,7 +165,7 @@ namespace Howdah {
      * Starts a callback as a coroutine of the request: while it waits (for a database, a socket, a sleep) the
      * others run. It shares the request's superglobals, output and settings, and ends with it: what is not
      * awaited is cancelled when the request's own code is over. Where a worker runs one request at a time the
-     * callback runs at once, to its end. An exception that nobody gets by await() is reported as a warning;
+     * callback runs at once, to its end. An exception that no await() receives is reported as a warning;
      * exit() ends the request.
      *
      * @param callable(mixed...): mixed $callback

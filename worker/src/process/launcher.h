@@ -4,7 +4,7 @@
  *   howdah-php COMMAND …   src/launcher.c; executes PHP with LD_PRELOAD=howdah-php.so and
  *                          the arguments HOWDAH_GUARD COMMAND …
  *   howdah-php plain PROGRAM …   the same with PHP's own main(), if PROGRAM is our PHP; else executes PROGRAM
- *   howdah-php exec PROGRAM …    executes PROGRAM. Both close what whoever started the server had open
+ *   howdah-php exec PROGRAM …    executes PROGRAM. Both close what the server's parent had open
  *   howdah-php.so          everything else; src/host.c takes the place of PHP's own main()
  *
  * Both are of one build and lie in one directory.

@@ -10,7 +10,7 @@
 /*
  * In a fork: each connected socket not in `keep` (file descriptors) becomes a dead end at the same
  * number: its library sees a closed connection, the zygote's connection and its server see nothing.
- * A datagram socket is connected again to the same address instead, because nobody would ever notice
+ * A datagram socket is connected again to the same address instead, because no end would ever notice
  * that one is closed. Listening and unconnected sockets, and everything that is not a socket, stay.
  */
 void howdah_sockets_cut(const int *keep, size_t keep_count);

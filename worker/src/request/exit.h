@@ -1,7 +1,7 @@
 /*
- * exit() in a request of worker mode, and other ways to end a request's code in its midst: by an exception that nobody
- * can catch. It runs `finally` blocks, unless one on its way could throw it away: then it skips them, as PHP's own does,
- * and the process has no other request. docs/adr/0013-exit-runs-finally.md says why.
+ * exit() in a request of worker mode, and other ways to end a request's code in its midst: by an exception that no
+ * code can catch. It runs `finally` blocks, unless one of them could discard the exception: then it skips them, as PHP's exit() does,
+ * and the process serves no further request. docs/adr/0013-exit-runs-finally.md says why.
  */
 #ifndef HOWDAH_EXIT_H
 #define HOWDAH_EXIT_H

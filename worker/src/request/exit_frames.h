@@ -1,5 +1,5 @@
 /*
- * How exceptions that only unwind travel through PHP code: which one is such, and whether code is inside of a `try` that
+ * How exceptions that only unwind travel through PHP code: how they are recognised, and whether code is inside of a `try` that
  * has a `finally` block to come.
  */
 #ifndef HOWDAH_EXIT_FRAMES_H

@@ -177,7 +177,7 @@ static void hold_life(struct howdah_worker *words)
 	if (pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
 		pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
 		pthread_mutex_init(&words->life_mutex, &attributes) == 0) {
-		(void)pthread_mutex_trylock(&words->life_mutex); /* nobody else has it: never to be waited for */
+		(void)pthread_mutex_trylock(&words->life_mutex); /* uncontended: never waits */
 	}
 	pthread_mutexattr_destroy(&attributes);
 }

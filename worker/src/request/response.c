@@ -139,7 +139,7 @@ void howdah_response_begin(struct howdah_response *response, struct howdah_queue
 /*
  * Makes room for `size` more bytes in the open header frame. A frame that reaches the end of the ring is
  * moved to its start: the place where it began becomes padding, which the front may take while this
- * waits, but nobody overwrites the bytes there before they are moved.
+ * waits, but no process overwrites the bytes there before they are moved.
  */
 static bool grow(struct howdah_response *response, uint64_t size)
 {

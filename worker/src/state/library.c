@@ -21,7 +21,7 @@
 
 /* Of a domain of gettext. */
 struct domain {
-	char *name; /* NULL: the entry is about which one is the current one, which `folder` names */
+	char *name; /* NULL: the entry is the current one, which `folder` names */
 	char *folder, *codeset;
 	struct domain *next;
 };

@@ -118,7 +118,7 @@ static bool connect_to_server(struct howdah_pdo_pool *pool, struct howdah_pdo_ph
 static struct howdah_pdo_physical *make(struct howdah_pdo_pool *pool)
 {
 	struct howdah_pdo_physical *physical = add_physical(pool);
-	/* The driver sends it to the server as it connects; whose state is in place, or nobody's, does not matter. */
+	/* The driver sends it to the server as it connects, whatever state is in place. */
 	physical->shadow.auto_commit = pool->base.auto_commit;
 	if (connect_to_server(pool, physical)) {
 		return physical;

@@ -270,8 +270,8 @@ bool howdah_redis_renew(zend_object *object)
 	return select_database(object);
 }
 
-/* The queue of a MULTI is the object's, its state is that of each connection, which close() resets: discard() then has
- * nobody to send anything to. */
+/* The queue of a MULTI is the object's, its state is that of each connection, which close() resets: discard() then
+ * has no connection to send anything to. */
 void howdah_redis_cluster_close(zend_object *object)
 {
 	bool threw;

@@ -2,7 +2,7 @@
  * Howdah\Coroutine, spawn() and await(): see api.h.
  *
  * Rules: the object is held by its coroutine while that runs. A child's exception is its own until somebody
- * awaits it; one that nobody ever gets is reported as a warning when the object is freed.
+ * awaits it; one that is never awaited is reported as a warning when the object is freed.
  */
 #include "api.h"
 

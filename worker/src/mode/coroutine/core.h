@@ -1,5 +1,5 @@
 /*
- * What the files of the scheduler share and nobody else needs: coroutines, tasks, and the steps of the loop.
+ * Shared by the files of the scheduler and used by no others: coroutines, tasks, and the steps of the loop.
  */
 #ifndef HOWDAH_COROUTINE_CORE_H
 #define HOWDAH_COROUTINE_CORE_H
@@ -45,7 +45,7 @@ struct howdah_coroutine {
 	enum howdah_coroutine_state state;
 	bool cancelled;           /* it waits no more, and its PHP code is to be unwound */
 	bool unwound;             /* that was raised */
-	unsigned shielded;        /* calls of ours that it is in, which are not to be unwound */
+	unsigned shielded;        /* calls of ours that it is in, which must not be unwound */
 	int64_t patience;         /* until when its `finally` blocks may wait if its time is over, CLOCK_MONOTONIC */
 	zend_object *failed;      /* exception that was raised instead, or NULL */
 	int woken_by;             /* errno of the wait that ended, 0: what it waited for has come */
@@ -219,7 +219,7 @@ bool howdah_find_request(const struct howdah_trace *trace, uint64_t request_id, 
 
 /* --- aborted.c -------------------------------------------------------------------------------------------- */
 
-/* Acts on what the front says of the request, if it says that nobody waits for it. */
+/* Acts on what the front says of the request, if it says that the request was abandoned. */
 void howdah_aborted_look(struct howdah_task *task);
 
 /* The client of the task is gone, whose state is in place: ends the request unless it ignores that. */

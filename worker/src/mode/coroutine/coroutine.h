@@ -81,7 +81,7 @@ void howdah_yield(void);
 /* Waits in the queue until somebody wakes it. 0, or -1 with errno: ETIMEDOUT, ECANCELED. */
 int howdah_park(struct howdah_waiters *waiters, int64_t timeout);
 
-/* Makes the one that waits longest ready. NULL: nobody waits. */
+/* Makes the coroutine that waits longest ready. NULL: none waits. */
 struct howdah_coroutine *howdah_wake_one(struct howdah_waiters *waiters);
 void howdah_wake_all(struct howdah_waiters *waiters);
 
@@ -101,9 +101,9 @@ struct howdah_coroutine *howdah_coroutine_spawn(void (*run)(void *argument), voi
 /* Ends its waiting, now and from now on. */
 void howdah_coroutine_cancel(struct howdah_coroutine *coroutine);
 
-/* --- requests that nobody waits for ---------------------------------------------------------------------- */
+/* --- abandoned requests ---------------------------------------------------------------------------------- */
 
-/* In a coroutine: nobody has taken what it wrote. */
+/* In a coroutine: the front has not read what it wrote. */
 void howdah_aborted_output(void);
 
 /* The request's callback has returned or was unwound; its shutdown functions are next. In any context. */

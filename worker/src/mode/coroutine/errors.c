@@ -123,8 +123,8 @@ bool howdah_errors_collecting(void)
 
 /*
  * It runs when enough has gathered, in whatever request that happens, and calls destructors of objects that others
- * left. No request's state is in place meanwhile but that of the worker script, so what they print or set reaches
- * nobody's response. They do not wait. While states are exchanged it does not run: it would find half of each.
+ * left. No request's state is in place meanwhile but that of the worker script, so what they print or set
+ * reaches no response. They do not wait. While states are exchanged it does not run: it would find half of each.
  */
 static int collect(void)
 {

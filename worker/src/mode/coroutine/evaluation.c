@@ -3,13 +3,13 @@
  * meanwhile, and takes another coroutine's use for a constant that refers to itself. Or it has no mark, and is
  * evaluated twice: an enum has two objects for one case then.
  *
- * So while its owner waits the constant has another expression: itself, of a class with a name that nobody declares.
+ * So while its owner waits the constant has another expression: itself, of a class that is never declared.
  * Who evaluates that comes to the autoloader, which waits for the owner and returns the constant's class. The value is
  * there then; if the owner has failed, its own expression is.
  *
  * Which constants these are: those that have PHP's mark, and those whose expression names one of them or a class that
- * the owner is loading. PHP marks only what is evaluated for the sake of another constant, but nobody could evaluate
- * the others without the owner either.
+ * the owner is loading. PHP marks only what is evaluated for the sake of another constant, but the
+ * others could not be evaluated without the owner either.
  *
  * Rules: in a circle, or where no wait is possible, the owner's expression is evaluated once more: PHP then reports the
  * mistake. Expressions in place of others are never freed, as others may evaluate copies of them.
@@ -80,7 +80,7 @@ static uint32_t *flags_of(zend_class_constant *constant)
 	return &Z_CONSTANT_FLAGS(constant->value);
 }
 
-/* NULL: all have values, or nobody has begun. */
+/* NULL: all have values, or no evaluation has begun. */
 static HashTable *unevaluated(zend_class_entry *class)
 {
 	if (class->type != ZEND_USER_CLASS || !(class->ce_flags & ZEND_ACC_HAS_AST_CONSTANTS) ||

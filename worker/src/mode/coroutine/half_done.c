@@ -15,17 +15,11 @@ struct look {
 	bool may_initialize;
 };
 
-static bool declares_class(const zend_op *instruction)
-{
-	return instruction &&
-		   (instruction->opcode == ZEND_DECLARE_CLASS || instruction->opcode == ZEND_DECLARE_CLASS_DELAYED);
-}
-
 bool howdah_half_done_forbids_exceptions(const zend_execute_data *frame)
 {
 	for (; frame; frame = frame->prev_execute_data) {
 		if (frame->func && ZEND_USER_CODE(frame->func->type) &&
-			(declares_class(frame->opline) || howdah_marks_is_debug_info(frame))) {
+			((frame->opline && howdah_declares_class(frame->opline)) || howdah_marks_is_debug_info(frame))) {
 			return true;
 		}
 	}
@@ -38,7 +32,7 @@ static void inspect_code(struct look *look, const zend_execute_data *frame, bool
 		howdah_marks_look(&look->half_done->marks, frame);
 	}
 	const zend_op *instruction = frame->opline;
-	if (UNEXPECTED(declares_class(instruction))) {
+	if (UNEXPECTED(instruction && howdah_declares_class(instruction))) {
 		howdah_linking_look(&look->half_done->linking, frame);
 	}
 	if (UNEXPECTED(instruction && !innermost && howdah_evaluation_possible(instruction))) {

@@ -54,15 +54,20 @@ struct howdah_linking {
 	struct howdah_link *first;
 };
 
+static inline bool howdah_declares_class(const zend_op *instruction)
+{
+	return instruction->opcode == ZEND_DECLARE_CLASS || instruction->opcode == ZEND_DECLARE_CLASS_DELAYED;
+}
+
 /* Of a frame that is declaring a class. */
 void howdah_linking_look(struct howdah_linking *linking, const zend_execute_data *frame);
 void howdah_linking_in(struct howdah_linking *linking);
 
 /*
  * Classes that need each other (a return type that names the subclass) are loaded by two requests, and each needs what
- * the other one has half linked: whoever would wait in a circle sees the classes of those that it would wait for, as one
- * request sees those that it links itself, until the loading of its own that they wait for has ended. Returns a class
- * that the caller may extend already; NULL: none, as for the engine.
+ * the other one has half linked. The request that would wait in a circle sees the classes of those that it would wait
+ * for, as one request sees those that it links itself, until the loading of its own that they wait for has ended.
+ * Returns a class that the caller may extend already; NULL: none, as for the engine.
  */
 zend_class_entry *howdah_linking_lend(zend_string *lower_name, const struct howdah_loading *loading);
 void howdah_linking_loan_ends(const struct howdah_loading *loading);

@@ -108,20 +108,12 @@ static void lend_all_of(const struct howdah_coroutine *owner)
 	}
 }
 
-static bool declares_class(void)
+/* Anonymous classes, too: no other code declares them, but they may extend a class that is lent. */
+static bool code_declares_class(void)
 {
 	const zend_execute_data *frame = EG(current_execute_data);
-	if (!frame || !frame->func || !ZEND_USER_CODE(frame->func->type) || !frame->opline) {
-		return false;
-	}
-	switch (frame->opline->opcode) {
-		case ZEND_DECLARE_CLASS:
-		case ZEND_DECLARE_CLASS_DELAYED:
-		case ZEND_DECLARE_ANON_CLASS:
-			return true;
-		default:
-			return false;
-	}
+	return frame && frame->func && ZEND_USER_CODE(frame->func->type) && frame->opline &&
+		   (howdah_declares_class(frame->opline) || frame->opline->opcode == ZEND_DECLARE_ANON_CLASS);
 }
 
 /* The engine loads what the class needs before it checks it, and who extends the class has it checked. */
@@ -151,7 +143,7 @@ zend_class_entry *howdah_linking_lend(zend_string *lower_name, const struct howd
 	howdah_linking_has_lent = true;
 	(void)howdah_loading_circle(loading, lend_all_of);
 	zend_class_entry *class = zend_hash_find_ptr(EG(class_table), lower_name);
-	if (!class || !(class->ce_flags & ZEND_ACC_NEARLY_LINKED) || !declares_class()) {
+	if (!class || !(class->ce_flags & ZEND_ACC_NEARLY_LINKED) || !code_declares_class()) {
 		return NULL;
 	}
 	for (const struct howdah_link *link = all; link; link = link->next_of_all) {

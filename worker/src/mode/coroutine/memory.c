@@ -113,7 +113,7 @@ void howdah_memory_init(void)
 void howdah_memory_begin(struct howdah_task *task)
 {
 	if (howdah_tasks_in_flight() == 1) {
-		zend_memory_reset_peak_usage(); /* of several nobody knows whose it is */
+		zend_memory_reset_peak_usage(); /* the peak of several requests belongs to none of them */
 	}
 	task->memory_limit = boot_limit;
 	task->memory_used = 0;
@@ -133,8 +133,8 @@ bool howdah_memory_outgrown(void)
 
 /* --- the cycle collector ------------------------------------------------------------------------------- */
 
-/* What it has freed was left by any of those in flight, or by requests that have ended. Whose it was nobody knows, so
- * each is relieved by its share of what is charged. */
+/* What it has freed was left by any of those in flight, or by requests that have ended. The owner is
+ * unknown, so each is relieved by its share of what is charged. */
 static void release_share(zend_long freed, zend_long before)
 {
 	uint32_t count;

@@ -50,7 +50,7 @@ bool howdah_poller_init(int event, void (*notice)(void))
 	if (epoll < 0) {
 		return false;
 	}
-	/* By edges, so that nobody has to read it. */
+	/* By edges, so that it needs no read. */
 	struct epoll_event wake = {.events = EPOLLIN | EPOLLET, .data.u64 = ATTENTION};
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, event, &wake) == 0;
 }

@@ -298,7 +298,7 @@ static bool may_wait_on(const struct howdah_coroutine *coroutine, int64_t *deadl
 	if (!coroutine->unwound && !howdah_unwinds_later(coroutine)) {
 		return false;
 	}
-	/* The library that threw goes on, say with the rest of a list, and would wait for what nobody sends. */
+	/* The library that threw goes on, say with the rest of a list, and would wait for data that is never sent. */
 	if (coroutine->unwound && howdah_exit_is(EG(exception))) {
 		return false;
 	}

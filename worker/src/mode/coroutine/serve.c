@@ -77,7 +77,7 @@ static bool may_claim(void)
 /*
  * Whether what is in the queue is for others: a process that runs looks at the queue more often than one that sleeps,
  * so the one with the most requests would get still more, and they would wait for its one thread while other
- * processes have theirs free. When nobody has come for it in time everything is taken until the queue is empty.
+ * processes have theirs free. When no other process has taken it in time, everything is taken until the queue is empty.
  */
 static bool defer_to_others(void)
 {
@@ -185,7 +185,7 @@ static bool sleep_for_space(struct howdah_claim *waiting)
 	if (EXPECTED(task && howdah_may_wait())) {
 		return howdah_park(&task->space, HOWDAH_WAIT_FOREVER) == 0;
 	}
-	/* A destructor that the engine does not let wait. The eventfd is always readable, as nobody reads it. */
+	/* A destructor that the engine does not let wait. The eventfd is always readable, as it is not read. */
 	(void)poll(NULL, 0, 1);
 	return true;
 }

@@ -1,7 +1,7 @@
 /*
- * What one coroutine of a request has begun on a client that all of them reach (a transaction, a pipeline, rows that
- * nobody has read) is its own and that of those that it starts. The others of the request wait until it is over, or
- * until the coroutine has ended: then it is anybody's of the request.
+ * What one coroutine of a request has begun on a client that all of them reach (a transaction, a pipeline,
+ * unread rows) belongs to it and to the coroutines that it starts. The others of the request wait until it is over, or
+ * until the coroutine has ended: then any of them may use it.
  */
 #ifndef HOWDAH_COROUTINE_SIBLINGS_H
 #define HOWDAH_COROUTINE_SIBLINGS_H

@@ -233,7 +233,7 @@ void howdah_watchdog_running(struct howdah_task *task)
 {
 	atomic_store_explicit(&stretch, atomic_load_explicit(&stretch, memory_order_relaxed) + 1, memory_order_relaxed);
 	if (UNEXPECTED(!queue)) {
-		return; /* nobody watches */
+		return; /* no watchdog runs */
 	}
 	howdah_queue_running(queue, task ? task->request.claim.request_id : 0, task ? task->started_ns : 0);
 	/* Before the look at `asleep`, as that is stored before the look at this. */
