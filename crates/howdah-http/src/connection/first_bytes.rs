@@ -7,7 +7,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::{Deadline, Driver};
+use super::driver::{Deadline, Driver};
 use crate::socket::io::Io;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

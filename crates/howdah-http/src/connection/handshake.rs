@@ -5,30 +5,46 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 
 use howdah_observe::metrics::Handshake;
 use howdah_tls::{Acceptor, Choice, ClientCertificate};
+use http::StatusCode;
 use rustls::{CipherSuite, ProtocolVersion, ServerConnection};
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
 
-use super::Driver;
+use super::close::refuse;
+use super::driver::Driver;
 use crate::clock;
 use crate::message::connection::{Tls, TlsClient};
 use crate::socket::handshakes::Place;
+use crate::socket::stream::Stream;
 use crate::socket::tcp::Socket;
 
 /// How long a client waits at most for a certificate that is got for it, in milliseconds: an authority that
 /// has not finished by then is slower than any browser is patient.
 const CERTIFICATE_MAX: u64 = 90_000;
 
+/// Response to a client that speaks HTTP where HTTPS is expected.
+const PLAIN_HTTP: &str = "This port speaks HTTPS: use https:// in the address.";
+
 /// How a handshake ended.
-pub(super) enum HandshakeOutcome {
+enum HandshakeOutcome {
     Done(Box<TlsStream<Socket>>),
     /// The client speaks HTTP without TLS.
     PlainHttp(Socket),
     Failed,
+}
+
+/// A connection that is ready for requests.
+pub(super) struct OpenConnection {
+    pub(super) stream: Stream,
+    /// `None` without encryption.
+    pub(super) tls: Option<Tls>,
+    /// Negotiated by the handshake: anything but HTTP/2 is a fault.
+    pub(super) is_http2: bool,
 }
 
 /// What a client requests, by its first message.
@@ -38,9 +54,44 @@ enum ClientHello {
 }
 
 impl Driver<'_, '_> {
+    /// Encrypts the connection, if its listener has an acceptor.
+    pub(super) async fn open(
+        &mut self,
+        acceptor: Option<Arc<Acceptor>>,
+        stream: Socket,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Option<OpenConnection> {
+        let Some(acceptor) = acceptor else {
+            return Some(OpenConnection {
+                stream: Stream::Plain(stream),
+                tls: None,
+                is_http2: false,
+            });
+        };
+        // In memory of its own, so that it is given back.
+        let handshake = Box::pin(self.handshake(&acceptor, stream, local, remote));
+        match handshake.await {
+            HandshakeOutcome::Done(stream) => {
+                let session = stream.get_ref().1;
+                Some(OpenConnection {
+                    is_http2: session.alpn_protocol() == Some(b"h2"),
+                    tls: Some(describe(session, &acceptor, local)),
+                    stream: Stream::Tls(stream),
+                })
+            }
+            HandshakeOutcome::PlainHttp(stream) => {
+                let stream = Stream::Plain(stream);
+                refuse(stream, StatusCode::BAD_REQUEST, PLAIN_HTTP).await;
+                None
+            }
+            HandshakeOutcome::Failed => None,
+        }
+    }
+
     /// What the client does takes no longer than a request's header may; a certificate that is to be got
     /// first is not its fault.
-    pub(super) async fn handshake(
+    async fn handshake(
         &mut self,
         acceptor: &Acceptor,
         stream: Socket,
@@ -145,11 +196,7 @@ async fn client_hello(
 }
 
 /// Facts about a connection for its requests.
-pub(super) fn describe(
-    connection: &ServerConnection,
-    acceptor: &Acceptor,
-    local: SocketAddr,
-) -> Tls {
+fn describe(connection: &ServerConnection, acceptor: &Acceptor, local: SocketAddr) -> Tls {
     let host = acceptor
         .is_strict()
         .then(|| connection.server_name().unwrap_or_default().into());

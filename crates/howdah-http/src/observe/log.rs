@@ -116,10 +116,9 @@ impl LogEntry {
         let host = self.headers.get(HOST).map(HeaderValue::as_bytes);
         let host = String::from_utf8_lossy(host.unwrap_or_default()).into_owned();
         let name = howdah_cgi::Host::parse(&host).map_or("", |host| host.name);
-        let applies = |log: &&Log| log.includes(name, status);
-        if !self.logs.iter().any(|log| applies(&log)) {
+        let Some(first) = self.logs.iter().position(|log| log.includes(name, status)) else {
             return;
-        }
+        };
         let name = name.to_owned();
         let tls = self.connection.tls.as_ref().map(|tls| TlsInfo {
             version: tls.protocol,
@@ -160,10 +159,10 @@ impl LogEntry {
             php: ending.php,
             appended: appended.collect(),
         });
-        for log in &*self.logs {
-            if log.includes(&name, status) {
-                log.write(Arc::clone(&entry));
-            }
+        self.logs[first].write(Arc::clone(&entry));
+        let others = self.logs[first + 1..].iter();
+        for log in others.filter(|log| log.includes(&name, status)) {
+            log.write(Arc::clone(&entry));
         }
     }
 }

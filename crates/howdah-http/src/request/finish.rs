@@ -13,8 +13,8 @@ use hyper::ext::ReasonPhrase;
 
 use super::discard::discard;
 use super::exchange::{Exchange, ResponseBody};
+use super::pending::PendingRequest;
 use super::receive::ReceivedRequest;
-use super::respond::PendingRequest;
 use super::scope::RequestScope;
 use crate::encode::{Encodings, Negotiation};
 use crate::message::header_change::{Changes, ResponseSoFar};

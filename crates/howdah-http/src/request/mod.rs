@@ -12,11 +12,13 @@ mod check;
 mod discard;
 pub(crate) mod exchange;
 mod finish;
+mod pending;
 mod receive;
 mod replace;
 mod respond;
 mod route;
 pub(crate) mod scope;
+mod script;
 pub(crate) mod snapshot;
 mod trace;
 
@@ -24,7 +26,8 @@ use http::{Request, Response};
 
 use self::exchange::{Exchange, ResponseBody};
 use self::finish::Finish;
-use self::respond::{PendingRequest, Responder};
+use self::pending::PendingRequest;
+use self::respond::Responder;
 use self::scope::RequestScope;
 use crate::answer::challenge;
 use crate::message::application::Application;

@@ -14,7 +14,8 @@ use http::request::Parts;
 use http::{Response, response};
 
 use super::discard::discard_source;
-use super::respond::{PendingRequest, Responder};
+use super::pending::PendingRequest;
+use super::respond::Responder;
 use crate::answer::files::stat::Root;
 use crate::message::application::Application;
 use crate::message::header_change::Changes;

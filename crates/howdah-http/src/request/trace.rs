@@ -3,7 +3,7 @@
 use http::HeaderValue;
 
 use super::exchange::Exchange;
-use super::respond::PendingRequest;
+use super::pending::PendingRequest;
 use crate::observe::trace::{TRACEPARENT, TRACESTATE, Trace};
 use crate::route::outcome::Outcome;
 

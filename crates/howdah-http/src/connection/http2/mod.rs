@@ -8,6 +8,7 @@
 //! of data, acknowledgements that wait to be sent.
 
 mod body;
+mod drive;
 mod stream;
 
 use std::pin::Pin;
@@ -18,20 +19,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::server::{Builder, Handshake};
 
-use crate::connection::listener::Listener;
+use crate::connection::shared::Shared;
 use crate::message::application::Application;
-use crate::message::connection;
 use crate::request::exchange::Exchange;
 use crate::socket::executor::LocalExecutor;
 use crate::socket::loan::Loan;
-use crate::socket::state::ConnectionState;
-
-/// What the requests of a connection share.
-pub(crate) struct Shared<A> {
-    pub(crate) listener: Rc<Listener<A>>,
-    pub(crate) info: Rc<connection::Connection>,
-    pub(crate) state: Rc<ConnectionState>,
-}
 
 /// A connection, to be polled until it ends.
 pub(crate) struct Connection<A> {

@@ -14,13 +14,28 @@ use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::TcpStream;
 
 use self::header::{FirstBytes, LENGTH_MAX, detect};
-use super::Driver;
+use super::driver::Driver;
 use crate::clock;
 use crate::listen::unix;
 
 impl Driver<'_, '_> {
+    /// The client of a connection: that of the PROXY header, where the listener takes one. `None`: the connection
+    /// is refused.
+    pub(super) async fn client(
+        &mut self,
+        stream: &mut TcpStream,
+        remote: SocketAddr,
+    ) -> Option<SocketAddr> {
+        let limits = self.limits;
+        match &limits.proxy_protocol {
+            None => Some(remote),
+            // In memory of its own, as the handshake is.
+            Some(protocol) => Box::pin(self.client_behind(protocol, stream, remote)).await,
+        }
+    }
+
     /// Takes a header off the connection, and answers who the client is. `None`: it is not to be served.
-    pub(super) async fn client_behind(
+    async fn client_behind(
         &mut self,
         protocol: &ProxyProtocol,
         stream: &mut TcpStream,

@@ -1,0 +1,85 @@
+//! The life of an HTTP/2 connection: requests, timeouts, GOAWAY.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use howdah_observe::metrics::Protocol;
+
+use super::Connection;
+use crate::clock;
+use crate::connection::close::{LINGER, linger};
+use crate::connection::driver::{Deadline, Driver};
+use crate::connection::shared::Shared;
+use crate::message::application::Application;
+use crate::socket::io::Io;
+use crate::socket::loan::Loan;
+use crate::socket::state::Phase;
+
+/// An HTTP/2 connection without streams that is still open so many milliseconds after GOAWAY is cut.
+const GOAWAY: u64 = 1_000;
+
+impl Driver<'_, '_> {
+    /// Serves HTTP/2 until the connection ends.
+    pub(in crate::connection) async fn http2<A: Application>(&mut self, io: Io, shared: Shared<A>) {
+        self.state.set_multiplexed();
+        let _counted = self.life.count_protocol(Protocol::Http2);
+        let remote = shared.info.remote;
+        let (loan, lender) = Loan::new(io);
+        let connection = Connection::new(shared, loan, &self.limits.http2, self.limits.write);
+        let mut connection = Box::new(connection);
+        let end = self.poll_http2(&mut connection).await;
+        drop(connection);
+        if let Err(error) = end
+            && !error.is_io()
+            && let Some(stream) = lender.take()
+        {
+            tracing::debug!(%remote, %error, "an HTTP/2 connection ended");
+            // GOAWAY names the fault. A client that is still sending has to be able to read it.
+            linger(stream, LINGER).await;
+        }
+    }
+
+    async fn poll_http2<A: Application>(
+        &mut self,
+        connection: &mut Connection<A>,
+    ) -> Result<(), h2::Error> {
+        poll_fn(|cx| {
+            self.state.begin_poll();
+            self.register(cx);
+            if self.take_drain_order() {
+                connection.graceful_shutdown();
+            }
+            if let Poll::Ready(end) = connection.poll(cx) {
+                return Poll::Ready(end);
+            }
+            let idle = self.state.phase() == Phase::Idle;
+            if !idle {
+                // The request was sent before the client received GOAWAY.
+                self.force_at = u64::MAX;
+            } else if self.goaway_sent && self.force_at == u64::MAX {
+                self.force_at = clock::now() + GOAWAY;
+            }
+            loop {
+                match self.poll_due(cx, false) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Deadline::Idle) if self.force_at == u64::MAX => {
+                        // A stream whose last bytes the client does not take is over for its
+                        // application, so the time to go is bounded.
+                        self.goaway_sent = true;
+                        self.force_at = clock::now().saturating_add(GOAWAY);
+                        connection.graceful_shutdown();
+                        if let Poll::Ready(end) = connection.poll(cx) {
+                            return Poll::Ready(end);
+                        }
+                    }
+                    Poll::Ready(Deadline::Idle) => {
+                        // GOAWAY was sent; the forced end comes first from here on.
+                        return self.timer.poll(cx, self.force_at).map(Ok);
+                    }
+                    Poll::Ready(_) => return Poll::Ready(Ok(())),
+                }
+            }
+        })
+        .await
+    }
+}
