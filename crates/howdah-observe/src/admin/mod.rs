@@ -34,14 +34,17 @@
 //! pools nor configuration files.
 
 mod address;
+mod call;
 mod client;
 mod control;
 mod dashboard;
+mod endpoint;
 mod guard;
 mod listen;
 mod log_sink;
 mod profile;
 mod query;
+mod reply;
 mod routes;
 mod seats;
 mod serve;

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::guard::Guard;
 use super::listen::{Listener, adopt, listen};
-use super::routes::answer;
+use super::routes::respond;
 use super::seats::{Seat, Seats};
 use super::{AdminAddress, BindError, Control};
 
@@ -145,9 +145,9 @@ async fn connection<C: Control>(
     let service = service_fn(|request| {
         let (control, guard, seat) = (control.clone(), guard.clone(), seat.clone());
         async move {
-            let answer = answer(&*control, &guard, request, || seat.begin()).await;
+            let response = respond(&*control, &guard, request, || seat.begin()).await;
             seat.end();
-            Ok::<_, std::convert::Infallible>(answer)
+            Ok::<_, std::convert::Infallible>(response)
         }
     });
     let served = http1::Builder::new()

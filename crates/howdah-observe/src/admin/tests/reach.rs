@@ -43,7 +43,7 @@ fn unix_sockets() {
 
 #[test]
 fn reports_that_no_server_responds() {
-    // Bound, so that nobody else gets the port, and not listened on.
+    // Bound, so that the port is reserved, and not listened on.
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
     let closed = socket.expect("a socket");
     let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
@@ -51,7 +51,7 @@ fn reports_that_no_server_responds() {
     let address = closed.local_addr().expect("bound").as_socket();
     let port = address.expect("an address of IPv4").port();
     let client = Client::new(format!("127.0.0.1:{port}").parse().expect("valid"));
-    let error = client.request("GET", "/status", None).expect_err("nobody");
+    let error = client.request("GET", "/status", None).expect_err("refused");
     let expected =
         format!("no server answers at 127.0.0.1:{port}; is it running, and is `admin` on?");
     assert!(error.to_string().starts_with(&expected), "{error}");
