@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use howdah_config::model::{Connections, Keep, OnExit, Statics};
+use howdah_config::model::{
+    Connections, Keep, LeakDetection, OnExit, PoolLimits, Statics, WorkerOptions,
+};
 use howdah_shm::WriteIndices;
 use howdah_shm::layout::{
     self, CONTROL_SIZE_MAX, POOL_CLASSIC, POOL_FLAG_BOOT_EACH, POOL_FLAG_CONCURRENCY_FALLBACK,
@@ -14,7 +16,7 @@ use howdah_shm::layout::{
     POOL_FLAG_SHARE_STATICS, POOL_FLAG_USER, POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
 };
 
-use crate::options::{Mode, PoolOptions, User};
+use crate::options::{Mode, PoolOptions, User, WorkerMode};
 
 /// Why a pool's options cannot be sent to PHP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,118 +45,11 @@ pub(crate) fn pool(
     boot_each: bool,
     log_key: u64,
 ) -> Result<Vec<u8>, EncodeError> {
-    let (mut script, mut root) = (PathBuf::new(), PathBuf::new());
-    let (mut env, mut warm, mut detect_leaks_allow) = (Vec::new(), Vec::new(), Vec::new());
-    let mut detect_leaks_sample = 0;
-    let (mut mode, mut flags, mut keep, mut connections, mut cpu_timeout) =
-        (POOL_CLASSIC, 0, 0, 0, 0);
-    let mut concurrent = [0; 5];
-    // The first generation finds OPcache as fresh as the files are.
-    if generation > 1 {
-        flags |= POOL_FLAG_FRESH_FILES;
+    let mut message = PoolMessage::new(options, generation);
+    if let Mode::Worker(worker) = &options.mode {
+        message.set_worker(worker, &options.limits, boot_each)?;
     }
-    if options.user.is_some() {
-        flags |= POOL_FLAG_USER;
-    }
-    if options.limits.no_new_privs {
-        flags |= POOL_FLAG_NO_NEW_PRIVS;
-    }
-    if options.limits.dumpable {
-        flags |= POOL_FLAG_DUMPABLE;
-    }
-    // A process that is made for one request has no thread made for it in advance.
-    if options.limits.slow_log.is_some() || !options.one_request() {
-        flags |= POOL_FLAG_SAMPLES;
-    }
-    if options.record.is_some() {
-        flags |= POOL_FLAG_RECORD;
-    }
-    if let Mode::Worker(script_mode) = &options.mode {
-        mode = POOL_WORKER;
-        let worker = &script_mode.options;
-        let set = [
-            (boot_each, POOL_FLAG_BOOT_EACH),
-            (worker.exit == OnExit::Restart, POOL_FLAG_EXIT_RESTARTS),
-            (!options.limits.rollback, POOL_FLAG_NO_ROLLBACK),
-        ];
-        flags |= set
-            .iter()
-            .filter(|(set, _)| *set)
-            .fold(0, |flags, (_, flag)| flags | flag);
-        keep = keep_bits(worker.keep);
-        connections = connections_word(worker.connections);
-        cpu_timeout = milliseconds(options.limits.cpu_timeout);
-        if worker.is_concurrent() {
-            if worker.statics == Statics::Share {
-                flags |= POOL_FLAG_SHARE_STATICS;
-            }
-            if worker.concurrency_fallback {
-                flags |= POOL_FLAG_CONCURRENCY_FALLBACK;
-            }
-            concurrent = [
-                worker.concurrency,
-                worker.stack_size,
-                milliseconds(worker.hog_threshold),
-                milliseconds(worker.time_slice),
-                milliseconds(worker.hang_timeout),
-            ];
-        }
-        if let Some(leaks) = &worker.detect_leaks {
-            detect_leaks_sample = leaks.sample;
-            if leaks.in_header {
-                flags |= POOL_FLAG_LEAK_HEADER;
-            }
-            for pattern in &leaks.allow {
-                append(
-                    &mut detect_leaks_allow,
-                    pattern.as_bytes(),
-                    "a pattern of leaks",
-                )?;
-            }
-        }
-        script = resolved(&script_mode.script);
-        root = script_mode
-            .root
-            .as_deref()
-            .map(resolved)
-            .unwrap_or_default();
-        env = pairs(&worker.env, "a variable")?;
-        for path in &worker.warm {
-            append(&mut warm, path.as_bytes(), "a path to warm up with")?;
-        }
-    }
-    let name = options.name.as_bytes();
-    let (script, root) = (script.as_os_str().as_bytes(), root.as_os_str().as_bytes());
-    let php_ini = pairs(&options.ini.php_ini, "a PHP setting")?;
-    let php_admin_ini = pairs(&options.ini.php_admin_ini, "a final PHP setting")?;
-    let strings = [
-        name,
-        script,
-        root,
-        &env,
-        &warm,
-        &php_ini,
-        &php_admin_ini,
-        &detect_leaks_allow,
-    ];
-    let mut words = vec![mode, flags, keep, connections, generation, cpu_timeout];
-    words.extend(strings.iter().map(|string| string.len() as u32));
-    words.extend(concurrent);
-    words.extend([detect_leaks_sample, log_key as u32, (log_key >> 32) as u32]);
-    let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    debug_assert_eq!(data.len(), POOL_OPTIONS_SIZE);
-    for (string, what) in [
-        (name, "its name"),
-        (script, "its script"),
-        (root, "its root"),
-    ] {
-        if string.contains(&0) {
-            return Err(EncodeError::Nul(what));
-        }
-    }
-    for string in strings {
-        data.extend_from_slice(string);
-    }
+    let mut data = message.encode(options, log_key)?;
     if let Some(user) = &options.user {
         append_user(&mut data, user)?;
     }
@@ -162,6 +57,156 @@ pub(crate) fn pool(
         return Err(EncodeError::TooLarge(data.len()));
     }
     Ok(data)
+}
+
+/// What `struct howdah_pool_options` has of the mode of a pool; the rest is the same for all.
+#[derive(Debug, Default)]
+struct PoolMessage {
+    mode: u32,
+    flags: u32,
+    keep: u32,
+    connections: u32,
+    generation: u32,
+    cpu_timeout: u32,
+    /// Requests at a time, and what limits each; 0 where a worker has one at a time.
+    concurrency: [u32; 5],
+    detect_leaks_sample: u32,
+    detect_leaks_allow: Vec<u8>,
+    script: PathBuf,
+    root: PathBuf,
+    env: Vec<u8>,
+    warm: Vec<u8>,
+}
+
+impl PoolMessage {
+    /// Of a classic pool.
+    fn new(options: &PoolOptions, generation: u32) -> Self {
+        let limits = &options.limits;
+        // A process that is made for one request has no thread made for it in advance.
+        let has_samples = limits.slow_log.is_some() || !options.one_request();
+        let mut message = Self {
+            mode: POOL_CLASSIC,
+            generation,
+            ..Self::default()
+        };
+        message.set_flags(&[
+            // The first generation finds OPcache as fresh as the files are.
+            (generation > 1, POOL_FLAG_FRESH_FILES),
+            (options.user.is_some(), POOL_FLAG_USER),
+            (limits.no_new_privs, POOL_FLAG_NO_NEW_PRIVS),
+            (limits.dumpable, POOL_FLAG_DUMPABLE),
+            (has_samples, POOL_FLAG_SAMPLES),
+            (options.record.is_some(), POOL_FLAG_RECORD),
+        ]);
+        message
+    }
+
+    fn set_flags(&mut self, flags: &[(bool, u32)]) {
+        for (_, flag) in flags.iter().filter(|(is_set, _)| *is_set) {
+            self.flags |= flag;
+        }
+    }
+
+    fn set_worker(
+        &mut self,
+        mode: &WorkerMode,
+        limits: &PoolLimits,
+        boot_each: bool,
+    ) -> Result<(), EncodeError> {
+        let worker = &mode.options;
+        self.mode = POOL_WORKER;
+        self.set_flags(&[
+            (boot_each, POOL_FLAG_BOOT_EACH),
+            (worker.exit == OnExit::Restart, POOL_FLAG_EXIT_RESTARTS),
+            (!limits.rollback, POOL_FLAG_NO_ROLLBACK),
+        ]);
+        self.keep = keep_bits(worker.keep);
+        self.connections = connections_word(worker.connections);
+        self.cpu_timeout = milliseconds(limits.cpu_timeout);
+        if worker.is_concurrent() {
+            self.set_concurrency(worker);
+        }
+        if let Some(leaks) = &worker.detect_leaks {
+            self.set_leak_detection(leaks)?;
+        }
+        self.script = resolved(&mode.script);
+        self.root = mode.root.as_deref().map(resolved).unwrap_or_default();
+        self.env = pairs(&worker.env, "a variable")?;
+        for path in &worker.warm {
+            append(&mut self.warm, path.as_bytes(), "a path to warm up with")?;
+        }
+        Ok(())
+    }
+
+    fn set_concurrency(&mut self, worker: &WorkerOptions) {
+        self.set_flags(&[
+            (worker.statics == Statics::Share, POOL_FLAG_SHARE_STATICS),
+            (worker.concurrency_fallback, POOL_FLAG_CONCURRENCY_FALLBACK),
+        ]);
+        self.concurrency = [
+            worker.concurrency,
+            worker.stack_size,
+            milliseconds(worker.hog_threshold),
+            milliseconds(worker.time_slice),
+            milliseconds(worker.hang_timeout),
+        ];
+    }
+
+    fn set_leak_detection(&mut self, leaks: &LeakDetection) -> Result<(), EncodeError> {
+        self.detect_leaks_sample = leaks.sample;
+        self.set_flags(&[(leaks.in_header, POOL_FLAG_LEAK_HEADER)]);
+        for pattern in &leaks.allow {
+            let allow = &mut self.detect_leaks_allow;
+            append(allow, pattern.as_bytes(), "a pattern of leaks")?;
+        }
+        Ok(())
+    }
+
+    /// The structure and the strings that follow it, in the order of their lengths in it.
+    fn encode(&self, options: &PoolOptions, log_key: u64) -> Result<Vec<u8>, EncodeError> {
+        let php_ini = pairs(&options.ini.php_ini, "a PHP setting")?;
+        let php_admin_ini = pairs(&options.ini.php_admin_ini, "a final PHP setting")?;
+        let (script, root) = (self.script.as_os_str(), self.root.as_os_str());
+        let names: [(&[u8], &'static str); 3] = [
+            (options.name.as_bytes(), "its name"),
+            (script.as_bytes(), "its script"),
+            (root.as_bytes(), "its root"),
+        ];
+        for (string, what) in names {
+            if string.contains(&0) {
+                return Err(EncodeError::Nul(what));
+            }
+        }
+        let [name, script, root] = names.map(|(string, _)| string);
+        let strings = [
+            name,
+            script,
+            root,
+            &self.env,
+            &self.warm,
+            &php_ini,
+            &php_admin_ini,
+            &self.detect_leaks_allow,
+        ];
+        let mut words = vec![
+            self.mode,
+            self.flags,
+            self.keep,
+            self.connections,
+            self.generation,
+            self.cpu_timeout,
+        ];
+        words.extend(strings.iter().map(|string| string.len() as u32));
+        words.extend(self.concurrency);
+        words.push(self.detect_leaks_sample);
+        words.extend([log_key as u32, (log_key >> 32) as u32]);
+        let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        debug_assert_eq!(data.len(), POOL_OPTIONS_SIZE);
+        for string in strings {
+            data.extend_from_slice(string);
+        }
+        Ok(data)
+    }
 }
 
 /// `HOWDAH_CONNECTIONS_*`.
@@ -272,8 +317,6 @@ pub(crate) fn spawn(lifetime: Lifetime, log_key: u64, indices: &WriteIndices) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::WorkerMode;
-    use howdah_config::model::{LeakDetection, WorkerOptions};
     use howdah_shm::layout::IDENTITY_SIZE;
 
     fn words(data: &[u8]) -> Vec<u32> {
