@@ -1,4 +1,4 @@
-//! How a server ends: not ready first, then closed to new connections, then without requests, then without PHP.
+//! How a server stops: not ready first, then closed to new connections, then without requests, then without PHP.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -10,47 +10,72 @@ use crate::php::tree::Order;
 use crate::php::trees::Trees;
 use crate::server::control::ServerControl;
 use crate::server::notify;
+use crate::server::signals::SignalStream;
 
 /// `shutdown_delay` where load balancers poll readiness: what `HAProxy` takes with its defaults, three checks
 /// every two seconds, and a second more. `docker stop` kills after ten.
 const POLLED_DELAY: Duration = Duration::from_secs(7);
 
-/// From the order to stop to the end. Dropped, it can be ended at once.
-pub(crate) async fn stop(
-    control: &ServerControl,
-    server: &Server,
-    shutdown: &Shutdown,
-    threads: tokio::task::JoinHandle<()>,
-    trees: &Trees,
-) {
-    control.set_stopping();
-    let delay = control.in_force().shutdown_delay().await;
-    let delay = delay.unwrap_or_else(|| default_delay(shutdown));
-    shutdown.announce(delay);
-    if !delay.is_zero() {
-        notify::leaving(delay);
-        tracing::info!(
-            target: "howdah",
-            delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-            "not ready any more; requests are served as before until load balancers have noticed"
-        );
-        tokio::time::sleep(delay).await;
+/// The parts of a server that stop.
+pub(super) struct Stop<'a> {
+    pub(super) control: &'a ServerControl,
+    pub(super) server: &'a Server,
+    pub(super) shutdown: &'a Shutdown,
+    pub(super) trees: &'a Trees,
+}
+
+impl Stop<'_> {
+    /// Stops the server, at once if a second signal arrives.
+    pub(super) async fn run(&self, threads: Vec<JoinHandle<()>>, signals: &mut SignalStream) {
+        // The runtime waits for it in any case: the threads have to release what they hold.
+        let threads = tokio::task::spawn_blocking(move || join(threads));
+        tokio::select! {
+            () = self.drain(threads) => tracing::info!(target: "howdah", "stopped"),
+            _ = signals.next() => {
+                tracing::warn!(target: "howdah", "stopped at once by a second signal");
+                self.shutdown.drain(Duration::ZERO);
+                self.trees.end(Order::Kill).await;
+            }
+        }
     }
-    notify::stopping();
-    let grace = control.in_force().stop().await;
-    if grace == Duration::MAX {
-        tracing::info!(target: "howdah", "stopping as soon as all requests are done");
-    } else {
-        tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
+
+    /// From the order to stop to the end. Cancel-safe: `Order::Kill` ends what is left.
+    async fn drain(&self, threads: tokio::task::JoinHandle<()>) {
+        let Self {
+            control,
+            server,
+            shutdown,
+            trees,
+        } = self;
+        control.set_stopping();
+        let delay = control.in_force().shutdown_delay().await;
+        let delay = delay.unwrap_or_else(|| default_delay(shutdown));
+        shutdown.announce(delay);
+        if !delay.is_zero() {
+            notify::leaving(delay);
+            tracing::info!(
+                target: "howdah",
+                delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                "not ready any more; requests are served as before until load balancers have noticed"
+            );
+            tokio::time::sleep(delay).await;
+        }
+        notify::stopping();
+        let grace = control.in_force().stop().await;
+        if grace == Duration::MAX {
+            tracing::info!(target: "howdah", "stopping as soon as all requests are done");
+        } else {
+            tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
+        }
+        server.remove_unix_sockets();
+        shutdown.drain(grace);
+        // Requests in flight still need their workers, and dead workers their successors. A panic of the
+        // thread that waits was reported by the panic hook.
+        let _ = threads.await;
+        trees
+            .end(Order::Stop(Instant::now() + WORKER_EXIT_TIME))
+            .await;
     }
-    server.remove_unix_sockets();
-    shutdown.drain(grace);
-    // Requests in flight still need their workers, and dead workers their successors. A panic of the
-    // thread that waits was reported by the panic hook.
-    let _ = threads.await;
-    trees
-        .end(Order::Stop(Instant::now() + WORKER_EXIT_TIME))
-        .await;
 }
 
 fn default_delay(shutdown: &Shutdown) -> Duration {
@@ -61,8 +86,8 @@ fn default_delay(shutdown: &Shutdown) -> Duration {
     }
 }
 
-/// Waits until the front threads have ended.
-pub(crate) fn join(threads: Vec<JoinHandle<()>>) {
+/// Waits until the front threads have exited.
+fn join(threads: Vec<JoinHandle<()>>) {
     for thread in threads {
         // A panic there was reported by the panic hook.
         let _ = thread.join();
