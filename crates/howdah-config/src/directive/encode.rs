@@ -2,7 +2,7 @@
 
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
-use crate::matcher::{add_value, field_and_value};
+use crate::matcher::{add_header, header_entry};
 use crate::model::Handler;
 use crate::model::{
     BROTLI_QUALITY, Compression, ContentCoding, Encode, GZIP_LEVEL, ResponseMatcher, ZSTD_LEVEL,
@@ -115,17 +115,12 @@ pub(crate) const RESPONSE: Table<ResponseMatcher> = Table {
             },
         ),
         Item::Supported(
-            Entry {
-                name: "header",
-                syntax: "header NAME VALUE  or  header !NAME",
-                default: "",
-                about: "The response has the header field with the value, which may have `*` at its \
-                        start, its end or both; with `!` it does not have the field. Of several for \
-                        one field one must match.",
-                differs: "",
-                example: "header Content-Type text/*",
-            },
-            header,
+            header_entry(
+                "The response has the header field with the value, which may have `*` at its start, its end or both; \
+                 with `!` it does not have the field. Of several for one field one must match.",
+                "header Content-Type text/*",
+            ),
+            |_, call, matcher| add_header(call, &mut matcher.headers, Some("*")),
         ),
     ],
 };
@@ -279,11 +274,4 @@ pub(super) fn statuses(word: &Word) -> Result<(u16, u16), Error> {
         "5xx" => Ok((500, 599)),
         text => status(word, text, 200..=599).map(|code| (code, code)),
     }
-}
-
-fn header(_: &mut Context, call: &Call<'_>, matcher: &mut ResponseMatcher) -> Result<(), Error> {
-    let any = Some("*".to_owned());
-    let (name, value) = field_and_value(call, any)?;
-    add_value(&mut matcher.headers, name, value);
-    Ok(())
 }

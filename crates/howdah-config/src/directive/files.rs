@@ -15,20 +15,10 @@ use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 pub(crate) const FILE_SERVER: Table<FileServer> = Table {
     kind: "subdirective of `file_server`",
     items: &[
-        Item::Supported(
-            Entry {
-                name: "root",
-                syntax: "root PATH",
-                default: "the site's root",
-                about: "Where the files are.",
-                differs: "",
-                example: "root public",
-            },
-            |_, call, files| {
-                files.root = Some(template(call.one()?)?);
-                Ok(())
-            },
-        ),
+        Item::Supported(matcher::FILE_ROOT, |_, call, files| {
+            files.root = Some(template(call.one()?)?);
+            Ok(())
+        }),
         Item::Supported(
             Entry {
                 name: "index",

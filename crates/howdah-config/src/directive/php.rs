@@ -10,7 +10,7 @@ use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::proxy;
 use super::scope::Scope;
 use super::upstream::{self, DIAL_TIMEOUT};
-use super::upstream_options::{self, HasUpstreams};
+use super::upstream_options::{self, HasUpstreams, UpstreamDraft};
 use crate::draft::{Place, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
@@ -50,8 +50,7 @@ pub(crate) struct Draft {
     pub(super) hot_reload: Option<hot_reload::Draft>,
     /// Of `php_fastcgi`.
     upstreams: Vec<Upstream>,
-    balance: balance::Draft,
-    health: health::Draft,
+    options: UpstreamDraft,
     dial_timeout: Option<Duration>,
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
@@ -61,12 +60,8 @@ pub(crate) struct Draft {
 }
 
 impl HasUpstreams for Draft {
-    fn balance(&mut self) -> &mut balance::Draft {
-        &mut self.balance
-    }
-
-    fn health(&mut self) -> &mut health::Draft {
-        &mut self.health
+    fn options(&mut self) -> &mut UpstreamDraft {
+        &mut self.options
     }
 
     fn add_upstream(&mut self, word: &Word) -> Result<(), Error> {
@@ -167,55 +162,64 @@ const TRY_FILES: Entry = Entry {
 /// Names of the block of `php`.
 pub(crate) const PHP: Table<Draft> = Table {
     kind: "subdirective of `php`",
-    items: &[
-        Item::Supported(ROOT, root),
-        Item::Supported(SPLIT, split),
-        Item::Supported(SPLIT_PATH, split),
-        Item::Supported(ENV, env),
-        Item::Supported(SYMLINK, resolve_root_symlink),
-        Item::Supported(worker::APPLICATION, read_worker),
-        Item::Supported(classic::APPLICATION, read_pool),
-        Item::Supported(php::APPLICATION_PHP, read_version),
-        Item::Supported(NAME, name),
-        Item::Supported(EARLY_HINTS, early_hints),
-        Item::Supported(hot_reload::ENTRY, hot_reload::read),
-    ],
+    items: &joined::<_, { 1 + SCRIPT.len() + POOL.len() }>(&[
+        &[Item::Supported(ROOT, root)],
+        SCRIPT,
+        POOL,
+    ]),
 };
 
 /// Names of the block of `php_server`.
 pub(crate) const PHP_SERVER: Table<Draft> = Table {
     kind: "subdirective of `php_server`",
-    items: &[
-        Item::Supported(ROOT, root),
-        Item::Supported(INDEX, index),
-        Item::Supported(TRY_FILES, try_files),
-        Item::Supported(SPLIT, split),
-        Item::Supported(SPLIT_PATH, split),
-        Item::Supported(ENV, env),
-        Item::Supported(
-            Entry {
-                name: "file_server",
-                syntax: "file_server off  or  file_server { … }",
-                default: "on",
-                about: "With `off` sends no static files; the block has the options of the directive `file_server`.",
-                differs: "",
-                example: "file_server {\n\thide *.bak\n}",
-            },
-            file_server,
-        ),
-        Item::Supported(files::SYMLINKS, |_, call, draft| {
-            draft.symlinks = Some(files::symlinks(call.one()?)?);
-            Ok(())
-        }),
-        Item::Supported(SYMLINK, resolve_root_symlink),
-        Item::Supported(worker::APPLICATION, read_worker),
-        Item::Supported(classic::APPLICATION, read_pool),
-        Item::Supported(php::APPLICATION_PHP, read_version),
-        Item::Supported(NAME, name),
-        Item::Supported(EARLY_HINTS, early_hints),
-        Item::Supported(hot_reload::ENTRY, hot_reload::read),
-    ],
+    items: &joined::<_, { FILES.len() + SCRIPT.len() + STATIC_FILES.len() + POOL.len() }>(&[
+        FILES,
+        SCRIPT,
+        STATIC_FILES,
+        POOL,
+    ]),
 };
+
+const FILES: &[Item<Draft>] = &[
+    Item::Supported(ROOT, root),
+    Item::Supported(INDEX, index),
+    Item::Supported(TRY_FILES, try_files),
+];
+
+const SCRIPT: &[Item<Draft>] = &[
+    Item::Supported(SPLIT, split),
+    Item::Supported(SPLIT_PATH, split),
+    Item::Supported(ENV, env),
+];
+
+const STATIC_FILES: &[Item<Draft>] = &[
+    Item::Supported(
+        Entry {
+            name: "file_server",
+            syntax: "file_server off  or  file_server { … }",
+            default: "on",
+            about: "With `off` sends no static files; the block has the options of the directive `file_server`.",
+            differs: "",
+            example: "file_server {\n\thide *.bak\n}",
+        },
+        file_server,
+    ),
+    Item::Supported(files::SYMLINKS, |_, call, draft| {
+        draft.symlinks = Some(files::symlinks(call.one()?)?);
+        Ok(())
+    }),
+];
+
+/// The rest of a script's options, and the pool that runs it.
+const POOL: &[Item<Draft>] = &[
+    Item::Supported(SYMLINK, resolve_root_symlink),
+    Item::Supported(worker::APPLICATION, read_worker),
+    Item::Supported(classic::APPLICATION, read_pool),
+    Item::Supported(php::APPLICATION_PHP, read_version),
+    Item::Supported(NAME, name),
+    Item::Supported(EARLY_HINTS, early_hints),
+    Item::Supported(hot_reload::ENTRY, hot_reload::read),
+];
 
 /// Names of the block of `php_fastcgi`.
 pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
@@ -427,8 +431,8 @@ pub(crate) fn read_fastcgi(
         upstream::warn_missing(cx, call, "unix//run/php/php-fpm.sock");
     }
     let (index, try_files) = index_and_files(call, &mut draft)?;
-    let balance = std::mem::take(&mut draft.balance).finish_round_robin(upstreams.len());
-    let health = std::mem::take(&mut draft.health).finish(call)?;
+    let balance = std::mem::take(&mut draft.options.balance).finish_round_robin(upstreams.len());
+    let health = std::mem::take(&mut draft.options.health).finish(call)?;
     let default = FastCgi::new(upstreams);
     let fastcgi = FastCgi {
         balance,

@@ -6,7 +6,7 @@ use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
 use super::transport::TRANSPORT;
 use super::upstream::{self, Upstreams};
-use super::upstream_options::{self, HasUpstreams};
+use super::upstream_options::{self, HasUpstreams, UpstreamDraft};
 use crate::error::Error;
 use crate::model::{Handler, ReverseProxy};
 use crate::syntax::tree::Word;
@@ -20,8 +20,7 @@ pub(crate) struct Draft {
     proxy: ReverseProxy,
     upstreams: Upstreams,
     intercept: intercept::Draft,
-    health: health::Draft,
-    balance: balance::Draft,
+    options: UpstreamDraft,
 }
 
 pub(super) const TRUSTED_PROXIES: Entry = Entry {
@@ -35,12 +34,8 @@ pub(super) const TRUSTED_PROXIES: Entry = Entry {
 };
 
 impl HasUpstreams for Draft {
-    fn balance(&mut self) -> &mut balance::Draft {
-        &mut self.balance
-    }
-
-    fn health(&mut self) -> &mut health::Draft {
-        &mut self.health
+    fn options(&mut self) -> &mut UpstreamDraft {
+        &mut self.options
     }
 
     fn add_upstream(&mut self, word: &Word) -> Result<(), Error> {
@@ -245,8 +240,7 @@ pub(super) fn read_block(
         proxy: ReverseProxy::new(Vec::new()),
         upstreams: Upstreams::default(),
         intercept: intercept::Draft::new(cx, block, scope),
-        health: health::Draft::default(),
-        balance: balance::Draft::default(),
+        options: UpstreamDraft::default(),
     };
     for word in words {
         draft.upstreams.add(word)?;
@@ -261,15 +255,14 @@ pub(super) fn read_block(
         mut proxy,
         upstreams,
         intercept,
-        health,
-        balance,
+        options,
     } = draft;
     if upstreams.is_empty() && cx.errors.len() == errors {
         upstream::warn_missing(cx, call, "localhost:9000");
     }
     upstreams.finish(&mut proxy)?;
-    proxy.balance = balance.finish();
-    proxy.health = health.finish(call)?;
+    proxy.balance = options.balance.finish();
+    proxy.health = options.health.finish(call)?;
     proxy.intercept = intercept.intercept;
     Ok(proxy)
 }

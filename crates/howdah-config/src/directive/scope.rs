@@ -251,7 +251,7 @@ impl Scope {
     }
 }
 
-/// Caddy's order is no total one (a matcher without a single path is equal to all others), so its
+/// Caddy's order is not total (a matcher without a single path is equal to all others), so its
 /// result depends on the algorithm: the same stable insertion sort as Caddy's for lists of up to
 /// 20, which all real ones are. `slice::sort_by` may panic on such an order.
 fn sort(pending: &mut [Pending], order: &Order) {

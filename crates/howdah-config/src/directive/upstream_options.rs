@@ -5,10 +5,16 @@ use crate::error::Error;
 use crate::syntax::tree::Word;
 use crate::table::{Entry, Item};
 
+/// How requests are spread over upstreams, while it is read.
+#[derive(Debug, Default)]
+pub(super) struct UpstreamDraft {
+    pub(super) balance: balance::Draft,
+    pub(super) health: health::Draft,
+}
+
 /// A block with upstreams.
 pub(super) trait HasUpstreams: 'static {
-    fn balance(&mut self) -> &mut balance::Draft;
-    fn health(&mut self) -> &mut health::Draft;
+    fn options(&mut self) -> &mut UpstreamDraft;
     fn add_upstream(&mut self, word: &Word) -> Result<(), Error>;
 }
 
@@ -41,43 +47,43 @@ pub(super) const fn options<T: HasUpstreams>(
 ) -> [Item<T>; COUNT] {
     [
         Item::Supported(policy, |_, call, draft| {
-            balance::policy(call, draft.balance())
+            balance::policy(call, &mut draft.options().balance)
         }),
         Item::Supported(retries, |_, call, draft| {
-            balance::retries(call, draft.balance())
+            balance::retries(call, &mut draft.options().balance)
         }),
         Item::Supported(balance::TRY_DURATION, |_, call, draft| {
-            balance::try_duration(call, draft.balance())
+            balance::try_duration(call, &mut draft.options().balance)
         }),
         Item::Supported(balance::TRY_INTERVAL, |_, call, draft| {
-            balance::try_interval(call, draft.balance())
+            balance::try_interval(call, &mut draft.options().balance)
         }),
         Item::Supported(balance::FAIL_DURATION, |_, call, draft| {
-            balance::fail_duration(call, draft.balance())
+            balance::fail_duration(call, &mut draft.options().balance)
         }),
         Item::Supported(balance::MAX_FAILS, |_, call, draft| {
-            balance::max_fails(call, draft.balance())
+            balance::max_fails(call, &mut draft.options().balance)
         }),
         Item::Supported(balance::UNHEALTHY_STATUS, |_, call, draft| {
-            balance::unhealthy_status(call, draft.balance())
+            balance::unhealthy_status(call, &mut draft.options().balance)
         }),
         Item::Supported(balance::UNHEALTHY_LATENCY, |_, call, draft| {
-            balance::unhealthy_latency(call, draft.balance())
+            balance::unhealthy_latency(call, &mut draft.options().balance)
         }),
         Item::Supported(balance::UNHEALTHY_REQUEST_COUNT, |_, call, draft| {
-            balance::unhealthy_request_count(call, draft.balance())
+            balance::unhealthy_request_count(call, &mut draft.options().balance)
         }),
         Item::Supported(health_uri, |_, call, draft| {
-            health::uri(call, draft.health())
+            health::uri(call, &mut draft.options().health)
         }),
         Item::Supported(health::INTERVAL, |_, call, draft| {
-            health::interval(call, draft.health())
+            health::interval(call, &mut draft.options().health)
         }),
         Item::Supported(health::TIMEOUT, |_, call, draft| {
-            health::timeout(call, draft.health())
+            health::timeout(call, &mut draft.options().health)
         }),
         Item::Supported(health::STATUS, |_, call, draft| {
-            health::status(call, draft.health())
+            health::status(call, &mut draft.options().health)
         }),
     ]
 }

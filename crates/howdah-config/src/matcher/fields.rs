@@ -5,7 +5,7 @@ use crate::model::{Part, Template};
 use crate::syntax::tree::Word;
 use crate::table::template::{literal, template};
 use crate::table::value::header_name;
-use crate::table::{Call, bad_value};
+use crate::table::{Call, Entry, bad_value};
 
 /// A value that cannot end its line: that would let it start another field.
 pub(crate) fn header_value(word: &Word) -> Result<Template, Error> {
@@ -25,9 +25,9 @@ pub(crate) fn header_value(word: &Word) -> Result<Template, Error> {
     Ok(value)
 }
 
-/// The arguments of a matcher of header fields: `NAME VALUE`, or `!NAME` for no such field. `any` is what
-/// `NAME` alone asks for, where it may stand alone.
-pub(crate) fn field_and_value(
+/// The arguments of a matcher of header fields: `NAME VALUE`, or `!NAME` for no such field. `any` is the
+/// value of `NAME` alone, where it may stand alone.
+fn field_and_value(
     call: &Call<'_>,
     any: Option<String>,
 ) -> Result<(String, Option<String>), Error> {
@@ -56,8 +56,31 @@ pub(crate) fn field_and_value(
 /// The fields of a matcher, each with the values of which one must match.
 pub(crate) type Fields = Vec<(String, Vec<Option<String>>)>;
 
+/// The row of a header matcher.
+pub(crate) const fn header_entry(about: &'static str, example: &'static str) -> Entry {
+    Entry {
+        name: "header",
+        syntax: "header NAME VALUE  or  header !NAME",
+        default: "",
+        about,
+        differs: "",
+        example,
+    }
+}
+
+/// Adds the field and value of a header matcher; `any` as for [`field_and_value`].
+pub(crate) fn add_header(
+    call: &Call<'_>,
+    fields: &mut Fields,
+    any: Option<&str>,
+) -> Result<(), Error> {
+    let (name, value) = field_and_value(call, any.map(str::to_owned))?;
+    add_value(fields, name, value);
+    Ok(())
+}
+
 /// Adds a value to those of its field.
-pub(crate) fn add_value(fields: &mut Fields, name: String, value: Option<String>) {
+fn add_value(fields: &mut Fields, name: String, value: Option<String>) {
     let known = fields
         .iter_mut()
         .find(|(other, _)| other.eq_ignore_ascii_case(&name));

@@ -12,7 +12,7 @@ use crate::table::template::{literal, template};
 use crate::table::value::{header_name, is_token};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use fields::Fields;
-pub(crate) use fields::{add_value, field_and_value, header_value};
+pub(crate) use fields::{add_header, header_entry, header_value};
 pub(crate) use values::{check_regexp, merged_path, networks, path};
 use values::{host, protocol, variable};
 
@@ -114,17 +114,12 @@ pub(crate) const MATCHERS: Table<Set> = Table {
             },
         ),
         Item::Supported(
-            Entry {
-                name: "header",
-                syntax: "header NAME VALUE  or  header !NAME",
-                default: "",
-                about: "The request has the header field with the value, which may have `*` at its \
-                        start, its end or both; with `!` it does not have the field. Of several for \
-                        one field one must match.",
-                differs: "",
-                example: "header Accept *json*",
-            },
-            header,
+            header_entry(
+                "The request has the header field with the value, which may have `*` at its start, its end or both; \
+                 with `!` it does not have the field. Of several for one field one must match.",
+                "header Accept *json*",
+            ),
+            |_, call, set| add_header(call, &mut set.headers, None),
         ),
         Item::Supported(
             Entry {
@@ -323,24 +318,24 @@ pub(crate) const MATCHERS: Table<Set> = Table {
     ],
 };
 
+/// `root`, in every block that finds files.
+pub(crate) const FILE_ROOT: Entry = Entry {
+    name: "root",
+    syntax: "root PATH",
+    default: "the site's root",
+    about: "The folder of the files.",
+    differs: "",
+    example: "root public",
+};
+
 /// Names of the block of `file`.
 pub(crate) const FILE: Table<FileDraft> = Table {
     kind: "subdirective of the matcher `file`",
     items: &[
-        Item::Supported(
-            Entry {
-                name: "root",
-                syntax: "root PATH",
-                default: "the site's root",
-                about: "Where the files are looked for.",
-                differs: "",
-                example: "root public",
-            },
-            |_, call, file| {
-                file.root = Some(template(call.one()?)?);
-                Ok(())
-            },
-        ),
+        Item::Supported(FILE_ROOT, |_, call, file| {
+            file.root = Some(template(call.one()?)?);
+            Ok(())
+        }),
         Item::Supported(
             Entry {
                 name: "try_files",
@@ -611,12 +606,6 @@ fn any(mut matchers: Vec<Matcher>) -> Option<Matcher> {
         .map(|matcher| Matcher::Not(Box::new(matcher)))
         .collect();
     Some(Matcher::Not(Box::new(Matcher::All(none))))
-}
-
-fn header(_: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
-    let (name, value) = field_and_value(call, None)?;
-    add_value(&mut set.headers, name, value);
-    Ok(())
 }
 
 fn file(cx: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
