@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from bench.harness.results import Run
 
-# The newest run of each kind. To publish a newer one, put its name here, runs
-# `python3 -m bench pages`, and removes the one that it replaces.
+# The newest run of each kind. To publish a newer one, put its name here, run
+# `python3 -m bench pages`, and remove the one that it replaces.
 ALL = "2026-11-23-all-peers-and-faults-amd-2-cores"
 SHORT = "2026-11-25-short-requests-amd-2-cores"
 FRAMEWORKS = "2026-11-26-workers-amd-2-cores"
