@@ -421,7 +421,7 @@ impl Seen {
         self.did.lock().expect("no panic").push(did);
     }
 
-    fn asked(&self, what: &'static str) -> Value {
+    fn call(&self, what: &'static str) -> Value {
         self.note(Did::Asked(what));
         json!({})
     }
@@ -456,16 +456,16 @@ impl Control for Seen {
     }
 
     async fn status(&self) -> Value {
-        self.asked("status")
+        self.call("status")
     }
 
     async fn threads(&self) -> Vec<Thread> {
-        self.asked("threads");
+        self.call("threads");
         Vec::new()
     }
 
     async fn requests(&self, _: bool) -> Value {
-        self.asked("requests")
+        self.call("requests")
     }
 
     fn log_sink(&self, _: &str) -> Option<Value> {
@@ -505,19 +505,19 @@ impl Control for Seen {
     }
 
     async fn preloads(&self) -> Value {
-        self.asked("preloads")
+        self.call("preloads")
     }
 
     async fn metrics(&self) -> String {
-        self.asked("metrics").to_string()
+        self.call("metrics").to_string()
     }
 
     fn config_json(&self) -> Value {
-        self.asked("config_json")
+        self.call("config_json")
     }
 
     fn config(&self) -> Value {
-        self.asked("config")
+        self.call("config")
     }
 
     fn config_file(&self) -> Option<PathBuf> {
@@ -529,7 +529,7 @@ impl Control for Seen {
     }
 
     fn servers(&self) -> Value {
-        self.asked("servers")
+        self.call("servers")
     }
 
     fn counts_requests(&self) -> bool {
@@ -537,7 +537,7 @@ impl Control for Seen {
     }
 
     async fn health(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
-        self.asked("health");
+        self.call("health");
         Ok(Vec::new())
     }
 

@@ -120,7 +120,7 @@ fn check_head(bytes: &[u8]) {
         assert!(start.split(|byte| *byte == b'\n').any(is_status));
         return;
     };
-    assert!(status.as_u16() >= 200, "an interim response is no answer");
+    assert!(status.as_u16() >= 200, "an interim response is not the final one");
     let filled = start
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.trim_ascii().is_empty());
@@ -139,12 +139,12 @@ fn check_head(bytes: &[u8]) {
 
     // It tells one length afterwards, or none.
     let length = head::normalize_length(&mut headers).unwrap_or(None);
-    let told = headers
+    let declared = headers
         .get_all("content-length")
         .iter()
         .map(|value| value.to_str().unwrap());
     assert!(
-        told.eq(length
+        declared.eq(length
             .map(|length| length.to_string())
             .iter()
             .map(String::as_str))
@@ -191,7 +191,7 @@ fn records(mut bytes: &[u8], kinds: &[u8]) -> Vec<Vec<u8>> {
         contents.push(content.to_vec());
         bytes = rest;
     }
-    assert!(bytes.is_empty(), "what is no record was written");
+    assert!(bytes.is_empty(), "bytes outside of records were written");
     contents
 }
 

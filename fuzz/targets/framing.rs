@@ -107,7 +107,7 @@ fn check(framing: &Framing, passed: &[u8]) {
 }
 
 /// Reads whole bytes with httparse: the requests until something is wrong, and the number of the first
-/// whose length is told twice.
+/// whose length is given twice.
 fn follow(mut bytes: &[u8]) -> (Vec<Found>, Option<u64>) {
     let mut found = Vec::new();
     loop {
@@ -155,7 +155,7 @@ fn follow(mut bytes: &[u8]) -> (Vec<Found>, Option<u64>) {
     }
 }
 
-/// A chunked body whose lines end in CR LF; `None` if it is none, or not complete.
+/// A chunked body whose lines end in CR LF; `None` if it is invalid or incomplete.
 fn chunks(bytes: &mut &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {

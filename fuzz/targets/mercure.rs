@@ -130,7 +130,7 @@ fn read(response: &mut Response<Body>) -> Vec<u8> {
     read
 }
 
-/// Those of an event stream; `None`: it is none.
+/// Those of an event stream; `None`: it is not one.
 fn events(response: &mut Response<Body>) -> Option<Vec<Event>> {
     let is_stream = matches!(response.body(), Body::Events(_));
     let read = read(response);
@@ -144,7 +144,7 @@ fn check_updates(claims: Option<&Value>, token: &str, query: &str, form: &str) {
     let mut subscriber = ask(&hub, &Method::GET, (PATH, query), Some(token), "");
     let before = events(&mut witness).expect("events");
     let is_own = |event: &Event| event.data.contains("\"type\":\"Subscription\"");
-    assert!(before.iter().all(is_own), "nobody has published");
+    assert!(before.iter().all(is_own), "no client has published");
     events(&mut subscriber);
 
     let answer = ask(&hub, &Method::POST, (PATH, ""), None, form);
@@ -294,7 +294,7 @@ fn reaches(selector: &str, topic: &str) -> bool {
         topics: vec![topic.to_owned()],
         ..Draft::default()
     };
-    // One that may not be published reaches nobody, which says nothing about the selector.
+    // A forbidden update reaches no subscriber, whatever the selector.
     if hub.publish(draft).is_err() {
         return selector.contains('{');
     }

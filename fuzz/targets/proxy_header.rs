@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
             }
             assert_eq!(detect(header), detect(data));
         }
-        // It is not a header as soon as that shows, and more of it is none either.
+        // It is not a header as soon as that shows, and more bytes do not make it one.
         Ok(Some(FirstBytes::Other)) => {
             let begun = (0..data.len()).find(|end| detect(&data[..*end]) != Ok(None));
             for end in begun.unwrap_or(data.len())..data.len() {

@@ -1,4 +1,4 @@
-//! The body of a response: all of it, or what comes from a worker as far as the client keeps up.
+//! The body of a response: whole, or streamed from a worker as fast as the client reads.
 
 use std::io;
 use std::pin::Pin;
@@ -23,8 +23,8 @@ enum Inner {
     Whole(Bytes),
     Stream {
         pieces: mpsc::Receiver<Piece>,
-        /// Bytes that are to come, if that is known.
-        left: Option<u64>,
+        /// Remaining bytes, if known.
+        remaining: Option<u64>,
     },
     End,
 }
@@ -40,7 +40,7 @@ enum Piece {
 #[derive(Debug)]
 pub(crate) struct Chunks(mpsc::Sender<Piece>);
 
-/// The client has left.
+/// The client has disconnected.
 #[derive(Debug)]
 pub(crate) struct DisconnectError;
 
@@ -50,7 +50,7 @@ impl Chunks {
         sent.map_err(|_| DisconnectError)
     }
 
-    /// The client has left.
+    /// The client has disconnected.
     pub(crate) async fn closed(&self) {
         self.0.closed().await;
     }
@@ -60,7 +60,7 @@ impl Chunks {
         let _ = self.0.send(Piece::End).await;
     }
 
-    /// The connection is cut: the client must not take what it has for all of it.
+    /// The connection is aborted, so that the client does not take a part for the whole.
     pub(crate) async fn fail(self, error: CallError) {
         let _ = self.0.send(Piece::Failed(error.to_string())).await;
     }
@@ -76,14 +76,14 @@ impl Body {
         Self { inner, trailers }
     }
 
-    /// A body of which so many pieces are held for a client.
+    /// A body with room for so many pieces.
     pub(crate) fn stream(
         pieces: usize,
-        left: Option<u64>,
+        remaining: Option<u64>,
         trailers: Option<HeaderMap>,
     ) -> (Chunks, Self) {
         let (sender, pieces) = mpsc::channel(pieces);
-        let inner = Inner::Stream { pieces, left };
+        let inner = Inner::Stream { pieces, remaining };
         (Chunks(sender), Self { inner, trailers })
     }
 }
@@ -102,10 +102,10 @@ impl http_body::Body for Body {
                 self.inner = Inner::End;
                 return Poll::Ready(Some(Ok(Frame::data(data))));
             }
-            Inner::Stream { pieces, left } => match ready!(pieces.poll_recv(cx)) {
+            Inner::Stream { pieces, remaining } => match ready!(pieces.poll_recv(cx)) {
                 Some(Piece::Data(data)) => {
-                    if let Some(left) = left {
-                        *left = left.saturating_sub(data.len() as u64);
+                    if let Some(remaining) = remaining {
+                        *remaining = remaining.saturating_sub(data.len() as u64);
                     }
                     return Poll::Ready(Some(Ok(Frame::data(data))));
                 }
@@ -140,7 +140,9 @@ impl http_body::Body for Body {
         }
         match &self.inner {
             Inner::Whole(data) => SizeHint::with_exact(data.len() as u64),
-            Inner::Stream { left, .. } => left.map_or_else(SizeHint::default, SizeHint::with_exact),
+            Inner::Stream { remaining, .. } => {
+                remaining.map_or_else(SizeHint::default, SizeHint::with_exact)
+            }
             Inner::End => SizeHint::with_exact(0),
         }
     }

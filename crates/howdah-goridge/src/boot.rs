@@ -21,7 +21,7 @@ use crate::worker::{Process, Worker};
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// A worker that exits sooner, without a request, failed to start.
 const EARLY: Duration = Duration::from_secs(1);
-/// How long a worker that fails to start may take to exit, for its last line.
+/// Wait for the exit of a worker that fails to start, to read its last line.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Bytes of the reply with the process id.
 const REPLY_MAX: u32 = 1024;
@@ -94,7 +94,7 @@ pub(crate) async fn boot(
     if !matches!(error, BootError::Link(LinkError::Closed)) {
         process.end();
     }
-    // It may hang with its output closed.
+    // A worker may hang with its output closed.
     if tokio::time::timeout(LAST_WORDS, exited).await.is_err() {
         process.end();
     }
@@ -114,7 +114,7 @@ async fn handshake(mut link: Link) -> Result<Link, BootError> {
         pid: i64,
     }
     let order = frame::control(&format!("{{\"pid\":{}}}", std::process::id()));
-    // A worker that does not read it says why on its output.
+    // A worker that does not read it prints the reason.
     let _ = link.write(&mut [IoSlice::new(&order)]).await;
     let mut reply = Vec::new();
     loop {
@@ -136,7 +136,7 @@ async fn handshake(mut link: Link) -> Result<Link, BootError> {
     Ok(link)
 }
 
-/// Waits for the exit of a process, and stops it when it is handed over.
+/// Waits for the exit of a process, and stops its worker when that is passed to it.
 async fn look_after(
     shared: Arc<Shared>,
     process: Arc<Process>,
@@ -190,7 +190,7 @@ async fn stop(worker: Worker, exit: impl Future<Output = std::io::Result<()>>) {
     let Worker { process, link } = worker;
     let order = frame::control("{\"stop\":true}");
     let end = async {
-        // It has nothing else in its pipe, so this waits only if it does not read at all.
+        // The pipe is empty, so this waits only if the worker does not read at all.
         let _ = link.write(&mut [IoSlice::new(&order)]).await;
         exit.await
     };

@@ -1,4 +1,4 @@
-//! Why a request has no response of a worker.
+//! Reasons why a worker did not respond.
 
 use std::io;
 use std::time::Duration;

@@ -26,15 +26,15 @@ use crate::worker::Worker;
 const PIECE: usize = 64 << 10;
 /// Bytes of an error that a worker reports; the rest is dropped.
 const ERROR_MAX: usize = 64 << 10;
-/// How long a worker may leave the pongs that it has asked for unread.
+/// How long a worker may leave requested pongs unread.
 const PONG_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Is notified of the progress of a request.
 pub trait Observer {
     /// The worker at this place has it.
-    fn claimed(&self, place: u16);
+    fn on_claim(&self, place: u16);
     /// The worker is done with it.
-    fn done(&self);
+    fn on_done(&self);
 }
 
 /// A request as it is sent.
@@ -61,10 +61,10 @@ impl PayloadBody {
     }
 }
 
-/// What came of a request on one worker.
+/// The outcome of a request on one worker.
 pub(crate) enum Outcome {
     Response(Box<(Head, Body)>),
-    /// Another worker can have the request: this one has not begun it.
+    /// Another worker can take the request: this one has not begun it.
     Declined,
     /// The worker crashed before it sent anything.
     Lost(CallError),
@@ -86,14 +86,14 @@ impl Drop for InFlightGuard {
     }
 }
 
-/// A worker with a request. Dropped before the response has ended, the worker goes on without the client.
+/// A worker with a request. If this is dropped before the response has ended, the worker continues without the client.
 pub(crate) struct Exchange {
     shared: Arc<Shared>,
     worker: Option<Worker>,
     deadline: Option<Instant>,
     /// All of the request has been sent.
     is_sent: bool,
-    /// The response has parts, so the worker can be asked to stop.
+    /// The response has parts, so the worker can be ordered to stop it.
     is_stream: bool,
     files: Vec<TempPath>,
     observer: Option<Rc<dyn Observer>>,
@@ -126,7 +126,7 @@ impl Exchange {
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = Some((id, now.into_std()));
         if let Some(observer) = &observer {
-            observer.claimed(worker.process.place);
+            observer.on_claim(worker.process.place);
         }
         let deadline = shared.options.limits.request_timeout.map(|time| now + time);
         Ok(Some(Self {
@@ -164,15 +164,17 @@ impl Exchange {
         };
         if let Err(error) = sent {
             // Its end of the pipe is closed: it has read none of it, or not all.
-            drop(self.lost(&LinkError::Io(error)));
+            drop(self.worker_lost(&LinkError::Io(error)));
             return Ok(Outcome::Declined);
         }
         self.is_sent = true;
         loop {
             let part = match self.part().await? {
                 Ok(part) => part,
-                Err(error @ LinkError::Closed) => return Ok(Outcome::Lost(self.lost(&error))),
-                Err(error) => return Err(self.lost(&error)),
+                Err(error @ LinkError::Closed) => {
+                    return Ok(Outcome::Lost(self.worker_lost(&error)));
+                }
+                Err(error) => return Err(self.worker_lost(&error)),
             };
             let is_mark = part.is_mark();
             let (kind, marks, context, size) = match part {
@@ -182,7 +184,7 @@ impl Exchange {
                     context,
                     body,
                 } => (kind, marks, context, body),
-                // Of an interim response, which has none.
+                // The body of an interim response, which is empty.
                 Part::Body(_) => continue,
                 Part::End(marks) => {
                     self.pong(marks).await?;
@@ -191,7 +193,9 @@ impl Exchange {
             };
             self.is_stream |= marks & STREAM != 0;
             match kind {
-                Kind::Control => return Err(self.broken("it sent an order in place of a response")),
+                Kind::Control => {
+                    return Err(self.protocol_error("it sent an order in place of a response"));
+                }
                 Kind::Error => return Err(self.error().await),
                 Kind::Message if is_mark => continue,
                 Kind::Message => {}
@@ -250,8 +254,10 @@ impl Exchange {
                     self.finish();
                     break;
                 }
-                Ok(Part::Start { .. }) => return Err(self.broken("it sent a frame within another")),
-                Err(error) => return Err(self.lost(&error)),
+                Ok(Part::Start { .. }) => {
+                    return Err(self.protocol_error("it sent a frame within another"));
+                }
+                Err(error) => return Err(self.worker_lost(&error)),
             }
         }
         let whole = if rest.is_empty() {
@@ -263,22 +269,22 @@ impl Exchange {
         Ok(Outcome::Response(Box::new((head, body))))
     }
 
-    /// Passes on the rest of a response, as far as the client keeps up.
+    /// Passes on the rest of a response, as fast as the client reads.
     async fn pump(mut self, mut chunks: Chunks, _in_flight: Option<InFlightGuard>) {
         loop {
             let part = tokio::select! {
                 part = self.part() => part,
-                // The client has left, which a worker that sends nothing would not show.
+                // Without this check, a disconnect would be detected only when the worker sends something.
                 () = chunks.closed() => return,
             };
             let error = match part {
                 Ok(Ok(Part::Body(piece))) => {
                     let began = Instant::now();
                     if chunks.send(piece).await.is_err() {
-                        // The client has left.
+                        // The client has disconnected.
                         return;
                     }
-                    // What the client takes is not the worker's time.
+                    // The deadline does not include waits for the client.
                     self.deadline = self.deadline.map(|deadline| deadline + began.elapsed());
                     continue;
                 }
@@ -300,8 +306,8 @@ impl Exchange {
                 Ok(Ok(Part::Start {
                     kind: Kind::Control,
                     ..
-                })) => self.broken("it sent an order in place of a response"),
-                Ok(Err(error)) => self.lost(&error),
+                })) => self.protocol_error("it sent an order in place of a response"),
+                Ok(Err(error)) => self.worker_lost(&error),
                 Err(error) => error,
             };
             tracing::warn!(target: "howdah::php", pool = self.shared.options.name, "a response was cut off: {error}");
@@ -354,7 +360,7 @@ impl Exchange {
         CallError::RequestTimeout(limit.unwrap_or_default())
     }
 
-    /// For a reason that is reported to who sent the request.
+    /// For a reason that the caller of the request gets.
     fn kill(&mut self) {
         if let Some(worker) = self.worker.take() {
             add(&self.shared.counts.killed);
@@ -375,11 +381,11 @@ impl Exchange {
             // If it fails, the next read does too.
             Ok(_) => Ok(()),
             Err(_) if end < latest => Err(self.timed_out()),
-            Err(_) => Err(self.broken("it pings and does not read the pongs")),
+            Err(_) => Err(self.protocol_error("it pings and does not read the pongs")),
         }
     }
 
-    /// Reads what the worker says has failed. It can handle other requests.
+    /// Reads the error that the worker reports. The worker can handle other requests.
     async fn error(&mut self) -> CallError {
         let mut text = Vec::new();
         loop {
@@ -389,8 +395,10 @@ impl Exchange {
                     text.extend_from_slice(&piece[..piece.len().min(room)]);
                 }
                 Ok(Ok(Part::End(_))) => break,
-                Ok(Ok(Part::Start { .. })) => return self.broken("it sent a frame within another"),
-                Ok(Err(error)) => return self.lost(&error),
+                Ok(Ok(Part::Start { .. })) => {
+                    return self.protocol_error("it sent a frame within another");
+                }
+                Ok(Err(error)) => return self.worker_lost(&error),
                 Err(error) => return error,
             }
         }
@@ -402,14 +410,14 @@ impl Exchange {
     fn finish(&mut self) {
         self.files.clear();
         if let Some(observer) = self.observer.take() {
-            observer.done();
+            observer.on_done();
         }
         if let Some(worker) = self.worker.take() {
             self.shared.finish(worker);
         }
     }
 
-    /// The worker wants to be replaced.
+    /// The worker requests its replacement.
     fn decline(&mut self) {
         if let Some(worker) = self.worker.take() {
             worker.process.set_retired();
@@ -418,8 +426,8 @@ impl Exchange {
         }
     }
 
-    /// The worker has exited, or its pipes are of no use.
-    fn lost(&mut self, error: &LinkError) -> CallError {
+    /// The worker has exited, or its pipes are unusable.
+    fn worker_lost(&mut self, error: &LinkError) -> CallError {
         let Some(worker) = self.worker.take() else {
             return CallError::Response(error.to_string());
         };
@@ -435,7 +443,7 @@ impl Exchange {
         }
     }
 
-    fn broken(&mut self, text: &str) -> CallError {
+    fn protocol_error(&mut self, text: &str) -> CallError {
         let pid = self.worker.as_ref().map_or(0, |worker| worker.process.pid);
         self.kill();
         CallError::Crashed {
@@ -451,7 +459,7 @@ impl Drop for Exchange {
             return;
         };
         if !self.is_sent {
-            // It would take the next request for the rest of this one.
+            // The worker would take the next request for the rest of this one.
             add(&self.shared.counts.killed);
             worker.process.kill();
             return;

@@ -1,4 +1,4 @@
-//! Forms as a tree: `a[b][]=c` is the list `b` in the branch `a`, as RoadRunner hands them to PHP.
+//! Forms as a tree: `a[b][]=c` is the list `b` in the branch `a`, as RoadRunner passes them to PHP.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -12,7 +12,7 @@ pub struct ConflictError(String);
 
 /// What a field may have as a value.
 pub trait Value: Serialize {
-    /// Whether it is as good as absent.
+    /// Whether it counts as absent.
     fn is_empty(&self) -> bool;
     /// Which of several values of one name counts: the last, otherwise the first.
     const LAST: bool;
@@ -85,7 +85,7 @@ impl<V: Value> Tree<V> {
         });
         let node = &mut self.0[place].1;
         match node {
-            // An empty value says nothing beside fields below its name.
+            // An empty value has no effect beside fields below its name.
             Node::Branch(branch) if is_leaf => {
                 return if is_empty || branch.is_empty() {
                     Ok(())

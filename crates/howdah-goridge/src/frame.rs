@@ -26,14 +26,14 @@ pub const CONTEXT_MAX: u32 = 1 << 20;
 pub const CONTROL: u8 = 0x01;
 /// The payload is JSON.
 pub const JSON: u8 = 0x08;
-/// The payload is a text that says what failed.
+/// The payload is the text of an error.
 pub const ERROR: u8 = 0x40;
 
 /// Marks: another frame of the same response follows.
 pub const STREAM: u8 = 0x01;
 /// The response is not needed any more.
 pub const STOP: u8 = 0x02;
-/// Asks for a frame with [`PONG`].
+/// Requests a frame with [`PONG`].
 pub const PING: u8 = 0x04;
 /// The reply to [`PING`].
 pub const PONG: u8 = 0x08;
@@ -216,7 +216,7 @@ pub enum Kind {
     Message,
 }
 
-/// What comes out of a stream of frames.
+/// A part of a stream of frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// A frame starts. Its body follows, and its end.
@@ -253,7 +253,7 @@ impl Part {
     }
 }
 
-/// Takes a stream of frames apart. It needs memory for a context only: bodies are passed on as they arrive.
+/// Parses a stream of frames. It stores only a context: bodies are passed on as they arrive.
 #[derive(Debug, Default)]
 pub struct Decoder(State);
 
@@ -264,12 +264,12 @@ enum State {
     Context(Header),
     Body {
         marks: u8,
-        left: u32,
+        remaining: u32,
     },
 }
 
 impl Decoder {
-    /// Takes the next part from the input; `None`: there is not enough of it.
+    /// Takes the next part from the input; `None`: more input is needed.
     ///
     /// # Errors
     /// The input is not a stream of frames. Nothing more can be read from it.
@@ -278,7 +278,7 @@ impl Decoder {
             match self.0 {
                 State::Header => {
                     let Some(bytes) = input.first_chunk::<HEADER_SIZE>() else {
-                        // Text is known by its first byte.
+                        // The first byte distinguishes text.
                         let first = input.first().map(|first| first >> 4);
                         return match first {
                             None | Some(VERSION) => Ok(None),
@@ -310,26 +310,29 @@ impl Decoder {
                         return Ok(None);
                     }
                     input.advance(options);
-                    let (marks, left) = (header.marks, payload - context);
-                    self.0 = State::Body { marks, left };
+                    let (marks, remaining) = (header.marks, payload - context);
+                    self.0 = State::Body { marks, remaining };
                     return Ok(Some(Part::Start {
                         kind,
                         marks,
                         context: input.split_to(context as usize).freeze(),
-                        body: left,
+                        body: remaining,
                     }));
                 }
-                State::Body { marks, left: 0 } => {
+                State::Body {
+                    marks,
+                    remaining: 0,
+                } => {
                     self.0 = State::Header;
                     return Ok(Some(Part::End(marks)));
                 }
-                State::Body { marks, left } => {
-                    let size = input.len().min(left as usize);
+                State::Body { marks, remaining } => {
+                    let size = input.len().min(remaining as usize);
                     if size == 0 {
                         return Ok(None);
                     }
-                    let left = left - u32::try_from(size).unwrap_or(left);
-                    self.0 = State::Body { marks, left };
+                    let remaining = remaining - u32::try_from(size).unwrap_or(remaining);
+                    self.0 = State::Body { marks, remaining };
                     return Ok(Some(Part::Body(input.split_to(size).freeze())));
                 }
             }
@@ -496,9 +499,9 @@ mod tests {
             let (mut found, mut body) = (Vec::new(), Vec::new());
             let (mut rest, mut cuts) = (&bytes[..], cuts.iter().cycle());
             while !rest.is_empty() {
-                let (piece, left) = rest.split_at(rest.len().min(*cuts.next().expect("endless")));
+                let (piece, remaining) = rest.split_at(rest.len().min(*cuts.next().expect("endless")));
                 input.extend_from_slice(piece);
-                rest = left;
+                rest = remaining;
                 while let Some(part) = decoder.next(&mut input).expect("valid") {
                     match part {
                         Part::Start { kind, context, body: size, .. } => {

@@ -123,7 +123,7 @@ impl Pool {
     /// Starts new workers, and stops the previous ones when all of the new ones are ready.
     ///
     /// # Errors
-    /// A worker does not start. The previous ones go on.
+    /// A worker does not start. The previous ones continue.
     pub async fn reload(&self) -> Result<(), StartError> {
         let _alone = self.reloads.lock().await;
         let shared = &self.shared;
@@ -234,7 +234,7 @@ impl Pool {
                 folder: self.shared.uploads.clone(),
             };
             let kind = content_type.into_owned();
-            // It writes files.
+            // It writes files, which blocks.
             let read = tokio::task::spawn_blocking(move || upload::read(&kind, source, &uploads));
             let mut form = read.await.map_err(std::io::Error::other)??;
             let fields = std::mem::take(&mut form.fields);
@@ -266,7 +266,7 @@ impl Pool {
     }
 }
 
-/// A form is a few kilobytes, which the page cache has.
+/// A form has a few kilobytes, which are in the page cache.
 fn read(file: &File, size: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(size).map_err(std::io::Error::other)?];
     std::os::unix::fs::FileExt::read_exact_at(file, &mut bytes, 0)?;

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | `handle` | the server's handle of a pool |
 //! | `supervisor`, `exchange` | all workers; one request on one worker |
-//! | `boot`, `orphan` | from the start of a process to its exit; the rest of a response whose client has left |
+//! | `boot`, `orphan` | from the start of a process to its exit; the rest of a response whose client has disconnected |
 //! | `pool` | what supervisor and front threads share |
 //! | `worker` | a process and its pipes |
 //! | `link`, `launch`, `stderr`, `rpc`, `body`, `call_error` | pipes, processes, the log, calls of plugins |

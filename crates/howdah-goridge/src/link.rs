@@ -27,13 +27,13 @@ const SHOWN_MAX: usize = 200;
 pub(crate) struct Link {
     stdin: OwnedFd,
     stdout: Receiver,
-    /// Whose runtime reports that there is something to read.
+    /// Registered with the runtime that reports readable data.
     thread: ThreadId,
     decoder: Decoder,
     buffer: BytesMut,
 }
 
-/// Why a worker cannot be talked to.
+/// Errors of a worker's pipes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LinkError {
     #[error("it closed its standard output")]
@@ -115,13 +115,13 @@ impl Link {
         }
     }
 
-    /// Reads what is there, and waits for it.
+    /// Reads available data, and waits until there is some.
     async fn fill(&mut self) -> io::Result<usize> {
         self.buffer.reserve(READ_SIZE);
         self.stdout.read_buf(&mut self.buffer).await
     }
 
-    /// What the worker wrote in place of a frame, as much as is there.
+    /// The bytes that the worker wrote in place of a frame, as far as they have arrived.
     async fn garbage(&mut self, error: FrameError) -> LinkError {
         // What was written at once may arrive in pieces.
         let more = async {
@@ -140,7 +140,7 @@ impl Link {
         self.decoder.is_between() && self.buffer.is_empty()
     }
 
-    /// Whether the worker has sent something that nothing has read. Between two requests that would be taken for the
+    /// Whether the worker has sent unread data. Between two requests that would be taken for the
     /// response to the next one.
     pub(crate) fn has_unread(&self) -> bool {
         !self.is_between() || ioctl_fionread(&self.stdout).is_ok_and(|bytes| bytes > 0)

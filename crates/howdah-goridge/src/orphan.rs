@@ -1,4 +1,4 @@
-//! The rest of a response whose client has left.
+//! The rest of a response whose client has disconnected.
 
 use std::io::IoSlice;
 use std::time::Duration;

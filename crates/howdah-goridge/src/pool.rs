@@ -94,7 +94,7 @@ impl Shared {
         self.lock().is_closed
     }
 
-    /// A worker for a request. Dropped, the request does not wait any more.
+    /// A worker for a request. If this is dropped, the request no longer waits.
     pub(crate) async fn acquire(&self) -> Result<Worker, CallError> {
         let worker = {
             let mut state = self.lock();
@@ -122,7 +122,7 @@ impl Shared {
             return Err(CallError::NotBooted(failure.clone()));
         }
         if state.waiters.len() >= self.options.limits.queue_length {
-            // Those whose clients have left are still there.
+            // Requests whose clients have disconnected are still queued.
             state.waiters.retain(|waiter| !waiter.is_closed());
             if state.waiters.len() >= self.options.limits.queue_length {
                 add(&self.counts.queue_full);
@@ -163,14 +163,14 @@ impl Shared {
         while let Some(waiter) = state.waiters.pop_front() {
             match waiter.send(worker) {
                 Ok(()) => return,
-                // Its client has left.
+                // Its client has disconnected.
                 Err(same) => worker = same,
             }
         }
         state.idle.push(worker);
     }
 
-    /// Gives a process no more requests. One that has a request in hand is stopped when that is done.
+    /// Gives a process no more requests. If it has one in flight, it is stopped when that is done.
     pub(crate) fn retire(&self, process: &Process) {
         process.set_retired();
         let mut state = self.lock();
@@ -200,7 +200,7 @@ impl Shared {
         (0..u16::MAX).find(is_free).unwrap_or(u16::MAX)
     }
 
-    /// No request gets a worker any more, and all workers stop.
+    /// Gives requests no more workers, and stops all workers.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;

@@ -29,7 +29,7 @@ pub struct RequestHead<'r> {
     pub attributes: &'r [(String, String)],
 }
 
-/// What becomes of the body.
+/// How the body is sent.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyFacts<'r> {
     /// It is a form as JSON.

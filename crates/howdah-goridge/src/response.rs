@@ -24,11 +24,11 @@ pub struct Head {
 pub enum Context {
     /// Status and header.
     Head(Head),
-    /// The worker wants to be replaced, and has not handled the request.
+    /// The worker requests its replacement, and has not handled the request.
     Stop,
 }
 
-/// A context that is not one.
+/// An invalid context.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
     /// It cannot be read.

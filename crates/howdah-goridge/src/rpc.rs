@@ -1,4 +1,4 @@
-//! Calls of RoadRunner's plugins: key-value stores, jobs, metrics, locks. None of them is here, so each call is
+//! Calls of RoadRunner's plugins: key-value stores, jobs, metrics, locks. None of them is supported, so each call is
 //! refused with an error that names the plugin, and the first call of each is logged.
 
 use std::collections::HashSet;
@@ -52,13 +52,13 @@ async fn listen(listener: TcpListener, plugins: Arc<Plugins>) {
     // It is never closed.
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
-            // Of descriptors there may be enough again soon.
+            // A shortage of descriptors may end soon.
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             continue;
         };
         let plugins = Arc::clone(&plugins);
         tokio::spawn(async move {
-            // Whoever sends something else is disconnected.
+            // A client that sends something else is disconnected.
             let _ = refuse(stream, &plugins).await;
             drop(place);
         });
@@ -159,7 +159,7 @@ mod tests {
             let expected = format!("{method}plugin `{plugin}` is missing");
             assert!(text.starts_with(&expected), "{text}");
         }
-        // Whoever speaks something else is disconnected.
+        // A client with a different protocol is disconnected.
         let mut other = TcpStream::connect(address).await.expect("connects");
         other
             .write_all(b"GET / HTTP/1.1\r\n\r\n")

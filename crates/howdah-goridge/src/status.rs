@@ -1,4 +1,4 @@
-//! What a pool does at a moment, in the words of the other pools.
+//! The status of a pool at a moment, with the terms of PHP's pools.
 
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,7 +10,7 @@ use tokio::net::unix::pipe::Receiver;
 /// Bytes of a line; a longer one is cut.
 const LINE_MAX: u64 = 8 << 10;
 
-/// How long the rest of a line may take: what `echo` prints has no end of a line.
+/// How long the rest of a line may take: output of `echo` does not end in a line break.
 const REST: Duration = Duration::from_millis(200);
 
 /// The last line that a worker wrote.

@@ -95,7 +95,7 @@ pub(crate) async fn supervise(shared: Arc<Shared>, rpc: String) {
             for _ in 0..missing(&shared) {
                 let (shared, rpc) = (Arc::clone(&shared), rpc.clone());
                 boots.spawn(async move { replace(&shared, &rpc).await });
-                // It has its place when it is polled.
+                // Its place is assigned when it is polled.
                 tokio::task::yield_now().await;
             }
         }
@@ -127,7 +127,7 @@ fn backoff(failures: u32) -> Duration {
         .min(BACKOFF_MAX)
 }
 
-/// How many workers of the current generation are to be started.
+/// Number of workers of the current generation that have to be started.
 fn missing(shared: &Shared) -> usize {
     let generation = shared.generation.load(Ordering::Relaxed);
     let state = shared.lock();
@@ -159,7 +159,7 @@ async fn replace(shared: &Arc<Shared>, rpc: &str) -> Result<(), BootError> {
     Ok(())
 }
 
-/// Notes what workers use, and which of them are to be replaced.
+/// Records the memory of workers, and which of them are due for replacement.
 fn check(shared: &Shared) {
     let limits = &shared.options.limits;
     for process in processes(shared) {
@@ -171,7 +171,7 @@ fn check(shared: &Shared) {
         let is_large = limits.max_memory.is_some_and(|most| memory > most);
         if process.is_ready() && (is_old || is_large) && process.set_due() {
             let (pool, pid) = (&*shared.options.name, process.pid);
-            tracing::debug!(target: "howdah::php", pool, pid, memory, is_old, "a worker is to be replaced");
+            tracing::debug!(target: "howdah::php", pool, pid, memory, is_old, "a worker is due for replacement");
             shared.wake.notify_one();
         }
     }

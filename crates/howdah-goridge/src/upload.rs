@@ -1,4 +1,4 @@
-//! Forms with files: what is in them, and the files in the folder of temporary files.
+//! Forms with files: their fields, and the files in the folder of temporary files.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -75,7 +75,7 @@ pub(crate) struct UploadOptions {
 }
 
 /// A folder for the files of a pool with a user of its own. The user can move files out of it, and this process can
-/// remove what is left, which it could not in a folder for all. It is removed with its last clone.
+/// remove the rest, which it could not in a shared folder. It is removed with its last clone.
 #[derive(Debug)]
 pub(crate) struct UploadFolder {
     folder: TempDir,
@@ -134,7 +134,7 @@ pub(crate) enum Source {
     File(File),
 }
 
-/// Pieces of a body, all of which are there.
+/// Pieces of a body that has arrived completely.
 struct Pieces(Source);
 
 impl multer_stream::Stream for Pieces {
@@ -180,7 +180,7 @@ pub(crate) fn read(
 ) -> Result<Form, FormError> {
     let boundary = parse_boundary(content_type)?;
     let read = pin!(parts(Multipart::new(Pieces(body), boundary), options));
-    // All of the body is there, so nothing waits.
+    // The body has arrived completely, so nothing waits.
     match read.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
         Poll::Pending => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),

@@ -17,7 +17,7 @@ pub(crate) struct Worker {
     pub(crate) link: Link,
 }
 
-/// Data about a worker's process, whoever owns the worker.
+/// Data about a worker's process, in every state of the worker.
 #[derive(Debug)]
 pub(crate) struct Process {
     /// Its place in the pool.
@@ -32,15 +32,15 @@ pub(crate) struct Process {
     pub(crate) memory: AtomicU64,
     /// It takes requests, or did.
     is_ready: AtomicBool,
-    /// A successor is on its way.
+    /// A successor is starting.
     is_due: AtomicBool,
     /// It gets no more requests.
     is_retired: AtomicBool,
     /// It was killed, for a reason that is logged elsewhere.
     is_killed: AtomicBool,
-    /// The request in hand, and since when.
+    /// The current request, and its start.
     pub(crate) request: Mutex<Option<(u64, Instant)>>,
-    /// To the task that looks after it: the worker, to be stopped.
+    /// Passes the worker to its task, which stops it.
     stop: mpsc::UnboundedSender<Worker>,
 }
 
@@ -85,7 +85,7 @@ impl Process {
         self.is_ready.load(Ordering::Relaxed)
     }
 
-    /// It is to be replaced; false: it was before.
+    /// Marks it as due for replacement; false: it was marked before.
     pub(crate) fn set_due(&self) -> bool {
         !self.is_due.swap(true, Ordering::Relaxed)
     }
@@ -107,7 +107,7 @@ impl Process {
         launch::kill(self.pidfd.as_fd());
     }
 
-    /// Ends a process that has closed its pipes, if it has not exited: how is not known before it is reaped.
+    /// Kills a process that has closed its pipes, if it has not exited. The reason is known when it is reaped.
     pub(crate) fn end(&self) {
         launch::kill(self.pidfd.as_fd());
     }
@@ -119,7 +119,7 @@ impl Process {
     /// Has its task stop it.
     pub(crate) fn stop(worker: Worker) {
         let stop = worker.process.stop.clone();
-        // Without its task it has exited.
+        // A worker without its task has exited.
         let _ = stop.send(worker);
     }
 }

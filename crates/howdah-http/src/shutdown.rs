@@ -25,10 +25,10 @@ struct Inner {
     /// Not set: the server keeps running.
     schedule: OnceLock<Schedule>,
     /// What the times below are counted from.
-    made: Instant,
+    created: Instant,
     /// Requests for readiness that were served while the server was ready.
     polls: AtomicU64,
-    /// Milliseconds from `made` to the last one.
+    /// Milliseconds from `created` to the last one.
     polled_at: AtomicU64,
 }
 
@@ -52,7 +52,7 @@ impl Shutdown {
         Self(Arc::new(Inner {
             order: watch::Sender::new(None),
             schedule: OnceLock::new(),
-            made: Instant::now(),
+            created: Instant::now(),
             polls: AtomicU64::new(0),
             polled_at: AtomicU64::new(0),
         }))
@@ -96,7 +96,7 @@ impl Shutdown {
 
     /// Counts a request for readiness while the server is ready.
     pub fn count_poll(&self) {
-        let now = u64::try_from(self.0.made.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(self.0.created.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.0.polled_at.store(now, Relaxed);
         self.0.polls.fetch_add(1, Relaxed);
     }
@@ -105,7 +105,7 @@ impl Shutdown {
     pub fn is_polled(&self) -> bool {
         let at = Duration::from_millis(self.0.polled_at.load(Relaxed));
         self.0.polls.load(Relaxed) >= POLLED_FROM
-            && self.0.made.elapsed().saturating_sub(at) < POLLED_WITHIN
+            && self.0.created.elapsed().saturating_sub(at) < POLLED_WITHIN
     }
 
     /// Whether connections of HTTP/1 end with their next response.

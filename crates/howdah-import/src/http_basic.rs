@@ -6,7 +6,7 @@ use howdah_config::Files;
 
 use crate::output::{Lines, Notes, block, word};
 
-/// Asks for a password. Without users whose passwords can be checked, access is denied.
+/// Requires a password. Without users whose passwords can be checked, access is denied.
 pub(crate) fn basic_auth(
     file: Option<&str>,
     realm: Option<&str>,

@@ -1,14 +1,14 @@
 //! Configurations of other servers as Caddyfiles: nginx, Apache, `RoadRunner`.
 //!
-//! What a Caddyfile cannot say is a note: a comment at the place where it would stand, and an entry of the list that
-//! the command prints. A restriction that cannot be carried over closes what it protects.
+//! A directive without a counterpart becomes a note: a comment at its place, and an entry of the list that
+//! the command prints. A restriction that cannot be converted denies access.
 //!
 //! # Floors
 //!
 //! | | |
 //! |---|---|
 //! | `nginx`, `apache`, `roadrunner` | the servers |
-//! | `pattern`, `http_basic`, `proxy` | what they have in common |
+//! | `pattern`, `http_basic`, `proxy` | shared parts |
 //! | `directive` | name, arguments and block, of nginx and Apache |
 //! | `output` | the file that is written |
 #![forbid(unsafe_code)]
@@ -32,11 +32,11 @@ use howdah_config::Files;
 pub struct Import {
     /// The Caddyfile.
     pub caddyfile: String,
-    /// What it could not carry over.
+    /// What it could not convert.
     pub notes: Vec<Note>,
 }
 
-/// Something that was not carried over.
+/// Something that was not converted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// Where it stands in the original file or in one that it includes, from 1.

@@ -67,7 +67,7 @@ impl MatcherNames {
     }
 }
 
-/// What could not be carried over. Each is a comment in the file, where it would stand.
+/// What could not be converted. Each is a comment in the file, at its place.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Vec<super::Note>);
 

@@ -83,14 +83,14 @@ pub(crate) fn rust_regex(pcre: &str) -> Option<String> {
             return None;
         }
     }
-    // `++` and its like only forbid backtracking, which does not exist here.
+    // `++` and similar quantifiers only forbid backtracking, which does not exist here.
     for (possessive, plain) in [("*+", "*"), ("++", "+"), ("?+", "?")] {
         text = text.replace(possessive, plain);
     }
     regex::Regex::new(&text).ok().map(|_| text)
 }
 
-/// Whether the expression is about PHP scripts.
+/// Whether the expression matches PHP scripts.
 pub(crate) fn is_about_php(regex: &str) -> bool {
     regex.contains("\\.php") || regex.contains("[.]php") || regex.contains("\\.(php")
 }

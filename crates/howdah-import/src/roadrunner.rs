@@ -239,7 +239,7 @@ impl Converter<'_> {
             self.site.push(note);
             return None;
         };
-        // Every request is answered by the worker.
+        // The worker handles every request.
         let mut lines = vec![format!("file {}", word(script)), "match *".to_owned()];
         let mut ini = Lines::new();
         let before: Vec<_> = command

@@ -77,7 +77,7 @@ impl QueuedBytes {
         before == 0 || before + bytes <= WAITING_BYTES
     }
 
-    pub(crate) fn consumed(&self, bytes: usize) {
+    pub(crate) fn subtract(&self, bytes: usize) {
         self.0.fetch_sub(bytes, Relaxed);
     }
 }
@@ -229,7 +229,7 @@ impl Hub {
         if state.closed || state.subscribers.len() >= self.options.subscribers {
             return None;
         }
-        let (last, missed) = state.missed(&subscriber, since);
+        let (last, missed) = state.missed_updates(&subscriber, since);
         let number = state.next;
         state.next += 1;
         state.subscribers.insert(number, subscriber);
@@ -269,7 +269,7 @@ impl State {
 
     /// What came after an update, and the last update before that. Of an id that is not known (any more)
     /// nothing is sent, and the last id shows the subscriber that it has missed something.
-    fn missed(&self, subscriber: &Subscriber, since: Option<&str>) -> (String, Vec<Bytes>) {
+    fn missed_updates(&self, subscriber: &Subscriber, since: Option<&str>) -> (String, Vec<Bytes>) {
         let Some(since) = since else {
             return (self.last.clone(), Vec::new());
         };

@@ -81,13 +81,13 @@ impl http_body::Body for EventStream {
             }
             Poll::Ready(Some(event)) => {
                 this.schedule_heartbeat();
-                this.waiting.consumed(event.len());
+                this.waiting.subtract(event.len());
                 let mut data = event;
                 let mut more = Vec::new();
                 while more.len() < BATCH
                     && let Ok(next) = this.queue.try_recv()
                 {
-                    this.waiting.consumed(next.len());
+                    this.waiting.subtract(next.len());
                     if more.is_empty() {
                         more.extend_from_slice(&data);
                     }

@@ -10,7 +10,7 @@ const WRITE: u16 = 2;
 /// The number of an entry that is of no user or group.
 const NO_ID: u32 = u32::MAX;
 
-/// The list of a file that its owner can read and write, one other user can read, and nobody else can open.
+/// The list of a file that its owner can read and write, one other user can read, and no further user can open.
 pub(crate) fn readable_for(uid: u32) -> Vec<u8> {
     let entries: [(u16, u16, u32); 5] = [
         (0x01, READ | WRITE, NO_ID), // the owner

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Gid, Uid, getegid, geteuid, getgid, getuid};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-/// Does this as the user, on this thread alone; with its group if one is given.
+/// Runs this as the user, on this thread only; with a group if one is given.
 ///
 /// # Errors
 /// Those of `work`; or the process is neither this user nor root.
@@ -28,11 +28,14 @@ pub(crate) fn as_user<T>(
     done
 }
 
-/// Does this as root, and where root may not, as the owner of a file or folder.
+/// Runs this as root, and where root may not, as the owner of a file or folder.
 ///
 /// # Errors
 /// Those of `work`.
-pub(crate) fn or_as_owner<T>(owned: impl AsFd, work: impl Fn() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn retry_as_owner<T>(
+    owned: impl AsFd,
+    work: impl Fn() -> io::Result<T>,
+) -> io::Result<T> {
     match work() {
         Err(error) if is_denied(&error) && geteuid().is_root() => {
             as_user(owner(owned)?, None, work)
@@ -49,7 +52,7 @@ fn is_denied(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied
 }
 
-/// The effective user and group of this thread are others while this exists. Real and saved ones stay root's: no
+/// While this exists, this thread has a different effective user and group. Real and saved ones stay root's: no
 /// process of that user can signal or trace the monitor, and the way back needs no capability.
 struct Acting {
     group: Gid,
@@ -73,14 +76,14 @@ impl Drop for Acting {
     fn drop(&mut self) {
         let user = set_thread_res_uid(Uid::ROOT, Uid::ROOT, Uid::ROOT);
         let group = set_thread_res_gid(getgid(), self.group, getgid());
-        // It would go on with the rights of somebody else.
+        // The thread would continue with the rights of a different user.
         if user.is_err() || group.is_err() {
             std::process::abort();
         }
     }
 }
 
-/// Leaves this thread's root without the rights to ignore permissions, as the packaged unit does.
+/// Drops the capabilities to ignore permissions from this thread, as the packaged unit does.
 #[cfg(test)]
 pub(crate) fn drop_capabilities() {
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};

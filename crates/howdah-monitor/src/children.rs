@@ -31,7 +31,7 @@ impl Children {
         }
         let kind = SocketType::SEQPACKET;
         let (ours, theirs) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
-        // A new socket has room for it.
+        // It fits into the buffer of a new socket.
         send(&ours, &[IoSlice::new(&program.first_message)], &[])?;
         let child = Command::new(&program.executable)
             .args(&program.arguments)
@@ -61,7 +61,7 @@ impl Children {
             Identity::Reaped => return Err(Errno::SRCH.into()),
             Identity::Pid(_) | Identity::NotAProcess => return Err(Errno::ACCESS.into()),
         };
-        // Only what was read while the process had its number is about it; and a reaped process gets no signal.
+        // The number belongs to this process only until it is reaped; and a reaped process gets no signal.
         let attempt = || pidfd_send_signal(pidfd.as_fd(), signal);
         match attempt() {
             Err(Errno::PERM) => {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn only_its_own_processes_and_their_children_get_signals() {
         let mut children = Children::default();
-        // The input of a background command is empty, so it does not wait for some.
+        // The input of a background command is empty, so it does not wait for input.
         let script = "sh -c 'echo $$; exec sleep 60' & wait";
         let (_socket, pidfd, below) = started(&mut children, script);
         let below = Pid::from_raw(below.parse().expect("a number")).expect("a process");

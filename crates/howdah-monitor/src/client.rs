@@ -12,21 +12,21 @@ use crate::protocol::{Operation, Reply, Request, receive_reply};
 /// A process has one monitor, as it has one user.
 static MONITOR: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// From now on a monitor answers at this socket.
+/// From now on a monitor replies at this socket.
 ///
 /// # Errors
-/// It does not, and is not asked again.
+/// No monitor replies; no further request is sent.
 pub fn connect(socket: OwnedFd) -> io::Result<()> {
     *lock() = Some(socket);
     renew().inspect_err(|_| disconnect())
 }
 
-/// Ends the monitor.
+/// Stops the monitor.
 pub fn disconnect() {
     drop(lock().take());
 }
 
-/// Whether there is a monitor: some files are for it alone.
+/// Whether there is a monitor: only it can open some files.
 #[must_use]
 pub fn is_connected() -> bool {
     lock().is_some()
@@ -35,7 +35,7 @@ pub fn is_connected() -> bool {
 /// Has the monitor read the configuration again, whose paths and programs it grants from then on.
 ///
 /// # Errors
-/// The monitor is gone.
+/// The monitor has exited.
 pub fn renew() -> io::Result<()> {
     ask(&Request::of_numbers(Operation::Renew, 0, 0), None).map(drop)
 }

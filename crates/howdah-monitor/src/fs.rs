@@ -1,4 +1,4 @@
-//! As `std::fs`. Where this process lacks the right, its monitor is asked; without a monitor, or for a path that
+//! As `std::fs`. Where this process lacks the right, its monitor does it; without a monitor, or for a path that
 //! the configuration does not name, the error is that of the system.
 
 use std::ffi::{OsStr, OsString};
@@ -24,7 +24,7 @@ const NO_SECOND_PATH: &str = "";
 fn or_monitor<T>(own: io::Result<T>, ask: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match own {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => ask().map_err(|other| {
-            // That it is not granted says less than why it was asked for.
+            // A refusal explains less than the system's own error.
             match other.kind() {
                 io::ErrorKind::PermissionDenied => error,
                 _ => other,
@@ -100,7 +100,7 @@ pub fn pipe_for(gid: u32) -> io::Result<(PipeReader, PipeWriter)> {
     let mut ends = ends.into_iter();
     match (ends.next(), ends.next()) {
         (Some(reader), Some(writer)) => Ok((reader.into(), writer.into())),
-        // This process has as many open as it may.
+        // This process has reached its limit of descriptors.
         _ => Err(Errno::MFILE.into()),
     }
 }
@@ -182,7 +182,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     })
 }
 
-/// Makes another name of a file.
+/// Creates another name for a file.
 ///
 /// # Errors
 /// As `std::fs::hard_link`.
@@ -202,7 +202,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Makes a folder of this mode, and those above it that are missing.
+/// Creates a folder of this mode, with the missing ones above it.
 ///
 /// # Errors
 /// As `std::fs::create_dir_all`.

@@ -1,4 +1,4 @@
-//! What the configuration names, and so is granted.
+//! The paths, programs and users that the configuration names, and so grants.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -10,26 +10,26 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::acting::{as_user, or_as_owner, owner};
+use crate::acting::{as_user, owner, retry_as_owner};
 use crate::process::Program;
 use crate::receiver::{Receiver, pipe_for};
 use crate::walk;
 
-/// Nobody else looks into a folder of the server.
+/// No other user can read a folder of the server.
 const OURS: u32 = 0o700;
 
-/// What a server may have done for it. All paths are absolute.
+/// Operations that the monitor does for the server. All paths are absolute.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Grants {
     /// Files that it reads: the configuration's own, certificates and their keys.
     pub files: BTreeSet<PathBuf>,
-    /// Folders that are its own: the storage of certificates, the crash reports.
+    /// Folders of the server: the storage of certificates, the crash reports.
     pub folders: BTreeSet<PathBuf>,
-    /// Files that it appends to, with those beside them that they are renamed to.
+    /// Files that it appends to, with their rotated files beside them.
     pub logs: BTreeSet<PathBuf>,
-    /// Programs that it has started, by their keys.
+    /// Programs that the monitor may start, by their keys.
     pub programs: BTreeMap<u64, Program>,
-    /// Users that it gives its own files to.
+    /// Users that may receive files of the server.
     pub receivers: BTreeSet<Receiver>,
     /// Its user, whose files they are.
     pub servers: BTreeSet<u32>,
@@ -43,20 +43,20 @@ pub(crate) struct Place<'p> {
     rights: Rights,
 }
 
-/// Whose rights are used in a folder.
+/// The rights that are used in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rights {
-    /// Root's, and where root may not, those of the folder's owner.
+    /// Root's, and where root has none, those of the folder's owner.
     Root,
-    /// Those of the folder's owner, who could have made a name another one of a file that only root may write.
+    /// Those of the folder's owner, whose name in it could be a link to a file that only root may write.
     Owner,
 }
 
 impl Place<'_> {
-    /// Does something with the name.
+    /// Runs an operation on the name.
     pub(crate) fn act<T>(&self, work: impl Fn() -> io::Result<T>) -> io::Result<T> {
         match self.rights {
-            Rights::Root => or_as_owner(&self.folder, work),
+            Rights::Root => retry_as_owner(&self.folder, work),
             Rights::Owner => as_user(owner(&self.folder)?, None, work),
         }
     }
@@ -130,7 +130,7 @@ impl Grants {
         folders.find_map(|folder| Some((folder.as_path(), path.strip_prefix(folder).ok()?)))
     }
 
-    /// Where something may be made, renamed and removed.
+    /// A place in which files may be created, renamed and removed.
     pub(crate) fn place<'p>(&self, path: &'p Path) -> io::Result<Place<'p>> {
         if let Some((folder, below)) = self.storage_of(path) {
             let folder = walk::open(folder, OFlags::PATH | OFlags::DIRECTORY)?;
@@ -154,7 +154,7 @@ impl Grants {
         })
     }
 
-    /// A folder of root's or of a user that runs no PHP, and that nobody else writes to: others could make a name a
+    /// A folder of root's or of a user that runs no PHP, and that no other user can write to: others could make a name a
     /// link to anything.
     fn folder_of_logs(&self, path: &Path) -> io::Result<OwnedFd> {
         let folder = walk::open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
@@ -167,7 +167,7 @@ impl Grants {
         Ok(folder)
     }
 
-    /// Makes a folder below one of ours, with those between.
+    /// Creates a folder below one of the server's, with the missing ones between.
     pub(crate) fn make_folder(&self, path: &Path, mode: Mode) -> io::Result<()> {
         let (folder, below) = self.storage_of(path).ok_or(Errno::ACCESS)?;
         if !folder.exists() {
@@ -175,14 +175,14 @@ impl Grants {
             builder.recursive(true).mode(OURS);
             let above = folder.ancestors().find(|above| above.is_dir());
             let above = walk::open(above.unwrap_or(folder), OFlags::PATH | OFlags::DIRECTORY)?;
-            or_as_owner(above, || builder.create(folder))?;
+            retry_as_owner(above, || builder.create(folder))?;
         }
         let mut folder = walk::open(folder, OFlags::PATH | OFlags::DIRECTORY)?;
         for part in below.components() {
             let Component::Normal(name) = part else {
                 return Err(Errno::ACCESS.into());
             };
-            let result = or_as_owner(&folder, || Ok(rustix::fs::mkdirat(&folder, name, mode)?));
+            let result = retry_as_owner(&folder, || Ok(rustix::fs::mkdirat(&folder, name, mode)?));
             match result {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
@@ -197,7 +197,7 @@ impl Grants {
     }
 }
 
-/// Whether this is the log, or one that was put aside: `NAME-…`.
+/// Whether this is the log, or a rotated one: `NAME-…`.
 fn is_of_log(log: &Path, folder: &Path, name: &OsStr) -> bool {
     let (Some(own), Some(stem)) = (log.file_name(), log.file_stem()) else {
         return false;
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(owner_of(&own), (33, 33));
         grants.give(&own, OTHER).expect("named");
         assert_eq!(owner_of(&own), (65534, 12));
-        // It is not a file of the server any more; others never were.
+        // It is no longer a file of the server; others never were.
         assert!(grants.give(&own, OTHER).is_err());
         assert!(grants.give(&file("root", 0), OTHER).is_err());
         let folder = std::fs::File::open(directory.path()).expect("opened");

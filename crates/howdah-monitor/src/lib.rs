@@ -3,10 +3,10 @@
 //! and the storage of certificates, and where pools have users of their own it starts PHP, which changes to them,
 //! and sends signals to PHP's processes.
 //!
-//! The two share a socket (`protocol`). The monitor has one thread, answers one request after the other, and
+//! The two share a socket (`protocol`). The monitor has one thread, handles one request after the other, and
 //! reads nothing that a client or PHP wrote. What it does is limited to the paths and programs that the
-//! configuration names, which it reads itself ([`Grants`]). The server asks through [`fs`] and [`process`], whose
-//! functions do it themselves where they can and turn to the monitor where the server lacks the right.
+//! configuration names, which it reads itself ([`Grants`]). The server uses [`fs`] and [`process`], whose
+//! functions act themselves where they can, and send a request to the monitor where the server lacks the right.
 #![forbid(unsafe_code)]
 
 mod acl;

@@ -28,7 +28,7 @@ pub(crate) const REQUEST_MAX: usize = HEADER + 2 * PATH_MAX;
 /// Descriptors of a message: the socket and the pidfd of a started program, or the ends of a pipe.
 const DESCRIPTORS_MAX: usize = 2;
 
-/// What is asked for.
+/// The requested operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Operation {
@@ -93,7 +93,7 @@ pub(crate) struct Request<'r> {
 }
 
 impl<'r> Request<'r> {
-    /// One without paths.
+    /// A request without paths.
     pub(crate) fn of_numbers(operation: Operation, flags: u32, mode: u32) -> Self {
         Self {
             operation,
@@ -131,7 +131,7 @@ impl<'r> Request<'r> {
         send(socket, &parts, &descriptors)
     }
 
-    /// `None`: it is not one.
+    /// `None`: the message is invalid.
     pub(crate) fn decode(bytes: &'r [u8]) -> Option<Self> {
         let (header, paths) = bytes.split_at_checked(HEADER)?;
         let word = |index: usize| {
@@ -151,7 +151,7 @@ impl<'r> Request<'r> {
     }
 }
 
-/// What has been done.
+/// The result of an operation.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     pub(crate) result: i32,

@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::acting::or_as_owner;
+use crate::acting::retry_as_owner;
 
 const LINKS_MAX: u32 = 40;
 const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -19,8 +19,8 @@ const SAFE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NOCTTY)
     .union(OFlags::NONBLOCK); // never waits for the writer of a FIFO
 
-/// Opens what an absolute path of the configuration leads to. A link of root's is followed; one of somebody else
-/// only to what is theirs as well.
+/// Opens the target of an absolute path of the configuration. A link of root is followed; a link of a different user
+/// only to a target that this user also owns.
 pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let root = || rustix::fs::open("/", PLACE | OFlags::DIRECTORY, Mode::empty());
     let mut left: Vec<OsString> = names(path);
@@ -58,9 +58,9 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     reopen(&folder, flags)
 }
 
-/// A name in a folder, as a place: what is there need not be readable.
+/// A name in a folder, as a place: its file need not be readable.
 pub(crate) fn look_up(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
-    or_as_owner(folder, || {
+    retry_as_owner(folder, || {
         Ok(rustix::fs::openat(
             folder,
             name,
@@ -75,7 +75,7 @@ pub(crate) fn look_up(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Resu
 fn reopen(place: &OwnedFd, flags: OFlags) -> io::Result<OwnedFd> {
     let path = format!("/proc/self/fd/{}", place.as_raw_fd());
     let flags = (flags | SAFE).difference(OFlags::NOFOLLOW);
-    or_as_owner(place, || Ok(rustix::fs::open(&path, flags, Mode::empty())?))
+    retry_as_owner(place, || Ok(rustix::fs::open(&path, flags, Mode::empty())?))
 }
 
 fn names(path: &Path) -> Vec<OsString> {
@@ -103,7 +103,7 @@ pub(crate) fn beneath(mut folder: OwnedFd, relative: &Path) -> io::Result<(Owned
     Err(refused())
 }
 
-/// Opens a name in a folder, whatever it is but a link.
+/// Opens a name in a folder that is not a link.
 pub(crate) fn open_in(
     folder: &OwnedFd,
     name: &OsStr,

@@ -277,12 +277,12 @@ mod tests {
         );
         assert_eq!(bytes[PRELOAD_SIZE..], *b"\0\0web\0/a.php\0/b.php\0");
 
-        let mut told = vec![
+        let mut report = vec![
             1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1,
         ];
-        told.resize(24, 0);
-        told.extend_from_slice(b"too much\0");
-        plan.memory.write_all_at(&told, 16).expect("written");
+        report.resize(24, 0);
+        report.extend_from_slice(b"too much\0");
+        plan.memory.write_all_at(&report, 16).expect("written");
         plan.memory
             .write_all_at(&[1, 99], PRELOAD_SIZE as u64)
             .expect("written");

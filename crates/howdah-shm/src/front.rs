@@ -72,7 +72,7 @@ pub struct Front {
 impl Segment {
     /// Creates the segment and one [`Front`] for each front thread.
     ///
-    /// The file is sealed: nobody can shrink or grow it.
+    /// The file is sealed: no process can shrink or grow it.
     pub fn create(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
         Ok(fronts(Self::with_sleep(geometry, Sleep::OnFutex)?))
     }
@@ -194,7 +194,7 @@ impl Front {
         Ok(())
     }
 
-    /// Writes all of a slot's words but the state. Nobody else uses them: the slot is FREE, or OWNED
+    /// Writes all of a slot's words but the state. No other process uses them: the slot is FREE, or OWNED
     /// by a process that is dead. The release store of the state publishes them.
     fn write_request(&mut self, index: u16) {
         let record = &mut self.records[usize::from(index)];

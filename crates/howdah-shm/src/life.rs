@@ -93,7 +93,7 @@ impl LifeWatch {
                 // Or the successor that was added since the first look would not be watched.
                 self.watched.fetch_or(worker.bit(), Ordering::SeqCst);
             } else if value & !LIFE_AWAITED == 0 {
-                watched &= !worker.bit(); // nobody's: a successor that is added changes that
+                watched &= !worker.bit(); // no worker's: a successor that is added changes that
             } else if value == awaited
                 || life
                     .compare_exchange(value, awaited, Ordering::AcqRel, Ordering::Relaxed)

@@ -155,7 +155,7 @@ fn two_workers_claim_two_requests() {
             })
             .collect();
         for id in [1, 2] {
-            // SAFETY: loom checks that nobody else has access.
+            // SAFETY: loom checks that no other thread has access.
             bytes[id as usize - 1].with_mut(|bytes| unsafe { *bytes = id });
             push(&mut front, id);
         }

@@ -43,7 +43,7 @@ impl Memory {
         let header = geometry.header();
         let backing = Backing::new(header.segment_size)?;
         let base = backing.base();
-        // SAFETY: the memory is page-aligned, larger than the header, and nobody else has it yet.
+        // SAFETY: the memory is page-aligned, larger than the header, and not shared yet.
         unsafe { base.cast::<Header>().write(header) };
         Ok(Self {
             base,
@@ -201,7 +201,7 @@ impl Memory {
     pub(crate) fn copy_in(&self, area: Area, at: u64, bytes: &[u8]) {
         let target = self.bytes(area, at, bytes.len());
         // SAFETY: `target` has room, as `bytes()` checked, and does not overlap private memory. By
-        // the contract nobody else uses the range: the front fills a slot that is FREE, a worker
+        // the contract no other process uses the range: the front fills a slot that is FREE, a worker
         // writes behind `committed`. A process that breaks the contract can only change the bytes.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), target.as_ptr(), bytes.len());

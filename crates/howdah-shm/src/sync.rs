@@ -30,7 +30,7 @@ impl FutexWord {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Adds one. Nobody sleeps on the word itself.
+    /// Adds one. No thread sleeps on the word itself.
     pub(crate) fn add(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }

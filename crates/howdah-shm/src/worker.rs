@@ -107,7 +107,7 @@ impl Worker {
         loop {
             if front.stop.load(Ordering::SeqCst) != 0 {
                 if !mutant!(StopKeepsWake) {
-                    self.hand_on();
+                    self.pass_wake_on();
                 }
                 return None;
             }
@@ -211,7 +211,7 @@ impl Worker {
 
     /// The wake that this worker got may have been meant for a request, which it will not take; or one was
     /// left to it, since it was awake.
-    fn hand_on(&self) {
+    fn pass_wake_on(&self) {
         if !self.peek() {
             return;
         }

@@ -45,7 +45,7 @@ pub enum Error {
     /// The peer does not speak FastCGI.
     #[error("not a FastCGI answer: {0}")]
     Protocol(String),
-    /// The application's header is none.
+    /// The application's header is invalid.
     #[error("not a CGI header: {0:?}")]
     Header(String),
 }

@@ -81,7 +81,7 @@ impl Fpm {
                 for line in stderr.split(b'\n').map_while(Result::ok) {
                     let line = String::from_utf8_lossy(&line);
                     if line.contains("ready to handle connections") {
-                        // Nobody listens any more after the first time.
+                        // The receiver is dropped after the first time.
                         _ = ready.send(());
                     }
                     let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct LogLine {
     /// As written, without the line end.
     pub raw: String,
-    /// Its JSON object; null for a line that is none.
+    /// Its JSON object; null for a line without one.
     pub fields: Value,
 }
 

@@ -158,7 +158,7 @@ impl Acceptor {
     }
 
     /// Whether certificates are requested from clients of this name at this address.
-    pub fn asks_clients(&self, name: Option<&str>, local: IpAddr) -> bool {
+    pub fn requests_client_certificate(&self, name: Option<&str>, local: IpAddr) -> bool {
         self.strict
             && self
                 .hosts
@@ -286,9 +286,9 @@ mod tests {
         finds(&hosts(&["a.test"], None, None), None, "::1", None);
         assert!(fallback.is_strict());
         let local = IpAddr::from([127, 0, 0, 1]);
-        assert!(fallback.asks_clients(Some("Auth.test"), local));
-        assert!(!fallback.asks_clients(Some("a.test"), local));
-        assert!(!fallback.asks_clients(None, local));
+        assert!(fallback.requests_client_certificate(Some("Auth.test"), local));
+        assert!(!fallback.requests_client_certificate(Some("a.test"), local));
+        assert!(!fallback.requests_client_certificate(None, local));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) struct CertifiedName {
     used: AtomicU64,
 }
 
-/// A name that a client has come for and that is nobody else's to get. Dropping it says that there is no
+/// A requested name for which this task obtains the certificate. Dropping it says that there is no
 /// certificate for now.
 #[derive(Debug)]
 pub(crate) struct PendingName {

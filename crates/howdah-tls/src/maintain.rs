@@ -260,7 +260,7 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
                     target: "howdah::tls",
                     host,
                     next = date(next),
-                    "the new certificate is to be renewed already: check this machine's clock",
+                    "the new certificate is already due for renewal: check this machine's clock",
                 );
             } else if failures > 0 {
                 subject.set_failures(None);

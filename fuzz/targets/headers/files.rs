@@ -16,7 +16,7 @@ use crate::range::{self, RangeOutcome};
 pub(crate) fn ranges(headers: &HeaderMap, total: u64) {
     let mut values = headers.get_all(RANGE).iter();
     let expected = match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok().and_then(|text| wanted(text, total)),
+        (Some(value), None) => value.to_str().ok().and_then(|text| parse_range(text, total)),
         _ => None,
     };
     let expected = expected.unwrap_or(RangeOutcome::Whole);
@@ -24,7 +24,7 @@ pub(crate) fn ranges(headers: &HeaderMap, total: u64) {
 }
 
 /// `None`: no range of bytes.
-fn wanted(text: &str, total: u64) -> Option<RangeOutcome> {
+fn parse_range(text: &str, total: u64) -> Option<RangeOutcome> {
     let (unit, list) = text.split_once('=')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
         return None;
@@ -94,7 +94,7 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
         })
     };
     let verdict = conditional::evaluate(headers, &version);
-    // Lists that are none have no right answer.
+    // Invalid lists have no correct result.
     match (matches(IF_MATCH, true), matches(IF_NONE_MATCH, false)) {
         (Some(false), _) => assert_eq!(verdict, Verdict::PreconditionFailed),
         (Some(true), Some(true)) => assert_eq!(verdict, Verdict::NotModified),
@@ -105,24 +105,24 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
         assert_ne!(verdict, Verdict::PreconditionFailed);
     }
 
-    // A client that sends back what it was told gets the answer for the same file.
+    // A client that sends the validators back gets the response for the same file.
     let alone = |name, value: &HeaderValue| HeaderMap::from_iter([(name, value.clone())]);
-    let told = |name, value: &HeaderValue| conditional::evaluate(&alone(name, value), &version);
+    let verdict = |name, value: &HeaderValue| conditional::evaluate(&single_header(name, value), &version);
     if let (Some(tag), Some(text)) = (&version.etag, etag) {
-        assert_eq!(told(IF_MATCH, tag), Verdict::Go);
-        assert_eq!(told(IF_NONE_MATCH, tag), Verdict::NotModified);
-        assert!(conditional::range_applies(&alone(IF_RANGE, tag), &version));
+        assert_eq!(verdict(IF_MATCH, tag), Verdict::Go);
+        assert_eq!(verdict(IF_NONE_MATCH, tag), Verdict::NotModified);
+        assert!(conditional::range_applies(&single_header(IF_RANGE, tag), &version));
         let weak = value(&format!("W/{text}"));
-        assert_eq!(told(IF_MATCH, &weak), Verdict::PreconditionFailed);
+        assert_eq!(verdict(IF_MATCH, &weak), Verdict::PreconditionFailed);
         assert!(!conditional::range_applies(
-            &alone(IF_RANGE, &weak),
+            &single_header(IF_RANGE, &weak),
             &version
         ));
     }
     if let Some(date) = &version.last_modified {
-        assert_eq!(told(IF_MODIFIED_SINCE, date), Verdict::NotModified);
-        assert_eq!(told(IF_UNMODIFIED_SINCE, date), Verdict::Go);
-        assert!(conditional::range_applies(&alone(IF_RANGE, date), &version));
+        assert_eq!(verdict(IF_MODIFIED_SINCE, date), Verdict::NotModified);
+        assert_eq!(verdict(IF_UNMODIFIED_SINCE, date), Verdict::Go);
+        assert!(conditional::range_applies(&single_header(IF_RANGE, date), &version));
     }
     // Those of another one do not.
     if let Some(sent) = headers.get(IF_RANGE)
@@ -134,12 +134,12 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
         });
         if let Some(other) = of_another {
             let other = conditional::Version::new(other);
-            assert!(!conditional::range_applies(&alone(IF_RANGE, sent), &other));
+            assert!(!conditional::range_applies(&single_header(IF_RANGE, sent), &other));
         }
     }
 }
 
-/// The entity tags of a list as the RFC has it; `None` if it is none.
+/// The entity tags of a list by the RFC; `None` if it is invalid.
 fn tags(list: &str) -> Option<Vec<String>> {
     if list.trim() == "*" {
         return Some(Vec::new());

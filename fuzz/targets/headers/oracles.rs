@@ -46,7 +46,7 @@ pub(crate) fn codings(headers: &HeaderMap) {
         assert_eq!(best.is_some(), first.is_some());
         let Some(best) = best else { continue };
         assert!(accepted.accepts(best));
-        assert!(names(best.name()) || names("*"), "nobody asked for it");
+        assert!(names(best.name()) || names("*"), "the client did not request it");
         // None of the others is liked better, whatever comes first.
         for other in offers {
             let pair = accepted.best([best, other], |coding| *coding);
@@ -83,7 +83,7 @@ pub(crate) fn compressed(request: &HeaderMap, response: &HeaderMap) {
     answer.status = StatusCode::NOT_MODIFIED;
     answer.headers = response.clone();
     let known = request.get(IF_NONE_MATCH);
-    header::revalidated(&mut answer, known);
+    header::set_revalidated_tag(&mut answer, known);
     if let Some(tag) = answer.headers.get(ETAG)
         && Some(tag) != response.get(ETAG)
     {

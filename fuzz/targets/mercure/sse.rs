@@ -18,7 +18,7 @@ pub(crate) fn parse(text: &str) -> Vec<Event> {
     let mut seen: Vec<&str> = Vec::new();
     for line in text.split_terminator('\n') {
         if line.is_empty() {
-            assert!(!data.is_empty(), "an event without data is none");
+            assert!(!data.is_empty(), "an event without data is not dispatched");
             event.data = data.join("\n");
             events.push(std::mem::take(&mut event));
             data.clear();

@@ -88,7 +88,7 @@ pub(crate) mod connection {
         pub(crate) client: TlsClient,
     }
 
-    /// Nobody has a certificate here.
+    /// No client has a certificate here.
     #[derive(Default)]
     pub(crate) struct TlsClient;
 

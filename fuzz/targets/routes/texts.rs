@@ -151,7 +151,7 @@ fn fields(context: &Context<'_>) {
         }
     }
     let first = sent.first().copied().unwrap_or_default();
-    // The quotes around it are none of it.
+    // The quotes around it do not belong to it.
     let quoted = first
         .strip_prefix(b"\"")
         .and_then(|rest| rest.strip_suffix(b"\""));

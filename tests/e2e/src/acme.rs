@@ -29,7 +29,7 @@ struct Inner {
     base: String,
     state: Mutex<State>,
     /// The ports are known.
-    told: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl Acme {
             authority,
             base: format!("https://{address}"),
             state: Mutex::default(),
-            told: Condvar::new(),
+            changed: Condvar::new(),
         });
         let (served, config) = (Arc::clone(&inner), Arc::new(config));
         std::thread::spawn(move || {
@@ -110,10 +110,10 @@ impl Acme {
         &self.inner.authority
     }
 
-    /// Says where names are checked; until then nobody's are.
+    /// Sets where names are checked; until then checks wait.
     pub fn check_at(&self, ports: Ports) {
         self.inner.lock().ports = Some(ports);
-        self.inner.told.notify_all();
+        self.inner.changed.notify_all();
     }
 
     /// Refuses further orders with this type of problem.
@@ -281,7 +281,7 @@ impl Inner {
     /// Is the name that of the server under test?
     fn check(&self, kind: &str, host: &str, token: &str) -> bool {
         let waiting = self
-            .told
+            .changed
             .wait_timeout_while(self.lock(), PATIENCE, |state| state.ports.is_none());
         let ports = waiting.ok().and_then(|(state, _)| state.ports);
         let Some(ports) = ports else { return false };

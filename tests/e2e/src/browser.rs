@@ -22,7 +22,7 @@ use crate::tls::Pair;
 /// How long a browser may take: it starts ten processes, which a busy machine is slow with.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Chromium, and what it is told.
+/// Chromium, and its arguments.
 #[derive(Debug)]
 pub struct Browser {
     pub(crate) program: PathBuf,
@@ -56,7 +56,7 @@ impl Browser {
         })
     }
 
-    /// Trusts this certificate, whoever issued it.
+    /// Trusts this certificate, whatever its issuer.
     ///
     /// # Panics
     /// If it has no key.
@@ -73,7 +73,7 @@ impl Browser {
         self
     }
 
-    /// Speaks HTTP/3 with this server, without having been told so by it.
+    /// Uses HTTP/3 with this server, without its `Alt-Svc`.
     #[must_use]
     pub fn over_http3(mut self, server: SocketAddr) -> Self {
         let origin = format!("localhost:{}", server.port());

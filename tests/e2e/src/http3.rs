@@ -45,7 +45,7 @@ impl Connection {
     /// The server does not want to.
     ///
     /// # Panics
-    /// If there is no socket, or `name` is none.
+    /// If there is no socket, or `name` is invalid.
     pub async fn open(
         client: &Client,
         server: SocketAddr,
@@ -78,7 +78,7 @@ impl Connection {
     /// The server takes no requests on this connection any more.
     ///
     /// # Panics
-    /// If `target` is none.
+    /// If `target` is invalid.
     pub async fn begin(&mut self, method: Method, target: &str) -> Result<Stream, StreamError> {
         let request = Request::builder()
             .method(method)

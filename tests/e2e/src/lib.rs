@@ -33,7 +33,7 @@ pub fn caddyfile(global: &str, site: &str) -> String {
     format!("{{\n{global}\n}}\nhttp://:0 {{\n\tbind 127.0.0.1\n{site}\n}}\n")
 }
 
-/// What runs a server with a temporary directory of 1 MiB that nobody else sees. `None`: mounting is not
+/// What runs a server with a temporary directory of 1 MiB that no other process sees. `None`: mounting is not
 /// permitted here, which it says.
 pub fn small_disk() -> Option<[&'static str; 6]> {
     let mount = "mount -t tmpfs -o size=1m tmpfs \"$TMPDIR\" && exec \"$0\" \"$@\"";

@@ -79,7 +79,7 @@ impl Client {
     /// Trusts these authorities.
     ///
     /// # Panics
-    /// If they are none.
+    /// If they are invalid.
     pub fn trusting(pem: &str) -> Self {
         Self::with(pem, rustls::ALL_VERSIONS, None)
     }
@@ -87,7 +87,7 @@ impl Client {
     /// The same, of a certain version of TLS.
     ///
     /// # Panics
-    /// If they are none.
+    /// If they are invalid.
     pub fn of_version(pem: &str, version: &'static SupportedProtocolVersion) -> Self {
         Self::with(pem, &[version], None)
     }
@@ -95,7 +95,7 @@ impl Client {
     /// The same, with a certificate of its own.
     ///
     /// # Panics
-    /// If one of them is none.
+    /// If one of them is invalid.
     pub fn with_certificate(pem: &str, own: &Pair) -> Self {
         Self::with(pem, rustls::ALL_VERSIONS, Some(own))
     }
@@ -178,7 +178,7 @@ impl Client {
         Ok(StreamOwned::new(connection, socket))
     }
 
-    /// Trusts whoever answers.
+    /// Trusts every server.
     ///
     /// # Panics
     /// Never: the versions are those of the provider.
@@ -195,7 +195,7 @@ impl Client {
         }
     }
 
-    /// The certificate that a server shows to an authority that checks a name, whoever issued it.
+    /// The certificate that a server shows to an authority that checks a name, whatever its issuer.
     pub fn certificate_for_acme(address: SocketAddr, name: &str) -> Option<Vec<u8>> {
         let client = Self::trusting_anyone().speaking(b"acme-tls/1");
         let stream = client.connect(address, name).ok()?;
@@ -320,7 +320,7 @@ impl Default for Authority {
 }
 
 impl Authority {
-    /// One that nobody knows.
+    /// An unknown one.
     ///
     /// # Panics
     /// If there are no random numbers.
@@ -383,7 +383,7 @@ impl Authority {
     /// Signs a request for a certificate, as an ACME authority does.
     ///
     /// # Panics
-    /// If it is none.
+    /// If it is invalid.
     pub fn sign(&self, request: &[u8]) -> String {
         let request = rcgen::CertificateSigningRequestParams::from_der(&request.into());
         let request = request.expect("a request");

@@ -40,7 +40,7 @@ impl Client<'_> {
     }
 }
 
-/// The clients, as whoever disturbs the server sees them.
+/// The clients, as the code that disturbs the server sees them.
 #[derive(Debug, Default)]
 pub struct Traffic {
     over: AtomicBool,

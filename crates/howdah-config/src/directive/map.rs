@@ -45,13 +45,13 @@ fn collect(block: &[Statement], names: &mut BTreeSet<String>) {
         };
         if statement.name.text == "map" {
             let outputs = statement.arguments.iter().skip(1);
-            names.extend(outputs.filter_map(|word| own_name(&word.text)));
+            names.extend(outputs.filter_map(|word| output_name(&word.text)));
         }
         collect(inner, names);
     }
 }
 
-fn own_name(text: &str) -> Option<String> {
+fn output_name(text: &str) -> Option<String> {
     let name = text.strip_prefix('{')?.strip_suffix('}')?;
     let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     let is_name = name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')

@@ -399,7 +399,7 @@ fn transport(cx: &mut Context, call: &Call<'_>, hub: &mut Draft) -> Result<(), E
     let [name] = call.arguments else {
         return call.one().map(drop);
     };
-    once(call, hub)?;
+    check_single_transport(call, hub)?;
     match name.text.as_str() {
         "local" => {
             call.no_block()?;
@@ -418,7 +418,7 @@ fn transport(cx: &mut Context, call: &Call<'_>, hub: &mut Draft) -> Result<(), E
 fn transport_url(cx: &mut Context, call: &Call<'_>, hub: &mut Draft) -> Result<(), Error> {
     let word = call.one()?;
     call.no_block()?;
-    once(call, hub)?;
+    check_single_transport(call, hub)?;
     let url = literal(word, "the URL of a transport")?;
     match url.split_once(':').map(|(scheme, _)| scheme) {
         Some("local") => hub.history = Some(0),
@@ -444,7 +444,7 @@ fn transport_url(cx: &mut Context, call: &Call<'_>, hub: &mut Draft) -> Result<(
     Ok(())
 }
 
-fn once(call: &Call<'_>, hub: &Draft) -> Result<(), Error> {
+fn check_single_transport(call: &Call<'_>, hub: &Draft) -> Result<(), Error> {
     if hub.history.is_none() {
         return Ok(());
     }

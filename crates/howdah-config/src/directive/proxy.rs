@@ -227,13 +227,13 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
     Ok(())
 }
 
-/// Reads `words`, which are upstreams, and those statements of a block whose names are `mine`.
+/// Reads `words`, which are upstreams, and the statements of a block whose names `is_read` accepts.
 pub(super) fn read_block(
     cx: &mut Context,
     call: &Call<'_>,
     scope: &Scope,
     words: &[Word],
-    mine: impl Fn(&str) -> bool,
+    is_read: impl Fn(&str) -> bool,
 ) -> Result<ReverseProxy, Error> {
     let block = call.block.unwrap_or_default();
     let mut draft = Draft {
@@ -248,7 +248,7 @@ pub(super) fn read_block(
     let errors = cx.errors.len();
     let statements = block.iter().filter(|statement| {
         let name = statement.name.text.as_str();
-        !name.starts_with('@') && mine(name)
+        !name.starts_with('@') && is_read(name)
     });
     cx.read(&REVERSE_PROXY, statements, &mut draft);
     let Draft {

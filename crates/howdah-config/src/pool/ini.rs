@@ -43,7 +43,7 @@ pub(crate) const POOL_PHP_ADMIN_INI: Entry = Entry {
 pub(crate) fn settings(cx: &mut Context, call: &Call<'_>, ini: &mut Ini) -> Result<(), Error> {
     for (name, value) in pairs(cx, call)? {
         let read = setting(call, name, value)
-            .and_then(|()| only_once(name, &ini.php_admin_ini))
+            .and_then(|()| check_unique(name, &ini.php_admin_ini))
             .map(|()| put(&mut ini.php_ini, name, value));
         cx.record(read);
     }
@@ -66,7 +66,7 @@ pub(crate) fn final_settings(
                         "write it with `php_ini` in the global block",
                     ));
                 }
-                only_once(name, &ini.php_ini)
+                check_unique(name, &ini.php_ini)
             })
             .map(|()| put(&mut ini.php_admin_ini, name, value));
         cx.record(read);
@@ -135,7 +135,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(valid)
 }
 
-fn only_once(name: &Word, others: &[(String, String)]) -> Result<(), Error> {
+fn check_unique(name: &Word, others: &[(String, String)]) -> Result<(), Error> {
     if others.iter().all(|(other, _)| *other != name.text) {
         return Ok(());
     }

@@ -97,7 +97,7 @@ fn files_and_ranges_in_placeholders() {
 #[test]
 fn expressions() {
     let hint = "write for example `{method} == \"GET\" && path('/api/*')`; parts are joined by `&&` and `||`";
-    let told = |expression: &str, message: &str| {
+    let assert_error = |expression: &str, message: &str| {
         check(&[(
             &format!("@a expression `{expression}`"),
             &format!("2:15: {message}"),
@@ -118,26 +118,26 @@ fn expressions() {
         ("path", "`path` is not a value"),
         ("{path}.", "a function is missing after `.`"),
     ] {
-        told(expression, &format!("{message}; {hint}"));
+        assert_error(expression, &format!("{message}; {hint}"));
     }
-    told(
+    assert_error(
         "pth('/a')",
         "`pth()` is not supported in expressions; did you mean `path`?",
     );
-    told(
+    assert_error(
         "{path}.startWith('/a')",
         "`.startWith()` is not supported in expressions; did you mean `startsWith`?",
     );
-    told(
+    assert_error(
         "path('')",
         "the path is empty and matches nothing; a path starts with `/`, or with `*` for its end: `*.php`",
     );
-    told(
+    assert_error(
         "{path}.matches('(')",
         "`(` is not a regular expression: error: unclosed group",
     );
     let deep = format!("{}true", "!".repeat(1000));
-    told(
+    assert_error(
         &deep,
         "the expression is nested more than 32 deep; use several matchers",
     );

@@ -142,7 +142,7 @@ fn unix_sockets_are_apart_from_ports() {
     assert_eq!(sockets(0), [(a.clone(), 0o222), (b, 0o200)]);
     assert_eq!(sites[0].bind.len(), 1);
     assert_eq!((sockets(1), sites[1].bind.len()), (vec![(a, 0o222)], 0));
-    // The port of the second one is nobody's, so the third may encrypt it.
+    // No site has the port of the second one, so the third may encrypt it.
     assert!(sites[2].addresses[0].tls);
 
     for (text, message) in [
@@ -421,7 +421,7 @@ fn certificates_on_demand() {
         (&None, 80, false)
     );
 
-    // Nobody has to be asked for names that are written down, or by an authority of one's own.
+    // Names in the configuration, and the built-in authority, need no `ask` endpoint.
     for text in [
         format!("a.example {{\n{on_demand}\n}}"),
         "https://*.a.example {\ntls internal {\non_demand\n}\n}".to_owned(),

@@ -387,8 +387,8 @@ fn settings_of_users_of_the_image() {
     assert_eq!(config.workers[1].file, "/path/to/your/worker.php");
     assert_eq!(config.workers[1].root.as_deref(), Some("/app/public"));
     assert_eq!(config.global.php.workers, Some(4));
-    let told = warnings(&parsed).join("\n");
-    assert!(told.contains("`vulcain` has no effect"), "{told}");
+    let printed = warnings(&parsed).join("\n");
+    assert!(printed.contains("`vulcain` has no effect"), "{printed}");
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn an_address_without_a_certificate_is_left_out_of_a_site_that_has_others() {
         found[0].starts_with("the address `b.test/x` is not served"),
         "{found:?}"
     );
-    // A site that nobody could reach is an error.
+    // An unreachable site is an error.
     for text in [
         ":443 {\n}",
         "https:// {\n}",

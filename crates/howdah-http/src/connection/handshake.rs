@@ -137,7 +137,7 @@ impl Driver<'_, '_> {
     ) -> Option<io::Result<HandshakeOutcome>> {
         let mut deadline = clock::now().saturating_add(self.limits.read_header);
         let hello = client_hello(acceptor, stream, local);
-        let (start, choice) = match self.while_its_turn(place, deadline, hello).await? {
+        let (start, choice) = match self.run_with_place(place, deadline, hello).await? {
             Ok(ClientHello::Tls(start, choice)) => (start, choice),
             Ok(ClientHello::PlainHttp(stream)) => {
                 return Some(Ok(HandshakeOutcome::PlainHttp(stream)));
@@ -148,25 +148,25 @@ impl Driver<'_, '_> {
             Choice::Config(config) => config,
             Choice::Challenge(name) => {
                 let config = acceptor.challenge(name);
-                self.while_its_turn(place, deadline, config).await?
+                self.run_with_place(place, deadline, config).await?
             }
             Choice::Demand(demanded) => {
                 let since = clock::now();
                 let latest = since.saturating_add(CERTIFICATE_MAX);
                 let config = self
-                    .while_its_turn(place, latest, demanded.config())
+                    .run_with_place(place, latest, demanded.config())
                     .await?;
                 deadline = deadline.saturating_add(clock::now().saturating_sub(since));
                 config
             }
         };
         let stream = start.into_stream(config);
-        let done = self.while_its_turn(place, deadline, stream).await?;
+        let done = self.run_with_place(place, deadline, stream).await?;
         Some(done.map(|stream| HandshakeOutcome::Done(Box::new(stream))))
     }
 
     /// `None`: its place is another's, its time is over, or the server leaves.
-    async fn while_its_turn<T>(
+    async fn run_with_place<T>(
         &mut self,
         place: &mut Place<'_>,
         deadline: u64,
@@ -214,7 +214,7 @@ fn describe(connection: &ServerConnection, acceptor: &Acceptor, local: SocketAdd
 }
 
 fn client(connection: &ServerConnection, acceptor: &Acceptor, local: SocketAddr) -> TlsClient {
-    if !acceptor.asks_clients(connection.server_name(), local.ip()) {
+    if !acceptor.requests_client_certificate(connection.server_name(), local.ip()) {
         return TlsClient::Unasked;
     }
     let chain = connection.peer_certificates().unwrap_or_default();

@@ -74,7 +74,7 @@ fn weak(etag: &HeaderValue) -> Option<HeaderValue> {
 
 /// A client that has the compressed body knows it by the weak tag: only with that tag does a 304 mean
 /// what it has.
-pub(super) fn revalidated(head: &mut Parts, if_none_match: Option<&HeaderValue>) {
+pub(super) fn set_revalidated_tag(head: &mut Parts, if_none_match: Option<&HeaderValue>) {
     if head.status != StatusCode::NOT_MODIFIED {
         return;
     }
@@ -169,7 +169,7 @@ mod tests {
         ] {
             let mut head = head(304, &[("etag", "\"a\"")]);
             let known = known.map(HeaderValue::from_static);
-            revalidated(&mut head, known.as_ref());
+            set_revalidated_tag(&mut head, known.as_ref());
             assert_eq!(head.headers[ETAG], expected);
         }
     }

@@ -114,7 +114,7 @@ impl Negotiation {
         B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
     {
         let origin = head.extensions.remove::<Origin>();
-        header::revalidated(head, self.if_none_match.as_ref());
+        header::set_revalidated_tag(head, self.if_none_match.as_ref());
         match head.status {
             // As the whole response does (RFC 9110 §15.4.5); its type is not there to ask.
             StatusCode::NOT_MODIFIED => vary(&mut head.headers),

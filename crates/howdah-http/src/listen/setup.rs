@@ -214,8 +214,8 @@ pub(crate) fn update_socket_files(old: &[BoundListener], new: &[BoundListener]) 
     }
 }
 
-/// Whether requests must not go on with connections of before: they were not encrypted, or nobody asked
-/// who the client is.
+/// Whether older connections must close: they were not encrypted, or their clients were not asked for a
+/// certificate.
 fn leaves(old: &BoundListener, new: &BoundListener) -> bool {
     match (&old.acceptor, &new.acceptor) {
         (None, None) => false,

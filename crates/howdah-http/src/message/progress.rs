@@ -6,9 +6,9 @@ use howdah_observe::usage::ScriptUsage;
 
 /// What is notified of the progress of a request.
 pub(crate) trait ProgressSink {
-    fn claimed(&self, claimed_ns: u64, worker: u16);
-    fn measured(&self, usage: ScriptUsage);
-    fn done(&self);
+    fn on_claim(&self, claimed_ns: u64, worker: u16);
+    fn on_usage(&self, usage: ScriptUsage);
+    fn on_done(&self);
 }
 
 /// The application's side of an observed request: says where it is.
@@ -21,18 +21,18 @@ impl Progress {
     }
 
     /// A PHP process has taken it, at this time of `CLOCK_MONOTONIC` in nanoseconds.
-    pub fn claimed(&self, claimed_ns: u64, worker: u16) {
-        self.0.claimed(claimed_ns, worker);
+    pub fn on_claim(&self, claimed_ns: u64, worker: u16) {
+        self.0.on_claim(claimed_ns, worker);
     }
 
     /// What it cost, which is known with the end of its response.
-    pub fn measured(&self, usage: ScriptUsage) {
-        self.0.measured(usage);
+    pub fn on_usage(&self, usage: ScriptUsage) {
+        self.0.on_usage(usage);
     }
 
     /// PHP is done with it.
-    pub fn done(&self) {
-        self.0.done();
+    pub fn on_done(&self) {
+        self.0.on_done();
     }
 }
 

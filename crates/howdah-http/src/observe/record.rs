@@ -274,7 +274,7 @@ impl Observer {
 
 impl Record {
     /// The request is about to go to PHP; `received`: bytes of the body.
-    pub(crate) fn called(&self, pool: usize, received: u64) {
+    pub(crate) fn record_call(&self, pool: usize, received: u64) {
         self.pool.set(Some(pool));
         self.received.set(received);
         self.called.set(now_ns());
@@ -542,18 +542,18 @@ fn usage_attributes(
 }
 
 impl ProgressSink for Record {
-    fn claimed(&self, claimed_ns: u64, worker: u16) {
+    fn on_claim(&self, claimed_ns: u64, worker: u16) {
         // The worker's word is believed as far as it is possible.
         let claimed = claimed_ns.clamp(self.called.get(), now_ns().max(self.called.get()));
         self.claimed.set(claimed);
         self.worker.set(Some(worker));
     }
 
-    fn measured(&self, usage: ScriptUsage) {
+    fn on_usage(&self, usage: ScriptUsage) {
         self.usage.set(Some(usage));
     }
 
-    fn done(&self) {
+    fn on_done(&self) {
         let (pool, now) = (self.pool.get(), now_ns());
         self.done.set(now);
         if self.claimed.get() == 0 {

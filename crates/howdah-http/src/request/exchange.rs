@@ -97,7 +97,7 @@ impl Exchange {
     }
 
     /// The header of the response is settled.
-    pub(crate) fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
+    pub(crate) fn set_response(&mut self, status: StatusCode, headers: &HeaderMap) {
         self.status = status.as_u16();
         if let Some(entry) = &mut self.log {
             entry.response(headers);

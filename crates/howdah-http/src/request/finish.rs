@@ -90,19 +90,19 @@ impl Finish {
         let source = match source {
             Source::Application(body) => {
                 // The log has the header of an application as it was before compression.
-                exchange.answered(head.status, &head.headers);
+                exchange.set_response(head.status, &head.headers);
                 let source = self.application_body(&mut head, body);
                 self.compress(scope, &mut head, source)
             }
             Source::Content(Content::Tunnel(tunnel)) => {
                 scope.state.set_tunnel(tunnel);
-                exchange.answered(head.status, &head.headers);
+                exchange.set_response(head.status, &head.headers);
                 Source::Content(Content::Empty)
             }
             source => {
                 let mut source = self.compress(scope, &mut head, source);
                 self.send_by_kernel(scope, &head, &mut source);
-                exchange.answered(head.status, &head.headers);
+                exchange.set_response(head.status, &head.headers);
                 source
             }
         };

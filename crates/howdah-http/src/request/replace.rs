@@ -143,14 +143,14 @@ impl DeferredHandlers {
         }
         if matches!(outcome, Outcome::Next) {
             // Nothing answers: the header is all that is left.
-            return Some(replaced(head, answered(Content::Empty)));
+            return Some(replace_body(head, response_with(Content::Empty)));
         }
         let response = responder.respond(outcome, pending).await?;
         let is_error = response.extensions().get::<Failure>().is_some();
         Some(if is_error {
             response
         } else {
-            replaced(head, response)
+            replace_body(head, response)
         })
     }
 
@@ -236,12 +236,12 @@ fn host(parts: &Parts) -> Option<Host<'_>> {
     Host::parse(parts.headers.get(HOST)?.to_str().ok()?)
 }
 
-fn answered<B>(content: Content) -> Response<Source<B>> {
+fn response_with<B>(content: Content) -> Response<Source<B>> {
     Response::new(Source::Content(content))
 }
 
 /// The header of the first response with the body of the second.
-fn replaced<B>(mut first: response::Parts, second: Response<Source<B>>) -> Response<Source<B>> {
+fn replace_body<B>(mut first: response::Parts, second: Response<Source<B>>) -> Response<Source<B>> {
     let (second, body) = second.into_parts();
     // Header fields that describe the replaced body.
     for name in [

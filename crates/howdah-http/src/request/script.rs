@@ -72,7 +72,7 @@ impl<A: Application> Responder<'_, A> {
     /// Receives what the pool reports of the request; a FastCGI server reports nothing.
     fn progress(&self, job: &ScriptJob, body_length: u64) -> Option<Progress> {
         let record = self.record.clone().filter(|_| job.fastcgi.is_none())?;
-        record.called(job.pool, body_length);
+        record.record_call(job.pool, body_length);
         Some(Progress::new(record))
     }
 

@@ -110,7 +110,7 @@ impl Candidate {
 
     fn evaluate<'c>(&'c self, context: &'c Context<'_>) -> Cow<'c, str> {
         if self.is_path() {
-            // The path is normalised already, and a slash at its end is no wish for a directory.
+            // The path is normalised already, and a slash at its end does not require a directory.
             let path = context.path_without_slash();
             return Cow::Borrowed(if path.is_empty() { "/" } else { path });
         }

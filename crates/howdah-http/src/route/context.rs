@@ -217,7 +217,7 @@ impl Context<'_> {
         }
     }
 
-    /// As [`Context::set_path`] with the path as a URI is to have it: an escaped slash is none between segments
+    /// As [`Context::set_path`] with the path in the form that a URI needs: an escaped slash does not separate segments
     /// for the next server. What does not mean the same path, or cannot be in a URI, is made again from it.
     pub(crate) fn set_escaped_path(&mut self, path: String, escaped: &str) {
         if escaped == self.escaped_path() {

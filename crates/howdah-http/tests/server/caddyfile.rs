@@ -634,7 +634,7 @@ fn files_that_php_names_are_sent_by_the_server() {
         (reply.status, reply.value("h.x-sendfile-type")),
         (404, "x-accel-redirect")
     );
-    // The application was never told that its client is gone: it ran to its end.
+    // The application was not notified that its client disconnected: it ran to its end.
     assert_eq!(harness.get("/x").status, 200);
 }
 

@@ -194,7 +194,7 @@ fn there_are_as_many_attempts_as_configured() {
     assert_eq!(once.get().status, 502);
     let twice = site(&both, "lb_policy first\nlb_retries 1\nlb_try_interval 1ms");
     assert_eq!(twice.post().value("length"), "3");
-    // With one failure remembered there is nobody left.
+    // With one failure remembered no upstream is left.
     let alone = site(&[gone], "fail_duration 1h");
     assert_eq!(alone.get().status, 502);
     assert_eq!(alone.get().status, 503);
@@ -294,7 +294,7 @@ fn upstreams_are_health_checked() {
     one.answer_pings(0);
     wait_until("it has none again", || site.upstream() == "2");
     two.answer_pings(500);
-    wait_until("nobody is left", || site.get().status == 503);
+    wait_until("no upstream is left", || site.get().status == 503);
     let before = two.requests();
     wait_until("questions go on", || two.requests() > before);
 }

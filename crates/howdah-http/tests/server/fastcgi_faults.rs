@@ -183,7 +183,7 @@ fn responses() {
             whole(200, "helloh"),
         ),
         (
-            "a length that is none",
+            "an invalid length",
             "GET",
             hello("Content-Length: many"),
             whole(200, "hello"),
@@ -219,7 +219,7 @@ fn responses() {
             whole(200, ""),
         ),
         (
-            "lines that are no fields",
+            "lines that are not fields",
             "GET",
             hello("A b: c\r\nnothing\r\nX: a\0b"),
             whole(200, "hello"),

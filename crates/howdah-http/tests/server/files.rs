@@ -96,7 +96,7 @@ fn a_directory_is_redirected_to_its_slash() {
     }
     let name = format!("{}/\\evil.example", directory.path().display());
     fs::create_dir(&name).unwrap();
-    // Nobody learns which folders there are.
+    // Responses do not show which folders exist.
     assert_eq!(harness.get("/%5Cevil.example").status, 404);
     fs::write(format!("{name}/index.html"), "").unwrap();
     let reply = harness.get("/%5Cevil.example");

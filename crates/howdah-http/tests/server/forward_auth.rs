@@ -77,7 +77,7 @@ fn denied_requests_get_the_response_of_the_authorization() {
     assert_eq!(reply.header("location"), Some("http://login"));
     assert_eq!(reply.header("x-front"), Some("yes"));
     assert_eq!(reply.header("x-secret"), None);
-    // What the server was told, as it says itself.
+    // The request that the server received, as it reports it.
     for (name, value) in [
         ("method", "GET"),
         ("length", "0"),

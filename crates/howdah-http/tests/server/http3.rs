@@ -283,7 +283,7 @@ async fn bodies_go_both_ways() {
 async fn headers_have_limits() {
     let fixture = Fixture::start("max_header_size 4KiB");
     let mut client = fixture.connect().await;
-    // The client knows the limit from the server's settings, so it takes one that it is told of late.
+    // The client knows the limit from the server's settings, so it accepts one that arrives late.
     let mut large = request(Method::GET, "/");
     let value = "x".repeat(5000).parse().unwrap();
     large.headers_mut().insert("x-large", value);
@@ -412,7 +412,7 @@ async fn a_header_without_end_is_stopped() {
 
 #[test]
 fn other_protocols_tell_of_it() {
-    for (servers, told) in [("", true), ("protocols h1 h2", false)] {
+    for (servers, is_announced) in [("", true), ("protocols h1 h2", false)] {
         let fixture = Fixture::start(servers);
         let address = fixture.harness().address();
         let mut roots = rustls::RootCertStore::empty();
@@ -434,6 +434,6 @@ fn other_protocols_tell_of_it() {
         let mut response = String::new();
         stream.read_to_string(&mut response).unwrap();
         let field = format!("\r\nalt-svc: h3=\":{}\"; ma=2592000\r\n", address.port());
-        assert_eq!(response.contains(&field), told, "{response}");
+        assert_eq!(response.contains(&field), is_announced, "{response}");
     }
 }

@@ -252,22 +252,22 @@ fn the_upstream_may_get_another_request() {
     let put = front.send("POST /put/x?y HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
     assert_eq!((put.value("method"), put.value("length")), ("PUT", "3"));
     assert_eq!(put.value("uri"), "/all/x?y");
-    // Nobody has read the body.
+    // The body was not read.
     assert_eq!(reply.header("connection"), Some("close"));
 }
 
 #[test]
 fn a_proxy_may_trust_others_than_the_server_does() {
     let back = back();
-    let told = |global: &str, ranges: &str| {
+    let forwarded_for = |global: &str, ranges: &str| {
         let site = format!("reverse_proxy UP {{\ntrusted_proxies {ranges}\n}}");
         let front = front(&back.address(), global, &site);
         let reply = front.get_with("/", "X-Forwarded-For: 8.8.8.8\r\n");
         reply.value("h.x-forwarded-for").to_owned()
     };
-    assert_eq!(told("", "private_ranges"), "8.8.8.8, 127.0.0.1");
+    assert_eq!(forwarded_for("", "private_ranges"), "8.8.8.8, 127.0.0.1");
     let global = "servers {\ntrusted_proxies static private_ranges\n}";
-    assert_eq!(told(global, "10.0.0.0/8"), "127.0.0.1");
+    assert_eq!(forwarded_for(global, "10.0.0.0/8"), "127.0.0.1");
 }
 
 #[test]
@@ -287,12 +287,12 @@ fn an_upstream_that_is_gone_is_passed_over() {
         "",
         "reverse_proxy UP {\nlb_policy first\nlb_retries 1\nlb_try_interval 1ms\nfail_duration 1h\n}",
     );
-    // With a body too: nobody has seen any of it.
+    // With a body too: no upstream has received any of it.
     let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
     for _ in 0..3 {
         assert_eq!(several.send(post).value("length"), "3");
     }
-    // With one failure remembered there is nobody left.
+    // With one failure remembered no upstream is left.
     let alone = front(&gone, "", "reverse_proxy UP {\nfail_duration 1h\n}");
     assert_eq!(alone.get("/").status, 502);
     assert_eq!(alone.get("/").status, 503);

@@ -346,7 +346,7 @@ fn heads() {
             true,
         ),
         (
-            "101 that nobody asked for",
+            "unrequested 101",
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
                 .into(),
             Keep,

@@ -65,7 +65,7 @@ fn a_request_is_sent_again_once_and_only_if_nothing_was_answered() {
     assert_eq!(front.get("/a").text(), "hello");
     assert_eq!(front.get("/b").status, 502);
     assert_eq!(upstream.connections("/b"), [0, 1]);
-    // A new connection that closes is no kept one.
+    // A new connection that closes is not a kept one.
     assert_eq!(front.get("/c").status, 502);
     assert_eq!(upstream.connections("/c"), [2]);
 

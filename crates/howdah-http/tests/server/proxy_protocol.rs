@@ -37,8 +37,8 @@ fn with(fallback: ProxyPolicy) -> (TempDir, Harness) {
     serve("", "", fallback, Duration::from_secs(60))
 }
 
-/// The client as the application is told it, with what comes first on the connection.
-fn told(client: &mut Client, first: &[u8]) -> String {
+/// The client that the application gets, if the connection begins with these bytes.
+fn client_address(client: &mut Client, first: &[u8]) -> String {
     client.write(&[first, REQUEST].concat());
     client.reply(true).value("remote").to_owned()
 }
@@ -53,13 +53,13 @@ fn the_client_address_comes_from_an_allowed_load_balancer() {
     );
     for header in [VERSION_1, VERSION_2] {
         let mut client = harness.connect();
-        assert_eq!(told(&mut client, header), CLIENT);
+        assert_eq!(client_address(&mut client, header), CLIENT);
         // Once for all requests of the connection.
-        assert_eq!(told(&mut client, b""), CLIENT);
+        assert_eq!(client_address(&mut client, b""), CLIENT);
     }
     // Its own health checks, and one without a header.
     for header in [LOCAL, b"PROXY UNKNOWN\r\n", b""] {
-        let remote = told(&mut harness.connect(), header);
+        let remote = client_address(&mut harness.connect(), header);
         assert!(remote.starts_with("127.0.0.1:"), "{remote}");
     }
 }
@@ -72,7 +72,7 @@ fn headers_come_in_any_parts() {
         for byte in header {
             client.write(&[*byte]);
         }
-        assert_eq!(told(&mut client, b""), CLIENT);
+        assert_eq!(client_address(&mut client, b""), CLIENT);
     }
     // A method that begins as a header does.
     let mut client = harness.connect();
@@ -86,10 +86,10 @@ fn headers_come_in_any_parts() {
 fn no_other_peer_is_trusted() {
     let (_directory, harness) = with(ProxyPolicy::Ignore);
     for header in [VERSION_1, VERSION_2, b""] {
-        let remote = told(&mut harness.connect(), header);
+        let remote = client_address(&mut harness.connect(), header);
         assert!(remote.starts_with("127.0.0.1:"), "{remote}");
     }
-    // Where nobody looks for a header it is a bad request.
+    // Without the option a header is a bad request.
     let (_directory, harness) = with(ProxyPolicy::Skip);
     let mut client = harness.connect();
     client.write(&[VERSION_1, REQUEST].concat());
@@ -105,10 +105,10 @@ fn connections_are_closed_by_their_headers() {
     };
     let (_directory, harness) = with(ProxyPolicy::Reject);
     assert!(closed(&harness, VERSION_1));
-    assert!(told(&mut harness.connect(), b"").starts_with("127.0.0.1:"));
+    assert!(client_address(&mut harness.connect(), b"").starts_with("127.0.0.1:"));
     let (_directory, harness) = with(ProxyPolicy::Require);
     assert!(closed(&harness, b""));
-    assert_eq!(told(&mut harness.connect(), VERSION_2), CLIENT);
+    assert_eq!(client_address(&mut harness.connect(), VERSION_2), CLIENT);
     assert!(closed(&harness, b"PROXY TCP4 192.0.2.300 10.0.0.1 1 2\r\n"));
     let (_directory, harness) = serve(
         "127.0.0.0/8",
@@ -130,5 +130,5 @@ fn half_a_header_is_not_waited_for_without_end() {
     client.write(&VERSION_1[..20]);
     client.end();
     assert!(client.is_closed());
-    assert_eq!(told(&mut harness.connect(), VERSION_1), CLIENT);
+    assert_eq!(client_address(&mut harness.connect(), VERSION_1), CLIENT);
 }

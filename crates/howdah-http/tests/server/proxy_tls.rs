@@ -274,8 +274,8 @@ fn upstreams_may_request_a_client_certificate() {
     let (certificate, key) = clients.issue("front.test");
     fs::write(clients.file("own.pem"), certificate.pem()).unwrap();
     fs::write(clients.file("own.key"), key.serialize_pem()).unwrap();
-    let nobody = front(&url, "", &transport(&authority.pool()));
-    assert_eq!(nobody.send(ASK).status, 502);
+    let anonymous = front(&url, "", &transport(&authority.pool()));
+    assert_eq!(anonymous.send(ASK).status, 502);
     let known = format!(
         "{}\ntls_client_auth {} {}",
         authority.pool(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::PATIENCE;
 use crate::support::front::{back, front};
 
-/// A server that answers one request as it is told, and then says back what it hears, until the end. Hands
+/// A server that sends the given response to one request, and then echoes what it receives, until the end. Hands
 /// out the header of the request, and at its end what came after it.
 fn echo(answer: &'static str) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

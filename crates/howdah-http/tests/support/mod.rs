@@ -58,7 +58,7 @@ impl AppProbe {
     }
 }
 
-/// A port that nobody listens on, and nobody else gets while the socket is there.
+/// A port that is not listened on, reserved while the socket exists.
 pub fn closed_port() -> (socket2::Socket, SocketAddr) {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));

@@ -1,4 +1,4 @@
-//! An upstream over HTTP that does as it is told.
+//! An upstream over HTTP that follows a script.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -10,7 +10,7 @@ pub(super) struct Php {
     pub(super) runs: bool,
     /// PHP-FPM on another machine.
     pub(super) upstream: Option<String>,
-    /// The script that has all requests which are not for files.
+    /// The script that handles all requests that are not for files.
     pub(super) front: Option<String>,
     /// `DirectoryIndex`.
     pub(super) index: Vec<String>,

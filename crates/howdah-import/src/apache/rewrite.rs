@@ -5,7 +5,7 @@ use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, word};
 use crate::pattern::rust_regex;
 
-/// What the rules of a site have become.
+/// The converted rules of a site.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     pub(super) lines: Lines,
@@ -48,7 +48,7 @@ impl Rules {
             return;
         }
         let name = names.next("rule");
-        if let Some(lines) = converted(rule, &conditions, &flags, below, &name) {
+        if let Some(lines) = convert_rule(rule, &conditions, &flags, below, &name) {
             self.lines.extend(lines);
         } else {
             for condition in &conditions {
@@ -145,7 +145,7 @@ fn front_controller(rule: &Directive, conditions: &[Directive], php: &mut Php) -
 }
 
 /// The rule as matcher and directive.
-fn converted(
+fn convert_rule(
     rule: &Directive,
     conditions: &[Directive],
     flags: &[String],

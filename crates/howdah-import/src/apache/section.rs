@@ -1,4 +1,4 @@
-//! What a section is about, as a matcher; and who may come in.
+//! The scope of a section as a matcher; and access rules.
 
 use howdah_config::Files;
 
@@ -15,14 +15,14 @@ pub(super) enum Scope {
     Site,
     /// Requests with this matcher.
     Matcher(String),
-    /// Something that is not reached through the site.
+    /// Requests of the site never reach it.
     Nothing,
-    /// It cannot be said.
+    /// It cannot be expressed.
     Unknown,
 }
 
 impl Scope {
-    /// Of a section within this scope. `root` is the document root, `aliases` are prefixes and their folders.
+    /// The scope of a section within this one. `root` is the document root, `aliases` are prefixes and their folders.
     pub(super) fn of(
         section: &Directive,
         root: Option<&str>,
@@ -38,8 +38,8 @@ impl Scope {
             "locationmatch" => regex(first),
             "location" if first == "/" => Self::Site,
             "location" => Self::Matcher(format!("path {}", word(&format!("{first}*")))),
-            "files" if first == "~" => regex(&in_name(second)),
-            "filesmatch" => regex(&in_name(first)),
+            "files" if first == "~" => regex(&last_element_regex(second)),
+            "filesmatch" => regex(&last_element_regex(first)),
             "files" if first == "*" => Self::Site,
             "files" => Self::Matcher(format!("path {}", word(&format!("*/{first}")))),
             "directory" if first == "~" => Self::Unknown,
@@ -50,7 +50,7 @@ impl Scope {
 }
 
 /// An expression about the last element of the path.
-fn in_name(regex: &str) -> String {
+fn last_element_regex(regex: &str) -> String {
     match regex.strip_prefix('^') {
         Some(rest) => format!("/{rest}"),
         None => regex.to_owned(),
@@ -77,7 +77,7 @@ fn directory(folder: &str, root: Option<&str>, aliases: &[(String, String)]) -> 
     }
 }
 
-/// Who may come in.
+/// Access rules.
 #[derive(Debug, Default)]
 pub(super) struct Access {
     line: usize,
@@ -86,7 +86,7 @@ pub(super) struct Access {
     asks: bool,
     pub(super) file: Option<String>,
     pub(super) realm: Option<String>,
-    /// Rules that could not be carried over.
+    /// Rules that could not be converted.
     others: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ impl Access {
             if !self.addresses.is_empty() && !closes {
                 own.push(format!("not remote_ip {}", self.addresses.join(" ")));
             }
-            lines.extend(restricted(&own, names, "error", "403"));
+            lines.extend(restrict(&own, names, "error", "403"));
         }
         if self.asks {
             let auth = basic_auth(
@@ -187,7 +187,7 @@ impl Access {
 }
 
 /// A directive for requests that match all of these lines.
-pub(super) fn restricted(
+pub(super) fn restrict(
     matcher: &[String],
     names: &mut MatcherNames,
     directive: &str,

@@ -107,7 +107,7 @@ pub(super) struct Site<'a> {
     settings: Lines,
     /// Those that may end a request, in their order.
     ordered: Lines,
-    /// Who may come in, before all of them.
+    /// Access rules, before all of them.
     guards: Lines,
     errors: Lines,
 }
@@ -127,7 +127,7 @@ impl<'a> Site<'a> {
             root: None,
             aliases: Vec::new(),
             php: Php {
-                // A folder of PHP scripts is what such a file stands in.
+                // Such a file is in a folder of PHP scripts.
                 runs: below,
                 ..Php::default()
             },
@@ -691,7 +691,7 @@ impl<'a> Site<'a> {
         lines.extend(self.settings);
         let mut last = Lines::new();
         if self.php.runs || self.root.is_some() {
-            // A module of Apache runs PHP in all sites, without a word in any of them: files alone would show its source.
+            // A module of Apache runs PHP in all sites, without a directive in any of them: sending files only would show its source.
             if !self.php.runs {
                 last.push(
                     "# `file_server` in place of this serves files alone, scripts as text."
@@ -707,7 +707,7 @@ impl<'a> Site<'a> {
         } else if ordered.len() == 1 && is_terminal(&ordered[0]) {
             lines.append(&mut ordered);
         } else {
-            // `handle` is for all that those before it have not taken.
+            // `handle` takes all requests that those before it have not taken.
             if ordered.iter().any(|line| line.starts_with("handle")) {
                 if !ordered.iter().any(|line| line == "handle {") {
                     ordered.extend(block("handle", last));

@@ -7,7 +7,7 @@ use crate::output::{Lines, block, word};
 use crate::pattern::{PathPattern, rust_regex};
 
 /// What a `return` does.
-pub(super) fn returned(directive: &Directive, matcher: &str, cx: &mut Context<'_>) -> String {
+pub(super) fn convert_return(directive: &Directive, matcher: &str, cx: &mut Context<'_>) -> String {
     let (first, second) = (directive.argument(0), directive.argument(1));
     // A word with one of these at its start would be a matcher.
     let matcher = if matcher.is_empty()
@@ -94,7 +94,7 @@ pub(super) fn rewrite(directive: &Directive, more: &[String], cx: &mut Context<'
         let of = if of.is_empty() { "* " } else { &of };
         format!("redir {of}{} {code}", word(&to))
     } else {
-        // The query stays unless the new one says otherwise.
+        // The query stays unless the new one replaces it.
         let to = to.strip_suffix("{?query}").unwrap_or(&to);
         let of = if of.is_empty() { "* " } else { &of };
         format!("rewrite {of}{}", word(to))
@@ -137,7 +137,7 @@ pub(super) fn condition(directive: &Directive, cx: &mut Context<'_>) -> Lines {
     let text = text.strip_suffix(')').unwrap_or(text).trim();
     let name = cx.names.next("if");
     let Some(matcher) = matcher(text, &name) else {
-        // What refuses requests must not be dropped in silence, nor refuse all.
+        // A refusal must not be dropped silently, nor apply to all requests.
         return vec![cx.note(directive, "write it as a matcher")];
     };
     let mut lines = vec![format!("@{name} {matcher}")];
@@ -157,7 +157,7 @@ pub(super) fn condition(directive: &Directive, cx: &mut Context<'_>) -> Lines {
     for own in directive.children() {
         match own.name.as_str() {
             "return" => {
-                let line = returned(own, &format!("@{name}"), cx);
+                let line = convert_return(own, &format!("@{name}"), cx);
                 lines.push(named_groups(&line, &name));
             }
             "rewrite" => {

@@ -120,7 +120,7 @@ impl Php {
     }
 }
 
-/// The files of the site are not on the machine where PHP runs, perhaps.
+/// Perhaps the files of the site are not on the machine where PHP runs.
 fn is_elsewhere(server: &str) -> bool {
     let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
     let is_here = server.starts_with("unix/")

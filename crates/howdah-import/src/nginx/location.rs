@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::condition::{condition, returned, rewrite};
+use super::condition::{condition, convert_return, rewrite};
 use super::fastcgi::{self, Php};
 use super::proxy::{PROXY, proxy};
 use super::settings::{ACCESS, Context, OF_SERVER, access, is_known, settings};
@@ -21,7 +21,7 @@ pub(super) struct Site<'a> {
     pub(super) index: Vec<String>,
     /// `location @name`.
     pub(super) named: BTreeMap<String, &'a [Directive]>,
-    /// Who may come in, where a location does not say otherwise.
+    /// Access rules of a location without its own.
     pub(super) access: Vec<Directive>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Location<'a> {
         self.kind == Kind::Prefix && self.pattern == "/"
     }
 
-    /// Only says that scripts are run by PHP, as `php_server` does.
+    /// Only lets PHP run scripts, as `php_server` does.
     fn is_plain_php(&self) -> bool {
         let is_regex = matches!(self.kind, Kind::Regex { .. });
         let plain = |own: &Directive| match own.name.as_str() {
@@ -389,14 +389,14 @@ pub(super) fn control(children: &[Directive], cx: &mut Context<'_>) -> Lines {
                 .contains("-f $document_root$fastcgi_script_name") => {}
             "if" => lines.extend(condition(own, cx)),
             "rewrite" => lines.extend(rewrite(own, &[], cx)),
-            "return" => lines.push(returned(own, "", cx)),
+            "return" => lines.push(convert_return(own, "", cx)),
             _ => {}
         }
     }
     lines
 }
 
-/// Notes of directives that nothing else looks at.
+/// Notes of directives without any other use.
 pub(super) fn unknown(children: &[Directive], cx: &mut Context<'_>) -> Lines {
     const KNOWN: &[&str] = &[
         "alias",
@@ -471,7 +471,7 @@ fn alias_of(location: &Location<'_>, alias: &Directive, cx: &mut Context<'_>) ->
     }
 }
 
-/// Static files, the front controller, and the index: what is left when no other directive answers.
+/// Static files, the front controller, and the index: the rest, when no other directive responds.
 fn files(children: Option<&[Directive]>, site: &Site<'_>, cx: &mut Context<'_>) -> Lines {
     let children = children.unwrap_or_default();
     let tried = children.iter().find(|own| own.name == "try_files");
@@ -636,7 +636,7 @@ fn try_named(
     cx: &mut Context<'_>,
 ) -> Lines {
     let name = cx.names.next("file");
-    // An index stands for a directory; without one the named location answers.
+    // An index stands for a directory; without one the named location responds.
     let mut wanted = Vec::new();
     for file in files {
         match placeholders(file, cx.constants) {

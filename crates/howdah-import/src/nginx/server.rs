@@ -107,7 +107,7 @@ pub(super) fn site(
     before
 }
 
-/// A location has its own rules of who may come in.
+/// A location has its own access rules.
 fn overrides_access(children: &[Directive]) -> bool {
     let own = |directive: &Directive| {
         ACCESS

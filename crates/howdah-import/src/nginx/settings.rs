@@ -8,7 +8,7 @@ use crate::http_basic::basic_auth;
 use crate::output::{Lines, Notes, block, word};
 use crate::proxy::size;
 
-/// Directives that need nothing here: what they are for is done anyway, or is about nginx itself.
+/// Directives that need nothing here: the server does that anyway, or they configure nginx itself.
 const SILENT: &[&str] = &[
     "absolute_redirect",
     "aio",
@@ -291,7 +291,7 @@ pub(super) const ACCESS: [&[&str]; 3] = [
     &["auth_request"],
 ];
 
-/// Who may come in. What is not understood closes.
+/// Access rules. An unknown one denies access.
 pub(super) fn access(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
     let named = |name: &str| directives.iter().find(|directive| directive.name == name);
     let mut lines = Lines::new();

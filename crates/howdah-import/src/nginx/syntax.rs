@@ -1,4 +1,4 @@
-//! The syntax of nginx: words, `;` and blocks. No parser crate is kept up, and this is all that there is to it.
+//! The syntax of nginx: words, `;` and blocks. No maintained parser crate exists, and the syntax has no more than this.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ enum Token {
     Close,
 }
 
-/// Files that every installation has, and what stands in them is known.
+/// Files that every installation has, with known contents.
 const KNOWN_FILES: &[&str] = &[
     "mime.types",
     "fastcgi_params",

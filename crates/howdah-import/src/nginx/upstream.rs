@@ -8,7 +8,7 @@ use crate::directive::Directive;
 #[derive(Debug, Default)]
 pub(super) struct Upstreams(BTreeMap<String, Group>);
 
-/// Servers that stand for each other.
+/// Servers that replace each other.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Group {
     pub(super) servers: Vec<String>,
@@ -24,7 +24,7 @@ impl Upstreams {
     pub(super) fn add(&mut self, directive: Directive, note: &mut dyn FnMut(usize, &str, &str)) {
         let mut group = Group {
             servers: Vec::new(),
-            // nginx takes turns.
+            // nginx uses round robin.
             options: vec!["lb_policy round_robin".to_owned()],
         };
         for own in directive.children() {
@@ -47,7 +47,7 @@ impl Upstreams {
     }
 }
 
-/// How a group chooses, in the words of `lb_policy`.
+/// How a group chooses, as a policy of `lb_policy`.
 fn policy(own: &Directive) -> Option<&'static str> {
     Some(match (own.name.as_str(), own.argument(0)) {
         ("least_conn", _) => "least_conn",

@@ -83,7 +83,7 @@ impl Drop for Writer {
     }
 }
 
-/// All access logs of a configuration, with their writer threads. When it is dropped and nobody has its
+/// All access logs of a configuration, with their writer threads. When it is dropped and nothing else holds its
 /// logs any more, what is in the queues is written; that takes at most 2 s.
 #[derive(Debug, Default)]
 pub struct Logs {

@@ -43,14 +43,14 @@ pub(super) struct Queue {
     changed: Condvar,
     dropped: AtomicU64,
     /// Of all queues of the server.
-    all_lost: Arc<AtomicU64>,
+    total_lost: Arc<AtomicU64>,
 }
 
 impl Queue {
-    /// Starts the writer. Lines that are lost are counted in `all_lost` too.
-    pub(super) fn start(output: Output, all_lost: Arc<AtomicU64>) -> io::Result<Arc<Self>> {
+    /// Starts the writer. Lines that are lost are counted in `total_lost` too.
+    pub(super) fn start(output: Output, total_lost: Arc<AtomicU64>) -> io::Result<Arc<Self>> {
         let queue = Arc::new(Self {
-            all_lost,
+            total_lost,
             ..Self::default()
         });
         let own = Arc::clone(&queue);
@@ -80,7 +80,7 @@ impl Queue {
 
     pub(super) fn count_dropped(&self, lines: u64) {
         self.dropped.fetch_add(lines, Relaxed);
-        self.all_lost.fetch_add(lines, Relaxed);
+        self.total_lost.fetch_add(lines, Relaxed);
     }
 
     /// Lines that were lost.

@@ -194,7 +194,7 @@ impl Client {
         );
         stream
             .write_all(message.as_bytes())
-            .map_err(|error| self.broken(error))
+            .map_err(|error| self.connection_error(error))
     }
 
     /// Reads to the end of the connection.
@@ -203,7 +203,7 @@ impl Client {
         stream
             .take(MAX_RESPONSE)
             .read_to_end(&mut bytes)
-            .map_err(|error| self.broken(error))?;
+            .map_err(|error| self.connection_error(error))?;
         let not_http = || ClientError::NotHttp(self.address.clone());
         let head_end =
             find(&bytes[..bytes.len().min(MAX_HEAD)], b"\r\n\r\n").ok_or_else(not_http)?;
@@ -212,13 +212,13 @@ impl Client {
         let body = &bytes[head_end + 4..];
         let length = header(head, "content-length").and_then(|value| value.parse::<usize>().ok());
         if length.is_some_and(|length| length != body.len()) {
-            return Err(self.broken(ErrorKind::UnexpectedEof.into()));
+            return Err(self.connection_error(ErrorKind::UnexpectedEof.into()));
         }
         let (body, head) = (body.to_vec(), head.to_owned());
         Ok(Reply { status, body, head })
     }
 
-    fn broken(&self, source: io::Error) -> ClientError {
+    fn connection_error(&self, source: io::Error) -> ClientError {
         ClientError::Io {
             address: self.address.clone(),
             source,

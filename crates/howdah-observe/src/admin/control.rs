@@ -169,7 +169,7 @@ pub enum ReloadError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CrashesError {
     /// None are written.
-    #[error("no crash reports are written: the log says why, or `crash_reports off` does")]
+    #[error("no crash reports are written: the log has the reason, or `crash_reports off` is set")]
     Off,
     /// No report has this number.
     #[error("there is no crash report {0}")]

@@ -28,7 +28,7 @@
 //!
 //! Errors are `{"error": "…"}`. Every client that reaches the address may do all of this, so the default is a
 //! loopback address; `guard` keeps web pages out, which reach loopback addresses through a browser. What
-//! would give PHP more rights than it has is refused over TCP (`routes::permitted`).
+//! would give PHP more rights than it has is refused over TCP (`routes::check_permission`).
 //!
 //! [`Admin`] serves, [`Client`] asks, and [`Control`] is what is behind it: this module knows neither
 //! pools nor configuration files.

@@ -43,7 +43,7 @@ where
         Ok(endpoint) => endpoint,
         Err(response) => return *response,
     };
-    if let Err(text) = permitted(control, guard, endpoint, parts.uri.query()) {
+    if let Err(text) = check_permission(control, guard, endpoint, parts.uri.query()) {
         // `howdah reload --config` tries the file before it sends the text.
         if endpoint == Endpoint::Reload {
             tracing::info!(target: "howdah::admin", "refused: {text}");
@@ -71,7 +71,7 @@ where
 /// A configuration can run programs with the server's rights, and the errors of a file reveal what is
 /// in it. So over TCP no other file is read, and a server whose PHP has fewer rights than itself neither
 /// takes a configuration nor shows its own, which has secrets.
-fn permitted<C: Control>(
+fn check_permission<C: Control>(
     control: &C,
     guard: &Guard,
     endpoint: Endpoint,

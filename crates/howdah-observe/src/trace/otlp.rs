@@ -52,7 +52,7 @@ fn span(span: &Span) -> Value {
 }
 
 /// How many spans a collector rejected, as its response says.
-pub(super) fn rejected(response: &[u8]) -> u64 {
+pub(super) fn rejected_spans(response: &[u8]) -> u64 {
     let response: Value = serde_json::from_slice(response).unwrap_or_default();
     match &response["partialSuccess"]["rejectedSpans"] {
         // 64 bits are text in this encoding; some collectors send a number.

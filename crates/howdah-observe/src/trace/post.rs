@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::otlp::{document, rejected};
+use super::otlp::{document, rejected_spans};
 use super::protobuf::{ExportResponse, message};
 use super::settings::{Protocol, Settings};
 use super::span::Span;
@@ -191,7 +191,7 @@ impl Collector {
             });
         }
         Ok(match self.settings.protocol {
-            Protocol::Json => rejected(&body),
+            Protocol::Json => rejected_spans(&body),
             Protocol::Protobuf => {
                 let response = ExportResponse::decode(body).unwrap_or_default();
                 let partial = response.partial_success.unwrap_or_default();

@@ -157,13 +157,13 @@ mod tests {
         }
     }
 
-    fn composed(evidence: CrashEvidence) -> CrashReport {
+    fn compose_report(evidence: CrashEvidence) -> CrashReport {
         compose(3, evidence, &CrashSink::new(1).0)
     }
 
     #[test]
     fn a_report_has_the_data_of_process_and_front() {
-        let report = composed(CrashEvidence {
+        let report = compose_report(CrashEvidence {
             status: Some(ExitStatus::from_raw(0x0b | 0x80)),
             requests: vec![request(8, false), request(7, true)],
             notes: vec![
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn claims_of_a_process_are_checked_with_the_kernel() {
-        let report = composed(CrashEvidence {
+        let report = compose_report(CrashEvidence {
             status: Some(ExitStatus::from_raw(9)),
             notes: vec![note(1, "fault 11 1 address 0x8\n#0 \u{1b}[2J")],
             ..CrashEvidence::default()
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn an_exit_in_a_request_is_a_crash_too() {
-        let report = composed(CrashEvidence {
+        let report = compose_report(CrashEvidence {
             status: Some(ExitStatus::from_raw(3 << 8)),
             ..CrashEvidence::default()
         });

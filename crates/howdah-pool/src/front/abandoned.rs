@@ -236,7 +236,7 @@ impl Inner {
             && matches!(table.shm.cancel(slot), Ok(Cancel::Removed))
         {
             self.drop_abandoned();
-            return self.removed(table, slot);
+            return self.on_withdrawal(table, slot);
         }
         if is_queued(table, slot) {
             self.load.abandon();

@@ -99,7 +99,10 @@ fn a_request_whose_time_is_over_ends_alone() {
         while front.in_flight() > 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        assert!(harness.supervisor.try_recv().is_err(), "nobody is killed");
+        assert!(
+            harness.supervisor.try_recv().is_err(),
+            "no worker is killed"
+        );
     });
 }
 
@@ -192,7 +195,7 @@ fn crash_with_four(culprit: Option<u64>) -> Vec<Result<String, CallError>> {
     results.try_iter().collect()
 }
 
-fn answered(id: u64) -> String {
+fn response_of(id: u64) -> String {
     format!("request {id}")
 }
 
@@ -201,7 +204,12 @@ fn safe_requests_of_a_dead_worker_are_run_again() {
     let died = || Err(CallError::WorkerDied);
     assert_eq!(
         crash_with_four(None),
-        [Ok(answered(1)), died(), Ok(answered(3)), Ok(answered(4))]
+        [
+            Ok(response_of(1)),
+            died(),
+            Ok(response_of(3)),
+            Ok(response_of(4))
+        ]
     );
 }
 
@@ -210,7 +218,7 @@ fn the_request_that_ran_when_its_worker_died_is_not_run_again() {
     let died = || Err(CallError::WorkerDied);
     assert_eq!(
         crash_with_four(Some(3)),
-        [Ok(answered(1)), died(), died(), Ok(answered(4))]
+        [Ok(response_of(1)), died(), died(), Ok(response_of(4))]
     );
 }
 
@@ -242,9 +250,9 @@ fn a_worker_that_sleeps_hears_that_a_client_left() {
         let seen = wait.await.expect("it has it");
         call.abort();
         assert!(call.await.expect_err("aborted").is_cancelled());
-        let told = tokio::task::spawn_blocking(move || {
+        let aborted = tokio::task::spawn_blocking(move || {
             seen.into_iter().find(|(_, aborted)| *aborted != 0)
         });
-        assert_eq!(told.await.expect("joined"), Some((4, ABORTED_CLIENT)));
+        assert_eq!(aborted.await.expect("joined"), Some((4, ABORTED_CLIENT)));
     });
 }

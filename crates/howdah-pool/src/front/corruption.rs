@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use howdah_shm::{Fault, Front, SlotState};
 
-use super::deaths::why_torn;
+use super::deaths::torn_error;
 use super::{Inner, Table, wakeup_eventfd};
 use crate::messages::SupervisorMessage;
 use crate::response::CallError;
@@ -92,14 +92,14 @@ impl Inner {
             }
             self.load.release_slot(self.options.limits.max_in_flight);
             let retry = !state.client_disconnected
-                && torn.is_ok_and(|torn| self.starts_over(&mut state, &torn, true));
+                && torn.is_ok_and(|torn| self.start_over_if_allowed(&mut state, &torn, true));
             if retry {
                 state.slot = None;
                 state.retry_pending = true;
                 state.wake();
             } else {
                 self.vacate(&mut state);
-                state.end(Err(torn.as_ref().map_or(CallError::WorkerDied, why_torn)));
+                state.end(Err(torn.as_ref().map_or(CallError::WorkerDied, torn_error)));
             }
         }
         table.shm = shm;

@@ -70,7 +70,7 @@ impl Inner {
                 report.add(state.crashed(ran, crashed));
             }
             let quarantined = crashed && self.count_crash(&state, report);
-            if self.starts_over(&mut state, &torn, repeats && !suspect && !quarantined) {
+            if self.start_over_if_allowed(&mut state, &torn, repeats && !suspect && !quarantined) {
                 match table.shm.requeue(torn.slot) {
                     Ok(()) => {
                         if state.client_disconnected {
@@ -89,7 +89,7 @@ impl Inner {
                 }
             }
             self.vacate(&mut state);
-            state.end(Err(why_torn(&torn)));
+            state.end(Err(torn_error(&torn)));
             drop(state);
             self.release(table, torn.slot);
         }
@@ -105,7 +105,7 @@ impl Inner {
 
     /// Whether a request is run again whose worker died with it; then it is as if it had not been begun.
     /// `repeats`: it may be although it was.
-    pub(super) fn starts_over(
+    pub(super) fn start_over_if_allowed(
         &self,
         state: &mut ExchangeState,
         torn: &TornSlot,
@@ -126,7 +126,7 @@ impl Inner {
 }
 
 /// Why a request whose worker died with it is not run again.
-pub(super) fn why_torn(torn: &TornSlot) -> CallError {
+pub(super) fn torn_error(torn: &TornSlot) -> CallError {
     if torn.too_long {
         CallError::CpuLimit
     } else {

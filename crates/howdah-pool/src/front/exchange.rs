@@ -116,7 +116,7 @@ impl ExchangeState {
             return;
         }
         if let (Some(observer), Some(slot)) = (&self.observer, self.slot) {
-            observer.claimed(shm.claimed_ns(slot), worker);
+            observer.on_claim(shm.claimed_ns(slot), worker);
             self.claim_reported = true;
         }
     }
@@ -197,7 +197,7 @@ impl ExchangeState {
             Frame::End(end) => {
                 self.exit = Some(end.exit);
                 if let Some(observer) = &self.observer {
-                    observer.measured(ScriptUsage::new(&end));
+                    observer.on_usage(ScriptUsage::new(&end));
                 }
                 self.end(Ok(ScriptResult {
                     fatal: end.exit == Exit::Fatal,

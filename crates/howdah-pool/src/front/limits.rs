@@ -66,7 +66,7 @@ impl Inner {
                         }
                         state.end(Err(self.wait_timeout()));
                         drop(state);
-                        self.removed(table, slot);
+                        self.on_withdrawal(table, slot);
                     }
                 }
                 Some(SlotState::Running { worker, .. }) => {

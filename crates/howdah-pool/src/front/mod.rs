@@ -112,14 +112,14 @@ pub trait Observer {
     /// A worker has taken it; reported with the worker's first output for it. `claimed_ns` is
     /// `CLOCK_MONOTONIC` as the worker says, which may be wrong if that is broken. Retry if the request was
     /// given to another worker.
-    fn claimed(&self, claimed_ns: u64, worker: WorkerId);
+    fn on_claim(&self, claimed_ns: u64, worker: WorkerId);
 
     /// What it cost; reported with the end of the response, which may come before the worker is done. With
     /// zeros where [`Request::account`] was not set; without a valid end it is not reported.
-    fn measured(&self, usage: ScriptUsage);
+    fn on_usage(&self, usage: ScriptUsage);
 
     /// The worker is done with it.
-    fn done(&self);
+    fn on_done(&self);
 }
 
 /// A pool on this thread. Clones are the same pool. When the last is dropped, the thread has left the pool:
@@ -440,7 +440,7 @@ impl Inner {
         (table, slot): (&mut Table, SlotId),
         queued_at: Instant,
         request: &mut Request<'_>,
-        client_left: bool,
+        client_disconnected: bool,
     ) -> Result<Option<Rc<Exchange>>, CallError> {
         let malformed = |error: &dyn fmt::Display| {
             tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
@@ -458,7 +458,7 @@ impl Inner {
             Err(FillError::TooLarge { .. }) => return Err(CallError::TooLarge),
             Err(error) => return malformed(&error),
         }
-        if client_left {
+        if client_disconnected {
             // It is filled, so this cannot fail.
             let _ = table.shm.abort(slot);
         }
@@ -580,7 +580,7 @@ impl Inner {
         if let Some(exchange) = &table.exchanges[slot.index()] {
             let mut state = exchange.state.borrow_mut();
             if let Some(observer) = state.observer.take() {
-                observer.done();
+                observer.on_done();
             }
             if let Some(exit) = state.exit {
                 self.load.ended(exit);
@@ -637,7 +637,7 @@ impl Inner {
     }
 
     /// A queued request was taken back; its slot is free already.
-    fn removed(&self, table: &mut Table, slot: SlotId) {
+    fn on_withdrawal(&self, table: &mut Table, slot: SlotId) {
         if let Some(exchange) = table.exchanges[slot.index()].take() {
             self.vacate(&mut exchange.state.borrow_mut());
         }

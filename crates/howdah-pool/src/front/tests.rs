@@ -82,7 +82,7 @@ impl Harness {
         (id, thread)
     }
 
-    /// Waits for the end of a dying worker, whose place nobody else gets.
+    /// Waits for the exit of a worker, whose place stays empty.
     pub(super) async fn wait_dead(&mut self, thread: JoinHandle<()>) {
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
         joined.expect("joined").expect("no panic");
@@ -544,10 +544,10 @@ fn a_client_that_disconnects_is_reported_to_the_worker() {
     harness.run(async |_, front| {
         let (_, body) = front.call(request(1)).await.expect("a response");
         drop(body);
-        let told = tokio::task::spawn_blocking(move || seen.recv())
+        let result = tokio::task::spawn_blocking(move || seen.recv())
             .await
             .expect("joined");
-        assert_eq!(told, Ok(1));
+        assert_eq!(result, Ok(1));
     });
 }
 
@@ -683,17 +683,17 @@ struct RecordingObserver {
 }
 
 impl Observer for RecordingObserver {
-    fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
+    fn on_claim(&self, claimed_ns: u64, worker: WorkerId) {
         assert_eq!(self.done.get(), 0, "claimed after it was done");
         self.claims.borrow_mut().push((claimed_ns, worker));
     }
 
-    fn measured(&self, usage: ScriptUsage) {
+    fn on_usage(&self, usage: ScriptUsage) {
         assert_eq!(usage, ScriptUsage::default(), "usage was not requested");
         self.measured.set(self.measured.get() + 1);
     }
 
-    fn done(&self) {
+    fn on_done(&self) {
         self.done.set(self.done.get() + 1);
     }
 }

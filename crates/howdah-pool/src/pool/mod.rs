@@ -259,7 +259,7 @@ impl Pool {
     }
 
     /// Another generation than this one serves.
-    pub(crate) fn serves_without(&self, id: u32) -> bool {
+    pub(crate) fn other_generation_serves(&self, id: u32) -> bool {
         self.serving().any(|generation| generation.id != id)
     }
 

@@ -99,7 +99,7 @@ impl Occupant {
     }
 
     /// If it ended now, after so many requests, it would have failed at its start.
-    pub(crate) fn failed(&self, served: u64) -> bool {
+    pub(crate) fn would_fail(&self, served: u64) -> bool {
         !self.ready || (served == 0 && self.since.elapsed() < YOUNG)
     }
 

@@ -98,7 +98,7 @@ impl RootOptions {
         inherited_environment(&self.withheld, self.clear_env)
     }
 
-    /// Distinguishes programs of the monitor. It is no protection: a process that finds the key of a program has
+    /// Distinguishes programs of the monitor. It does not protect: a process that finds the key of a program has
     /// that program started, with the options that the monitor has read.
     pub(crate) fn key(&self, preloads: bool) -> u64 {
         let mut hasher = DefaultHasher::new();

@@ -115,6 +115,6 @@ fn sleep_until(moment_ns: u64) {
         tv_sec: (moment_ns / 1_000_000_000).cast_signed(),
         tv_nsec: (moment_ns % 1_000_000_000).cast_signed(),
     };
-    // Fails only for a time that is none, and with a signal, of which this thread gets none.
+    // Fails only for an invalid time, or by a signal, which this thread does not receive.
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &moment);
 }

@@ -110,22 +110,22 @@ mod tests {
         }
     }
 
-    fn unasked() -> bool {
+    fn panics_if_called() -> bool {
         panic!("the state of the process is not needed")
     }
 
     #[test]
     fn a_process_that_runs_is_sampled_each_time() {
         let mut clock = PlaceClock::default();
-        assert_eq!(clock.tick(&seen(0, 500), unasked), Sample::Idle);
+        assert_eq!(clock.tick(&seen(0, 500), panics_if_called), Sample::Idle);
         assert_eq!(
-            clock.tick(&seen(1, 600), unasked),
+            clock.tick(&seen(1, 600), panics_if_called),
             Sample::Now,
             "a new request"
         );
-        assert_eq!(clock.tick(&seen(1, 1600), unasked), Sample::Now);
+        assert_eq!(clock.tick(&seen(1, 1600), panics_if_called), Sample::Now);
         assert_eq!(
-            clock.tick(&seen(2, 1600), unasked),
+            clock.tick(&seen(2, 1600), panics_if_called),
             Sample::Now,
             "the next request"
         );
@@ -133,26 +133,26 @@ mod tests {
             time: None,
             ..seen(2, 0)
         };
-        assert_eq!(clock.tick(&unknown, unasked), Sample::Now);
+        assert_eq!(clock.tick(&unknown, panics_if_called), Sample::Now);
     }
 
     #[test]
     fn a_process_that_sleeps_is_sampled_once() {
         let mut clock = PlaceClock::default();
-        assert_eq!(clock.tick(&seen(1, 1000), unasked), Sample::Now);
+        assert_eq!(clock.tick(&seen(1, 1000), panics_if_called), Sample::Now);
         assert_eq!(
             clock.tick(&seen(1, 1020), || false),
             Sample::Now,
             "where it sleeps"
         );
         assert_eq!(
-            clock.tick(&seen(1, 1040), unasked),
+            clock.tick(&seen(1, 1040), panics_if_called),
             Sample::Same,
             "the sampler's time"
         );
-        assert_eq!(clock.tick(&seen(1, 1040), unasked), Sample::Same);
+        assert_eq!(clock.tick(&seen(1, 1040), panics_if_called), Sample::Same);
         assert_eq!(
-            clock.tick(&seen(1, 1041), unasked),
+            clock.tick(&seen(1, 1041), panics_if_called),
             Sample::Now,
             "it has run"
         );
@@ -161,10 +161,10 @@ mod tests {
     #[test]
     fn a_process_without_a_processor_is_not_sampled() {
         let mut clock = PlaceClock::default();
-        assert_eq!(clock.tick(&seen(1, 1000), unasked), Sample::Now);
+        assert_eq!(clock.tick(&seen(1, 1000), panics_if_called), Sample::Now);
         assert_eq!(clock.tick(&seen(1, 1010), || true), Sample::Same);
-        assert_eq!(clock.tick(&seen(1, 1010), unasked), Sample::Same);
-        assert_eq!(clock.tick(&seen(1, 1011), unasked), Sample::Now);
+        assert_eq!(clock.tick(&seen(1, 1010), panics_if_called), Sample::Same);
+        assert_eq!(clock.tick(&seen(1, 1011), panics_if_called), Sample::Now);
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
                 samples_each: true,
                 ..seen(3, micros)
             };
-            clock.tick(&seen, unasked)
+            clock.tick(&seen, panics_if_called)
         };
         assert_eq!(tick(1000), Sample::Now);
         assert_eq!(tick(1010), Sample::Later);

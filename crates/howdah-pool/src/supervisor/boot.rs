@@ -250,7 +250,7 @@ impl Supervisor {
         }
         let sender = self.sender.clone();
         let pool = &mut self.pools[index];
-        let instead = pool.serves_without(id);
+        let instead = pool.other_generation_serves(id);
         let Some(generation) = pool.generation_mut(id) else {
             return;
         };

@@ -247,7 +247,7 @@ impl Supervisor {
                     FrontMessage::Check | FrontMessage::Room | FrontMessage::Ended => continue,
                 };
                 match seed.shm.recover(worker) {
-                    Ok(recovery) if recovery.vacant => self.recovered(seed.pool, worker),
+                    Ok(recovery) if recovery.vacant => self.on_recovery(seed.pool, worker),
                     Ok(_) => {} // another front thread's seed is still to come
                     Err(error) => {
                         tracing::error!(target: "howdah::pool", pool = seed.options.name, "{error}");
@@ -464,7 +464,7 @@ impl Supervisor {
                 worker,
             } => {
                 if self.pools[pool].segment_number == segment {
-                    self.recovered(pool, worker);
+                    self.on_recovery(pool, worker);
                 }
             }
             SupervisorMessage::Kill {

@@ -48,7 +48,7 @@ impl Pool {
     }
 
     /// A worker says that it holds more memory than it may.
-    pub(super) fn outgrown(&mut self, worker: WorkerId, serial: u64) {
+    pub(super) fn on_memory_exceeded(&mut self, worker: WorkerId, serial: u64) {
         let (segment, options) = (self.segment.clone(), self.options.clone());
         let name = self.name.clone();
         let Some(status) = segment.worker(worker) else {

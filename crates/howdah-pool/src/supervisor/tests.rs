@@ -330,13 +330,13 @@ fn orders_after_the_end_get_an_error() {
             .expect("started");
         assert_eq!(server.get("").await, Ok("generation 1".into()));
         supervisor.kill().await;
-        let told = async {
+        let notified = async {
             while server.get("").await != Err(CallError::Stopping) {
                 tokio::task::yield_now().await;
             }
         };
-        let told = tokio::time::timeout(Duration::from_secs(120), told).await;
-        told.expect("not to wait for a worker");
+        let notified = tokio::time::timeout(Duration::from_secs(120), notified).await;
+        notified.expect("not to wait for a worker");
         assert_eq!(server.front.in_flight(), 0);
     });
 }

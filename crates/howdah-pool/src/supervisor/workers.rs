@@ -352,7 +352,7 @@ impl Supervisor {
                 self.fill(index);
             }
             StateRecord::Outgrown if !occupant.retiring => {
-                pool.outgrown(worker, serial);
+                pool.on_memory_exceeded(worker, serial);
                 self.fill(index);
             }
             StateRecord::Traced if occupant.traced.is_some() => {
@@ -418,7 +418,7 @@ impl Supervisor {
         let Some(occupant) = pool.places[worker.index()].occupant_mut() else {
             return;
         };
-        if occupant.failed(served) {
+        if occupant.would_fail(served) {
             return; // the next one is to wait, which begins when it is gone
         }
         occupant.ending = true;
@@ -446,7 +446,7 @@ impl Supervisor {
             expected,
             recycles: occupant.recycles(expected),
         };
-        let failed = occupant.failed(served);
+        let failed = occupant.would_fail(served);
         let (id, started, was_ready) = (occupant.generation, occupant.since, occupant.ready);
         if !was_ready && !expected {
             let (tail, reader) = (occupant.tail.clone(), occupant.reader.take());
@@ -481,7 +481,7 @@ impl Supervisor {
     /// A worker ended before it was ready, and this is what it wrote, or why it was ended.
     pub(super) fn worker_failed(&mut self, index: usize, id: u32, text: String) {
         let pool = &mut self.pools[index];
-        let instead = pool.serves_without(id);
+        let instead = pool.other_generation_serves(id);
         let Some(generation) = pool
             .generation(id)
             .filter(|generation| generation.phase == Phase::Serving)
@@ -539,7 +539,7 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn recovered(&mut self, index: usize, worker: WorkerId) {
+    pub(super) fn on_recovery(&mut self, index: usize, worker: WorkerId) {
         let pool = &mut self.pools[index];
         pool.places[worker.index()].state = State::Vacant;
         pool.all_leave = None;

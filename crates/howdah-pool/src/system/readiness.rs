@@ -11,7 +11,7 @@ use tokio::io::unix::AsyncFd;
 /// The kernel cannot report its readiness, or there are too many.
 #[expect(
     unsafe_code,
-    reason = "tokio asks for a promise that the type system cannot express"
+    reason = "tokio requires a promise that the type system cannot express"
 )]
 pub fn register(fd: OwnedFd, interest: Interest) -> std::io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: the `AsyncFd` owns the `OwnedFd`, which keeps one file description open under one number

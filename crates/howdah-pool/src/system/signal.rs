@@ -23,6 +23,6 @@ pub fn worker_signals() -> [Signal; 2] {
 )]
 pub(crate) fn backtrace() -> Signal {
     // SAFETY: the number is that of a signal, above those that the C library keeps for its threads and
-    // timers, and the contract gives it to us: nobody else in this process or the workers uses it.
+    // timers, and the contract gives it to us: nothing else in this process or the workers uses it.
     unsafe { Signal::from_raw_unchecked(SIGRTMIN + SIGNAL_BACKTRACE) }
 }

@@ -61,7 +61,7 @@ fn a_push_wakes_the_parked_worker_with_the_fewest_requests() {
         assert_eq!(wake.load(), 1);
     }
     push(&mut front, 1);
-    assert_eq!(rings(&segment, second), 0, "nobody sleeps");
+    assert_eq!(rings(&segment, second), 0, "no worker sleeps");
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn the_worker_of_the_request_is_notified_of_its_abort() {
     let (segment, mut front) = concurrent(2, 2);
     let mut worker = worker(&segment, WORKER);
     let slot = push(&mut front, 1);
-    assert_eq!(front.hold(slot), None, "nobody has it");
+    assert_eq!(front.hold(slot), None, "no worker has it");
     front.abort(slot).unwrap();
-    assert_eq!(rings(&segment, WORKER), 0, "nobody has it");
+    assert_eq!(rings(&segment, WORKER), 0, "no worker has it");
 
     let claim = worker.search().unwrap();
     assert_eq!(worker.aborted(&claim), ABORTED_CLIENT);

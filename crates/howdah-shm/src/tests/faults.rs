@@ -270,7 +270,7 @@ proptest! {
         while let Some(event) = front.poll() {
             events += 1;
             let harmless = matches!(event, Event::Fault { .. });
-            prop_assert!(harmless, "nobody has claimed anything: {event:?}");
+            prop_assert!(harmless, "no worker has claimed anything: {event:?}");
         }
         prop_assert_eq!(events, 1);
         front.recover(WORKER).unwrap();

@@ -128,7 +128,10 @@ fn a_worker_that_waits_for_space_learns_that_the_client_is_gone() {
         let claim = worker.get().expect("a request is queued");
         let mut response = ResponseWriter::new(&mut worker, claim);
         assert!(response.headers(200, &[]));
-        assert!(!response.body(&vec![0; RING as usize * 3]), "nobody reads");
+        assert!(
+            !response.body(&vec![0; RING as usize * 3]),
+            "the front does not read"
+        );
         response.end(Exit::Normal, 0);
     });
     while super::slot_words(&segment, slot)

@@ -32,7 +32,7 @@ impl Worker {
         let parked = segment.memory.parked(self.id.word());
         if !stopping && stop.load(Ordering::SeqCst) != 0 {
             if std::mem::take(&mut self.token) && !mutant!(StopKeepsWake) {
-                self.hand_on();
+                self.pass_wake_on();
             }
             return WorkerStep::Stop;
         }

@@ -1,8 +1,8 @@
 //! Workers that die at every step of the real C code, under the real front.
 //!
-//! `worker/tests/queue_worker.c` is built with fault injection and run as four processes. Each is told
+//! `worker/tests/queue_worker.c` is built with fault injection and run as four processes. Each is configured
 //! a step at which it kills itself; others are killed at any moment. Each request is answered exactly
-//! once with the bytes that belong to its id, or reported as torn; nothing is lost and nobody hangs.
+//! once with the bytes that belong to its id, or reported as torn; nothing is lost and no process hangs.
 //!
 //! Short by default. `HOWDAH_DEATHS=33000 cargo test -p howdah-shm --test death -- --nocapture` runs
 //! the scenarios until each has seen a quarter of so many deaths.

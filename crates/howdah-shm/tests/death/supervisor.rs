@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Steps at which a worker is told to die, in turn; numbers as in `docs/internals/queue.md`.
+/// Steps at which a worker is configured to crash, in turn; numbers as in `docs/internals/queue.md`.
 const STEPS: [u32; 38] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 30, 31, 32, 33, 40,
     41, 42, 43, 44, 50, 51, 52, 53, 54, 11, 12, 0,
@@ -63,7 +63,7 @@ pub(crate) struct Summary {
     killed: u64,
     stopped: u64,
     awaited: u64,
-    told: u64,
+    notified: u64,
     by_step: Vec<(u64, u64)>,
     corrupt: u64,
     twice: u64,
@@ -115,7 +115,7 @@ impl<'a> Supervisor<'a> {
         let (report, reports) = channel();
         let (orders, threads) = self.start_fronts(fronts, &report);
         let watch = self.watch.clone();
-        let told = std::thread::spawn(move || {
+        let notified = std::thread::spawn(move || {
             let ends = std::iter::from_fn(|| watch.next().expect("futex_waitv"));
             ends.count() as u64
         });
@@ -142,7 +142,7 @@ impl<'a> Supervisor<'a> {
         let reached_end = self.deaths >= deaths;
         self.end_all();
         self.watch.close();
-        let told = told.join().expect("the watch panicked");
+        let notified = notified.join().expect("the watch panicked");
         assert!(
             reached_end,
             "a front thread gave up after {} deaths",
@@ -154,7 +154,7 @@ impl<'a> Supervisor<'a> {
             killed: self.killed,
             stopped: self.stopped,
             awaited: self.awaited,
-            told,
+            notified,
             by_step: self.statistics.deaths(),
             corrupt: self.statistics.corrupt(),
             twice: self.statistics.twice(),
@@ -248,7 +248,7 @@ impl<'a> Supervisor<'a> {
 
     /// Waits for deaths, but not so long that places stay empty.
     fn wait_for_deaths(&mut self, orders: &[Sender<Order>]) {
-        self.watch_who_serves();
+        self.record_serving_workers();
         let alive: Vec<_> = (0..self.places.len())
             .filter(|&worker| matches!(self.places[worker], Place::Alive(_)))
             .collect();
@@ -291,7 +291,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn watch_who_serves(&mut self) {
+    fn record_serving_workers(&mut self) {
         for (worker, place) in self.places.iter_mut().enumerate() {
             let worker = WorkerId(worker as u16);
             if let Place::Alive(process) = place
@@ -377,19 +377,19 @@ impl Summary {
             counts.complete > 0 && counts.retried > 0 && self.awaited > 0,
             "the test did not test much"
         );
-        // One whose successor has begun before the watch looked is not told of.
+        // One whose successor started before the watch looked is not reported.
         assert!(
-            self.told <= self.awaited && self.told >= self.awaited / 2,
-            "of {} ends {} were told",
+            self.notified <= self.awaited && self.notified >= self.awaited / 2,
+            "of {} exits {} were reported",
             self.awaited,
-            self.told
+            self.notified
         );
         if self.long {
             for step in STEPS.map(u64::from) {
                 let hit = step == 0
                     || RARE.contains(&step)
                     || self.by_step.iter().any(|&(hit, _)| hit == step);
-                assert!(hit, "nobody died at step {step}");
+                assert!(hit, "no worker died at step {step}");
             }
         }
     }
@@ -400,13 +400,13 @@ impl fmt::Display for Summary {
         let c = &self.counts;
         write!(
             out,
-            "deaths {} (killed {}, stopped {}; {} of {} watched told), requests {}, complete {}, retried {}, torn {}, \
+            "deaths {} (killed {}, stopped {}; {} of {} watched exits reported), requests {}, complete {}, retried {}, torn {}, \
              complete though torn {}, cancelled {}, aborted {} (cut short {}), lost {}, wrong {}, \
              faults {}, stalls {}, corrupt {}, twice {}, {:.1} s; deaths by step",
             self.deaths,
             self.killed,
             self.stopped,
-            self.told,
+            self.notified,
             self.awaited,
             c.queued,
             c.complete,

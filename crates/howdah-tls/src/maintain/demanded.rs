@@ -92,7 +92,7 @@ impl OnDemandTasks {
         if self.permission(&wanted.name).await != Permission::Given {
             return None;
         }
-        let mut job = Job::new(self.managed(&wanted)?);
+        let mut job = Job::new(self.managed_certificate(&wanted)?);
         // An order takes seconds, in which the storage has others.
         drop(place);
         if job.next <= SystemTime::now() {
@@ -158,7 +158,7 @@ impl OnDemandTasks {
     }
 
     /// The name with what the storage has of it; `None`: no authority issues a certificate for it.
-    fn managed(&self, wanted: &PendingName) -> Option<ManagedCertificate> {
+    fn managed_certificate(&self, wanted: &PendingName) -> Option<ManagedCertificate> {
         let name = &wanted.name;
         let (kind, current) = match on_demand_source(name, &wanted.demand.tls, &self.desk.https) {
             Ok(Source::Internal(lifetime)) => (

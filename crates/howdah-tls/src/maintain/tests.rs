@@ -148,7 +148,7 @@ fn a_time_in_the_storage_that_is_too_far_ahead_is_over() {
 #[tokio::test]
 async fn a_start_waits_for_the_authority_only_after_retry_after() {
     let directory = tempfile::tempdir().expect("a directory");
-    // Nobody is there.
+    // No server listens there.
     let by_acme = acme("b.test", "https://127.0.0.1:1/dir".to_owned());
     let tls = of_sites(&directory, vec![by_acme]);
     let mut job = Job::new(managed(&tls, 0));
@@ -190,7 +190,7 @@ fn revoked_certificates_are_due_at_once() {
     job.managed.slot.revoke();
     job.apply_revocation();
     assert!(job.due(&certificate) < now && job.next <= SystemTime::now());
-    // The word of another certificate is none about the new one.
+    // A response about the old certificate does not apply to the new one.
     job.managed.slot.revoke();
     job.put(certificate.clone());
     job.apply_revocation();

@@ -385,7 +385,7 @@ async fn answers_are_fetched_up_to_a_size() {
         matches!(answer, Err(FetchError::Connection(_))),
         "{answer:?}"
     );
-    let nobody = "http://127.0.0.1:1/".parse().expect("a URL");
-    let error = fetch::post(&nobody, Vec::new()).await.expect_err("nobody");
+    let closed = "http://127.0.0.1:1/".parse().expect("a URL");
+    let error = fetch::post(&closed, Vec::new()).await.expect_err("refused");
     assert!(error.to_string().contains("refused"), "{error}");
 }

@@ -10,7 +10,7 @@ use howdah_pool::{CrashReport, CrashedRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::remote::{CADDYFILE, LIMIT, client, success, unexpected};
+use super::remote::{CADDYFILE, LIMIT, client, success, version_mismatch};
 use super::report::{printable, size, time};
 use crate::cli;
 use crate::cli::CrashesAction::{Clear, List, Show};
@@ -61,7 +61,7 @@ pub(crate) fn crashes(options: &cli::Crashes) -> Outcome {
         reply => json_of(&success(reply)?)?,
     };
     let text = if options.json {
-        let text = serde_json::to_string_pretty(&shown).map_err(unexpected)?;
+        let text = serde_json::to_string_pretty(&shown).map_err(version_mismatch)?;
         // JSON leaves some control characters as they are.
         text.lines().fold(String::new(), |mut all, line| {
             all.push_str(&printable(line));
@@ -70,8 +70,8 @@ pub(crate) fn crashes(options: &cli::Crashes) -> Outcome {
         })
     } else {
         match options.action {
-            List => list(&serde_json::from_value(shown).map_err(unexpected)?),
-            Show => details(&serde_json::from_value(shown).map_err(unexpected)?),
+            List => list(&serde_json::from_value(shown).map_err(version_mismatch)?),
+            Show => details(&serde_json::from_value(shown).map_err(version_mismatch)?),
             Clear => format!("removed {}\n", shown["removed"]),
         }
     };
@@ -80,7 +80,7 @@ pub(crate) fn crashes(options: &cli::Crashes) -> Outcome {
 }
 
 fn json_of(reply: &Reply) -> Result<Value, Failure> {
-    serde_json::from_slice(&reply.body).map_err(unexpected)
+    serde_json::from_slice(&reply.body).map_err(version_mismatch)
 }
 
 /// Without the server: what is in the folder of its Caddyfile, or in the usual one.
@@ -107,7 +107,7 @@ fn read_folder(options: &cli::Crashes) -> Result<Value, Failure> {
     };
     Ok(match (options.action, options.number) {
         (Show, Some(number)) => match folder.read(number).map_err(failed)? {
-            Some(report) => serde_json::to_value(report).map_err(unexpected)?,
+            Some(report) => serde_json::to_value(report).map_err(version_mismatch)?,
             None => {
                 return Err(Failure::Runtime(format!(
                     "there is no crash report {number} in {path}"

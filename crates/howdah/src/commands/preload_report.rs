@@ -93,7 +93,7 @@ fn meaning(reason: &str) -> &str {
         "failed" => "it cannot be compiled",
         "unlinked" => "what its class extends, implements or uses is not preloaded",
         "not_autoloaded" => "it was not loaded by an autoloader",
-        "not_tried" => "it was not looked at",
+        "not_tried" => "not tested",
         other => other,
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
         (None, Some(file)) => reload_from(&client, file),
         (None, None) => order("/reload"),
     }?;
-    let done: ReloadReport = serde_json::from_slice(&reply.body).map_err(unexpected)?;
+    let done: ReloadReport = serde_json::from_slice(&reply.body).map_err(version_mismatch)?;
     for pool in &done.pools {
         println!(
             "reloaded {}: generation {} in {} ms",
@@ -105,14 +105,14 @@ pub(crate) fn status(options: &cli::Status) -> Outcome {
     };
     let reply = success(client(&options.server)?.request("GET", target, Some(LIMIT)))?;
     let text = if options.json {
-        String::from_utf8(reply.body).map_err(unexpected)?
+        String::from_utf8(reply.body).map_err(version_mismatch)?
     } else if options.requests {
-        requests::table(&serde_json::from_slice(&reply.body).map_err(unexpected)?)
+        requests::table(&serde_json::from_slice(&reply.body).map_err(version_mismatch)?)
     } else if options.preload {
-        let preloads: Vec<_> = serde_json::from_slice(&reply.body).map_err(unexpected)?;
+        let preloads: Vec<_> = serde_json::from_slice(&reply.body).map_err(version_mismatch)?;
         preload_report::text(&preloads)
     } else {
-        report::table(&serde_json::from_slice(&reply.body).map_err(unexpected)?)
+        report::table(&serde_json::from_slice(&reply.body).map_err(version_mismatch)?)
     };
     print!("{text}");
     Ok(ExitCode::SUCCESS)
@@ -138,7 +138,7 @@ pub(super) fn success(reply: Result<Reply, ClientError>) -> Result<Reply, Failur
     }
 }
 
-pub(super) fn unexpected(error: impl std::fmt::Display) -> Failure {
+pub(super) fn version_mismatch(error: impl std::fmt::Display) -> Failure {
     Failure::Runtime(format!(
         "the server's response belongs to a different version of howdah: {error}"
     ))

@@ -50,7 +50,7 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
         .all(|config| !config.applications.is_empty());
     for pool in &of_old {
         let Some(next) = same(pool, &of_new) else {
-            found.push(format!("{} was removed", called(pool)));
+            found.push(format!("{} was removed", pool_label(pool)));
             continue;
         };
         let [of_tree, next_tree] = [old, new].map(|config| tree(config, &pool.name, both_preload));
@@ -60,15 +60,15 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
             settings_of_process(next),
         )) {
             found.push(if is_secret(change.name) {
-                format!("{}: {} changed", called(pool), change.name)
+                format!("{}: {} changed", pool_label(pool), change.name)
             } else {
-                format!("{}: {change}", called(pool))
+                format!("{}: {change}", pool_label(pool))
             });
         }
     }
     for pool in &of_new {
         if same(pool, &of_old).is_none() {
-            found.push(format!("{} is new", called(pool)));
+            found.push(format!("{} is new", pool_label(pool)));
         }
     }
     // Slots may be larger than necessary.
@@ -90,7 +90,7 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
 
 /// What decides which tree a pool is in: the PHP that it names for itself, and the application that is preloaded.
 fn tree(config: &Config, pool: &str, preloads: bool) -> [Setting; 2] {
-    let place = pools::own_names(config).position(|name| name == pool);
+    let place = pools::named_pools(config).position(|name| name == pool);
     let settings = place.and_then(|place| config.own_pool_settings().nth(place));
     let php = settings.and_then(|settings| settings.php.as_ref());
     let applications = preloads.then_some(&config.applications);
@@ -143,7 +143,7 @@ fn list_names(names: &BTreeSet<String>) -> String {
     names.join(", ")
 }
 
-fn called(pool: &PoolOptions) -> String {
+fn pool_label(pool: &PoolOptions) -> String {
     if pool.name == CLASSIC_POOL {
         "frankenphp".to_owned()
     } else if matches!(pool.mode, Mode::Classic) {

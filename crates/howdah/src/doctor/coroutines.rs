@@ -216,10 +216,10 @@ pub(super) fn check(php: &Php, facts: &Facts, application: &Application<'_>, rep
         report.warning(
             area,
             format!(
-                "{} files were not looked at: too large, too many, or not readable",
+                "{} files were not scanned: too large, too many, or not readable",
                 scanned.skipped
             ),
-            "run doctor as the user that owns them, and look at generated code yourself",
+            "run doctor as the user that owns them, and check generated code yourself",
         );
     }
     report.ok(

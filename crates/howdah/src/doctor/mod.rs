@@ -139,7 +139,7 @@ fn run_checks(options: &cli::Doctor, config: &Config, report: &mut Report) {
             }
             None => report.error(
                 Area::Coroutines,
-                "no application to look at",
+                "no application to check",
                 "name its worker script with --worker, or its document root with --root",
             ),
         }

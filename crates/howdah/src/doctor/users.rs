@@ -96,20 +96,20 @@ fn report_denied(report: &mut Report, user: &model::User, verb: &str, path: &Pat
     );
 }
 
-/// The part of a path that keeps a user from what it is to do with its last one. What is not there keeps nobody
-/// from anything: other checks report it.
+/// The part of a path that keeps a user from what it is to do with its last one. A missing part is
+/// not one: other checks report it.
 fn denied_part(user: &User, path: &Path, access: u32) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let mut parts: Vec<&Path> = path.ancestors().collect();
     parts.reverse();
     let refused = |part: &&Path| {
-        let found = may(user, part, if **part == *path { access } else { PASS });
+        let found = can_access(user, part, if **part == *path { access } else { PASS });
         found.is_ok_and(|may| !may)
     };
     parts.into_iter().find(refused).map(Path::to_owned)
 }
 
-fn may(user: &User, path: &Path, access: u32) -> io::Result<bool> {
+fn can_access(user: &User, path: &Path, access: u32) -> io::Result<bool> {
     let facts = fs::metadata(path)?;
     let shift = if facts.uid() == user.uid {
         6

@@ -40,7 +40,7 @@ pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
 }
 
 /// Names of all pools but the classic one of all sites, in their order.
-pub(crate) fn own_names(config: &Config) -> impl Iterator<Item = &String> {
+pub(crate) fn named_pools(config: &Config) -> impl Iterator<Item = &String> {
     let classic = config.pools.iter().map(|pool| &pool.name);
     classic.chain(config.workers.iter().map(|pool| &pool.name))
 }

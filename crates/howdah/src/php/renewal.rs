@@ -92,7 +92,7 @@ impl Places {
     }
 
     /// The releases that other ones have taken the place of: old folder, new folder.
-    fn moved<'a>(&'a self, now: &'a Self) -> Vec<(&'a Path, &'a Path)> {
+    fn moved_releases<'a>(&'a self, now: &'a Self) -> Vec<(&'a Path, &'a Path)> {
         let same = |named: &Path| now.0.iter().find(|(own, _)| own == named);
         let moved = self.0.iter().filter_map(|(named, old)| {
             let (_, new) = same(named)?;
@@ -107,7 +107,7 @@ impl Places {
     pub(crate) fn follow(&self, now: &Self, paths: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let follow = |path: Vec<u8>| {
             let path = PathBuf::from(OsString::from_vec(path));
-            self.followed(now, &path).into_os_string().into_vec()
+            self.follow_path(now, &path).into_os_string().into_vec()
         };
         let mut paths: Vec<_> = paths.into_iter().map(follow).collect();
         paths.sort();
@@ -116,8 +116,8 @@ impl Places {
     }
 
     /// The same of one.
-    pub(crate) fn followed(&self, now: &Self, path: &Path) -> PathBuf {
-        let moved = self.moved(now).into_iter();
+    pub(crate) fn follow_path(&self, now: &Self, path: &Path) -> PathBuf {
+        let moved = self.moved_releases(now).into_iter();
         let mut new = moved.filter_map(|(old, new)| Some(new.join(inside(path, old, new)?)));
         new.next().unwrap_or_else(|| path.to_path_buf())
     }

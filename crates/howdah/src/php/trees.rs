@@ -214,11 +214,14 @@ impl Trees {
                 .iter()
                 .filter(|tree| tree.facts.application == options.application)
                 .find_map(|tree| tree.facts.used.as_ref());
-            let follow = |path: &Path| last.places.followed(&seen.places, path);
+            let follow = |path: &Path| last.places.follow_path(&seen.places, path);
             let own = (&mut options.root, options.pools.as_mut_slice());
             let used = UsedFiles::prepare(config, before, follow, own);
             prepared.push((options, used.map_err(TreeError::other)?));
-            held.push(last.places.follow(&seen.places, held_by(&current).await));
+            held.push(
+                last.places
+                    .follow(&seen.places, cached_scripts(&current).await),
+            );
         }
         let before = self.status().await.map_err(TreeError::other)?;
         // Boxed, since all reloads contain it.
@@ -293,7 +296,7 @@ impl Trees {
             let new_files = tree.facts.used.as_ref().map_or(0, UsedFiles::new_files);
             let preload = || {
                 (new_files > 0)
-                    .then(|| format!("{new_files} files that requests use are to be preloaded"))
+                    .then(|| format!("{new_files} more files that requests use will be preloaded"))
             };
             if let Some(reason) = renewal::reason(&held, moved).or_else(preload) {
                 return Ok(ReloadKind::Tree(reason));
@@ -458,7 +461,7 @@ impl Trees {
     pub(crate) fn numbers(&self, config: &Config) -> Vec<usize> {
         let state = self.read();
         let number = |name: &String| state.names.iter().position(|known| known == name);
-        pools::own_names(config).filter_map(number).collect()
+        pools::named_pools(config).filter_map(number).collect()
     }
 
     /// Tells all trees, and returns when they have ended.
@@ -499,7 +502,7 @@ pub(crate) fn names(trees: &[TreeOptions]) -> Vec<String> {
 }
 
 /// Paths of the scripts that OPcache of some trees holds.
-async fn held_by(trees: &[Tree]) -> Vec<Vec<u8>> {
+async fn cached_scripts(trees: &[Tree]) -> Vec<Vec<u8>> {
     let mut held = Vec::new();
     for tree in trees {
         let order = OpcacheOrder {

@@ -20,26 +20,26 @@ pub(crate) struct Monitor(Child);
 impl Drop for Monitor {
     fn drop(&mut self) {
         howdah_monitor::disconnect();
-        // It ends by that.
+        // The closed socket stops the monitor.
         let _ = self.0.wait();
     }
 }
 
 impl Monitor {
     /// Waits until it has exited unexpectedly.
-    pub(crate) async fn gone(&self) -> std::io::Result<()> {
+    pub(crate) async fn exited(&self) -> std::io::Result<()> {
         let pid = Pid::from_child(&self.0);
-        let (tell, told) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         let wait = move || {
-            // It stays to be waited for by its owner.
+            // Not reaped: its owner does that.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
-            let _ = tell.send(());
+            let _ = sender.send(());
         };
         std::thread::Builder::new()
             .name("monitor".into())
             .spawn(wait)?;
-        told.await.map_err(std::io::Error::other)
+        receiver.await.map_err(std::io::Error::other)
     }
 }
 

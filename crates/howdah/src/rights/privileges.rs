@@ -1,4 +1,4 @@
-//! With which rights the server and its PHP processes run.
+//! The rights of the server and of its PHP processes.
 //!
 //! A server that root starts has a user of its own (`users`). It becomes that user before it opens, writes or
 //! starts anything: all it keeps is the right to listen on ports below 1024, which a later reload may need
@@ -66,10 +66,10 @@ pub(crate) fn set_dumpable(config: &Config) {
     let _ = rustix::process::set_dumpable_behavior(behavior);
 }
 
-/// Becomes the server's user. To be called before any thread is started and any file is opened. Answers with
-/// the process that stays root.
+/// Becomes the server's user. Must be called before any thread is started and any file is opened. Returns the
+/// process that stays root.
 pub(crate) fn become_user(config: &Config) -> Result<Option<Monitor>, Failure> {
-    // It is for listening: what PHP starts has no use for it.
+    // It is for listening: programs that PHP starts do not need it.
     let _ =
         rustix::thread::configure_capability_in_ambient_set(CapabilitySet::NET_BIND_SERVICE, false);
     let Some(wanted) = &config.global.user else {
@@ -110,7 +110,7 @@ fn set_capabilities(kept: CapabilitySet) -> Result<(), UserError> {
     rustix::thread::set_capabilities(None, sets).map_err(refused("capset"))
 }
 
-/// Whether certificates are kept somewhere, and where.
+/// The storage of certificates, if there is one.
 fn storage(config: &Config) -> Option<&Path> {
     let encrypted = |site: &model::Site| site.addresses.iter().any(|address| address.tls);
     let storage = config.global.https.storage.as_deref();
@@ -148,7 +148,7 @@ fn keep_storage(config: &Config, user: &User) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same of crash reports. Who opens the folder says what is wrong with it.
+/// The same for crash reports. Errors are reported when the folder is opened.
 fn keep_crashes(config: &Config, user: &User) {
     let Some(folder) = crash_folder::path(config) else {
         return;
@@ -183,9 +183,9 @@ fn make_sockets_folder(config: &Config, wanted: &model::User, user: &User) -> Re
 /// Why processes cannot run as the users that a configuration names.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct UserProblems {
-    /// Nobody could.
+    /// Wrong for every process.
     pub(crate) wrong: Vec<String>,
-    /// This process may not, which is not the one that serves.
+    /// Refused to this process, which is not the one that serves.
     pub(crate) refused: Vec<String>,
 }
 
@@ -216,8 +216,8 @@ pub(crate) fn unusable(config: &Config) -> UserProblems {
     unusable
 }
 
-/// Does this with the rights of whoever has the storage of certificates: what it makes is theirs. Whoever calls
-/// keeps its rights.
+/// Runs this with the rights of the user who owns the storage of certificates, who then owns the new files. The
+/// caller keeps its rights.
 pub(crate) fn as_keeper<T: Send>(
     config: &Config,
     work: impl FnOnce() -> T + Send,
@@ -234,7 +234,7 @@ pub(crate) fn as_keeper<T: Send>(
     on_thread_as(wanted, work)
 }
 
-/// Does this on a thread that has this user's rights and no others.
+/// Runs this on a thread with the rights of this user only.
 pub(crate) fn on_thread_as<T: Send>(
     wanted: &model::User,
     work: impl FnOnce() -> T + Send,
@@ -267,7 +267,7 @@ pub(crate) fn is_same(one: &model::User, other: &model::User) -> bool {
     one == other || (ids(one).is_some() && ids(one) == ids(other))
 }
 
-/// Whose the processes of a pool are: its own user, or that of all PHP processes, or the server's.
+/// User of a pool's processes: its own, or that of all PHP processes, or the server's.
 pub(crate) fn pool_user(
     config: &Config,
     own: Option<&model::User>,
@@ -278,8 +278,8 @@ pub(crate) fn pool_user(
     wanted.map(checked).transpose()
 }
 
-/// Whether PHP of some pool runs as another user than this process, which then has more rights. A user that
-/// cannot be looked up is another.
+/// Whether PHP of some pool runs as a different user than this process, which then has more rights. An unknown user
+/// counts as a different one.
 pub(crate) fn is_php_restricted(config: &Config) -> bool {
     let server = config.global.user.as_ref().map(look_up);
     let own = match server {
@@ -310,8 +310,8 @@ pub(crate) fn restricted_users(config: &Config) -> Arc<[u32]> {
     users.into()
 }
 
-/// Has processes of other users find the request bodies that they are given, and says who runs as root
-/// although nobody asked for it.
+/// Lets processes of other users open the request bodies that they get, and logs which processes run as root
+/// although that was not configured.
 pub(crate) fn prepare(pools: &[PoolOptions], spool: &SpoolDir) -> Result<(), Failure> {
     let own = geteuid();
     let mut users = pools.iter().filter_map(|pool| pool.user.as_ref());
@@ -426,7 +426,7 @@ pub(crate) fn raise_file_limit() {
     }
 }
 
-/// Changes the user of this thread alone, which has no rights of its old one afterwards.
+/// Changes the user of this thread only, which then has no rights of the old one.
 fn change_thread(user: &User) -> Result<(), UserError> {
     let refused = |call| move |source| UserError::Refused { call, source };
     let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
@@ -438,11 +438,11 @@ fn change_thread(user: &User) -> Result<(), UserError> {
 
 /// Real and saved user of a server that root starts. A process may signal another, change its limits or trace it only
 /// if its own user is the other's real or saved one (kill(2), prlimit(2)). So PHP, whose user is often the server's,
-/// cannot stop the server. The number is one that distributions and systemd assign to nobody
-/// (<https://systemd.io/UIDS-GIDS>), and that containers with the usual 65,536 users have.
+/// cannot stop the server. Distributions and systemd do not assign this number
+/// (<https://systemd.io/UIDS-GIDS>), and it exists in containers with the usual 65,536 users.
 const REAL_USER: u32 = 65_533;
 
-/// Changes this process's user for good. It has one thread, whose rights those to come inherit.
+/// Changes this process's user for good. It has one thread, whose rights later threads inherit.
 fn change(user: &User) -> Result<(), UserError> {
     let refused = |call| move |source| UserError::Refused { call, source };
     let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);

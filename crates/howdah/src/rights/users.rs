@@ -1,5 +1,5 @@
-//! The user of a server that root has started, where the configuration names none; and whether a user reaches
-//! what the configuration names.
+//! The user of a server that root has started without a configured user; and whether a user has access to the paths
+//! of the configuration.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -16,13 +16,13 @@ use crate::failure::Failure;
 use crate::paths::absolute;
 use crate::php_executable::executables;
 
-/// The first of these that there is: Debian's for web servers, and the one that everybody has.
+/// The first of these that exists: Debian's for web servers, and the one of every system.
 const NAMES: [&str; 2] = ["www-data", "nobody"];
-/// The user and the folder of certificates, found while the process is root: later it can determine neither.
+/// The user and the folder of certificates, determined while the process is root: later it cannot.
 #[derive(Debug)]
 struct DefaultUser {
     user: model::User,
-    /// By the environment.
+    /// Named by the environment.
     is_named: bool,
     storage: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ fn find() -> Option<DefaultUser> {
     if !rustix::process::geteuid().is_root() {
         return None;
     }
-    // One that is not there is an error at the start, as in the configuration.
+    // A missing user is an error at the start, as in the configuration.
     let named = std::env::var(howdah_pool::USER_OF_SERVER)
         .ok()
         .and_then(|name| name.parse().ok());
@@ -49,27 +49,27 @@ fn find() -> Option<DefaultUser> {
         is_named,
         storage: howdah_tls::default_storage(),
     };
-    // Whoever names root wants nothing of this.
+    // A configured root stays root.
     (!privileges::is_current(&usual.user)).then_some(usual)
 }
 
 /// The user of pools without one, in a server that stays root and has pools of other users.
 pub(crate) fn of_php(config: &Config) -> Option<&'static model::User> {
-    wanted(config, None).map(|usual| &usual.user)
+    default_user_for(config, None).map(|usual| &usual.user)
 }
 
-fn wanted(config: &Config, file: Option<&Path>) -> Option<&'static DefaultUser> {
+fn default_user_for(config: &Config, file: Option<&Path>) -> Option<&'static DefaultUser> {
     let usual = usual().filter(|_| config.global.user.is_none())?;
     let is_wanted =
         usual.is_named || named_for_php(config).next().is_some() || default_reaches(config, file);
     is_wanted.then_some(usual)
 }
 
-/// What keeps the default user from what the first configuration needs. The server stays root then, and does so
-/// over reloads: it can give up its rights at the start alone.
+/// What the default user cannot access although the first configuration needs it. The server then stays root, also
+/// after reloads: it can give up its rights only at the start.
 static BARRIER: OnceLock<Option<Barrier>> = OnceLock::new();
 
-/// Why the server stays root though nobody asked for it.
+/// Why the server stays root although it was not configured.
 pub(crate) fn reason_for_root() -> Option<&'static Barrier> {
     BARRIER.get()?.as_ref()
 }
@@ -90,9 +90,9 @@ fn default_reaches(config: &Config, file: Option<&Path>) -> bool {
     BARRIER.get_or_init(find).is_none()
 }
 
-/// Whether a document root or worker script is out of the default user's reach although the configuration file is not:
-/// the file was written for a server with a user, so [`barrier`] reports the mistake. Where the file is out of reach
-/// too, root tries something out.
+/// Whether the default user can access the configuration file, but not a document root or worker script:
+/// the file was written for a server with a user, so [`barrier`] reports the mistake. If the user cannot access the file
+/// either, root is trying something out.
 fn is_mistake(config: &Config, file: &Path, user: &model::User) -> bool {
     let folder = absolute(file).parent().map(Path::to_owned);
     let folder = folder.map(|folder| Place::new("folder of the configuration", folder, ENTER));
@@ -105,7 +105,7 @@ fn is_mistake(config: &Config, file: &Path, user: &model::User) -> bool {
 
 fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
     let user = &usual()?.user;
-    let mut places = needed(config, of_roots);
+    let mut places = required_places(config, of_roots);
     // The server's own folder is given to its user.
     let own = Path::new(admin::ADMIN_SOCKET).parent();
     let folders =
@@ -140,7 +140,7 @@ pub(crate) fn settle(config: &mut Config, file: &Path) {
 }
 
 fn fill_in(config: &mut Config, file: Option<&Path>) {
-    let Some(usual) = wanted(config, file) else {
+    let Some(usual) = default_user_for(config, file) else {
         return;
     };
     if config.global.https.storage.is_none() {
@@ -159,15 +159,15 @@ fn named_for_php(config: &Config) -> impl Iterator<Item = &model::User> {
     of_pools.chain(of_roadrunner).chain(&config.global.php.user)
 }
 
-/// The first thing that the server's user is kept from and needs.
+/// The first path that the server's user needs and cannot access.
 pub(crate) fn barrier(config: &Config) -> Result<Option<Barrier>, Failure> {
     let Some(user) = &config.global.user else {
         return Ok(None);
     };
-    let mut places = needed(config, ENTER);
+    let mut places = required_places(config, ENTER);
     let has_others = named_for_php(config).any(|own| !privileges::is_same(own, user));
     if has_others {
-        // Those of PHP's users are theirs to reach.
+        // PHP's users access theirs themselves.
         places.retain(|place| place.need.access == WRITE.access);
     }
     privileges::on_thread_as(user, || find_barrier(places, user))
@@ -180,7 +180,7 @@ pub(crate) struct Barrier {
     /// `enter`, `read` …
     verb: &'static str,
     place: PathBuf,
-    /// What is behind it.
+    /// The setting that names it.
     behind: Option<String>,
 }
 
@@ -200,12 +200,12 @@ impl fmt::Display for Barrier {
 }
 
 impl Barrier {
-    /// The same with what to do about it.
+    /// The same, with a hint.
     pub(crate) fn advice(&self) -> String {
         format!("{self}; {}", self.remedy())
     }
 
-    /// What to do about it.
+    /// A hint.
     pub(crate) fn remedy(&self) -> String {
         let place = self.place.display();
         let command = match self.verb {
@@ -220,7 +220,7 @@ impl Barrier {
     }
 }
 
-/// What a user is to do with a path.
+/// The access that a user needs to a path.
 #[derive(Debug, Clone, Copy)]
 struct Requirement {
     verb: &'static str,
@@ -238,7 +238,7 @@ const READ: Requirement = Requirement::new("read", Access::READ_OK);
 const RUN: Requirement = Requirement::new("run", Access::READ_OK.union(Access::EXEC_OK));
 const WRITE: Requirement = Requirement::new("write to", Access::WRITE_OK.union(Access::EXEC_OK));
 
-/// What the user of a server has to reach.
+/// Paths that the user of a server has to access.
 struct Place {
     kind: &'static str,
     path: PathBuf,
@@ -252,7 +252,7 @@ impl Place {
     }
 }
 
-fn needed(config: &Config, of_roots: Requirement) -> Vec<Place> {
+fn required_places(config: &Config, of_roots: Requirement) -> Vec<Place> {
     let mut places = application(config, of_roots);
     let php = executables(config).into_iter();
     places.extend(php.map(|php| Place::new("PHP executable", php, RUN)));
@@ -270,7 +270,7 @@ fn application(config: &Config, of_roots: Requirement) -> Vec<Place> {
         .collect()
 }
 
-/// The first that the user of this thread does not reach. Paths that do not exist are reported elsewhere.
+/// The first that the user of this thread cannot access. Missing paths are reported elsewhere.
 fn find_barrier(places: Vec<Place>, user: &model::User) -> Option<Barrier> {
     for Place { kind, path, need } in places {
         let path = absolute(&path);
@@ -337,7 +337,7 @@ mod tests {
             barrier(&config).map(|found| found.place),
             Some(directory.path().to_owned())
         );
-        // Who may do anything is kept from nothing.
+        // A user with all capabilities can access everything.
         config.global.user = Some("root".parse().expect("a user"));
         assert_eq!(barrier(&config), None);
     }

@@ -242,7 +242,7 @@ impl CurrentConfiguration {
             running_pools(&config, numbers),
             endpoints(&self.server_state, &hubs, &roadrunner),
         );
-        let prepared = prepared.map_err(|error| explained(&error))?;
+        let prepared = prepared.map_err(|error| error_chain(&error))?;
         let before = (self.server.local_addrs(), self.server.unix_sockets());
         let grace = state.config.global.grace_period.unwrap_or(DEFAULT_GRACE);
         self.server
@@ -408,7 +408,7 @@ impl CurrentConfiguration {
         let endpoints = endpoints(&self.server_state, &hubs, &trees.roadrunner().all());
         let pools = running_pools(&config, numbers);
         let prepared = self.server.prepare(&config, tls.as_ref(), pools, endpoints);
-        let prepared = prepared.map_err(|error| TreeError::Other(explained(&error)))?;
+        let prepared = prepared.map_err(|error| TreeError::Other(error_chain(&error)))?;
         let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
         let switched = self.server.switch(prepared, grace).await;
         switched.map_err(TreeError::other)?;
@@ -530,7 +530,7 @@ pub(crate) fn endpoints(
 }
 
 /// An error and what is behind it.
-fn explained(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

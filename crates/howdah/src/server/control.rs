@@ -102,8 +102,8 @@ impl ServerControl {
             .as_ref()
             .is_some_and(|pool| roadrunner.names().contains(pool))
         {
-            let meant = |name: &String, _| Some(name) == pool.as_ref();
-            return Ok(self.reloaded(configuration, began, meant).await);
+            let is_selected = |name: &String, _| Some(name) == pool.as_ref();
+            return Ok(self.report_reload(configuration, began, is_selected).await);
         }
         let fresh = match self.required_reload().await {
             ReloadKind::Tree(reason) => {
@@ -116,11 +116,11 @@ impl ServerControl {
                 None
             }
         };
-        let meant = |name: &String, generation| match &pool {
+        let is_selected = |name: &String, generation| match &pool {
             Some(pool) if fresh.is_none() => pool == name,
             _ => before.get(name) != Some(&generation),
         };
-        let done = self.reloaded(configuration, began, meant).await;
+        let done = self.report_reload(configuration, began, is_selected).await;
         Ok(ReloadReport { fresh, ..done })
     }
 
@@ -155,7 +155,7 @@ impl ServerControl {
         let began = Instant::now();
         // It has logged why not.
         if self.renew(began).await.is_ok() {
-            self.reloaded(None, began, |_, _| true).await;
+            self.report_reload(None, began, |_, _| true).await;
         }
     }
 
@@ -178,11 +178,11 @@ impl ServerControl {
     }
 
     /// The selected pools, as they serve now.
-    async fn reloaded(
+    async fn report_reload(
         &self,
         configuration: Option<ConfigFile>,
         began: Instant,
-        meant: impl Fn(&String, u64) -> bool,
+        is_selected: impl Fn(&String, u64) -> bool,
     ) -> ReloadReport {
         let took_ms = millis(began.elapsed());
         let after = self.generations().await;
@@ -191,7 +191,7 @@ impl ServerControl {
             let Some(generation) = after.get(&name).copied() else {
                 continue;
             };
-            if meant(&name, generation) {
+            if is_selected(&name, generation) {
                 tracing::info!(target: "howdah", pool = &*name, generation, took_ms, "reloaded");
                 pools.push(ReloadedPool {
                     pool: name,
@@ -210,16 +210,16 @@ impl ServerControl {
     /// Starts PHP again while the old one serves, for a reason of the server's own.
     pub(crate) async fn renew_because(&self, reason: String) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
-        self.alone(async move {
+        self.spawn_reload(async move {
             if control.is_stopping() {
                 return Err(ReloadError::Stopping);
             }
             tracing::info!(target: "howdah", "starting a second PHP next to the current one: {reason}");
             let (before, began) = (control.generations().await, Instant::now());
             control.renew(began).await?;
-            let meant = |name: &String, generation| before.get(name) != Some(&generation);
+            let is_selected = |name: &String, generation| before.get(name) != Some(&generation);
             let configuration = control.0.in_force.file();
-            let done = control.reloaded(configuration, began, meant).await;
+            let done = control.report_reload(configuration, began, is_selected).await;
             let fresh = Some(reason);
             Ok(ReloadReport { fresh, ..done })
         })
@@ -262,7 +262,7 @@ impl ServerControl {
         }
         if loaded.booted {
             let configuration = self.0.in_force.file();
-            return Ok(self.reloaded(configuration, began, |_, _| true).await);
+            return Ok(self.report_reload(configuration, began, |_, _| true).await);
         }
         self.reload_now(None, began).await
     }
@@ -273,7 +273,7 @@ impl ServerControl {
     }
 
     /// In a task of its own, so that it is reported although the caller has disconnected.
-    async fn alone(
+    async fn spawn_reload(
         &self,
         reload: impl Future<Output = Result<ReloadReport, ReloadError>> + Send + 'static,
     ) -> Result<ReloadReport, ReloadError> {
@@ -303,13 +303,13 @@ impl Control for ServerControl {
     async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
         let requested = self.0.in_force.note_request();
-        self.alone(async move { control.reload_now(pool, requested).await })
+        self.spawn_reload(async move { control.reload_now(pool, requested).await })
             .await
     }
 
     async fn configure(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
-        self.alone(async move { control.configure_now(from).await })
+        self.spawn_reload(async move { control.configure_now(from).await })
             .await
     }
 

@@ -78,7 +78,7 @@ impl CrashReports {
     pub(crate) async fn list(&self) -> Result<Value, CrashesError> {
         let folder = self.folder()?;
         let path = folder.path().display().to_string();
-        let reports = on_disk(move || folder.list()).await?;
+        let reports = run_blocking(move || folder.list()).await?;
         let crashes: Vec<Value> = reports.iter().map(summary).collect();
         Ok(json!({"folder": path, "crashes": crashes}))
     }
@@ -86,7 +86,7 @@ impl CrashReports {
     /// The report with this number.
     pub(crate) async fn read(&self, number: u64) -> Result<Value, CrashesError> {
         let folder = self.folder()?;
-        let report = on_disk(move || folder.read(number)).await?;
+        let report = run_blocking(move || folder.read(number)).await?;
         let report = report.ok_or(CrashesError::Unknown(number))?;
         serde_json::to_value(report).map_err(|error| CrashesError::Folder(error.to_string()))
     }
@@ -94,7 +94,7 @@ impl CrashReports {
     /// Removes all.
     pub(crate) async fn clear(&self) -> Result<Value, CrashesError> {
         let folder = self.folder()?;
-        let removed = on_disk(move || folder.clear()).await?;
+        let removed = run_blocking(move || folder.clear()).await?;
         Ok(json!({"removed": removed}))
     }
 
@@ -104,7 +104,7 @@ impl CrashReports {
     }
 }
 
-async fn on_disk<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, CrashesError> {
     let done = spawn_blocking(work).await;

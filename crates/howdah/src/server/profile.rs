@@ -28,7 +28,7 @@ impl Profiler {
         let lock = self.taken.try_lock();
         let _lock = lock.map_err(|_: TryLockError| ProfileError::UnderWay)?;
         let pools = trees.profiled_pools().await;
-        let pools = chosen(
+        let pools = select_pools(
             pools.map_err(|_| ProfileError::Stopping)?,
             request.pool.as_deref(),
         )?;
@@ -56,7 +56,10 @@ impl Profiler {
     }
 }
 
-fn chosen(pools: Vec<ProfiledPool>, name: Option<&str>) -> Result<Vec<ProfiledPool>, ProfileError> {
+fn select_pools(
+    pools: Vec<ProfiledPool>,
+    name: Option<&str>,
+) -> Result<Vec<ProfiledPool>, ProfileError> {
     let Some(name) = name else {
         return Ok(pools);
     };

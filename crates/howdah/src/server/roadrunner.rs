@@ -117,11 +117,11 @@ pub(super) async fn run(
 struct ProgressObserver(Progress);
 
 impl Observer for ProgressObserver {
-    fn claimed(&self, place: u16) {
-        self.0.claimed(now_ns(), place);
+    fn on_claim(&self, place: u16) {
+        self.0.on_claim(now_ns(), place);
     }
 
-    fn done(&self) {
-        self.0.done();
+    fn on_done(&self) {
+        self.0.on_done();
     }
 }

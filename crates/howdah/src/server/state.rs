@@ -211,7 +211,7 @@ impl ServerState {
             tokio::join!(self.live.list(), self.trees.status(), self.trees.retiring());
         let mut pools = leaving;
         pools.extend(status.map(|status| status.pools).unwrap_or_default());
-        let (workers, names) = (in_hand(&pools), self.trees.names());
+        let (workers, names) = (request_holders(&pools), self.trees.names());
         let requests = live
             .iter()
             .map(|own| request(own, workers.get(&own.id), looks.get(&own.id), &names));
@@ -311,7 +311,7 @@ struct RequestHolder {
     pid: i32,
 }
 
-fn in_hand(pools: &[PoolStatus]) -> HashMap<u64, RequestHolder> {
+fn request_holders(pools: &[PoolStatus]) -> HashMap<u64, RequestHolder> {
     let workers = pools.iter().flat_map(|pool| &pool.workers);
     workers
         .filter_map(|worker| {

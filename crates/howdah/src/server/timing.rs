@@ -60,9 +60,9 @@ pub(super) fn watch(
 }
 
 impl Observer for ProgressObserver {
-    fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
+    fn on_claim(&self, claimed_ns: u64, worker: WorkerId) {
         if let Some(progress) = &self.progress {
-            progress.claimed(claimed_ns, worker.0);
+            progress.on_claim(claimed_ns, worker.0);
         }
         if let Some(timing) = &self.timing {
             // A worker's word is used as far as it is possible.
@@ -71,7 +71,7 @@ impl Observer for ProgressObserver {
         }
     }
 
-    fn measured(&self, usage: howdah_pool::ScriptUsage) {
+    fn on_usage(&self, usage: howdah_pool::ScriptUsage) {
         let script = ScriptUsage {
             cpu: usage.cpu,
             database: usage.database,
@@ -79,7 +79,7 @@ impl Observer for ProgressObserver {
             memory_peak: usage.memory_peak,
         };
         if let Some(progress) = &self.progress {
-            progress.measured(script);
+            progress.on_usage(script);
         }
         if let Some(timing) = &self.timing {
             timing.usage.set(Some(PhpUsage {
@@ -90,9 +90,9 @@ impl Observer for ProgressObserver {
         }
     }
 
-    fn done(&self) {
+    fn on_done(&self) {
         if let Some(progress) = &self.progress {
-            progress.done();
+            progress.on_done();
         }
     }
 }

@@ -219,7 +219,7 @@ async fn wait_for_stop(
 async fn monitor_exited(monitor: Option<&Monitor>) {
     match monitor {
         // If its exit cannot be observed, there is nothing to wait for.
-        Some(monitor) if monitor.gone().await.is_ok() => {}
+        Some(monitor) if monitor.exited().await.is_ok() => {}
         _ => std::future::pending().await,
     }
 }

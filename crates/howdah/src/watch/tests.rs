@@ -121,7 +121,7 @@ impl Control for FakeControl {
     fn stop(&self) {}
 }
 
-async fn wait_begun(fake: &FakeControl) {
+async fn wait_for_reload(fake: &FakeControl) {
     let permit = tokio::time::timeout(PATIENCE, fake.begun.acquire()).await;
     permit
         .expect("a reload begins")
@@ -154,13 +154,13 @@ async fn reloads_what_changed_and_what_changed_meanwhile() {
     for name in ["1.php", "2.php", "3.php"] {
         fs::write(dir.path().join(name), "").expect("written");
     }
-    wait_begun(&fake).await;
+    wait_for_reload(&fake).await;
     // The first reload has not ended; these two are the second and the third.
     fs::write(dir.path().join("4.php"), "").expect("written");
     fs::write(dir.path().join("4.twig"), "").expect("written");
     fake.permits.add_permits(3);
-    wait_begun(&fake).await;
-    wait_begun(&fake).await;
+    wait_for_reload(&fake).await;
+    wait_for_reload(&fake).await;
     drop(watcher);
     tokio::time::timeout(PATIENCE, reloading)
         .await
@@ -187,9 +187,9 @@ async fn a_reload_that_hangs_does_not_keep_the_next() {
         sender.send(Notice::Changed(found)).expect("it listens");
     };
     change();
-    wait_begun(&fake).await;
+    wait_for_reload(&fake).await;
     change();
-    wait_begun(&fake).await;
+    wait_for_reload(&fake).await;
     fake.permits.add_permits(1);
     drop(sender);
     reloading.await.expect("no panic");
@@ -213,7 +213,7 @@ async fn the_configuration_brings_all_pools_with_it() {
     });
     let reloading = tokio::spawn(changed.reload(fake.clone(), Vec::new()));
     fs::write(dir.path().join("Caddyfile"), ":80").expect("written");
-    wait_begun(&fake).await;
+    wait_for_reload(&fake).await;
     drop(watcher);
     tokio::time::timeout(PATIENCE, reloading)
         .await

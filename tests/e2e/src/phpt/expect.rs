@@ -51,7 +51,7 @@ impl Expectation {
     }
 
     /// As the test has it.
-    pub fn wanted(&self) -> &[u8] {
+    pub fn expected(&self) -> &[u8] {
         match self {
             Self::Exact(wanted) | Self::Pattern { wanted, .. } => wanted,
         }
@@ -223,6 +223,6 @@ mod tests {
         assert!(wanted.accepts(b"b\nc"));
         assert!(!wanted.accepts(b"xa"));
         assert!(Expectation::regex(b"(").is_err());
-        assert_eq!(wanted.wanted(), b"a|b.*");
+        assert_eq!(wanted.expected(), b"a|b.*");
     }
 }

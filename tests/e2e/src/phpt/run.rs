@@ -278,7 +278,7 @@ fn fail(reason: String, plan: &Plan, got: &[u8]) -> Outcome {
     let wanted = plan
         .expectation
         .as_ref()
-        .map(|e| e.wanted().to_vec())
+        .map(|e| e.expected().to_vec())
         .unwrap_or_default();
     Outcome::Fail {
         reason,

@@ -1,4 +1,4 @@
-//! Configuration files: what they do to requests, and how errors in them are told.
+//! Configuration files: what they do to requests, and how errors in them are reported.
 
 use howdah_testkit::{Request, Server, ServerBuilder, Www};
 use howdah_tests::{caddyfile, www};
@@ -221,10 +221,10 @@ fn errors_name_line_column_and_the_nearest_word() {
             "`php_server`",
         ),
     ] {
-        let told = complaint(&["validate", "-c"], text);
+        let printed = complaint(&["validate", "-c"], text);
         assert!(
-            told.contains(place) && told.contains(words),
-            "{text:?}: {told}"
+            printed.contains(place) && printed.contains(words),
+            "{text:?}: {printed}"
         );
     }
 }
@@ -289,11 +289,11 @@ fn validate_reports_what_a_start_would_report() {
         ),
     ] {
         for command in [["validate", "-c"], ["run", "-c"]] {
-            let told = complaint(&command, &text);
+            let printed = complaint(&command, &text);
             // A start ends with the first.
             let expected = if command[0] == "run" { &expected[..1] } else { expected };
             for words in expected {
-                assert!(told.to_lowercase().contains(&words.to_lowercase()), "{command:?} {text}: {told}");
+                assert!(printed.to_lowercase().contains(&words.to_lowercase()), "{command:?} {text}: {printed}");
             }
         }
     }

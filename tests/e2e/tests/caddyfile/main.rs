@@ -1,4 +1,4 @@
-//! Configuration files: what they do to requests, and how errors in them are told.
+//! Configuration files: what they do to requests, and how errors in them are reported.
 
 mod directives;
 mod fastcgi;

@@ -285,7 +285,7 @@ fn several_requests_at_a_time() {
 fn coroutines_of_one_request_publish_whole_updates() {
     let site = Site::start(Some("concurrency 20"), HUB);
     let mut reader = site.subscribe(false);
-    // Each is larger than the ring: whoever writes has to wait, and the others run meanwhile.
+    // Each is larger than the ring: the writer has to wait, and the others run meanwhile.
     let text = site.run(
         "$part = fn (int $n) => function () use ($n) {
             mercure_publish('t', str_repeat((string) $n, 400_000));

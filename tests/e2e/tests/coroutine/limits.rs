@@ -1,5 +1,5 @@
 //! Limits of requests that share a process: a request whose time is over ends alone, queues are bounded, and a
-//! client that leaves or does not read holds up nobody.
+//! client that disconnects or does not read delays no other.
 
 use std::thread;
 
@@ -115,7 +115,7 @@ fn past_places_and_queue_requests_are_refused() {
         meeting.wait_there(2);
         let queued = scope.spawn(waiting("c"));
         let queue = || admin.get("/status").json()["pools"][1]["queue"] == 1;
-        assert!(process::wait_until(PATIENCE, queue), "nobody waits");
+        assert!(process::wait_until(PATIENCE, queue), "no request waits");
         send(&server, "wait", "d", "").assert_status(503);
         assert_eq!(meeting.there().len(), 2, "a third one runs");
         meeting.write("go", "");

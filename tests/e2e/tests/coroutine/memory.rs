@@ -1,4 +1,4 @@
-//! `memory_limit` of requests that share a process: the one that exceeds it fails, and nobody else.
+//! `memory_limit` of requests that share a process: only the one that exceeds it fails.
 
 use howdah_testkit::{Request, Server, Www};
 use howdah_tests::admin::ON;

@@ -140,5 +140,5 @@ fn what_requests_share_is_noticed() {
             noticed.fetch_add(1, Ordering::Relaxed);
         }
     });
-    assert!(noticed.into_inner() > 0, "nobody noticed");
+    assert!(noticed.into_inner() > 0, "no check failed");
 }

@@ -31,7 +31,7 @@ while (frankenphp_handle_request(function (): void {
 })) {
 }
 ";
-/// Prints, flushes if it is told to, and notes that it went on.
+/// Prints, flushes if a parameter requires it, and notes that it went on.
 const PRINTS: &str = r"<?php
 ignore_user_abort(isset($_GET['ignore']));
 echo str_repeat('x', (int) $_GET['bytes']);

@@ -154,7 +154,7 @@ fn takes_chunked_bodies() {
     assert_eq!(answer["post"], serde_json::json!({"a": "1", "b": "2"}));
     assert_eq!(answer["input"], "a=1&b=2");
     assert_eq!(answer["headers"].get("X-Trailer"), None);
-    // What PHP is told of the length is what came, although the client never told.
+    // PHP gets the length of the body that arrived, although the client did not declare it.
     assert_eq!(answer["server"]["CONTENT_LENGTH"], "7");
     let request = Request::new("PUT", "/dump.php").chunked(Vec::<&[u8]>::new());
     assert_eq!(
@@ -233,7 +233,7 @@ fn a_wrong_length_of_a_script_misleads_no_client() {
             .send(&Request::get(target.replace(", ", ",+")))
             .expect("sent");
         // Whole, cut to the length, refused, or broken off: but never followed by stray bytes, and
-        // never with a length that is none.
+        // never with a wrong length.
         match connection.receive("GET") {
             Ok(response) if response.status() == 200 => {
                 assert!(

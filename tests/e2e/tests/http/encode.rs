@@ -16,7 +16,7 @@ const PAGE: &str = "<?php header('Content-Type: ' . ($_GET['type'] ?? 'text/html
 const NOISE: &str = "<?php header('Content-Type: text/plain');
     $random = new Random\\Randomizer(new Random\\Engine\\Mt19937(1));
     for ($i = 0; $i < (int) $_GET['kib']; $i++) { echo $random->getBytes(1024); }";
-/// Text that is no other request's.
+/// Text that no other request has.
 const OWN: &str = "<?php header('Content-Type: text/plain'); $text = '';
     for ($line = 0; $line < 64 * (int) $_GET['kib']; $line++) {
         $text .= sprintf(\"%07d %07d\\n\", $_GET['number'], $line);

@@ -5,7 +5,7 @@ use howdah_tests::www;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// As many as `HOWDAH_IDLE` says, default 10,000.
-fn wanted() -> usize {
+fn connection_count() -> usize {
     std::env::var("HOWDAH_IDLE").map_or(10_000, |n| n.parse().expect("HOWDAH_IDLE is a number"))
 }
 
@@ -20,7 +20,7 @@ fn raise_open_files() {
     )
     .expect("the soft limit may be raised to the hard one");
     let room = limit.maximum.unwrap_or(u64::MAX);
-    let needed = wanted() as u64 + 500;
+    let needed = connection_count() as u64 + 500;
     assert!(
         room >= needed,
         "the limit of open files is {room}, {needed} are needed: ulimit -Hn"
@@ -32,8 +32,8 @@ fn harm_nobody() {
     raise_open_files();
     let server = Server::builder(www()).workers(2).start();
     let used = "GET /hello.php HTTP/1.1\r\nHost: a\r\n\r\n".as_bytes();
-    let mut idle: Vec<Connection> = Vec::with_capacity(wanted());
-    for n in 0..wanted() {
+    let mut idle: Vec<Connection> = Vec::with_capacity(connection_count());
+    for n in 0..connection_count() {
         let mut connection = server.connect();
         match n % 50 {
             // Most have sent nothing; some half a request; some have had a response.

@@ -47,8 +47,11 @@ fn hints_come_before_php_answers() {
         assert_eq!(hint.headers()["link"], HINT);
         gate.open(1);
         assert_eq!(response.await.expect("a response").status(), 200);
-        // Sent to those with a session too, and to nobody who fetches it from a script.
-        assert_eq!(asked(client, "/", &[("cookie", "a=b")]).await, [HINT]);
+        // Sent to clients with a session too, and not for requests by scripts.
+        assert_eq!(
+            request_hints(client, "/", &[("cookie", "a=b")]).await,
+            [HINT]
+        );
         let script = ask_as(client, "/", "cors", &[]).await;
         assert_eq!(all(script).await, [""; 0]);
         // The page has none any more.
@@ -65,7 +68,7 @@ fn hints_of_authenticated_pages_are_not_shared() {
             let private = "/mine.php?cache=private";
             assert_eq!(hints(client, private).await, [""; 0]);
             let cookie = [("cookie", "session=1")];
-            assert_eq!(asked(client, "/other.php", &cookie).await, [""; 0]);
+            assert_eq!(request_hints(client, "/other.php", &cookie).await, [""; 0]);
         }
         assert_eq!(hints(client, "/mine.php?plain").await, [""; 0]);
         assert_eq!(hints(client, "/other.php?plain").await, [""; 0]);
@@ -115,10 +118,14 @@ async fn all(mut response: ResponseFuture) -> Vec<String> {
     links
 }
 
-async fn asked(client: &SendRequest<Bytes>, target: &str, fields: &[(&str, &str)]) -> Vec<String> {
+async fn request_hints(
+    client: &SendRequest<Bytes>,
+    target: &str,
+    fields: &[(&str, &str)],
+) -> Vec<String> {
     all(ask(client, target, fields).await).await
 }
 
 async fn hints(client: &SendRequest<Bytes>, target: &str) -> Vec<String> {
-    asked(client, target, &[]).await
+    request_hints(client, target, &[]).await
 }

@@ -119,7 +119,7 @@ fn codings_in_disguise() {
             "Transfer-Encoding: chunked\r\nTransfer-Encoding: x",
             "Transfer-Encoding: x\r\nTransfer-Encoding: chunked",
             "Transfer-Encoding: chunked\nTransfer-Encoding: x",
-            // Names that are none.
+            // Invalid names.
             "Transfer-Encoding : chunked",
             "Transfer-Encoding\t: chunked",
             "Transfer-Encoding\x0b: chunked",
@@ -217,7 +217,7 @@ fn invalid_chunks() {
     }
 }
 
-/// Wherever the bytes of a request are cut, it is refused: its length cannot be told behind so many bytes.
+/// Wherever the bytes of a request are cut, it is refused: its length cannot be declared after so many bytes.
 #[test]
 fn a_length_that_comes_in_pieces() {
     let server = server();

@@ -1,4 +1,4 @@
-//! Requests over HTTP/2 that would be others over HTTP/1.1, and such as are none: refused alone, and the
+//! Requests over HTTP/2 that would be different ones over HTTP/1.1, and invalid ones: refused alone, and the
 //! connection goes on.
 
 use howdah_testkit::Server;

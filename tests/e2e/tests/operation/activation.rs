@@ -1,4 +1,4 @@
-//! Sockets that a service manager hands over, and what it is told. A shell plays the service manager: what
+//! Sockets that a service manager passes, and its notifications. A shell plays the service manager: what
 //! tests pass as standard input and output becomes descriptors 3 and 4.
 
 use std::io::{Read, Write};
@@ -72,7 +72,7 @@ impl Activated {
         self.wait_stopped();
     }
 
-    /// It was told to end.
+    /// It was ordered to stop.
     #[track_caller]
     fn wait_stopped(mut self) {
         let status = self.child.wait().expect("ours");
@@ -223,7 +223,7 @@ fn http3_is_served_on_a_udp_socket_that_was_there() {
         &sites,
     );
     server.wait_ready();
-    // Nobody else could have bound the address: the socket is this one, and quinn has set it up.
+    // No other process could have bound the address: the socket is this one, and quinn has set it up.
     let flags = rustix::fs::fcntl_getfl(&copy).expect("flags");
     assert!(flags.contains(rustix::fs::OFlags::NONBLOCK), "{flags:?}");
     let client = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -241,7 +241,7 @@ fn http3_is_served_on_a_udp_socket_that_was_there() {
     server.stop();
 }
 
-/// A QUIC packet of a version that nobody has, large enough to be answered.
+/// A QUIC packet of an unknown version, large enough for a response.
 fn unknown_version() -> Vec<u8> {
     let mut packet = vec![0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8];
     packet.extend_from_slice(&[1; 8]);
@@ -275,10 +275,10 @@ fn an_unused_socket_is_an_error() {
     );
 }
 
-/// What the service manager is told.
-struct Told(UnixDatagram);
+/// Notifications to the service manager.
+struct Notifications(UnixDatagram);
 
-impl Told {
+impl Notifications {
     fn at(path: &Path) -> Self {
         let socket = UnixDatagram::bind(path).expect("bound");
         socket.set_read_timeout(Some(PATIENCE)).expect("set");
@@ -306,7 +306,7 @@ impl Told {
 fn the_service_manager_is_notified() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("notify");
-    let told = Told::at(&path);
+    let notifications = Notifications::at(&path);
     let www = Www::new().file(
         "env.php",
         "<?php echo json_encode([getenv('NOTIFY_SOCKET'), getenv('WATCHDOG_USEC')]);",
@@ -317,17 +317,17 @@ fn the_service_manager_is_notified() {
         .env("WATCHDOG_USEC", "200000")
         .args(["--shutdown-delay", "300ms"])
         .start();
-    let ready = told.wait("READY=1");
+    let ready = notifications.wait("READY=1");
     assert!(
         ready.lines().any(|line| line == "STATUS=serving"),
         "{ready}"
     );
     server.get("/env.php").assert(200, "[false,false]");
     for _ in 0..3 {
-        told.wait("WATCHDOG=1");
+        notifications.wait("WATCHDOG=1");
     }
     server.signal(Signal::USR1);
-    let reloading = told.wait("RELOADING=1");
+    let reloading = notifications.wait("RELOADING=1");
     let since = reloading
         .lines()
         .find_map(|line| line.strip_prefix("MONOTONIC_USEC="));
@@ -335,16 +335,16 @@ fn the_service_manager_is_notified() {
         since.is_some_and(|since| since.parse::<u64>().is_ok()),
         "{reloading}"
     );
-    told.wait("READY=1");
+    notifications.wait("READY=1");
     server.signal(Signal::TERM);
-    let stopping = told.wait("STOPPING=1");
+    let stopping = notifications.wait("STOPPING=1");
     assert!(
         stopping
             .lines()
             .any(|line| line.starts_with("STATUS=leaving: requests are served")),
         "{stopping}"
     );
-    told.wait("STATUS=stopping");
+    notifications.wait("STATUS=stopping");
     assert!(server.wait_exit().success());
 }
 

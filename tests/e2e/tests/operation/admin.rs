@@ -224,7 +224,7 @@ fn an_address_that_was_chosen_has_to_be_free() {
 
 #[test]
 fn the_default_address_may_be_taken() {
-    // By us, or by whoever has it already.
+    // By this server, or by the one that has it already.
     let taken = TcpListener::bind("127.0.0.1:2019");
     let server = classic("").start();
     server.expect_log("the admin API is off: admin localhost:2019: the address is in use");

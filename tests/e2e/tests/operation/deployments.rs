@@ -1,5 +1,5 @@
-//! Deployments: a reload serves the new code, in both modes, however it was put there and whatever OPcache was
-//! told not to look at.
+//! Deployments: a reload serves the new code, in both modes, however it was deployed and whatever files OPcache
+//! does not check.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::symlink;
@@ -577,8 +577,8 @@ fn a_full_opcache_is_reported_with_its_setting() {
     server.expect_log("raise opcache.memory_consumption");
     let metric = "howdah_php_opcache_full 1";
     let page = || admin.get("/metrics").text();
-    let told = process::wait_until(PATIENCE, || page().lines().any(|line| line == metric));
-    assert!(told, "{}", page());
+    let is_reported = process::wait_until(PATIENCE, || page().lines().any(|line| line == metric));
+    assert!(is_reported, "{}", page());
     let page = page();
     for name in [
         "howdah_php_opcache_memory_bytes{state=\"free\"}",

@@ -72,19 +72,22 @@ fn everything_is_served_until_the_delay_is_over() {
     let text = health.text();
     let left = text.strip_prefix("Bye-bye in ").expect("Caddy's text");
     assert!(left.ends_with('s') && left < "4", "{text}");
-    // New connections and those of before; only towards the end they are told to go.
+    // New connections and those of before; only towards the end they are closed.
     let response = kept.exchange(&hello).expect("a response");
     response.assert(200, "hello");
     assert_eq!(response.header("connection"), None);
     assert_eq!(response.header("x-staying"), None);
     server.signal(Signal::USR2);
     server.wait_log("not reloaded: the server is stopping");
-    let told = || {
+    let is_notified = || {
         server.get("/hello.php").assert(200, "hello");
         let response = server.connect().exchange(&hello).expect("a response");
         response.header("connection") == Some("close")
     };
-    assert!(process::wait_until(PATIENCE, told), "nobody is told to go");
+    assert!(
+        process::wait_until(PATIENCE, is_notified),
+        "no connection is closed"
+    );
     assert!(!server.has_ended());
     let response = kept.exchange(&hello).expect("a response");
     response.assert(200, "hello");
@@ -131,7 +134,7 @@ fn a_load_balancer_that_polls_readiness_is_waited_for() {
 
 #[test]
 fn without_a_load_balancer_nothing_is_waited_for() {
-    // A script that waits for the start asks until it is told once.
+    // A script that waits for the start polls until it succeeds once.
     for (global, asked) in [(ON, 1), ("admin localhost:0\nshutdown_delay 0", 3)] {
         let site = format!("root * {}\nphp_server", www().display());
         let server = Server::caddyfile(caddyfile(global, &site)).start();

@@ -61,7 +61,7 @@ fn variables_of_the_configuration_are_withheld_from_php() {
     for name in ["PLAIN", "PATH"] {
         assert_eq!(found[name], "process child", "{name}: {found}");
     }
-    // `env` hands over what it names, whoever else uses it.
+    // `env` passes the variables that it names, whatever else uses them.
     assert_eq!(found["GIVEN"], "process child server", "{found}");
     assert_eq!(found["BOTH"], "server", "{found}");
     server.stop();

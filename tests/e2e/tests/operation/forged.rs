@@ -1,5 +1,5 @@
-//! What an application writes into the log is told from what the server and PHP say, whatever it looks like, and
-//! takes the log from nobody.
+//! Log output of an application is distinguished from that of the server and PHP, whatever it looks like, and
+//! hides no other entry.
 
 use howdah_testkit::log::LogLine;
 use howdah_testkit::{PATIENCE, Server, Www, process};
@@ -89,7 +89,7 @@ fn endless_output_is_cut_and_does_not_silence_others() {
     );
     let server = Server::caddyfile(text).start();
     server.expect_log("dropped log messages of PHP code");
-    let told = |line: &LogLine| {
+    let is_reported = |line: &LogLine| {
         line.message()
             .starts_with("dropped log messages of PHP code")
     };
@@ -98,14 +98,16 @@ fn endless_output_is_cut_and_does_not_silence_others() {
     let dropped = (0..10).any(|_| {
         server.get("/flood.php").assert(200, "flooded");
         floods += 1;
-        process::wait_until(PATIENCE / 10, || server.log().lines().iter().any(told))
+        process::wait_until(PATIENCE / 10, || {
+            server.log().lines().iter().any(is_reported)
+        })
     });
     assert!(dropped);
     server.get("/end.php").assert(200, "");
     server.wait_line("the end", |line| {
         line.message() == "the end" && line.text("pool") == Some("php")
     });
-    let line = server.wait_line("what was left out", told);
+    let line = server.wait_line("what was left out", is_reported);
     assert_eq!(
         (line.text("pool"), line.level()),
         (Some("loud"), Some("warn"))
@@ -115,7 +117,7 @@ fn endless_output_is_cut_and_does_not_silence_others() {
         let lines = server.log().lines();
         let lost: u64 = lines
             .iter()
-            .filter(|line| told(line))
+            .filter(|line| is_reported(line))
             .filter_map(|line| line.number("messages"))
             .sum();
         let logged = written(&server)

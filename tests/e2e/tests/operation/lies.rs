@@ -1,6 +1,6 @@
 //! A zygote that its application has taken over: a boot script runs in it, as the pool's user, and speaks for it on
 //! its control socket. What it says that cannot be ends its generation; the server, another pool and a process of
-//! root are none the worse.
+//! root keep working.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -122,7 +122,7 @@ impl Drop for Victim {
     }
 }
 
-/// Makes a file that whoever waits for it may remove at once: it is complete when it appears.
+/// Makes a file that its reader may remove at once: it is complete when it appears.
 fn write(path: &Path, text: &str, mode: u32) {
     let new = path.with_extension("new");
     std::fs::write(&new, text).expect("written");
@@ -239,7 +239,7 @@ fn false_messages_of_a_zygote_harm_no_other_process() {
     server.allow_log("control message");
     for (lie, said) in cases {
         let seen = server.log().containing(said).len();
-        let told = (0..6).any(|_| {
+        let reported = (0..6).any(|_| {
             write(&dir.path().join("app/lie.json"), &lie.to_string(), 0o666);
             // Whether the lie comes before the reload is done is its own affair. If a generation ends for another
             // reason with the lie in hand, the next one tells it.
@@ -249,7 +249,7 @@ fn false_messages_of_a_zygote_harm_no_other_process() {
             }
             wait_until(PATIENCE / 6, || server.log().containing(said).len() > seen)
         });
-        assert!(told, "{lie}");
+        assert!(reported, "{lie}");
         assert!(victim.lives(), "{lie}");
         server.get("/front").assert(200, "front");
         server.get("/").assert(200, "php");

@@ -330,13 +330,13 @@ fn old_files_of_the_servers_own_log_that_stay_do_not_stop_it() {
     let server = Server::caddyfile(logging_to("stderr")).start();
     let output = format!("file {} {{\nroll_size 4KiB\n}}", file.display());
     log_to(&server, &output).assert_status(200);
-    let told = "cannot be removed";
-    server.allow_log(told);
+    let warning = "cannot be removed";
+    server.allow_log(warning);
     let rolled = || {
         server
             .get("/log.php?how=error_log&mark=some_text_that_fills_the_file")
             .assert_status(200);
-        !server.log().containing(told).is_empty()
+        !server.log().containing(warning).is_empty()
     };
     assert!(process::wait_until(PATIENCE, rolled));
     log_to(&server, "stderr").assert_status(200);

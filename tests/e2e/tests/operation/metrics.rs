@@ -118,7 +118,7 @@ fn a_busy_worker_and_its_queue_are_seen() {
     assert_value(&shown, "frankenphp_busy_threads ", 1.0);
     assert!(
         !shown.contains("howdah_http_requests_total"),
-        "nobody asked for it"
+        "it is not configured"
     );
     gate.open(1);
     running

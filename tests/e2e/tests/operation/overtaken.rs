@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use howdah_testkit::{PATIENCE, Server, Signal, Www, process};
 use howdah_tests::admin::{Admin, ON};
 
-/// What nobody should wait for.
+/// A boot that is too slow to wait for.
 const WORKER: &str = "<?php
 require __DIR__ . '/part.php';
 while (frankenphp_handle_request(function () { echo VERSION; })) {
@@ -66,7 +66,7 @@ fn a_later_reload_gives_up_a_boot_that_hangs() {
         mended.assert_status(200);
         assert!(mended.json()["fresh"].is_string());
         assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
-        // Whoever waited for the first has what the second has brought.
+        // Callers that waited for the first get the result of the second.
         let hanging = hanging.join().expect("an answer");
         hanging.assert_status(200);
     });
@@ -96,7 +96,7 @@ fn so_does_a_signal() {
     server.get("/app").assert(200, "two");
 }
 
-/// Nobody else asks: it has all its time, and what is slow comes to serve.
+/// No other reload is requested: a slow boot has all its time and comes to serve.
 #[test]
 fn a_slow_boot_is_waited_for() {
     let www = application();

@@ -1,5 +1,5 @@
-//! Users of pools and of the server, and what their processes may do. Only root can change users: whoever
-//! else runs these tests is told that they were left out.
+//! Users of pools and of the server, and what their processes may do. Only root can change users: for other users
+//! these tests print that they are skipped.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -310,7 +310,7 @@ fn php_of_another_user_does_not_configure_the_server() {
     server.stop();
 }
 
-/// The socket of servers that nobody chose an address for is one for the machine: nothing else here uses it.
+/// Servers without a configured address share one socket of the machine: nothing else here uses it.
 #[test]
 fn the_admin_api_is_out_of_reach_of_php_by_default() {
     let Some(place) = Place::new() else { return };

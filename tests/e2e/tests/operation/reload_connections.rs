@@ -195,7 +195,7 @@ fn a_watched_caddyfile_is_applied_without_losing_a_connection() {
         }
     });
 
-    // A mistake is told, and changes nothing, until it is mended.
+    // A mistake is reported, and changes nothing, until it is fixed.
     server.allow_log("the configuration was not reloaded");
     server.expect_log("nonsense");
     std::fs::write(&file, site("6\nnonsense")).expect("written");
@@ -359,7 +359,7 @@ fn client_certificates_are_requested_after_a_reload_too() {
     let address = fixture.server.address();
     let pem = fixture.authority.pem();
     let member = members.member(&members.clients, &pem);
-    let nobody = fixture.client();
+    let anonymous = fixture.client();
     let body =
         |client: &Client, host: &str| client.get(address, host, "/").map(|answer| answer.body);
     assert_eq!(
@@ -384,12 +384,12 @@ fn client_certificates_are_requested_after_a_reload_too() {
             body(&member, "auth.test").expect("an answer"),
             format!("members {version}")
         );
-        body(&nobody, "auth.test").expect_err("no certificate");
+        body(&anonymous, "auth.test").expect_err("no certificate");
         assert_eq!(
-            body(&nobody, "open.test").expect("an answer"),
+            body(&anonymous, "open.test").expect("an answer"),
             format!("all {version}")
         );
-        let evading = nobody.send(address, "open.test", "auth.test", "/", &[]);
+        let evading = anonymous.send(address, "open.test", "auth.test", "/", &[]);
         assert_eq!(evading.expect("an answer").status, 421);
         kept = member.connect(address, "auth.test").expect("a handshake");
     }
@@ -410,19 +410,21 @@ fn client_certificates_are_required_despite_earlier_sessions() {
     let (fixture, members) = Members::start(false);
     let address = fixture.server.address();
     let member = members.member(&members.clients, &fixture.authority.pem());
-    let nobody = fixture.client();
+    let anonymous = fixture.client();
     // It has a ticket, an open connection and one of HTTP/3.
-    nobody
+    anonymous
         .get(address, "auth.test", "/")
         .expect("an answer")
         .assert(200, "members one");
     assert!(
-        nobody
+        anonymous
             .get(address, "auth.test", "/")
             .expect("an answer")
             .resumed
     );
-    let mut kept = nobody.connect(address, "auth.test").expect("a handshake");
+    let mut kept = anonymous
+        .connect(address, "auth.test")
+        .expect("a handshake");
     exchange(&mut kept, "auth.test").expect("an answer");
     in_time(async {
         let mut quic = fixture.http3("auth.test").await;
@@ -432,20 +434,20 @@ fn client_certificates_are_required_despite_earlier_sessions() {
         if let Ok(answer) = exchange(&mut kept, "auth.test") {
             assert!(!answer.contains("members two"), "{answer}");
         }
-        nobody
+        anonymous
             .get(address, "auth.test", "/")
             .expect_err("no certificate");
         if let Ok((response, body)) = quic.get("/").await {
             assert!(!body.contains("members two"), "{response:?} {body}");
         }
         quic.ended().await;
-        let again = http3::Connection::open(&nobody, address, "auth.test").await;
+        let again = http3::Connection::open(&anonymous, address, "auth.test").await;
         again.expect_err("a connection of HTTP/3 is for all hosts");
         member
             .get(address, "auth.test", "/")
             .expect("an answer")
             .assert(200, "members two");
-        nobody
+        anonymous
             .get(address, "open.test", "/")
             .expect("an answer")
             .assert(200, "all two");
@@ -454,7 +456,7 @@ fn client_certificates_are_required_despite_earlier_sessions() {
         fixture
             .reload_beside("", &members.sites(false, "three"))
             .await;
-        nobody
+        anonymous
             .get(address, "auth.test", "/")
             .expect("an answer")
             .assert(200, "members three");

@@ -10,7 +10,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::traffic::during;
 use howdah_tests::{encode, www};
 
-/// Answers the variable VERSION of its boot; waits at a gate if it is told one.
+/// Answers the variable VERSION of its boot; waits at a gate if the request names one.
 const WORKER: &str = "<?php
 if (is_file(__DIR__ . '/broken')) {
     throw new Exception('no such database');

@@ -60,7 +60,7 @@ pub(crate) fn monitor(server: &Server) -> Process {
     monitor
 }
 
-/// The name of the variable, and its value where nobody chooses a user.
+/// The name of the variable, and its value without a configured user.
 const NO_USER: (&str, &str) = ("HOWDAH_USER", "");
 
 #[test]
@@ -305,7 +305,7 @@ fn keys_are_for_the_monitor_alone() {
     let answer = Client::trusting(&other.pem()).get(tls, "given.example", "/");
     let answer = answer.expect("served by the other one");
     assert_eq!(answer.header("x-more"), Some("yes"));
-    // What root alone may read is shown to nobody who asks.
+    // The server serves no file that only root may read.
     assert_eq!(
         admin.get("/config").json()["statements"],
         serde_json::Value::Null
@@ -413,7 +413,7 @@ fn a_server_does_not_start_where_its_user_reaches_nothing() {
     place.mode("", 0o700);
     let ended = site(&place, "user www-data", "php_server", "").run();
     ended.assert(2, "the way to the document root");
-    // Whoever wants root has it.
+    // A configured root is used.
     let server = site(&place, "user root", "php_server", "").start();
     assert_eq!(who(&server, "/who.php")["ids"], json!([0, 0, 0, 0]));
     server.stop();

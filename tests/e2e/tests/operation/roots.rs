@@ -54,7 +54,7 @@ fn folders_that_come_later_are_served_then() {
     server.get("/php/").assert(200, &php);
     www.write("errors/404.html", "nothing here");
     server.get("/none").assert(404, "nothing here");
-    // Now there is a script, and nobody to run it.
+    // Now there is a script, and no pool to run it.
     www.write("fpm/index.php", "<?php");
     server.expect_log("the FastCGI server did not respond");
     assert_eq!(server.get("/fpm/").status(), 502);

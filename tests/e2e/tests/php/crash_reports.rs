@@ -343,7 +343,7 @@ fn a_process_that_the_kernel_kills_for_lack_of_memory_is_reported_so() {
 struct MemoryGroup(PathBuf);
 
 impl MemoryGroup {
-    /// `None`: control groups are not to be made here, which it says.
+    /// `None`: control groups cannot be made here, which it prints.
     fn new() -> Option<Self> {
         let name = format!("howdah-test-{}", std::process::id());
         for (parent, limit) in [

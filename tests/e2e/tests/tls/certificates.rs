@@ -220,7 +220,7 @@ fn the_internal_authority_issues_for_names_that_clients_come_for() {
         .expect_err("it may have none");
     client
         .get(server.address(), "x.y.shops.test", "/")
-        .expect_err("it is no site's");
+        .expect_err("no site has it");
 }
 
 #[test]

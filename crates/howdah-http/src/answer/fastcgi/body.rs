@@ -70,7 +70,7 @@ pub(super) struct Output {
     /// What came with the header.
     first: Bytes,
     /// Bytes that its header still promises, if it does.
-    left: Option<u64>,
+    remaining: Option<u64>,
     reader: ReadHalf<Stream>,
     decoder: Decoder,
     scratch: Box<[u8; READ]>,
@@ -94,7 +94,7 @@ impl Output {
     ) -> Self {
         Self {
             first,
-            left: length,
+            remaining: length,
             reader,
             decoder,
             scratch: Box::new([0; READ]),
@@ -121,7 +121,7 @@ impl Output {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         loop {
             let Some(part) = ready!(self.poll_part(cx)?) else {
-                return match self.left.take() {
+                return match self.remaining.take() {
                     Some(1..) => {
                         self.fail(io::Error::other("it is shorter than its Content-Length"))
                     }
@@ -137,10 +137,12 @@ impl Output {
 
     /// As much of a part as the header has promised.
     fn truncate_to_length(&mut self, mut part: Bytes) -> Bytes {
-        let Some(left) = self.left else { return part };
+        let Some(remaining) = self.remaining else {
+            return part;
+        };
         let length = part.len() as u64;
-        self.left = Some(left.saturating_sub(length));
-        if length <= left {
+        self.remaining = Some(remaining.saturating_sub(length));
+        if length <= remaining {
             return part;
         }
         if let Some(id) = self
@@ -153,7 +155,7 @@ impl Output {
                 dropped the rest");
         }
         // Less than the part has.
-        part.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        part.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         part
     }
 
@@ -178,7 +180,7 @@ impl Output {
             let mut buffer = ReadBuf::new(&mut self.scratch[..]);
             match Pin::new(&mut self.reader).poll_read(cx, &mut buffer) {
                 // All that was promised has come.
-                Poll::Ready(Ok(())) if buffer.filled().is_empty() && self.left == Some(0) => {
+                Poll::Ready(Ok(())) if buffer.filled().is_empty() && self.remaining == Some(0) => {
                     self.is_over = true;
                 }
                 Poll::Ready(Ok(())) if buffer.filled().is_empty() => {
@@ -233,7 +235,7 @@ impl Body for Output {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.is_over && self.first.is_empty() && !matches!(self.left, Some(1..))
+        self.is_over && self.first.is_empty() && !matches!(self.remaining, Some(1..))
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -133,7 +133,7 @@ impl Failure {
 
 impl FastCgi {
     /// The proxies whose `X-Forwarded-*` are passed on, if they are not those that the server trusts.
-    pub(crate) fn trusted(&self) -> Option<&[model::Network]> {
+    pub(crate) fn trusted_proxies(&self) -> Option<&[model::Network]> {
         self.options.trusted_proxies.as_deref()
     }
 }
@@ -209,7 +209,7 @@ impl FastCgi {
                 match self.attempt(active, (id, &method), sent, hold).await {
                     Ok(mut response) => {
                         self.balancer
-                            .answered(index, response.status(), begun.elapsed());
+                            .record_response(index, response.status(), begun.elapsed());
                         if let Some(cookie) = self.balancer.cookie(index, hint) {
                             response.headers_mut().append(SET_COOKIE, cookie);
                         }

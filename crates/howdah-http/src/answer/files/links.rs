@@ -192,7 +192,7 @@ mod tests {
     }
 
     /// By each way there is: what was read or why not.
-    fn opened(root: &str, below: &str, policy: &LinkPolicy) -> Result<String, Errno> {
+    fn read_below(root: &str, below: &str, policy: &LinkPolicy) -> Result<String, Errno> {
         let by_kernel = policy.open_below(root, below, READ).map(contents);
         let folder = rustix::fs::open(root, FOLDER, Mode::empty()).expect("a folder");
         let by_name = policy
@@ -242,7 +242,7 @@ mod tests {
             ("/a/file/x", Err(Errno::NOTDIR), Err(Errno::NOTDIR)),
         ];
         for (below, some, none) in table {
-            let read = |symlinks| opened(&root, below, &LinkPolicy::new(symlinks, [].into()));
+            let read = |symlinks| read_below(&root, below, &LinkPolicy::new(symlinks, [].into()));
             assert_eq!(read(Symlinks::Follow), owned(some), "{below}");
             assert_eq!(read(Symlinks::Auto), owned(some), "{below}");
             assert_eq!(read(Symlinks::IfOwnerMatch), owned(some), "{below}");
@@ -306,7 +306,7 @@ mod tests {
             ("/others", Ok("of-php/other"), Ok("of-php/other")),
         ] {
             let read = |symlinks, users: &[u32]| {
-                opened(&root, below, &LinkPolicy::new(symlinks, users.into()))
+                read_below(&root, below, &LinkPolicy::new(symlinks, users.into()))
             };
             assert_eq!(read(Symlinks::Auto, &[PHP]), owned(automatic), "{below}");
             assert_eq!(

@@ -51,7 +51,7 @@ impl Failure {
         if error.is_connect() {
             return Self::Connect(text);
         }
-        match passed(connection).and_then(|passed| passed.request_loss()) {
+        match connection_progress(connection).and_then(|passed| passed.request_loss()) {
             Some(lost) => Self::Lost { lost, cause: text },
             None => Self::Client(text),
         }
@@ -91,7 +91,7 @@ impl Failure {
     }
 }
 
-pub(super) fn passed(connection: &CaptureConnection) -> Option<ConnectionProgress> {
+pub(super) fn connection_progress(connection: &CaptureConnection) -> Option<ConnectionProgress> {
     let mut extras = Extensions::new();
     connection
         .connection_metadata()

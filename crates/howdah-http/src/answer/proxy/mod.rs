@@ -133,8 +133,8 @@ impl Upstreams {
         self.balancer.policy()
     }
 
-    /// Has an upstream answer. A request that is lost with a kept connection is sent again on a new one, if nobody
-    /// can have seen it, or it changes nothing.
+    /// Sends the request to an upstream. A request that is lost with a kept connection is sent again on a new one, if
+    /// the upstream cannot have received it, or if it changes nothing.
     async fn send(
         &self,
         index: usize,
@@ -204,7 +204,7 @@ impl Upstreams {
                 Some(limit) => source.silence(limit).await,
             }
         });
-        let mut sent = pin!(sent(connection.clone(), || source.ended(start)));
+        let mut sent = pin!(wait_until_sent(connection.clone(), || source.sent_at(start)));
         let result = loop {
             tokio::select! {
                 biased;
@@ -240,9 +240,9 @@ impl Upstreams {
 const CLOSE_SHOWS: Duration = Duration::from_millis(250);
 
 /// Over when a connection has taken all of a request whose last part `ended` then.
-async fn sent(mut connection: CaptureConnection, ended: impl Fn() -> Option<Instant>) {
+async fn wait_until_sent(mut connection: CaptureConnection, ended: impl Fn() -> Option<Instant>) {
     connection.wait_for_connection_metadata().await;
-    match failure::passed(&connection) {
+    match failure::connection_progress(&connection) {
         Some(passed) => {
             passed.sent(ended).await;
             if passed.request_loss().is_some() {
@@ -284,7 +284,7 @@ pub(crate) async fn send(
             let (index, start) = (active.index(), Instant::now());
             match upstreams.send(index, &job, &source, (interim, hold)).await {
                 Ok(response) => {
-                    balancer.answered(index, response.status(), source.latency(start));
+                    balancer.record_response(index, response.status(), source.latency(start));
                     return Ok(upstreams.respond(response, active, (&job, id)));
                 }
                 Err(failure) => {

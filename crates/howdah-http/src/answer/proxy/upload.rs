@@ -22,7 +22,7 @@ pub(super) struct Source(Arc<Mutex<Inner>>);
 struct Inner {
     body: Option<Incoming>,
     /// Bytes that may still come.
-    left: u64,
+    remaining: u64,
     limit: u64,
     wait: Duration,
     timer: Option<Pin<Box<Sleep>>>,
@@ -40,7 +40,7 @@ impl Source {
         let body = body.filter(|body| !body.is_end_stream());
         Self(Arc::new(Mutex::new(Inner {
             body,
-            left: limit,
+            remaining: limit,
             limit,
             wait,
             timer: None,
@@ -82,7 +82,7 @@ impl Source {
     }
 
     /// When the end of the body was sent to an upstream whose request began at `start`; `None`: there is more.
-    pub(super) fn ended(&self, start: Instant) -> Option<Instant> {
+    pub(super) fn sent_at(&self, start: Instant) -> Option<Instant> {
         self.with(|inner| {
             let is_over = inner.body.as_ref().is_none_or(Body::is_end_stream);
             is_over.then(|| inner.handed.map_or(start, |handed| handed.max(start)))
@@ -195,9 +195,9 @@ impl Inner {
             Poll::Ready(Some(Ok(frame))) => {
                 self.timer = None;
                 let length = frame.data_ref().map_or(0, Bytes::len) as u64;
-                match self.left.checked_sub(length) {
-                    Some(left) => {
-                        self.left = left;
+                match self.remaining.checked_sub(length) {
+                    Some(remaining) => {
+                        self.remaining = remaining;
                         return Poll::Ready(Some(Ok(frame)));
                     }
                     None => BodyError::TooLarge { limit: self.limit },

@@ -115,7 +115,7 @@ impl Balancer {
     }
 
     /// A request was answered after so long, which may be a failure too.
-    pub(crate) fn answered(&self, index: usize, status: StatusCode, latency: Duration) {
+    pub(crate) fn record_response(&self, index: usize, status: StatusCode, latency: Duration) {
         let code = status.as_u16();
         let bad = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
         let is_late = self.unhealthy_latency.is_some_and(|limit| latency >= limit);
@@ -503,11 +503,11 @@ mod tests {
                 .map(|own| own.index())
         };
         let soon = Duration::from_secs(1);
-        balancer.answered(0, StatusCode::NOT_FOUND, soon);
+        balancer.record_response(0, StatusCode::NOT_FOUND, soon);
         assert_eq!(first(), Some(0));
-        balancer.answered(0, StatusCode::BAD_GATEWAY, soon);
+        balancer.record_response(0, StatusCode::BAD_GATEWAY, soon);
         assert_eq!(first(), Some(1));
-        balancer.answered(1, StatusCode::OK, soon * 2);
+        balancer.record_response(1, StatusCode::OK, soon * 2);
         assert_eq!(first(), Some(2));
         assert!(balancer.note_health(2, true));
         assert!(!balancer.note_health(2, true));

@@ -15,7 +15,7 @@ use crate::message::incoming::{MalformedBody, length};
 pub(crate) struct Upload {
     stream: RecvStream,
     /// Bytes that `Content-Length` still promises.
-    left: Option<u64>,
+    remaining: Option<u64>,
     /// Whether only trailers can follow.
     data_ended: bool,
     expectation: Option<Expectation>,
@@ -29,7 +29,7 @@ impl Upload {
     ) -> Self {
         Self {
             stream,
-            left: length(headers).unwrap_or(None),
+            remaining: length(headers).unwrap_or(None),
             data_ended: false,
             expectation,
         }
@@ -55,11 +55,13 @@ impl Body for Upload {
                     let released = this.stream.flow_control().release_capacity(data.len());
                     debug_assert!(released.is_ok());
                     let length = data.len() as u64;
-                    this.left = this.left.map(|left| left.saturating_sub(length));
+                    this.remaining = this
+                        .remaining
+                        .map(|remaining| remaining.saturating_sub(length));
                     return Poll::Ready(Some(Ok(Frame::data(data))));
                 }
                 // All of it came before the client gave the stream up.
-                Some(Err(_)) if this.left == Some(0) => return Poll::Ready(None),
+                Some(Err(_)) if this.remaining == Some(0) => return Poll::Ready(None),
                 // A client that ends its stream in the middle of the body, whatever it says, has not
                 // sent the whole of it.
                 Some(Err(_)) => return Poll::Ready(Some(Err(MalformedBody))),
@@ -67,7 +69,7 @@ impl Body for Upload {
             }
         }
         match ready!(this.stream.poll_trailers(cx)) {
-            Err(_) if this.left == Some(0) => Poll::Ready(None),
+            Err(_) if this.remaining == Some(0) => Poll::Ready(None),
             Ok(trailers) => Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers)))),
             Err(_) => Poll::Ready(Some(Err(MalformedBody))),
         }
@@ -81,7 +83,7 @@ impl Body for Upload {
         if self.is_end_stream() {
             return SizeHint::with_exact(0);
         }
-        self.left
+        self.remaining
             .map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

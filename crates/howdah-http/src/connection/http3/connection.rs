@@ -117,7 +117,7 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
     // Asked to close: by the order to drain, or for being idle.
     let mut goaway_sent = false;
     let mut sent = 0;
-    let mut wake = pin!(sleep(idle_left(limits, &shared.state)));
+    let mut wake = pin!(sleep(remaining_idle_time(limits, &shared.state)));
     loop {
         if drain.is_ordered() && !goaway_sent {
             goaway_sent = true;
@@ -142,7 +142,7 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
                     sent = now;
                     sleep_reset(&mut wake, QUIET);
                 } else {
-                    let left = idle_left(limits, &shared.state);
+                    let left = remaining_idle_time(limits, &shared.state);
                     if idle && left.is_zero() {
                         goaway_sent = true;
                         if http.shutdown(IN_FLIGHT).await.is_err() {
@@ -163,7 +163,7 @@ fn sleep_reset(wake: &mut std::pin::Pin<&mut tokio::time::Sleep>, wait: Duration
 }
 
 /// How long the connection may still be without a request; the whole time while there is one.
-fn idle_left(limits: &Limits, state: &ConnectionState) -> Duration {
+fn remaining_idle_time(limits: &Limits, state: &ConnectionState) -> Duration {
     let limit = limits.idle;
     Duration::from_millis(match state.phase() {
         Phase::Idle => limit.saturating_sub(clock::now().saturating_sub(state.phase_start())),

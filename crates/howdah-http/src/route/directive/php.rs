@@ -91,7 +91,7 @@ impl PhpScript {
     }
 
     /// The worker script that takes this path, whatever is on disk.
-    fn matched(&self, root: &Root, context: &Context<'_>) -> Option<Outcome> {
+    fn find_worker(&self, root: &Root, context: &Context<'_>) -> Option<Outcome> {
         let matched = self.workers.by_path(root, context)?;
         let script = Script {
             root: self.document_root(root),
@@ -162,7 +162,7 @@ impl PhpScript {
             fastcgi: self.fastcgi.as_ref().map(|upstreams| FastCgiJob {
                 upstreams: Rc::clone(upstreams),
                 hint: hint(upstreams.policy(), context),
-                forwarded: forwarded(context, context.trusts(upstreams.trusted())),
+                forwarded: forwarded(context, context.trusts(upstreams.trusted_proxies())),
             }),
             roadrunner: None,
             hub: self.hub,
@@ -177,7 +177,7 @@ impl Handler for PhpScript {
         let Some(root) = RootText::choose(self.root.as_ref(), context) else {
             return Outcome::answer(reply::not_found());
         };
-        self.matched(&root, context)
+        self.find_worker(&root, context)
             .or_else(|| self.path_script(&root, context))
             .unwrap_or_else(|| Outcome::answer(reply::not_found()))
     }
@@ -254,7 +254,7 @@ impl PhpServer {
         let Some(root) = RootText::choose(root, context) else {
             return Outcome::answer(reply::not_found());
         };
-        if let Some(outcome) = self.script.matched(&root, context) {
+        if let Some(outcome) = self.script.find_worker(&root, context) {
             return outcome;
         }
         let requested = match &self.front_controller {

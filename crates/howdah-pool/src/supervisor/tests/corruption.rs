@@ -16,7 +16,7 @@ impl Server {
     }
 
     /// Waits until the workers of another segment than the first serve.
-    async fn healed(&self, times: u64) -> PoolStatus {
+    async fn wait_for_new_segment(&self, times: u64) -> PoolStatus {
         let what = "healed";
         self.until(what, |status| {
             status.counters.segments_replaced == times && status.ready == status.workers_wanted
@@ -39,7 +39,7 @@ fn a_pool_goes_on_with_another_segment() {
         // It waits for the new one.
         assert_eq!(server.get("").await, Ok("generation 2".into()));
         assert!(started.elapsed() < HEALED, "{:?}", started.elapsed());
-        let status = server.healed(1).await;
+        let status = server.wait_for_new_segment(1).await;
         assert_eq!((status.failure, status.counters.killed), (None, 2));
         assert_eq!(status.counters.crashed, 0);
         assert_eq!((status.in_flight, status.waiters), (0, 0));
@@ -58,7 +58,7 @@ fn of_requests_in_hand_only_those_that_may_be_run_again_are() {
             // One worker is idle still; the fourth request would be its.
             let slots = segment.geometry().header().slots_offset;
             segment.scribble(slots, u64::MAX);
-            server.healed(1).await;
+            server.wait_for_new_segment(1).await;
         };
         let (unsafe_one, safe_one, ()) = tokio::join!(
             server.ask("hang", false),
@@ -96,7 +96,7 @@ fn a_reload_repairs_damage_that_no_request_has_met() {
         let segment = server.segment();
         segment.scribble(head(&segment), u64::MAX);
         server.handle.reload(None).await.expect("reloaded");
-        server.healed(1).await;
+        server.wait_for_new_segment(1).await;
         assert!(server.get("").await.is_ok());
     })
     .expect("started");

@@ -219,14 +219,14 @@ mod tests {
         Application::find(dir.path()).expect("readable")
     }
 
-    fn locked(package: &str, version: &str) -> String {
+    fn locked_version(package: &str, version: &str) -> String {
         format!(r#"{{"packages":[{{"name":"{package}","version":"{version}"}}]}}"#)
     }
 
     #[test]
     fn applications_are_distinguished() {
         let composer = |package: &str, root: &'static str| {
-            let lock = locked(package, "v5.2.1");
+            let lock = locked_version(package, "v5.2.1");
             let index = format!("{root}/index.php");
             find(&[("composer.lock", &lock), (&index, "")]).expect(package)
         };
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn versions_are_compared_by_number() {
         let symfony = |version: &str| {
-            let lock = locked("symfony/framework-bundle", version);
+            let lock = locked_version("symfony/framework-bundle", version);
             find(&[("composer.lock", &lock)]).expect("Symfony")
         };
         assert!(symfony("v7.4.0").is_at_least(7, 4));

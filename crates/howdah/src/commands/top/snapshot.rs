@@ -6,7 +6,7 @@ use howdah_observe::admin::Client;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::commands::remote::{LIMIT, success, unexpected};
+use crate::commands::remote::{LIMIT, success, version_mismatch};
 use crate::failure::Failure;
 
 /// The server at a moment.
@@ -247,7 +247,7 @@ impl Snapshot {
 
 fn fetch<T: for<'de> Deserialize<'de>>(client: &Client, target: &str) -> Result<T, Failure> {
     let reply = success(client.request("GET", target, Some(LIMIT)))?;
-    serde_json::from_slice(&reply.body).map_err(unexpected)
+    serde_json::from_slice(&reply.body).map_err(version_mismatch)
 }
 
 impl Pool {

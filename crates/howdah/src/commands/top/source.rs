@@ -7,7 +7,7 @@ use std::time::Duration;
 use howdah_observe::admin::{Client, ReloadReport};
 
 use super::snapshot::Snapshot;
-use crate::commands::remote::{success, unexpected};
+use crate::commands::remote::{success, version_mismatch};
 use crate::failure::Failure;
 
 /// What the server sent.
@@ -104,7 +104,7 @@ fn poll_server(
 
 fn reload(client: &Client) -> Result<String, Failure> {
     let reply = success(client.request("POST", "/reload", None))?;
-    let done: ReloadReport = serde_json::from_slice(&reply.body).map_err(unexpected)?;
+    let done: ReloadReport = serde_json::from_slice(&reply.body).map_err(version_mismatch)?;
     let pools: Vec<String> = (done.pools.iter())
         .map(|pool| format!("{} (generation {})", pool.pool, pool.generation))
         .collect();
