@@ -19,7 +19,7 @@ use crate::table::value::{port, unless_zero};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
 const DEFAULT_ADMIN_PORT: u16 = 2019;
-/// Of the operating system: `sun_path` less its NUL.
+/// Limit of the operating system: `sun_path` less its NUL.
 const MAX_SOCKET_PATH: usize = 107;
 const DNS: &str = "the DNS challenge is not part of this version";
 
@@ -276,7 +276,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             },
             |_, call, draft| {
                 let word = call.one()?;
-                // Of a variable that is not set.
+                // An unset variable is an empty word.
                 if !word.text.is_empty() {
                     draft.global.https.acme.email = Some(options::email(word)?);
                 }

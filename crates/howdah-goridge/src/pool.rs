@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) failures: AtomicU32,
     /// Requests that wait or run.
     pub(crate) in_flight: AtomicUsize,
-    /// Of a pool with a user of its own.
+    /// Folder for a pool with a separate user.
     pub(crate) uploads: Option<Arc<UploadFolder>>,
 }
 

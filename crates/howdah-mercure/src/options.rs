@@ -12,7 +12,7 @@ const SECRET_MIN: usize = 32;
 pub struct Options {
     /// Key of publishers by HTTP; `None`: publishing by HTTP is off.
     pub publisher: Option<Key>,
-    /// Who may subscribe; `None`: only `anonymous` subscribers, or all.
+    /// Key of subscribers; `None`: only `anonymous` subscribers, or all.
     pub subscriber: Option<Key>,
     /// Subscribers need no token; without one they get no private updates.
     pub anonymous: bool,

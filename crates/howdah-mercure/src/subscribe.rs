@@ -61,7 +61,7 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
     }
     let since = last_event_id(hub, request);
     let claims = claims.unwrap_or_default();
-    // Of a token: it may say any number.
+    // A token may contain any number.
     let expires = claims
         .expires
         .and_then(|expires| UNIX_EPOCH.checked_add(Duration::from_secs(expires)));

@@ -37,7 +37,7 @@ pub struct UsageSoFar {
 }
 
 impl UsageSoFar {
-    /// Of a script that is over.
+    /// Usage of a script that has ended.
     pub fn of(usage: PhpUsage) -> Self {
         Self {
             queue: usage.queue,

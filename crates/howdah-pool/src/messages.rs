@@ -208,7 +208,7 @@ pub(crate) enum Event {
     ReloadNext(usize),
     /// A reload may have taken too long for those that were requested meanwhile.
     ReloadLong(usize),
-    /// Of a [`crate::Handle`]; no name: all pools.
+    /// Requested by a [`crate::Handle`]; no name: all pools.
     Reload(Option<String>, Reply),
     Status(oneshot::Sender<Status>),
     ProfiledPools(oneshot::Sender<Vec<ProfiledPool>>),

@@ -32,7 +32,7 @@ pub(crate) struct Node {
     pub(crate) parent: Option<usize>,
     /// Index of the frame.
     pub(crate) frame: usize,
-    /// Of the samples whose innermost frame this is.
+    /// Weight of the samples whose innermost frame this is.
     pub(crate) own: Weight,
 }
 
@@ -153,7 +153,7 @@ impl CallTree {
 enum Place {
     /// `None`: the root of all.
     Node(Option<usize>),
-    /// Of a route that is left out.
+    /// The route is not shown.
     Hidden,
     NoRoom,
 }

@@ -19,7 +19,7 @@ const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;
 const ROW: f64 = 18.0;
 const HEADER: f64 = 64.0;
-/// Of a letter of the font.
+/// Width of a letter of the font.
 const LETTER: f64 = 6.6;
 /// What is narrower is not drawn.
 const LEAST: f64 = 0.4;

@@ -250,7 +250,7 @@ impl Front {
             .slot(self.index, slot.index)
             .front
             .aborted;
-        // That its time is over says more than that its client has left.
+        // An exceeded limit is more specific than a disconnected client.
         aborted.fetch_max(why, Ordering::SeqCst);
         store_load_barrier();
         // Whether the worker waits or is about to: the word has changed, so it looks again.

@@ -175,7 +175,7 @@ pub const POOL_FLAG_LEAK_HEADER: u32 = 2048;
 pub const RECORD_SIZE: usize = 4 << 20;
 /// Bytes of its header.
 pub const RECORD_HEADER_SIZE: usize = 8;
-/// Of an entry's word: an autoloader included the file; the rest is the size of its path.
+/// Flag in the word of an entry: an autoloader included the file; the rest is the size of its path.
 pub const RECORD_AUTOLOADED: u32 = 1 << 31;
 /// Bytes in front of the verdicts of files to preload (`struct howdah_preload`).
 pub const PRELOAD_SIZE: usize = 296;

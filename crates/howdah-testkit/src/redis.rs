@@ -23,7 +23,7 @@ pub struct Redis {
 pub struct RedisTls {
     /// For 127.0.0.1.
     pub certificate: PathBuf,
-    /// Of the certificate.
+    /// Key of the certificate.
     pub key: PathBuf,
     /// The authority of the certificate.
     pub root: PathBuf,

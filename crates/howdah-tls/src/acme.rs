@@ -387,7 +387,7 @@ impl Subject {
         Ok(Account::builder_with_http(Box::new(client)))
     }
 
-    /// Of this name in a row.
+    /// Consecutive failures of this name.
     pub(crate) fn failures(&self) -> Failures {
         let kept = self.storage.read(layout::failures(self.url(), &self.host));
         let text = kept

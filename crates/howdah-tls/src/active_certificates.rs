@@ -41,7 +41,7 @@ impl Origin {
         }
     }
 
-    /// Of a name that a client has come for.
+    /// A name that a client has requested.
     fn on_demand(host: &str, tls: &SiteTls, https: &Https) -> Option<Self> {
         match on_demand_source(host, tls, https) {
             Ok(Source::Internal(_)) => Some(Self::new(host, None)),

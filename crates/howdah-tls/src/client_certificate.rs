@@ -29,7 +29,7 @@ const NAMES: [(&str, &str); 12] = [
 pub struct ClientCertificate {
     /// Its subject, in the form of RFC 4514: `CN=member,O=Club`.
     pub subject: String,
-    /// Who issued it, in the same form.
+    /// Its issuer, in the same form.
     pub issuer: String,
     /// The serial number in hexadecimal, in capitals and whole bytes.
     pub serial: String,

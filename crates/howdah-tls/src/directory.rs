@@ -35,7 +35,7 @@ struct PathError {
 }
 
 impl PathError {
-    /// Of the same kind.
+    /// An error of the same kind, with the path.
     fn of(path: &Path, error: io::Error) -> io::Error {
         let path = path.to_owned();
         io::Error::new(error.kind(), Self { path, error })

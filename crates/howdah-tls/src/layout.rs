@@ -26,7 +26,7 @@ pub(crate) struct CertificatePlace {
 }
 
 impl CertificatePlace {
-    /// Of this host, issued by the authority with this directory.
+    /// Files of this host, issued by the authority with this directory.
     pub(crate) fn new(directory: &str, host: &str) -> Self {
         let name = safe(host);
         let folder = Path::new("certificates")
@@ -49,7 +49,7 @@ pub(crate) struct AccountPlace {
 }
 
 impl AccountPlace {
-    /// Of this address at the authority with this directory.
+    /// Files of the account with this address at the authority with this directory.
     pub(crate) fn new(directory: &str, email: Option<&str>) -> Self {
         let email = email.unwrap_or(NO_EMAIL);
         // `@example.com` is a user too: the one of this name.

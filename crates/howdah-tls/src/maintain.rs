@@ -197,7 +197,7 @@ impl Renewer {
                 tracing::debug!(target: "howdah::tls", host, until = date(certificate.not_after), "certificate renewed by the internal authority");
                 job.put(certificate);
             }
-            // That was reported.
+            // Reported elsewhere.
             Err(error) if error.is_storage_away() => job.wait_for_storage(),
             Err(error) => {
                 job.next = SystemTime::now() + LOOK;
@@ -266,7 +266,7 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
                 subject.set_failures(None);
             }
         }
-        // That was reported, and no authority has refused anything.
+        // Reported elsewhere; no authority has refused anything.
         Err(error) if error.is_storage_away() => job.wait_for_storage(),
         Err(error) => {
             job.away = 0;

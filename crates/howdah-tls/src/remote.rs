@@ -349,7 +349,7 @@ mod tests {
         assert!(remote.keep("lock", "one", long).expect("still its own"));
         remote.release("lock", "one").expect("answered");
         assert!(remote.take("lock", "two", long).expect("free"));
-        // Of a dead one it is free when its time is over.
+        // The lock of a crashed owner is free when it expires.
         let moment = Duration::from_millis(1);
         assert!(remote.keep("lock", "two", moment).expect("answered"));
         while !remote.take("lock", "three", long).expect("answered") {

@@ -199,7 +199,7 @@ impl<'a> StoredCertificate<'a> {
                     return Ok(Some(newer));
                 }
             }
-            // That was reported.
+            // Reported elsewhere.
             Err(error) if is_unavailable(&error) => {}
             Err(error) => tracing::warn!(
                 target: "howdah::tls",

@@ -68,7 +68,7 @@ pub(crate) enum Kind {
 pub(crate) struct OnDemandIssuer {
     pub(crate) means: IssuanceContext,
     pub(crate) https: Https,
-    /// Who decides; `None`: each name may have one.
+    /// The `ask` endpoint; `None`: each name may have one.
     pub(crate) asker: Option<AskEndpoint>,
     /// The directories of the authorities by ACME.
     pub(crate) authorities: Vec<String>,

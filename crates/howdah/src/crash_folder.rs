@@ -22,7 +22,7 @@ const STATE_DIRECTORY: &str = "STATE_DIRECTORY";
 const NUMBERS_TRIED: usize = 16;
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// Of a report that is read; larger ones are not of this server.
+/// Limit of a report that is read; larger ones are not of this server.
 const REPORT_MAX: u64 = 4 << 20;
 /// A report is written within milliseconds: an unfinished file of this age belongs to a server that ended meanwhile.
 const UNFINISHED_MAX: Duration = Duration::from_secs(60);
@@ -180,7 +180,7 @@ impl CrashFolder {
         Ok(names.collect())
     }
 
-    /// Of all reports, ascending.
+    /// Numbers of all reports, ascending.
     fn numbers(&self) -> io::Result<Vec<u64>> {
         let names = self.names()?;
         let mut numbers: Vec<u64> = (names.iter())

@@ -14,7 +14,7 @@ pub(crate) struct PoolDraft {
 /// A `pool` as it is written.
 #[derive(Debug)]
 pub(crate) struct ClassicPoolDraft {
-    /// Of the word `pool`.
+    /// Position of the word `pool`.
     pub(crate) position: Position,
     pub(crate) name: String,
     pub(crate) own: PoolDraft,

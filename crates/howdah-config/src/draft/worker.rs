@@ -16,10 +16,10 @@ pub(crate) enum Place {
 /// A worker as it is written.
 #[derive(Debug)]
 pub(crate) struct WorkerDraft {
-    /// Of the word `worker`.
+    /// Position of the word `worker`.
     pub(crate) position: Position,
     pub(crate) place: Place,
-    /// Of the block that it stands in; 0: the global one.
+    /// Number of the enclosing block; 0: the global one.
     pub(crate) block: usize,
     pub(crate) file: Option<String>,
     pub(crate) name: Option<String>,

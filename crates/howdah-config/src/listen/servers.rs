@@ -29,7 +29,7 @@ pub(crate) struct Block {
 #[derive(Debug)]
 struct NamedListener {
     address: ListenerAddress,
-    /// Of a Unix socket, if it is written.
+    /// Mode of a Unix socket, if it is written.
     mode: Option<u32>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Set {
     vars_regexps: Vec<Matcher>,
     /// Those of which there may be several, all of which must match.
     others: Vec<Matcher>,
-    /// Of the named matcher, without its `@`: regular expressions without a name have it.
+    /// Name of the matcher, without its `@`: the default name of its regular expressions.
     name: String,
     depth: usize,
 }

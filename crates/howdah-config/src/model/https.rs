@@ -94,7 +94,7 @@ pub struct CertificateFiles {
     pub key: PathBuf,
 }
 
-/// Who issues certificates.
+/// Issuer of certificates.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Issuer {
     /// The internal authority in the storage directory, whose root clients have to trust.

@@ -72,7 +72,7 @@ pub enum OptionValue {
     Limit(LimitValue),
     /// Of [`OptionKind::Mode`].
     Word(&'static str),
-    /// Of all other lists than [`OptionKind::Variables`].
+    /// Value of all lists other than [`OptionKind::Variables`].
     Words(Vec<String>),
     /// Of [`OptionKind::Variables`].
     Variables(Vec<(String, String)>),

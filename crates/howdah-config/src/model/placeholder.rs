@@ -167,12 +167,12 @@ pub enum Figure {
     MemoryPeak,
 }
 
-/// Of a client's certificate.
+/// A part of a client's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientPart {
     /// Its subject, in the form of RFC 4514.
     Subject,
-    /// Who issued it, in the same form.
+    /// Its issuer, in the same form.
     Issuer,
     /// Its serial number, in decimal.
     Serial,

@@ -41,21 +41,21 @@ pub enum QueryChange {
     },
     /// `NAME VALUE`: once, whatever was sent.
     Set {
-        /// Of the parameter.
+        /// Name of the parameter.
         name: Template,
         /// Its value.
         value: Template,
     },
     /// `+NAME VALUE`: in addition to what was sent.
     Add {
-        /// Of the parameter.
+        /// Name of the parameter.
         name: Template,
         /// Its value.
         value: Template,
     },
     /// `NAME REGEXP REPLACEMENT`: in the value.
     Replace {
-        /// Of the parameter; `None`: `*`, all of them.
+        /// Name of the parameter; `None`: `*`, all of them.
         name: Option<Template>,
         /// A regular expression that compiles.
         find: String,

@@ -15,7 +15,7 @@ pub(crate) struct Word {
     pub(crate) position: Position,
     /// It stood in quotes.
     pub(crate) quoted: bool,
-    /// Of the files that it names by `{file.PATH}`.
+    /// Contents of the files that it names by `{file.PATH}`.
     pub(crate) contents: Contents,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Context {
     pub(crate) global_workers: usize,
     /// `&(name) { … }`, each by its name.
     pub(crate) named: Vec<NamedRoute>,
-    /// In which directives are applied.
+    /// Order of the directives.
     pub(crate) order: Order,
     /// `default_bind`.
     pub(crate) default_bind: Binding,

@@ -1,4 +1,4 @@
-//! Who answers a request: static files, upstreams over HTTP, upstreams over FastCGI.
+//! Responders: static files, upstreams over HTTP, upstreams over FastCGI.
 
 pub(crate) mod challenge;
 pub(crate) mod fastcgi;

@@ -76,7 +76,7 @@ impl<A> Listener<A> {
 /// What is accepted from.
 pub(crate) struct Socket<A> {
     listener: RefCell<Rc<Listener<A>>>,
-    /// Of the connections of HTTP/3, which may have to end while the others go on.
+    /// Listener of HTTP/3 connections, which may have to close while the others stay open.
     http3_listener: RefCell<Rc<Listener<A>>>,
     /// Nothing more is accepted.
     closed: Cell<bool>,
@@ -99,12 +99,12 @@ impl<A> Socket<A> {
         })
     }
 
-    /// Whose connection the next one is.
+    /// Listener of the next connection.
     pub(crate) fn listener(&self) -> Rc<Listener<A>> {
         Rc::clone(&self.listener.borrow())
     }
 
-    /// Whose connection the next one of HTTP/3 is.
+    /// Listener of the next HTTP/3 connection.
     pub(crate) fn http3_listener(&self) -> Rc<Listener<A>> {
         Rc::clone(&self.http3_listener.borrow())
     }

@@ -168,7 +168,7 @@ pub(crate) struct EncodedBody<B> {
     coder: Rc<Coder>,
     /// `None`: the body has ended.
     encoder: Option<Encoder>,
-    /// Of the input, not yet compressed.
+    /// Input that is not compressed yet.
     chunk: Bytes,
     output: Vec<u8>,
     /// Something was put in since the last flush.

@@ -48,7 +48,7 @@ pub const POOLS_MAX: usize = 128;
 pub struct Server {
     /// What is served.
     current: Mutex<Arc<Setup>>,
-    /// Of each front thread, until it runs.
+    /// State for each front thread, until it runs.
     starts: Vec<Mutex<Option<ThreadStart>>>,
     /// To each front thread.
     orders: Vec<mpsc::UnboundedSender<Order>>,
@@ -99,7 +99,7 @@ impl LostSpans {
 pub struct PreparedConfiguration {
     setup: Arc<Setup>,
     origins: Arc<[Origin]>,
-    /// Of each front thread.
+    /// Sockets of each front thread.
     sockets: Vec<Sockets>,
 }
 

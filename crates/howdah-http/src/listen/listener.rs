@@ -34,7 +34,7 @@ impl Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListenerSpec {
     pub(crate) place: Place,
-    /// That of plain HTTP on a Unix socket.
+    /// Port; on a Unix socket that of plain HTTP.
     pub(crate) port: u16,
     /// Tells listeners on port 0 apart; elsewhere the sites agree.
     pub(crate) tls: bool,

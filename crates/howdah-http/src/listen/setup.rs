@@ -40,7 +40,7 @@ pub(crate) struct Setup {
 pub(crate) struct BoundListener {
     required: ListenerSpec,
     pub(crate) address: SocketAddr,
-    /// Of a Unix socket.
+    /// File of a Unix socket.
     pub(crate) file: Option<Arc<SocketFile>>,
     pub(crate) hosts: Vec<SiteAddress>,
     pub(crate) acceptor: Option<Arc<Acceptor>>,
@@ -98,7 +98,7 @@ pub(crate) enum Order {
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) setup: Arc<Setup>,
-    /// Of its listeners.
+    /// Origins of its listeners.
     pub(crate) origins: Arc<[Origin]>,
     pub(crate) sockets: Sockets,
     /// For connections that have to end.

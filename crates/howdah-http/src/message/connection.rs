@@ -26,7 +26,7 @@ pub struct Tls {
     /// The host that requests must be for: the server name of the client's handshake,
     /// empty without one. `None`: any.
     pub host: Option<Box<str>>,
-    /// Who the client is, where the site asks; its certificate was verified.
+    /// Certificate of the client, where the site requests one; it was verified.
     pub client: TlsClient,
 }
 

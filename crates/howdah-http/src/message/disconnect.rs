@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-/// Of one request.
+/// Detects the disconnect of the client during one request.
 #[derive(Debug, Default)]
 pub(crate) struct DisconnectGuard {
     on: Cell<bool>,

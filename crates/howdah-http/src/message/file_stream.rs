@@ -18,7 +18,7 @@ use crate::message::sendfile::{PART, SendfileTarget};
 const CHUNK: usize = 128 << 10;
 /// The kernel reads ahead and forgets in pieces larger than this: where both ends are cached, all is.
 const PIECE: u64 = 256 << 10;
-/// Of a file of which all was cached so far, less often is looked: each look costs as much as sending 10 KiB.
+/// A file that was completely cached so far is checked less often: each check costs as much as sending 10 KiB.
 const LARGEST_PIECE: u64 = 1 << 20;
 
 /// A part of a file on its way to the client.

@@ -72,7 +72,7 @@ pub(crate) struct ResponseSoFar {
 /// The changes of one response.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// Of an upstream's response, made first.
+    /// Changes of an upstream's response, applied first.
     down: Vec<PendingChange>,
     /// As if made before there was a response: the application's field is sent in addition.
     immediate: Vec<PendingChange>,

@@ -14,7 +14,7 @@ pub(crate) enum Incoming {
     Http1(hyper::body::Incoming),
     Http2(Upload),
     Http3(Upload),
-    /// Of a stream that ended with its header.
+    /// The body of a stream that ended with its header.
     Empty,
 }
 

@@ -32,7 +32,7 @@ pub enum InterimError {
 }
 
 impl<'c> Interim<'c> {
-    /// Of a request whose client has disconnected.
+    /// The sender for a request whose client has disconnected.
     pub(crate) const NONE: Self = Self(None);
 
     pub(crate) fn new(connection: &'c dyn InterimSink, version: Version) -> Self {

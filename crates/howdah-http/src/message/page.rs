@@ -11,7 +11,7 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
 
-/// Of all pages.
+/// Style sheet of all pages.
 pub(crate) const STYLE: &str = "\
 :root{color-scheme:light dark;--text:#1c2430;--quiet:#5b6675;--line:#dfe3e8;--back:#fbfbfa;--link:#1a5fb4}\
 @media(prefers-color-scheme:dark){:root{--text:#e6e9ed;--quiet:#98a3b3;--line:#2d3540;--back:#14181d;--link:#7ab5f5}}\

@@ -62,7 +62,7 @@ struct Shared {
     threads: Box<[ThreadBatch]>,
 }
 
-/// Of one front thread. The lock is free but for the moment in which a batch is taken.
+/// Finished requests of one front thread. The lock is contended only while a batch is taken.
 #[derive(Debug, Default)]
 #[repr(align(128))] // two lines: the prefetcher of x86 takes lines in pairs
 struct ThreadBatch(Mutex<FinishedBatch>);

@@ -28,7 +28,7 @@ pub(crate) struct Observer {
     measures: Option<(Arc<Measures>, usize)>,
     /// By which hosts requests are counted.
     hosts: Option<CountedHosts>,
-    /// Of all configurations.
+    /// Requests in flight, of all configurations.
     live: Option<LiveList>,
     tracer: Option<Arc<Tracer>>,
     /// Times are counted by route too.

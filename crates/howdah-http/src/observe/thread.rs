@@ -12,7 +12,7 @@ use crate::observe::stats::{Stats, ThreadStats};
 use crate::shutdown::Shutdown;
 use crate::socket::handshakes::Handshakes;
 
-/// Of one thread.
+/// State of one front thread.
 pub(crate) struct ThreadState {
     pub(crate) handshakes: Handshakes,
     /// Woken when a connection ends, or when there may be more of them.

@@ -12,6 +12,6 @@ pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 #[derive(Debug, Clone)]
 pub(crate) struct Trace {
     pub(crate) context: TraceContext,
-    /// Of its span; empty for the method.
+    /// Name of its span; empty for the method.
     pub(crate) name: String,
 }

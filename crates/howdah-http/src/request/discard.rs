@@ -26,7 +26,7 @@ where
         Source::Application(body) if !body.is_end_stream() => {
             tokio::task::spawn_local(discard(body));
         }
-        // Of an upstream, which may have no end.
+        // The body of an upstream may have no end.
         Source::Content(Content::Endpoint(body)) if !body.is_end_stream() => {
             tokio::task::spawn_local(tokio::time::timeout(DISCARD_MAX, discard(body)));
         }

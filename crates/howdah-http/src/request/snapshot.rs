@@ -126,7 +126,7 @@ impl Snapshot {
         &self.listeners[listener].hosts
     }
 
-    /// Of an encrypted listener.
+    /// Acceptor of an encrypted listener.
     pub(crate) fn acceptor(&self, listener: usize) -> Option<&Arc<Acceptor>> {
         self.listeners[listener].acceptor.as_ref()
     }

@@ -51,7 +51,7 @@ pub(crate) struct Context<'r> {
     /// What `try_files` cut off behind the script.
     pub(crate) path_info: String,
     pub(crate) root: Rc<Root>,
-    /// Of the response's header.
+    /// Changes of the response's header.
     pub(crate) headers: Changes,
     pub(crate) encodings: Encodings,
     pub(crate) notes: Variables,

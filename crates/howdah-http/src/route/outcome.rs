@@ -37,7 +37,7 @@ impl Outcome {
         Self::Answer(Box::new(response))
     }
 
-    /// Of a change of the request.
+    /// Outcome of a change of the request.
     pub(super) fn of(change: Result<(), Refusal>) -> Self {
         change.map_or_else(Self::Answer, |()| Self::Next)
     }

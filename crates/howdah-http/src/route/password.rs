@@ -190,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    /// Of the lowest cost.
+    /// A hash of the lowest cost.
     const HASH: &str = "$2y$04$fir/n2iOE8UEd1Z1WKkWc.L8T/9UWqPFWcTFwB3Uikg3vW7c3pK4u";
 
     fn check() -> PasswordCheck {
@@ -226,7 +226,7 @@ mod tests {
                 assert_eq!(AT_WORK.available_permits(), free - count);
                 assert_eq!(PENDING.load(Relaxed), count);
             }
-            // Who waits for a place, and leaves, has none.
+            // A check that stops waiting has no place.
             let mut waiting = Box::pin(check().run());
             let mut cx = Context::from_waker(Waker::noop());
             assert!(waiting.as_mut().poll(&mut cx).is_pending());

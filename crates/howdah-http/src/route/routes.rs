@@ -13,7 +13,7 @@ pub(crate) struct Routes(pub(super) Box<[Route]>);
 pub(crate) struct Route {
     pub(super) matcher: Option<Matcher>,
     pub(super) handler: Box<dyn Handler>,
-    /// Of the routes of a group, the first that matches is run alone.
+    /// Number of a group, of which only the first matching route runs.
     pub(super) group: Option<u32>,
 }
 

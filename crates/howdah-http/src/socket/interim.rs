@@ -55,7 +55,7 @@ pub(crate) struct Queue {
     waiting: Cell<bool>,
     /// hyper has written, and not said since that this was all.
     unflushed: Cell<bool>,
-    /// Of the stream that is being polled, and their size.
+    /// Interim responses of the stream that is being polled, and their size.
     heads: RefCell<Vec<Response<()>>>,
     heads_size: Cell<usize>,
 }

@@ -49,7 +49,7 @@ pub(crate) struct ConnectionState {
     multiplexed: Cell<bool>,
     /// Whether the end of the client's bytes was held back since the last request began.
     end_held: Cell<bool>,
-    /// Of the request under way. HTTP/1.
+    /// Guard of the current HTTP/1 request.
     pub(crate) hold: DisconnectGuard,
     /// How often the connection was polled, and when the end of its bytes was found. HTTP/2.
     turn: Cell<u64>,

@@ -42,7 +42,7 @@ pub(super) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
     dropped: AtomicU64,
-    /// Of all queues of the server.
+    /// Lost lines of all queues of the server.
     total_lost: Arc<AtomicU64>,
 }
 

@@ -34,7 +34,7 @@ impl Guard {
         }
     }
 
-    /// Of a connection to a Unix socket, by its peer.
+    /// The guard of a connection to a Unix socket, by its peer.
     pub(super) fn of_peer(&self, uid: Option<u32>) -> Self {
         let own = rustix::process::geteuid();
         if !own.is_root() && uid == Some(own.as_raw()) {

@@ -99,7 +99,7 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )
 }
 
-/// Of the pools that preload.
+/// Metrics of the pools that preload.
 pub(super) fn preloads(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let own = || {
         let pools = page.pools.iter();

@@ -45,7 +45,7 @@ pub struct Page {
     pub config: ConfigReloads,
     /// OPcache of the processes that serve; `None`: it is off, or has not been looked at.
     pub opcache: Option<OpcacheCounts>,
-    /// Of the front.
+    /// The front's process.
     pub process: Process,
 }
 
@@ -83,7 +83,7 @@ pub struct HubCounts {
 /// Client connections by protocol, in the order HTTP/1.1, HTTP/2, HTTP/3.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Connections {
-    /// That are open.
+    /// Open connections.
     pub open: [u64; 3],
     /// Since the start.
     pub accepted: [u64; 3],

@@ -20,7 +20,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Of this process, now.
+    /// Reads the values of this process.
     pub fn read() -> Self {
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
         let system = std::fs::read_to_string("/proc/stat").unwrap_or_default();

@@ -71,7 +71,7 @@ impl ExportError {
 /// Where spans go.
 pub(super) struct Collector {
     settings: Settings,
-    /// Of an `https` endpoint.
+    /// Connector of an `https` endpoint.
     tls: Option<TlsConnector>,
 }
 

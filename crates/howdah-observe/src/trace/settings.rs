@@ -20,7 +20,7 @@ pub struct Settings {
     pub protocol: Protocol,
     /// `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION`, or without `TRACES_`: `gzip`, or `none`, which is the default.
     pub gzip: bool,
-    /// Of an `https` endpoint: `OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE`, `…_CLIENT_CERTIFICATE` and `…_CLIENT_KEY`, or
+    /// TLS of an `https` endpoint: `OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE`, `…_CLIENT_CERTIFICATE` and `…_CLIENT_KEY`, or
     /// without `TRACES_`. Default: the authorities of the system, and no certificate of the server's own.
     pub tls: UpstreamTls,
     /// `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, or without `TRACES_`.

@@ -135,7 +135,7 @@ impl ExchangeState {
         };
         self.paused = false;
         loop {
-            // Of a response that is complete nothing more is buffered, but the script may publish on.
+            // Nothing more of a complete response is buffered, but the script may still publish.
             if limit.is_some_and(|limit| self.buffered >= limit)
                 && !self.client_disconnected
                 && self.outcome.is_none()

@@ -234,7 +234,7 @@ impl PoolFront {
         })
     }
 
-    /// Whose its processes are, if not the front's: files that are for them have to be given to it.
+    /// User of its processes, if it is not the front's: their files have to be given to it.
     pub fn user(&self) -> Option<&User> {
         self.inner.options.user.as_ref()
     }

@@ -105,7 +105,7 @@ fn sample(serial: u64, pid: i32) -> Option<WorkerSample> {
     })
 }
 
-/// Of its main thread, which PHP runs on.
+/// Reads a file of the main thread, which runs PHP.
 fn read(pid: i32, file: ProcFile) -> Option<Vec<u8>> {
     // Either is shorter.
     let mut bytes = vec![0; Schedstat::SIZE_MAX];

@@ -86,7 +86,7 @@ pub(crate) struct Pool {
 pub(crate) struct Reload {
     /// The generation that is being booted for one, and who waits for it.
     pub(crate) running: Option<(u32, Vec<Reply>)>,
-    /// Who came while one ran.
+    /// Callers that arrived during a reload.
     pub(crate) queued: Vec<Reply>,
     /// One more is to be done when this one is over.
     pub(crate) again: bool,

@@ -53,7 +53,7 @@ pub(crate) struct Occupant {
     pub(crate) ending: bool,
     /// We ended it: its exit is expected.
     pub(crate) killed: bool,
-    /// Of a generation that drains: it was inside a request when it was last looked at.
+    /// A worker of a draining generation that was in a request at the last check.
     pub(crate) lingers: bool,
     /// It had all the time of its generation: what it has begun is not run again.
     pub(crate) overdue: bool,
@@ -65,9 +65,9 @@ pub(crate) struct Occupant {
     pub(crate) memory_base: Option<u64>,
     /// Requests that it had served when it was last looked at, and when that number last changed.
     pub(crate) active: (u64, Instant),
-    /// Of a concurrent pool: how long a request has kept the others waiting.
+    /// In a concurrent pool: how long a request has blocked the others.
     pub(crate) longest_hold: RecentMaximum,
-    /// Of a concurrent pool: why it runs one request at a time.
+    /// In a concurrent pool: why the worker runs one request at a time.
     pub(crate) sequential_cause: Option<String>,
     /// Its wait status, once its zygote has reported it.
     pub(crate) exit: watch::Sender<Option<ExitStatus>>,
@@ -148,7 +148,7 @@ pub(crate) struct Place {
     pub(crate) state: State,
     /// The process before, whose exit status may come before or after the place moved on.
     pub(crate) last: Option<LastProcess>,
-    /// Who waits for that status.
+    /// Receives that status.
     pub(crate) last_exit: Option<watch::Sender<Option<ExitStatus>>>,
 }
 

@@ -79,7 +79,7 @@ struct PoolMessage {
 }
 
 impl PoolMessage {
-    /// Of a classic pool.
+    /// The message for a classic pool.
     fn new(options: &PoolOptions, generation: u32) -> Self {
         let limits = &options.limits;
         // A process that is made for one request has no thread made for it in advance.

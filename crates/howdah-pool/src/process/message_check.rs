@@ -8,7 +8,7 @@ use super::control::{Kind, Message};
 /// Longest sentence of a zygote.
 const SENTENCE_MAX: usize = 4096;
 
-/// Who sent a message.
+/// Sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
     /// The root zygote, after READY.

@@ -55,7 +55,7 @@ fn is_always_inherited(name: &OsStr) -> bool {
     NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(begins)
 }
 
-/// That part of this process's environment which PHP inherits, without those of the configuration's own; with `clear`
+/// The part of this process's environment that PHP inherits, without the configuration's own variables; with `clear`
 /// only what a process needs.
 pub fn inherited_environment<'n>(
     withheld: impl IntoIterator<Item = &'n String> + Copy,
@@ -93,7 +93,7 @@ impl RootOptions {
         arguments
     }
 
-    /// That part of this process's environment which PHP inherits.
+    /// The part of this process's environment that PHP inherits.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         inherited_environment(&self.withheld, self.clear_env)
     }

@@ -18,7 +18,7 @@ use crate::crash_report::CrashRecorder;
 use crate::leaks::LeakBook;
 use crate::looks::RequestLooks;
 
-/// Whose pipe it is.
+/// Owner of a pipe.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) pool: Arc<str>,
@@ -47,7 +47,7 @@ pub(crate) struct Source {
 /// Bytes that are read at a time: all that is in a pipe of the usual size, so that lines are read with what claims
 /// them.
 const BUFFER_SIZE: usize = 64 << 10;
-/// Who writes more than is logged is read no faster than this lets: it is not to take the processor from others.
+/// Pause in reading a worker that exceeds the limit, so that it does not take the processor from others.
 const REST: Duration = Duration::from_millis(5);
 /// Dropped messages are counted in a warning when no more arrive.
 const QUIET: Duration = Duration::from_secs(1);

@@ -22,7 +22,7 @@ const STATUS_TIME: Duration = Duration::from_secs(2);
 /// Front threads recover what a process held at once.
 const RECOVERY_TIME: Duration = Duration::from_secs(2);
 
-/// Who knows something of the end of a worker.
+/// Sources of evidence about the exit of a worker.
 struct Witnesses {
     sink: CrashSink,
     number: CrashNumber,

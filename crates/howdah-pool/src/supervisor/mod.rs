@@ -389,7 +389,7 @@ impl Supervisor {
                 Ok(message) => self.root_message(message).await,
                 Err(error) => self.root_disconnected(&error).await,
             },
-            // Of a root that has been replaced.
+            // A message of a replaced root.
             Event::Root(..) => {}
             Event::Zygote {
                 pool,

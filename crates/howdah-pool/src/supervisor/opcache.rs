@@ -5,7 +5,7 @@ use crate::messages::OpcacheReply;
 use crate::process::opcache::{OpcacheError, OpcacheOrder, ask};
 
 impl Supervisor {
-    /// Of a [`crate::Handle`]. The answer comes when it comes.
+    /// Sends an order of a [`crate::Handle`] to the root. The reply arrives later.
     pub(super) async fn opcache(&self, order: &OpcacheOrder, reply: OpcacheReply) {
         let Some((process, root)) = &self.root else {
             // The caller may have stopped waiting, here and below.

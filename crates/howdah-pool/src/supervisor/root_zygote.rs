@@ -21,7 +21,7 @@ use crate::process::root::Root;
 /// A process that dies closes its sockets a little before it can be waited for.
 const ROOT_EXIT: Duration = Duration::from_millis(100);
 
-/// Whose a zygote is.
+/// Owner of a zygote.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub(super) pool: usize,

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 /// Where the state is in `/proc/…/stat`: behind the number and the name, which has at most 15 bytes in parentheses.
 const STATE_WITHIN: usize = 64;
 
-/// Of one process.
+/// Activity of one process.
 #[derive(Debug)]
 pub(crate) struct ProcessActivity {
     id: u32,

@@ -13,7 +13,7 @@ use std::sync::atomic;
 pub enum Event {
     /// More of the response can be read.
     Progress {
-        /// Of this request.
+        /// Slot of the request.
         slot: SlotId,
         /// Its owner.
         worker: WorkerId,

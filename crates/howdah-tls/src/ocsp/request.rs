@@ -37,7 +37,7 @@ pub(crate) struct OcspQuery {
     pub(crate) responder: Uri,
     /// Which certificate.
     pub(crate) id: CertId,
-    /// Who issued it, and answers for it.
+    /// Its issuer, which signs the response.
     pub(crate) issuer: CertificateDer<'static>,
 }
 

@@ -73,7 +73,7 @@ fn number_in(file: &str) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// Of the machine, or of the control group that this process is in.
+/// Memory of the machine, or of the control group of this process.
 fn available_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text

@@ -20,7 +20,7 @@ const QUIET: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two starts for new files, the first two; each further one waits for twice as long.
 const BETWEEN: Duration = Duration::from_secs(60);
-/// Of the files that PHP was started with, how many new ones are worth another start: a fifth.
+/// A new start pays if requests use a fifth more files than PHP was started with.
 const NEW_PART: usize = 5;
 
 /// What the requests of a tree of processes use.

@@ -16,12 +16,12 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 pub(crate) struct TreeOptions {
     pub(crate) root: RootOptions,
     pub(crate) pools: Vec<PoolOptions>,
-    /// Of each pool, its place among all pools of the configuration.
+    /// Index of each pool among all pools of the configuration.
     pub(crate) places: Vec<usize>,
     pub(crate) application: Option<Application>,
 }
 
-/// Whose classes are preloaded. No process of another application, or of another user, is to have them.
+/// An application whose classes are preloaded. No process of a different application or user may have them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Application {
     pub(crate) document_root: String,

@@ -27,7 +27,7 @@ impl Parts {
         Self((0..fronts).map(|_| Mutex::new(None)).collect())
     }
 
-    /// Of a front thread, if there is one for it.
+    /// Takes the part of a front thread, if there is one.
     pub(crate) fn take(&self, front: usize) -> Option<Part> {
         let part = self.0.get(front)?;
         part.lock().unwrap_or_else(PoisonError::into_inner).take()

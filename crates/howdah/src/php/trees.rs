@@ -41,7 +41,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// Of all pools that there have been: their numbers are for good.
+    /// Names of all pools since the start: their numbers never change.
     names: Vec<String>,
     /// Of those in force, in the order of the configuration.
     pools: Vec<usize>,
@@ -352,7 +352,7 @@ impl Trees {
         (state.seen.clone(), state.current.clone())
     }
 
-    /// Of the trees in force.
+    /// Handles of the trees in force.
     pub(crate) fn handles(&self) -> Vec<Handle> {
         let state = self.read();
         let trees = state.current.iter();
@@ -516,7 +516,7 @@ async fn cached_scripts(trees: &[Tree]) -> Vec<Vec<u8>> {
     held
 }
 
-/// Of the pool with this name, which may be new.
+/// Number of the pool with this name, which may be new.
 fn number(names: &mut Vec<String>, name: String) -> usize {
     let known = names.iter().position(|known| *known == name);
     known.unwrap_or_else(|| {

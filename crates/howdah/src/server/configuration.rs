@@ -231,7 +231,7 @@ impl CurrentConfiguration {
         let trees = &self.server_state.trees;
         let roadrunner = trees.roadrunner().next(&config).await.map_err(failed)?;
         let mut numbers = match &standby {
-            // That of all sites is always the same.
+            // The number of the classic pool of all sites never changes.
             Some(standby) => standby.pools()[1..].to_vec(),
             None => trees.numbers(&config),
         };

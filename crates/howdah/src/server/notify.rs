@@ -14,7 +14,7 @@ pub(crate) const SERVING: &str = "serving";
 pub(crate) const NOT_RELOADED: &str =
     "serving what was there before: the last reload failed, see the log";
 
-/// Of a server that `howdah start` has started: its end of the pipe, until it has reported.
+/// Pipe to `howdah start`, if that has started this server, until the start is reported.
 static STARTER: Mutex<Option<File>> = Mutex::new(None);
 
 /// `howdah start` waits at the other end of the standard input: keeps it for [`ready`] alone.

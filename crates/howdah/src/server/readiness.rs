@@ -7,7 +7,7 @@ use howdah_observe::admin::{SequentialPool, UnhealthyError};
 use howdah_pool::Status;
 use tokio::sync::watch;
 
-/// Of the server; clones are the same.
+/// Readiness of the server; clones are the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Readiness(Arc<Inner>);
 

@@ -24,7 +24,7 @@ const ERRORS_MAX: usize = 16 << 10;
 
 /// The standard error of a request, logged at its end.
 pub(super) struct Problems {
-    /// Of the request; `None`: nothing is logged.
+    /// Id of the request; `None`: nothing is logged.
     id: Option<u64>,
     is_captured: bool,
     /// There is a response, and it is not an error.

@@ -44,7 +44,7 @@ pub(crate) struct FastCgi {
     options: model::FastCgi,
     balancer: Balancer,
     checks: Checks,
-    /// Of the first request; a script that answers checks is below it.
+    /// Root of the first request: the script for health checks is below it.
     root: OnceCell<Rc<str>>,
     /// `split`.
     split: Box<[String]>,

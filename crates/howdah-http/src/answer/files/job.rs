@@ -15,7 +15,7 @@ pub(crate) struct FileJob {
     /// Where a directory without its slash is redirected to.
     pub(crate) redirect: Option<DirectoryRedirect>,
     pub(crate) options: Rc<FileOptions>,
-    /// Of the answer with the file, if it is not 200.
+    /// Status of the response with the file, if it is not 200.
     pub(crate) status: Option<StatusCode>,
 }
 

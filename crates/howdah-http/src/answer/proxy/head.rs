@@ -51,7 +51,7 @@ pub(super) fn check<B>(
             headers.remove(CONTENT_LENGTH);
         }
     }
-    // Who says both may have others read its next response from another place. And hyper would speak HTTP/1.0 from
+    // With both, recipients may disagree about where the next response begins. And hyper would speak HTTP/1.0 from
     // now on, which leaves out a body of unknown length.
     let is_doubtful = is_encoded && length.is_some();
     if is_doubtful || version == Version::HTTP_10 {

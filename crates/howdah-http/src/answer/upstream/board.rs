@@ -34,7 +34,7 @@ pub(crate) struct UpstreamCounters {
     pub(crate) down_until: AtomicU64,
 }
 
-/// Of all front threads. Those of configurations that are not in force any more have no owner.
+/// Counters of all front threads. Those of configurations that are no longer in force have no owner.
 static BOARD: Mutex<Vec<Weak<UpstreamCounters>>> = Mutex::new(Vec::new());
 
 impl UpstreamCounters {

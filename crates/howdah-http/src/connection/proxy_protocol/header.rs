@@ -21,7 +21,7 @@ pub(super) enum FirstBytes {
     Header {
         /// Its bytes.
         length: usize,
-        /// Who connected to the load balancer. `None`: the load balancer itself, or a client without an address.
+        /// Client of the load balancer. `None`: the load balancer itself, or a client without an address.
         client: Option<SocketAddr>,
     },
 }
