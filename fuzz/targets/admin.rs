@@ -30,12 +30,18 @@ use tokio::runtime::Runtime;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/admin/address.rs"]
 mod address;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/admin/call.rs"]
+mod call;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/admin/control.rs"]
 mod control;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/admin/dashboard/mod.rs"]
 mod dashboard;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/admin/endpoint.rs"]
+mod endpoint;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/admin/guard.rs"]
 mod guard;
@@ -48,6 +54,9 @@ mod profile;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/admin/query.rs"]
 mod query;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/admin/reply.rs"]
+mod reply;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/admin/routes.rs"]
 mod routes;
@@ -124,7 +133,7 @@ fn run(data: &[u8]) -> Option<()> {
     };
     let request = Request::from_parts(parts.clone(), body);
     let answer = GUARDS.with_borrow(|guards| {
-        let answering = pin!(routes::answer(
+        let answering = pin!(routes::respond(
             &control,
             &guards[usize::from(unix)],
             request,

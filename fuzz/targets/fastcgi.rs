@@ -120,7 +120,10 @@ fn check_head(bytes: &[u8]) {
         assert!(start.split(|byte| *byte == b'\n').any(is_status));
         return;
     };
-    assert!(status.as_u16() >= 200, "an interim response is not the final one");
+    assert!(
+        status.as_u16() >= 200,
+        "an interim response is not the final one"
+    );
     let filled = start
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.trim_ascii().is_empty());

@@ -16,7 +16,10 @@ use crate::range::{self, RangeOutcome};
 pub(crate) fn ranges(headers: &HeaderMap, total: u64) {
     let mut values = headers.get_all(RANGE).iter();
     let expected = match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok().and_then(|text| parse_range(text, total)),
+        (Some(value), None) => value
+            .to_str()
+            .ok()
+            .and_then(|text| parse_range(text, total)),
         _ => None,
     };
     let expected = expected.unwrap_or(RangeOutcome::Whole);
@@ -107,11 +110,15 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
 
     // A client that sends the validators back gets the response for the same file.
     let alone = |name, value: &HeaderValue| HeaderMap::from_iter([(name, value.clone())]);
-    let verdict = |name, value: &HeaderValue| conditional::evaluate(&single_header(name, value), &version);
+    let verdict =
+        |name, value: &HeaderValue| conditional::evaluate(&single_header(name, value), &version);
     if let (Some(tag), Some(text)) = (&version.etag, etag) {
         assert_eq!(verdict(IF_MATCH, tag), Verdict::Go);
         assert_eq!(verdict(IF_NONE_MATCH, tag), Verdict::NotModified);
-        assert!(conditional::range_applies(&single_header(IF_RANGE, tag), &version));
+        assert!(conditional::range_applies(
+            &single_header(IF_RANGE, tag),
+            &version
+        ));
         let weak = value(&format!("W/{text}"));
         assert_eq!(verdict(IF_MATCH, &weak), Verdict::PreconditionFailed);
         assert!(!conditional::range_applies(
@@ -122,7 +129,10 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
     if let Some(date) = &version.last_modified {
         assert_eq!(verdict(IF_MODIFIED_SINCE, date), Verdict::NotModified);
         assert_eq!(verdict(IF_UNMODIFIED_SINCE, date), Verdict::Go);
-        assert!(conditional::range_applies(&single_header(IF_RANGE, date), &version));
+        assert!(conditional::range_applies(
+            &single_header(IF_RANGE, date),
+            &version
+        ));
     }
     // Those of another one do not.
     if let Some(sent) = headers.get(IF_RANGE)
@@ -134,7 +144,10 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
         });
         if let Some(other) = of_another {
             let other = conditional::Version::new(other);
-            assert!(!conditional::range_applies(&single_header(IF_RANGE, sent), &other));
+            assert!(!conditional::range_applies(
+                &single_header(IF_RANGE, sent),
+                &other
+            ));
         }
     }
 }

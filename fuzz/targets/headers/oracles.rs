@@ -46,7 +46,10 @@ pub(crate) fn codings(headers: &HeaderMap) {
         assert_eq!(best.is_some(), first.is_some());
         let Some(best) = best else { continue };
         assert!(accepted.accepts(best));
-        assert!(names(best.name()) || names("*"), "the client did not request it");
+        assert!(
+            names(best.name()) || names("*"),
+            "the client did not request it"
+        );
         // None of the others is liked better, whatever comes first.
         for other in offers {
             let pair = accepted.best([best, other], |coding| *coding);
