@@ -185,6 +185,10 @@ mod tests {
     use super::*;
     use crate::answer::files::open::READ;
 
+    const ROOT: u32 = 0;
+    const PHP: u32 = 33;
+    const OTHER: u32 = 34;
+
     fn contents(file: OwnedFd) -> String {
         let mut text = String::new();
         File::from(file).read_to_string(&mut text).expect("UTF-8");
@@ -256,9 +260,6 @@ mod tests {
         if !rustix::process::geteuid().is_root() {
             return;
         }
-        const ROOT: u32 = 0;
-        const PHP: u32 = 33;
-        const OTHER: u32 = 34;
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);
         let give = |name: &str, owner| lchown(path(name), Some(owner), None).expect("root may");
