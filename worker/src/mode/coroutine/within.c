@@ -1,6 +1,8 @@
 /*
  * See within.h.
  *
+ * A DatePeriod has the position of its loop: each loop of a request has a copy of it.
+ *
  * Rules: in a circle, or where no wait is possible, PHP says what is wrong, as ever. An entry is on the stack of the
  * call that is within the object; a generator, whose calls have to be fast, says itself that it runs.
  */
@@ -11,6 +13,7 @@
 #include <zend_generators.h>
 #include <zend_interfaces.h>
 
+#include <ext/date/php_date.h>
 #include <ext/spl/spl_array.h>
 
 #include "core.h"
@@ -220,8 +223,28 @@ static zend_object_iterator *get_iterator_within(zend_class_entry *class, zval *
 	return iterator;
 }
 
+/* --- periods -------------------------------------------------------------------------------------------- */
+
+static zend_object_iterator *(*iterate_period)(zend_class_entry *class, zval *object, int by_reference);
+
+/* PHP keeps the position of a loop in the DatePeriod itself: each loop gets a copy. */
+static zend_object_iterator *iterate_copy(zend_class_entry *class, zval *object, int by_reference)
+{
+	if (!howdah_coroutine_current() || Z_OBJCE_P(object)->clone) {
+		return iterate_period(class, object, by_reference);
+	}
+	zval copy;
+	ZVAL_OBJ(&copy, Z_OBJ_HT_P(object)->clone_obj(Z_OBJ_P(object)));
+	zend_object_iterator *iterator = iterate_period(class, &copy, by_reference);
+	zval_ptr_dtor(&copy);
+	return iterator;
+}
+
 void howdah_within_startup(void)
 {
+	zend_class_entry *period = php_date_get_period_ce();
+	iterate_period = period->get_iterator;
+	period->get_iterator = iterate_copy;
 	howdah_wrap_class("splheap", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("splpriorityqueue", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("arrayobject", NULL, ZEND_FN(within_method));
