@@ -113,7 +113,7 @@ void howdah_client_forget_refusal(void)
 }
 
 /*
- * Others may be in the extension: waits for it before the destructor is called. PHP before 8.4 lets no destructor wait,
+ * Others may be in the extension: waits for it before the object is destroyed or freed. PHP before 8.4 lets no destructor wait,
  * for the sake of the collector alone. False: it cannot be had.
  */
 static bool enter_to_destroy(const struct howdah_client_kind *kind, struct howdah_client **client)
@@ -198,8 +198,8 @@ static void free_guarded(zend_object *object)
 {
 	const struct guarded_handlers *own = guarded(object);
 	struct howdah_client *client = NULL;
-	/* Freed by the collector during a call, it cannot wait. */
-	bool entered = !others_use(own->kind) && !EG(exception) && enter(own->kind, &client);
+	/* One whose constructor failed has no destructor that would put it off. Freed by the collector, it cannot wait. */
+	bool entered = !howdah_errors_collecting() && enter_to_destroy(own->kind, &client);
 	own->original->free_obj(object);
 	if (entered) {
 		leave(own->kind, client);
