@@ -47,8 +47,11 @@ def part_names(text: str) -> list[str]:
     return found
 
 
-def common(parser: argparse.ArgumentParser) -> None:
-    """What `run`, `all` and `faults` share."""
+def common(
+    parser: argparse.ArgumentParser,
+    out: str = "folder for the results (default bench/out/TIME)",
+) -> None:
+    """What `run`, `all`, `faults` and `profiler` share."""
     parser.add_argument(
         "--php-ini",
         action="append",
@@ -56,7 +59,7 @@ def common(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="a php.ini value for every peer, on top of bench/php.ini; repeatable",
     )
-    parser.add_argument("--out", type=Path, help="folder for the results (default bench/out/TIME)")
+    parser.add_argument("--out", type=Path, help=out)
 
 
 def against(parser: argparse.ArgumentParser) -> None:
@@ -142,6 +145,7 @@ def profiler(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rounds", type=positive, default=6, help="default 6")
     command.add_argument("--connections", type=positive, default=16, help="default 16")
     command.add_argument("--workers", type=positive, default=8, help="PHP processes (default 8)")
+    common(command, out="folder for a table, which shows what is missed (default: status 1 does)")
 
 
 def parser() -> argparse.ArgumentParser:

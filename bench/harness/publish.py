@@ -11,7 +11,7 @@ from bench.harness.errors import BenchError
 from bench.harness.peers import REPOSITORY
 from bench.harness.report_html import html_report
 from bench.harness.report_markdown import markdown_report
-from bench.harness.results import MORE, PUBLISHED, SAMPLES, faults_of, load_run
+from bench.harness.results import MORE, PUBLISHED, SAMPLES, faults_of, load_run, profile_of
 
 if TYPE_CHECKING:
     from bench.harness.results import Run
@@ -23,7 +23,7 @@ PAGE = REPOSITORY / "docs" / "benchmarks.md"
 def write(run: Run, target: Path) -> None:
     """Writes what is kept of a run: its figures and how they came about, and none of the logs.
 
-    That is run.json, which also holds the starts, the references and the faults, and
+    That is run.json, which also holds the starts, the references, the faults and the profile, and
     samples.jsonl; the runs that its report takes along have the same in folders of their own.
     """
     target.mkdir(parents=True)
@@ -35,6 +35,7 @@ def write(run: Run, target: Path) -> None:
         "references": [asdict(reference) for reference in run.references],
         "set_aside": run.set_aside,
         "faults": faults_of(run),
+        "profile": profile_of(run),
     }
     text = json.dumps({**run.info, PUBLISHED: kept}, indent=1) + "\n"
     (target / "run.json").write_text(text)

@@ -31,8 +31,9 @@ from bench.harness.report_markdown import (
     ratio_head,
     ratio_rows,
 )
-from bench.harness.results import faults_of
+from bench.harness.results import faults_of, profile_of
 from bench.harness.sections import title
+from bench.profiler.report import profile_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,6 +189,16 @@ def fault_section(run: Run) -> list[str]:
     return chapter("Faults", parts, opened=False)
 
 
+def profile_section(run: Run) -> list[str]:
+    """The table of a `profiler` run that was added to this one."""
+    document = profile_of(run)
+    if document is None:
+        return []
+    one = profile_table(document)
+    parts = [f"<p>{escape(one.about)}</p>", html_table(one.head, one.rows)]
+    return chapter(one.heading, parts, opened=False)
+
+
 def markdown_lines(lines: Sequence[str]) -> list[str]:
     """The few kinds of lines that the problems section uses."""
     parts = []
@@ -288,6 +299,7 @@ def html_report(run: Run) -> str:
         parts += chapter(figures.heading(one), run_sections(one), level=1, opened=False)
     missing = [f"<p>• {escape(line)}</p>" for line in absent(run)]
     parts += chapter("Not measured", missing, opened=False)
+    parts += profile_section(run)
     parts += fault_section(run)
     parts += chapter("Method", method_section(run), opened=False)
     parts.append("</body></html>")

@@ -16,8 +16,9 @@ from bench.harness import (
     workers,
 )
 from bench.harness.markdown import table
-from bench.harness.results import faults_of
+from bench.harness.results import faults_of, profile_of
 from bench.harness.sections import row_title, title
+from bench.profiler.report import profile_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -240,6 +241,12 @@ def fault_tables(run: Run) -> list[str]:
     return ["## Faults", "", *faults_report(document).splitlines()[2:], ""]
 
 
+def profile_section(run: Run) -> list[str]:
+    """The table of a `profiler` run that was added to this one."""
+    document = profile_of(run)
+    return [] if document is None else profile_lines(document)
+
+
 def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[str]:
     """A heading with tables; nothing without tables."""
     if not tables:
@@ -312,6 +319,7 @@ def markdown_report(run: Run, whole: str = "") -> str:
     missing = absent(run)
     if missing:
         lines += ["## Not measured", "", *(f"- {line}" for line in missing), ""]
+    lines += profile_section(run)
     lines += fault_tables(run)
     lines += ["## Method", ""]
     for paragraph in figures.method(run):

@@ -29,6 +29,8 @@ LIBRARY = "hyper"
 # Below a run: others that its report takes along.
 MORE = "more"
 PUBLISHED = "published"
+# What `profiler` leaves.
+PROFILE = "profile.json"
 # Why a peer could not be measured, as the runner notes it: case, peer, round, reason.
 FAILED_TURN = re.compile(r"[^,]+, (?P<peer>[^,]+), round \d+: ")
 
@@ -311,6 +313,16 @@ def faults_of(run: Run) -> dict[str, Any] | None:
         found: dict[str, Any] | None = run.info[PUBLISHED]["faults"]
         return found
     path = run.folder / "faults" / "faults.json"
+    return json.loads(path.read_text()) if path.is_file() else None
+
+
+def profile_of(run: Run) -> dict[str, Any] | None:
+    """What a `profiler` run found that was added to this one."""
+    if PUBLISHED in run.info:
+        # A run that was published before this was measured has none.
+        found: dict[str, Any] | None = run.info[PUBLISHED].get("profile")
+        return found
+    path = run.folder / "profile" / PROFILE
     return json.loads(path.read_text()) if path.is_file() else None
 
 

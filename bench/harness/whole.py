@@ -50,9 +50,11 @@ PARTS = {
     "exit": ("run", *EXIT),
     "before": ("run", *BEFORE),
     "observe": ("run", *OBSERVE),
+    "profile": ("profiler", "--case=deep,symfony", "--rounds=4", "--duration=4"),
     "replace": ("faults", "--fault=replace"),
 }
-FAULTS = "faults"
+# Parts that are no runs, by their command: their folder.
+FOLDERS = {"faults": "faults", "profiler": "profile"}
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ class Part:
         """Where it goes: into the folder itself if it is the first, else below that."""
         if not (folder / "run.json").is_file():
             return folder
-        if self.argv[0] == "faults":
-            return folder / FAULTS
+        if self.argv[0] in FOLDERS:
+            return folder / FOLDERS[self.argv[0]]
         more = folder / MORE
         return more / f"{len(list(more.glob('*'))) + 1}-{self.name}"
 

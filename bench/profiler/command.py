@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.harness import phpini
+from bench.harness import machine, phpini
 from bench.harness.cases import load_cases
 from bench.harness.errors import BenchError
 from bench.harness.http_check import HOST, verify
 from bench.harness.load import run_wrk
 from bench.harness.peers import load_peers
+from bench.harness.results import PROFILE
 from bench.harness.server import Setup, free_port, plain_site, serve
 from bench.harness.services import Services
 from bench.harness.stats import paired_ratio
@@ -36,6 +39,10 @@ RATES = {0: 1.0, 100: 0.99, 1000: 0.97}
 SEEN_LEAST = 95.0
 WARM_UP_SECONDS = 2
 SEEN = re.compile(r"\(([0-9.]+) % seen\)")
+# The options that the table names.
+CONDITIONS = ("workers", "connections", "rounds", "duration")
+DEEP_CASE = "deep"
+DEEP_TITLE = "A stack of 200 frames"
 DEPTH = 200
 DEEP = """<?php
 function deep(int $depth): int
@@ -111,28 +118,27 @@ def seen_of(taken: list[subprocess.CompletedProcess[str]]) -> float:
 
 
 @contextmanager
-def started(site: Mapping[str, str], path: str, workers: int, folder: Path) -> Iterator[Target]:
+def started(site: Mapping[str, str], path: str, setup: Setup, folder: Path) -> Iterator[Target]:
     """A server with an admin API."""
     admin = f"{HOST}:{free_port()}"
     peer = load_peers()[PEER]
     peer = replace(peer, variables={**peer.variables, "admin": admin})
-    setup = Setup(workers, phpini.shared_ini([]))
     with serve(peer, setup, site=site, folder=folder) as server:
         yield Target(server, admin, path)
 
 
 @contextmanager
-def deep_target(workers: int, folder: Path) -> Iterator[Target]:
+def deep_target(setup: Setup, folder: Path) -> Iterator[Target]:
     """A worker whose requests have a stack of 200 frames."""
     root = folder / "root"
     root.mkdir(parents=True)
     (root / "index.php").write_text(DEEP % DEPTH)
-    with started(plain_site(root), "/", workers, folder / "server") as target:
+    with started(plain_site(root), "/", setup, folder / "server") as target:
         yield target
 
 
 @contextmanager
-def case_target(name: str, workers: int, folder: Path) -> Iterator[Target]:
+def case_target(name: str, setup: Setup, folder: Path) -> Iterator[Target]:
     """A case of the other benchmarks.
 
     Raises:
@@ -146,7 +152,7 @@ def case_target(name: str, workers: int, folder: Path) -> Iterator[Target]:
     services = Services(folder / "services")
     try:
         site = case.install(folder / "site", services)
-        with started(site.values(), case.path, workers, folder / "server") as target:
+        with started(site.values(), case.path, setup, folder / "server") as target:
             verify(target.server.port, case, site.body())
             yield target
     finally:
@@ -160,8 +166,34 @@ def show(spread: Spread | None) -> str:
     return f"{spread.median:.3f} ({spread.low:.3f} to {spread.high:.3f})"
 
 
-def compare(target: Target, name: str, arguments: argparse.Namespace) -> bool:
-    """Measures one target and prints its lines; whether all is as wanted."""
+@dataclass(frozen=True)
+class Cost:
+    """What a profile of a case costs at a rate: multiples of what there is without one."""
+
+    title: str
+    hz: int
+    wanted: float
+    rps: Spread | None
+    cpu: Spread | None
+    seen: float
+
+    @property
+    def good(self) -> bool:
+        """Whether it is as wanted."""
+        enough = self.rps is not None and self.rps.median >= self.wanted
+        return enough and self.seen >= SEEN_LEAST
+
+    def line(self) -> str:
+        """For the terminal."""
+        return (
+            f"{self.title}, {self.hz} Hz: req/s {show(self.rps)}, wanted {self.wanted}; "
+            f"CPU/req {show(self.cpu)}; at least {self.seen:.1f} % of the samples due, "
+            f"wanted {SEEN_LEAST:.0f} %{'' if self.good else '  <- missed'}"
+        )
+
+
+def measure(target: Target, title: str, arguments: argparse.Namespace) -> list[Cost]:
+    """Measures one target at each rate, and prints its lines."""
     rates = list(RATES)
     samples: dict[int, dict[int, Sample]] = {hz: {} for hz in rates}
     for number in range(arguments.rounds):
@@ -170,8 +202,8 @@ def compare(target: Target, name: str, arguments: argparse.Namespace) -> bool:
             samples[hz][number] = target.measure(
                 hz, connections=arguments.connections, seconds=arguments.duration
             )
-    well = True
-    for hz, least in RATES.items():
+    costs = []
+    for hz, wanted in RATES.items():
         if hz == 0:
             continue
         speed, cpu = (
@@ -181,30 +213,55 @@ def compare(target: Target, name: str, arguments: argparse.Namespace) -> bool:
             for figure in ("rps", "cpu")
         )
         seen = min(sample.seen or 0.0 for sample in samples[hz].values())
-        good = speed is not None and speed.median >= least and seen >= SEEN_LEAST
-        well = well and good
-        print(
-            f"{name}, {hz} Hz: req/s {show(speed)}, wanted {least}; CPU/req {show(cpu)}; "
-            f"at least {seen:.1f} % of the samples due, wanted {SEEN_LEAST:.0f} %"
-            f"{'' if good else '  <- missed'}",
-            flush=True,
+        costs.append(Cost(title, hz, wanted, speed, cpu, seen))
+        print(costs[-1].line(), flush=True)
+    return costs
+
+
+def measure_case(name: str, arguments: argparse.Namespace) -> list[Cost]:
+    """Starts a server for a case and measures it.
+
+    Raises:
+        BenchError: the case is unknown or lacks something, or requests failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="howdah-profiler-") as temporary:
+        folder = Path(temporary)
+        folder.chmod(READABLE)
+        setup = Setup(arguments.workers, phpini.shared_ini(arguments.php_ini))
+        target = (
+            deep_target(setup, folder) if name == DEEP_CASE else case_target(name, setup, folder)
         )
-    return well
+        title = DEEP_TITLE if name == DEEP_CASE else load_cases()[name].title
+        with target as server:
+            server.measure(0, connections=arguments.connections, seconds=WARM_UP_SECONDS)
+            return measure(server, title, arguments)
 
 
 def profiler(arguments: argparse.Namespace) -> int:
-    """Measures each case; the exit status."""
-    well = True
+    """Measures each case; the exit status.
+
+    With a folder for the table that shows what is missed, and only what could not be measured is
+    a failure.
+    """
+    costs: list[Cost] = []
+    failures: list[str] = []
     for name in arguments.case:
-        with tempfile.TemporaryDirectory(prefix="howdah-profiler-") as temporary:
-            folder = Path(temporary)
-            folder.chmod(READABLE)
-            target = (
-                deep_target(arguments.workers, folder)
-                if name == "deep"
-                else case_target(name, arguments.workers, folder)
-            )
-            with target as server:
-                server.measure(0, connections=arguments.connections, seconds=WARM_UP_SECONDS)
-                well = compare(server, name, arguments) and well
-    return 0 if well else 1
+        try:
+            costs += measure_case(name, arguments)
+        except BenchError as error:
+            if arguments.out is None:
+                raise
+            failures.append(f"{name}: {error}")
+            print(f"error: {failures[-1]}", file=sys.stderr)
+    if arguments.out is None:
+        return 0 if all(cost.good for cost in costs) else 1
+    document = {
+        "machine": machine.facts(),
+        **{name: getattr(arguments, name) for name in CONDITIONS},
+        "seen_least": SEEN_LEAST,
+        "results": [{**asdict(cost), "good": cost.good} for cost in costs],
+        "failures": failures,
+    }
+    arguments.out.mkdir(parents=True)
+    (arguments.out / PROFILE).write_text(json.dumps(document, indent=2) + "\n")
+    return 1 if failures else 0

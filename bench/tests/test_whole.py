@@ -30,7 +30,7 @@ class WholeTest(unittest.TestCase):
 
     def test_an_earlier_build_is_compared_only_if_there_is_one(self) -> None:
         names = [part.name for part in self.parts()]
-        self.assertEqual(names, ["main", "exit", "observe", "replace"])
+        self.assertEqual(names, ["main", "exit", "observe", "profile", "replace"])
         (_, _, part, *_) = self.parts("--against", "/x")
         self.assertEqual((part.name, part.argv[-1]), ("before", "--against=/x"))
         (part,) = self.parts("--part", "replace", "--php-ini", "a=1")
@@ -66,7 +66,7 @@ class WholeTest(unittest.TestCase):
 
         with (
             tempfile.TemporaryDirectory() as scratch,
-            mock.patch.dict(cli.COMMANDS, {"run": ran, "faults": ran}),
+            mock.patch.dict(cli.COMMANDS, {"run": ran, "profiler": ran, "faults": ran}),
             mock.patch("sys.stderr", new_callable=io.StringIO),
             mock.patch("sys.stdout", new_callable=io.StringIO) as said,
         ):
@@ -80,6 +80,7 @@ class WholeTest(unittest.TestCase):
                 ("run", "1-exit"),
                 ("run", "2-before"),
                 ("run", "3-observe"),
+                ("profiler", "profile"),
                 ("faults", "faults"),
             ],
         )

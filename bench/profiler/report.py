@@ -1,0 +1,54 @@
+"""The table of what a profile costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.harness import figures
+from bench.harness.markdown import table
+from bench.harness.sections import Table
+from bench.harness.stats import Spread
+
+HEADING = "What a profile costs"
+HEAD = ("", "req/s", "wanted", "CPU per request", "samples taken", "")
+MISSED = "missed"
+
+
+def conditions(document: dict[str, Any]) -> str:
+    """How it was measured."""
+    return (
+        f"Multiples of the same server without a profile, in turns: {document['rounds']} rounds of "
+        f"{document['duration']} s, {document['connections']} connections, {document['workers']} "
+        f"PHP processes. Of the samples due the fewest of a round were taken; "
+        f"{document['seen_least']:.0f} % are wanted."
+    )
+
+
+def ratio(values: dict[str, Any] | None) -> str:
+    """A ratio as run.json has it."""
+    return figures.ratio(None if values is None else Spread(**values))
+
+
+def row(result: dict[str, Any]) -> tuple[str, ...]:
+    """A case at a rate."""
+    return (
+        f"{result['title']}, {result['hz']:,} Hz",
+        ratio(result["rps"]),
+        f"{result['wanted']:.2f}x",
+        ratio(result["cpu"]),
+        f"{result['seen']:.1f} %",
+        "" if result["good"] else MISSED,
+    )
+
+
+def profile_table(document: dict[str, Any]) -> Table:
+    """A line for each case and rate."""
+    return Table(HEADING, conditions(document), HEAD, [row(one) for one in document["results"]])
+
+
+def profile_lines(document: dict[str, Any]) -> list[str]:
+    """The section of a report in Markdown."""
+    one = profile_table(document)
+    lines = [f"## {one.heading}", "", one.about, "", *table(one.head, one.rows)]
+    failures = [f"- {failure}" for failure in document["failures"]]
+    return lines if not failures else [*lines, *failures, ""]
