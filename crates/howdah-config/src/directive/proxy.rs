@@ -10,7 +10,7 @@ use super::upstream_options::{self, HasUpstreams, UpstreamDraft};
 use crate::error::Error;
 use crate::model::{Handler, ReverseProxy};
 use crate::syntax::tree::Word;
-use crate::table::template::template;
+use crate::table::template::{Moment, template};
 use crate::table::value::duration;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
 
@@ -71,7 +71,7 @@ const OWN: &[Item<Draft>] = &[
         },
         |_, call, draft| {
             let (field, values) = split(call)?;
-            let change = super::header::change(field, values)?;
+            let change = super::header::change(field, values, Moment::Request)?;
             draft.proxy.header_up.push(change);
             Ok(())
         },
@@ -87,7 +87,7 @@ const OWN: &[Item<Draft>] = &[
         },
         |_, call, draft| {
             let (field, values) = split(call)?;
-            let change = super::header::change(field, values)?;
+            let change = super::header::change(field, values, Moment::Response)?;
             draft.proxy.header_down.push(change);
             Ok(())
         },

@@ -3,13 +3,18 @@
 use crate::error::{Error, ErrorKind};
 use crate::model::{Part, Template};
 use crate::syntax::tree::Word;
-use crate::table::template::{literal, template};
+use crate::table::template::{Moment, literal, template_at};
 use crate::table::value::header_name;
 use crate::table::{Call, Entry, bad_value};
 
 /// A value that cannot end its line: that would let it start another field.
 pub(crate) fn header_value(word: &Word) -> Result<Template, Error> {
-    let value = template(word)?;
+    header_value_at(word, Moment::Request)
+}
+
+/// [`header_value`] of a header that is written at this moment.
+pub(crate) fn header_value_at(word: &Word, moment: Moment) -> Result<Template, Error> {
+    let value = template_at(word, moment)?;
     let control = |char: char| char.is_control() && char != '\t';
     let bad = value.parts.iter().any(|part| match part {
         Part::Text(text) => text.contains(control),

@@ -12,7 +12,7 @@ use crate::table::template::{literal, template};
 use crate::table::value::{header_name, is_token};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use fields::Fields;
-pub(crate) use fields::{add_header, header_entry, header_value};
+pub(crate) use fields::{add_header, header_entry, header_value, header_value_at};
 pub(crate) use values::{check_regexp, merged_path, networks, path};
 use values::{host, protocol, variable};
 

@@ -136,7 +136,8 @@ pub enum Placeholder {
     ResponseHeader(String),
     /// `{upstream_hostport}`: only in `header_up`.
     Upstream,
-    /// `{http.request.duration}` and what else a request costs: only in `header` and `log_append`.
+    /// `{http.request.duration}` and what else a request costs: only in `header`, `header_down` and
+    /// `log_append`.
     Figure(Figure),
 }
 

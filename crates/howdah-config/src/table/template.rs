@@ -251,7 +251,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         Figure(Figure::Duration),
-        "Time since the end of the request header, such as `12.345ms` or `4.2s`. In `log_append` the whole time of the request, in `header` that before the response; elsewhere empty, as all that follow.",
+        "Time since the end of the request header, such as `12.345ms` or `4.2s`. In `log_append` the whole time of the request, in `header` and `header_down` that before the response. An error elsewhere, where there is no response yet, as is what a request costs down to `{howdah.memory_peak}`.",
         "http.request.duration",
         "http.response.duration"
     ),
@@ -268,12 +268,12 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         Figure(Figure::Size),
-        "Bytes of the response body; empty in `header`.",
+        "Bytes of the response body; only in `log_append`, empty in headers.",
         "http.response.size"
     ),
     plain!(
         Figure(Figure::BytesRead),
-        "Bytes of the request body; empty in `header`.",
+        "Bytes of the request body; only in `log_append`, empty in headers.",
         "howdah.bytes_read"
     ),
     plain!(
@@ -509,9 +509,23 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "time.now.",
 ];
 
+/// When a text is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Before there is a response.
+    Request,
+    /// Once there is one: what the request costs is known.
+    Response,
+}
+
 /// Splits a word at its placeholders. Braces around anything that could not be a name (JSON, CSS)
 /// are text, as are `\{` and `\}`.
 pub(crate) fn template(word: &Word) -> Result<Template, Error> {
+    template_at(word, Moment::Request)
+}
+
+/// [`template`] for a text that is evaluated at this moment.
+pub(crate) fn template_at(word: &Word, moment: Moment) -> Result<Template, Error> {
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut rest = word.text.as_str();
@@ -539,7 +553,11 @@ pub(crate) fn template(word: &Word) -> Result<Template, Error> {
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));
             }
-            parts.push(Part::Placeholder(placeholder(word, name)?));
+            let placeholder = placeholder(word, name)?;
+            if moment == Moment::Request && matches!(placeholder, Placeholder::Figure(_)) {
+                return Err(too_early(word, name));
+            }
+            parts.push(Part::Placeholder(placeholder));
         } else {
             text.push('{');
             rest = &rest[1..];
@@ -550,6 +568,15 @@ pub(crate) fn template(word: &Word) -> Result<Template, Error> {
         parts.push(Part::Text(text));
     }
     Ok(Template { parts })
+}
+
+fn too_early(word: &Word, name: &str) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        &word.position,
+        format!("the placeholder `{{{name}}}` has no value before the response"),
+        "use it in `header`, `header_down` or `log_append`",
+    )
 }
 
 /// A word that is the same for all requests.

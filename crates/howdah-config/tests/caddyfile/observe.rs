@@ -36,6 +36,49 @@ fn traces() {
     }
 }
 
+#[test]
+fn costs_of_a_request_are_placeholders_of_its_response_only() {
+    for directive in [
+        "log_append cost {http.request.duration}",
+        "header X-Cost {howdah.cpu_ms}",
+        "header {\n?X-Cost {howdah.php_ms}\n}",
+        "reverse_proxy a.test:80 {\nheader_down X-Cost {http.response.status}\n}",
+    ] {
+        config(&format!(":80 {{\n{directive}\n}}"));
+    }
+    for (directive, position, name) in [
+        (
+            "respond {http.request.duration}",
+            "2:9",
+            "http.request.duration",
+        ),
+        ("respond \"in {howdah.php_ms} ms\"", "2:9", "howdah.php_ms"),
+        (
+            "request_header X-Cost {howdah.cpu_ms}",
+            "2:23",
+            "howdah.cpu_ms",
+        ),
+        (
+            "reverse_proxy a.test:80 {\nheader_up X-Cost {http.response.size}\n}",
+            "3:18",
+            "http.response.size",
+        ),
+        ("vars cost {howdah.queue_ms}", "2:11", "howdah.queue_ms"),
+        (
+            "rewrite /{http.response.status}",
+            "2:9",
+            "http.response.status",
+        ),
+    ] {
+        let expected = format!(
+            "Caddyfile:{position}: the placeholder `{{{name}}}` has no value before the response; \
+             use it in `header`, `header_down` or `log_append`"
+        );
+        let found = errors(&format!(":80 {{\n{directive}\n}}"));
+        assert_eq!(found, [expected], "{directive}");
+    }
+}
+
 fn hub(lines: &str) -> howdah_config::model::Mercure {
     let text = format!(":80 {{\nmercure {{\npublisher_jwt k\nanonymous\n{lines}\n}}\n}}");
     config(&text).hubs.remove(0)
