@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use http::header::HeaderValue;
 use http::{HeaderMap, Method, Uri, Version};
 
+use crate::byte_text::bytes_of;
 use crate::record::{self, OVERHEAD, put, put_named};
 use crate::text::Text;
 use crate::{Host, vars};
@@ -227,8 +228,8 @@ impl<'a> Encoder<'a, '_> {
         ] {
             self.text(id, text)?;
         }
-        let (name, info) = (script_name.as_bytes(), path_info.as_bytes());
-        let directory = root.strip_suffix('/').unwrap_or(root).as_bytes();
+        let (name, info) = (&*bytes_of(script_name), &*bytes_of(path_info));
+        let directory = &*bytes_of(root.strip_suffix('/').unwrap_or(root));
         self.put(vars::DOCUMENT_URI, name)?;
         match self.input.script_filename {
             Some(file) => self.text(vars::SCRIPT_FILENAME, file)?,
@@ -360,12 +361,12 @@ impl<'a> Encoder<'a, '_> {
                 return Err(Error::Nul { name: name.clone() });
             }
             match vars::id(name) {
-                Some(id) => self.put(id, value.as_bytes())?,
+                Some(id) => self.put(id, &bytes_of(value))?,
                 None => put_named(
                     self.out,
                     name.len(),
                     |out| out.extend_from_slice(name.as_bytes()),
-                    value.as_bytes(),
+                    &bytes_of(value),
                 )?,
             }
         }
@@ -379,7 +380,7 @@ impl<'a> Encoder<'a, '_> {
                 name: vars::name(id).unwrap_or_default().to_owned(),
             });
         }
-        self.put(id, value.as_bytes())
+        self.put(id, &bytes_of(value))
     }
 }
 
@@ -433,7 +434,7 @@ fn append_clean(out: &mut Vec<u8>, path: &str) {
             }
             _ => {
                 out.push(b'/');
-                out.extend_from_slice(segment.as_bytes());
+                out.extend_from_slice(&bytes_of(segment));
             }
         }
     }

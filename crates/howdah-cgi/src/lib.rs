@@ -9,6 +9,7 @@
 //! files or configuration.
 #![forbid(unsafe_code)]
 
+mod byte_text;
 mod encode;
 mod host;
 mod record;
@@ -17,6 +18,7 @@ mod split;
 mod text;
 pub mod vars;
 
+pub use byte_text::{bytes_of, text_of};
 pub use encode::{Error, Input, encode, max_size};
 pub use host::Host;
 pub use record::{DecodeError, Record, decode};

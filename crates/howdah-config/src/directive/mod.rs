@@ -644,8 +644,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 about: "Serves static files below the root, with validators and ranges. Files of the configuration \
                     are hidden, and so are names that start with a dot, except `.well-known`. A folder without an \
                     index file, and without `browse`, is a 404. Symbolic links are followed.",
-                differs: "Files whose name starts with a dot are never sent. A path that is not UTF-8 matches no \
-                    file.",
+                differs: "Files whose name starts with a dot are never sent.",
                 example: "file_server",
             },
             files::file_server,

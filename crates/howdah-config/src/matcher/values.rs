@@ -78,13 +78,7 @@ fn decoded(word: &Word, path: &str) -> Result<String, Error> {
         }
         rest = after;
     }
-    String::from_utf8(bytes).map_err(|_| {
-        bad_value(
-            &word.position,
-            format!("`{}` is not UTF-8 when it is decoded", word.text),
-            "",
-        )
-    })
+    Ok(howdah_cgi::text_of(&bytes).into_owned())
 }
 
 /// A pattern that no path fits.

@@ -54,7 +54,8 @@ impl PendingValue {
                     bytes: None,
                     php: response.php,
                 };
-                HeaderValue::try_from(text.text(&figures)).unwrap_or(EMPTY)
+                HeaderValue::from_bytes(&howdah_cgi::bytes_of(&text.text(&figures)))
+                    .unwrap_or(EMPTY)
             }
         }
     }

@@ -1,8 +1,11 @@
 //! Paths of requests: decoded, with dot segments merged, never above the root.
 
 use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use howdah_cgi::{bytes_of, text_of};
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode, utf8_percent_encode};
 
 /// Why a path is refused with 400.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -32,8 +35,8 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'}');
 
 /// Decodes an escaped path and merges its dot segments and slashes. The result starts with a slash
-/// and has no empty, `.` or `..` segment; a trailing slash stays. Bytes that are not UTF-8 become
-/// U+FFFD: such a path reaches the front controller, which sees the original in `REQUEST_URI`.
+/// and has no empty, `.` or `..` segment; a trailing slash stays. Bytes that are not UTF-8 are
+/// as [`text_of`] has them.
 pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     let bytes = escaped.as_bytes();
     let mut encoded = false;
@@ -50,7 +53,7 @@ pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     }
     if encoded {
         let decoded = decode(bytes)?;
-        return Ok(Cow::Owned(merge(&String::from_utf8_lossy(&decoded))));
+        return Ok(Cow::Owned(merge(&text_of(&decoded))));
     }
     Ok(if messy {
         Cow::Owned(merge(escaped))
@@ -66,7 +69,7 @@ pub(crate) fn decode_as_sent(escaped: &str) -> Option<String> {
         return None;
     }
     let decoded = decode(escaped.as_bytes()).ok()?;
-    Some(String::from_utf8_lossy(&decoded).into_owned())
+    Some(text_of(&decoded).into_owned())
 }
 
 /// Merges the segments of a path that is decoded already, such as one from the configuration.
@@ -81,7 +84,31 @@ pub(crate) fn clean(decoded: &str) -> Cow<'_, str> {
 
 /// The escaped form, for URIs.
 pub(crate) fn encode(decoded: &str) -> Cow<'_, str> {
-    utf8_percent_encode(decoded, PATH).into()
+    percent_encoded(decoded, PATH)
+}
+
+/// The bytes of a text, all but those that need no encoding as `%XX`.
+pub(crate) fn percent_encoded<'t>(text: &'t str, set: &'static AsciiSet) -> Cow<'t, str> {
+    match bytes_of(text) {
+        Cow::Borrowed(bytes) => percent_encode(bytes, set).into(),
+        Cow::Owned(bytes) => Cow::Owned(percent_encode(&bytes, set).to_string()),
+    }
+}
+
+/// The path as the operating system has it.
+pub(crate) fn on_disk(path: &str) -> Cow<'_, OsStr> {
+    match bytes_of(path) {
+        Cow::Borrowed(bytes) => Cow::Borrowed(OsStr::from_bytes(bytes)),
+        Cow::Owned(bytes) => Cow::Owned(OsString::from_vec(bytes)),
+    }
+}
+
+/// The text for people: bytes that are not UTF-8 are U+FFFD.
+pub(crate) fn readable(text: &str) -> Cow<'_, str> {
+    match bytes_of(text) {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+    }
 }
 
 /// Whether a text can be the path of a URI as it is. One with two slashes at its start would lead to another host
@@ -92,10 +119,10 @@ pub(crate) fn is_escaped(text: &str) -> bool {
     text.starts_with('/') && !text.starts_with("//") && matches!(encoded, Cow::Borrowed(_))
 }
 
-/// Where an escaped path has had `count` bytes of what it stands for.
-pub(crate) fn split_escaped(escaped: &str, count: usize) -> Option<(&str, &str)> {
+/// An escaped path behind what its start stands for: `decoded`.
+pub(crate) fn split_escaped<'e>(escaped: &'e str, decoded: &str) -> Option<(&'e str, &'e str)> {
     let mut at = 0;
-    for _ in 0..count {
+    for _ in 0..bytes_of(decoded).len() {
         at += if *escaped.as_bytes().get(at)? == b'%' {
             3
         } else {
@@ -108,9 +135,8 @@ pub(crate) fn split_escaped(escaped: &str, count: usize) -> Option<(&str, &str)>
 /// Decodes a value of a query: `+` is a space, bad escapes stay as they are.
 pub(crate) fn decode_query(value: &str) -> String {
     let spaced = value.replace('+', " ");
-    percent_encoding::percent_decode_str(&spaced)
-        .decode_utf8_lossy()
-        .into_owned()
+    let decoded: Cow<'_, [u8]> = percent_encoding::percent_decode_str(&spaced).into();
+    text_of(&decoded).into_owned()
 }
 
 /// Whether a segment is hidden: it starts with a dot and is not `.well-known`.
@@ -187,7 +213,8 @@ mod tests {
             ("/..%2f..%2fetc", "/etc"),
             ("/a%2Fb", "/a/b"),
             ("/caf%C3%A9", "/café"),
-            ("/caf%E9", "/caf\u{fffd}"),
+            ("/caf%E9", "/caf\u{10ffe9}"),
+            ("/%F4%8F%BF%BF", "/\u{10fff4}\u{10ff8f}\u{10ffbf}\u{10ffbf}"),
             ("/.../x", "/.../x"),
             ("/%252e%252e/", "/%2e%2e/"),
             ("/a.b/.c", "/a.b/.c"),
@@ -228,7 +255,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_normalised_path_never_leaves_the_root(
-            text in r"(/|\.|%2e|%2F|%5c|\.\.|a|%c3|%A9|%25|é|\\){0,24}"
+            text in r"(/|\.|%2e|%2F|%5c|\.\.|a|%c3|%A9|%25|%E9|%F4%8F%BF%BF|é|\\){0,24}"
         ) {
             if let Ok(path) = normalise(&text) {
                 prop_assert!(path.starts_with('/'));

@@ -95,7 +95,7 @@ pub(crate) fn text(status: StatusCode, body: Bytes) -> Response<Content> {
 
 /// `location` as it is; 500 if a placeholder put control characters into it.
 pub(crate) fn redirect(status: StatusCode, location: &str) -> Response<Content> {
-    if let Ok(location) = HeaderValue::from_str(location) {
+    if let Ok(location) = HeaderValue::from_bytes(&howdah_cgi::bytes_of(location)) {
         let mut response = empty(status);
         response.headers_mut().insert(LOCATION, location);
         response

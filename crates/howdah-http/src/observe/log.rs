@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 
 use crate::message::connection::Connection;
 use crate::message::late_text::{BodyBytes, Figures, LateText};
+use crate::message::path;
 
 /// Status in the log when the client left before there was a response, as nginx has it.
 const CLIENT_GONE: u16 = 499;
@@ -44,10 +45,11 @@ pub(crate) enum AppendedValue {
 
 impl AppendedValue {
     fn into_text(self, figures: &Figures) -> String {
-        match self {
+        let text = match self {
             Self::Known(text) => text,
             Self::Late(text) => text.text(figures),
-        }
+        };
+        path::readable(&text).into_owned()
     }
 }
 

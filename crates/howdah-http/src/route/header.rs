@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use howdah_cgi::bytes_of;
 use howdah_config::model::HeaderChange;
 use http::header::HeaderValue;
 use regex::bytes::Regex;
@@ -86,7 +87,8 @@ impl FieldChange {
             Value::Text(text) => text,
         };
         // What a request costs is the same as nothing in this.
-        if let Ok(value) = HeaderValue::from_str(&text.evaluate(context, Purpose::Uri)) {
+        if let Ok(value) = HeaderValue::from_bytes(&bytes_of(&text.evaluate(context, Purpose::Uri)))
+        {
             let is_replacement = matches!(*self.change, Change::Replace(..));
             let value = if text.has_figures() {
                 PendingValue::Late(text.evaluate_late(context, Purpose::Uri))

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use regex::Regex;
 
 use crate::message::path;
@@ -16,8 +16,8 @@ const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 /// The text as a name or value in a query.
-pub(super) fn escaped(text: &str) -> PercentEncode<'_> {
-    utf8_percent_encode(text, PARAMETER)
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
+    path::percent_encoded(text, PARAMETER)
 }
 
 /// A query. Names and values are decoded ones.

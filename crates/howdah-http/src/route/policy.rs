@@ -5,6 +5,7 @@ use std::fs::{self, Metadata};
 use howdah_config::model::TryPolicy;
 
 use crate::answer::files::stat::Root;
+use crate::message::path::on_disk;
 use crate::route::candidate::{Candidate, CandidateFile, find};
 use crate::route::context::Context;
 
@@ -48,7 +49,8 @@ fn best<'c>(
     let mut best: Option<(CandidateFile<'c>, Metadata)> = None;
     for (index, candidate) in candidates.iter().enumerate() {
         let found = candidate.place(index, context, split);
-        let Ok(metadata) = fs::metadata(format!("{}{}", root.prefix(), found.path)) else {
+        let Ok(metadata) = fs::metadata(on_disk(&format!("{}{}", root.prefix(), found.path)))
+        else {
             continue;
         };
         let is_wanted = if candidate.is_directory() {

@@ -144,7 +144,7 @@ impl Text {
                 Part::Placeholder(placeholder) => {
                     value.clear();
                     push(&mut value, placeholder, context, Purpose::File);
-                    append(&mut query, &Cow::from(escaped(&value)), &mut separator);
+                    append(&mut query, &escaped(&value), &mut separator);
                 }
             }
         }

@@ -14,6 +14,7 @@ mod forward_auth;
 mod http2;
 mod http3;
 mod maps;
+mod names;
 mod protocol;
 mod proxy;
 mod proxy_faults;

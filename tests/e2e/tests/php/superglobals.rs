@@ -172,6 +172,45 @@ fn nothing_outlives_a_request() {
     assert_eq!(first["cwd"], true);
 }
 
+/// As nginx and php-fpm have it: the bytes are those of the disk.
+#[test]
+fn take_paths_that_are_not_utf8() {
+    use std::os::unix::ffi::OsStrExt;
+    let www = howdah_testkit::Www::new().file("index.php", "<?php echo 'index';");
+    let folder = www.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&folder).expect("created");
+    let script = "<?php $a = []; foreach (['SCRIPT_FILENAME', 'SCRIPT_NAME', 'PATH_INFO', 'PHP_SELF', \
+        'PATH_TRANSLATED', 'DOCUMENT_URI'] as $n) { $a[$n] = bin2hex(str_replace($_SERVER['DOCUMENT_ROOT'], '', \
+        $_SERVER[$n] ?? '')); } $a['file'] = __FILE__ === $_SERVER['SCRIPT_FILENAME']; echo json_encode($a);";
+    std::fs::write(
+        folder.join(std::ffi::OsStr::from_bytes(b"\xfc.php")),
+        script,
+    )
+    .expect("written");
+    let server = Server::builder(&www).workers(1).start();
+    let hexadecimal = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
+    let name = hexadecimal(b"/caf\xe9/\xfc.php");
+    assert_eq!(
+        server.get("/caf%E9/%FC.php/%E9/%C3%A9").json(),
+        json!({
+            "SCRIPT_FILENAME": name,
+            "SCRIPT_NAME": name,
+            "PATH_INFO": hexadecimal(b"/\xe9/\xc3\xa9"),
+            "PHP_SELF": hexadecimal(b"/caf\xe9/\xfc.php/\xe9/\xc3\xa9"),
+            "PATH_TRANSLATED": hexadecimal(b"/\xe9/\xc3\xa9"),
+            "DOCUMENT_URI": name,
+            "file": true,
+        })
+    );
+    // The same letters in UTF-8 are another name.
+    server.get("/caf%C3%A9/%FC.php").assert(200, "index");
+}
+
 #[test]
 fn take_odd_paths() {
     let www = howdah_testkit::Www::new()

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, UNIX_EPOCH};
 
+use howdah_cgi::text_of;
 use howdah_observe::access::rfc3339;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
@@ -15,6 +17,7 @@ use super::open::descriptor;
 use crate::answer::files::job::FileJob;
 use crate::message::page;
 use crate::message::path;
+use crate::message::path::{on_disk, readable};
 use crate::message::reply;
 use crate::message::response::Content;
 
@@ -54,7 +57,7 @@ pub(super) async fn list(
     let mut entries = match read {
         Ok(Ok(entries)) => entries,
         Ok(Err(error)) => {
-            tracing::error!(path = full, %error, "a folder cannot be listed");
+            tracing::error!(path = &*readable(&full), %error, "a folder cannot be listed");
             return reply::plain(StatusCode::FORBIDDEN);
         }
         Err(_) => return reply::plain(StatusCode::INTERNAL_SERVER_ERROR),
@@ -90,17 +93,15 @@ fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
     let by_descriptor = checked
         .as_ref()
         .map(|folder| format!("/proc/self/fd/{}", folder.as_raw_fd()));
-    for entry in std::fs::read_dir(by_descriptor.as_deref().unwrap_or(folder))?.take(ENTRIES_MAX) {
+    let folder = on_disk(by_descriptor.as_deref().unwrap_or(folder));
+    for entry in std::fs::read_dir(&*folder)?.take(ENTRIES_MAX) {
         let entry = entry?;
         let is_symlink = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         if is_symlink && !links.policy.follows(&entry.path()) {
             continue;
         }
-        // A name that is not UTF-8 has no link, and a link that leads nowhere is nothing to open.
-        let (Ok(name), Ok(metadata)) = (
-            entry.file_name().into_string(),
-            std::fs::metadata(entry.path()),
-        ) else {
+        // A link that leads nowhere is nothing to open.
+        let Ok(metadata) = std::fs::metadata(entry.path()) else {
             continue;
         };
         let modified = metadata
@@ -108,7 +109,7 @@ fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
             .ok()
             .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         entries.push(Entry {
-            name,
+            name: text_of(entry.file_name().as_bytes()).into_owned(),
             is_directory: metadata.is_dir(),
             is_symlink,
             size: metadata.len(),
@@ -152,7 +153,7 @@ td+td+td,th+th+th{padding-right:0}\
 @media(max-width:40rem){td+td+td,th+th+th{display:none}}";
 
 fn as_html(shown: &str, entries: &[Entry]) -> String {
-    let title = escape(shown);
+    let title = escape(&readable(shown));
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{title}</title>\n\
@@ -169,12 +170,12 @@ fn as_html(shown: &str, entries: &[Entry]) -> String {
         let slash = if entry.is_directory { "/" } else { "" };
         // `./`: a name with a colon would be another scheme.
         let link = escape(&path::encode(&entry.name));
-        let name = escape(&entry.name);
+        let name = escape(&readable(&entry.name));
         let (size, bytes) = if entry.is_directory {
             (String::new(), String::new())
         } else {
             (
-                readable(entry.size),
+                size_text(entry.size),
                 format!(" title=\"{} bytes\"", entry.size),
             )
         };
@@ -196,7 +197,7 @@ fn breadcrumbs(shown: &str) -> String {
     let mut text = String::new();
     for (index, folder) in folders.iter().enumerate() {
         let above = folders.len() - index - 1;
-        let name = escape(folder);
+        let name = escape(&readable(folder));
         if above == 0 {
             text.push_str(&name);
         } else {
@@ -207,7 +208,7 @@ fn breadcrumbs(shown: &str) -> String {
 }
 
 /// A size in its largest unit: `1.5 MiB`.
-fn readable(size: u64) -> String {
+fn size_text(size: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if size < 1024 {
         return format!("{size} B");
@@ -226,7 +227,7 @@ fn as_json(entries: &[Entry]) -> String {
     let mut text = String::from("[");
     for (index, entry) in entries.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
-        let name = json_text(&entry.name);
+        let name = json_text(&readable(&entry.name));
         let url = json_text(&path::encode(&entry.name));
         let slash = if entry.is_directory { "/" } else { "" };
         let time = UNIX_EPOCH.checked_add(Duration::from_secs(entry.modified));
@@ -286,7 +287,7 @@ mod tests {
             (5 << 30, "5.0 GiB"),
             (u64::MAX, "16383.9 PiB"),
         ] {
-            assert_eq!(readable(size), expected);
+            assert_eq!(size_text(size), expected);
         }
     }
 

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use super::conditional::Version;
 use crate::clock;
 use crate::message::file_origin::Identity;
+use crate::message::path::on_disk;
 
 /// Bytes of contents that a front thread keeps; beyond, it restarts.
 const CAPACITY: usize = 8 << 20;
@@ -74,7 +75,7 @@ impl FileCache {
 }
 
 fn is_at(path: &str, identity: &Identity) -> bool {
-    rustix::fs::stat(path).is_ok_and(|stat| Identity::new(&stat) == *identity)
+    rustix::fs::stat(&*on_disk(path)).is_ok_and(|stat| Identity::new(&stat) == *identity)
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use howdah_config::model::Symlinks;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use crate::message::path::on_disk;
+
 /// Links on one path, as the kernel limits them.
 const LINKS_MAX: u32 = 40;
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -82,12 +84,13 @@ impl LinkPolicy {
         flags: OFlags,
     ) -> Result<OwnedFd, Errno> {
         let root = if root.is_empty() { "/" } else { root };
-        let root = retry(|| rustix::fs::open(root, FOLDER, Mode::empty()))?;
+        let root = retry(|| rustix::fs::open(&*on_disk(root), FOLDER, Mode::empty()))?;
         let below = below.trim_matches('/');
         let below = if below.is_empty() { "." } else { below };
         let resolve =
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        match retry(|| rustix::fs::openat2(&root, below, flags, Mode::empty(), resolve)) {
+        let name = on_disk(below);
+        match retry(|| rustix::fs::openat2(&root, &*name, flags, Mode::empty(), resolve)) {
             // A link, or a kernel or a sandbox that does not know the call: one name after the other.
             Err(Errno::LOOP | Errno::NOSYS | Errno::PERM) => self.walk(&root, below, flags),
             opened => opened,
@@ -103,7 +106,7 @@ impl LinkPolicy {
             policy: self,
             links: 0,
         };
-        walk.open(root, Path::new(below), flags)
+        walk.open(root, Path::new(&*on_disk(below)), flags)
     }
 }
 

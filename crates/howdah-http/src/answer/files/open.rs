@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use super::links::{self, Links};
 use crate::message::file_origin::Identity;
+use crate::message::path::on_disk;
 
 pub(super) const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK) // never waits for the writer of a FIFO
@@ -45,7 +46,7 @@ pub(super) fn open(path: &str, links: Links<'_>) -> Result<OpenOutcome, Errno> {
 /// The same as a bare descriptor.
 pub(super) fn descriptor(path: &str, links: Links<'_>) -> Result<OwnedFd, Errno> {
     if links.policy.follows_all() {
-        return links::retry(|| rustix::fs::open(path, READ, Mode::empty()));
+        return links::retry(|| rustix::fs::open(&*on_disk(path), READ, Mode::empty()));
     }
     let (root, below) = path.split_at(links.root.min(path.len()));
     links.policy.open_below(root, below, READ)

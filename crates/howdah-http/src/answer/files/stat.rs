@@ -3,13 +3,17 @@
 //! The cache of a front thread is small and forgets: an entry lives for less than a second. What is
 //! missing is not remembered: a script may make a file and send the client to it at once.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 
+use howdah_cgi::text_of;
+
 use crate::clock;
+use crate::message::path::on_disk;
 
 /// Lifetime of an entry in milliseconds: a second, less the coarse clock's tick.
 const LIFE: u64 = 980;
@@ -54,7 +58,7 @@ impl StatCache {
         {
             return *kind;
         }
-        let kind = match fs::metadata(key.as_str()) {
+        let kind = match fs::metadata(on_disk(key)) {
             Ok(metadata) if metadata.is_file() => Kind::File,
             Ok(metadata) if metadata.is_dir() => Kind::Directory,
             Ok(_) | Err(_) => return Kind::Missing,
@@ -67,7 +71,7 @@ impl StatCache {
     }
 
     /// `path`, which starts with a slash, below `root` with all symbolic links resolved. `None` if
-    /// there is nothing, or its name is not UTF-8.
+    /// there is nothing.
     pub(crate) fn real_path(&self, root: &Root, path: &str) -> Option<Rc<str>> {
         let now = clock::now();
         let mut inner = self.inner.borrow_mut();
@@ -80,7 +84,8 @@ impl StatCache {
         {
             return Some(Rc::clone(found));
         }
-        let found: Rc<str> = fs::canonicalize(key.as_str()).ok()?.to_str()?.into();
+        let found: Rc<str> =
+            text_of(fs::canonicalize(on_disk(key)).ok()?.as_os_str().as_bytes()).into();
         if real.len() >= CAPACITY {
             real.clear();
         }
@@ -99,13 +104,11 @@ pub(crate) struct Root {
 impl Root {
     /// A relative `path` is relative to the working directory.
     pub(crate) fn new(path: &str) -> Self {
-        let absolute = std::path::absolute(if path.is_empty() { "." } else { path });
-        let absolute = absolute
-            .as_deref()
-            .ok()
-            .and_then(Path::to_str)
-            .unwrap_or(path);
-        let path: Rc<str> = without_slash(absolute).into();
+        let absolute = std::path::absolute(on_disk(if path.is_empty() { "." } else { path })).ok();
+        let absolute = absolute.as_ref().map_or(Cow::Borrowed(path), |absolute| {
+            text_of(absolute.as_os_str().as_bytes())
+        });
+        let path: Rc<str> = without_slash(&absolute).into();
         Self {
             resolved: RefCell::new((Rc::clone(&path), 0)),
             path,
@@ -128,12 +131,11 @@ impl Root {
         let now = clock::now();
         let mut resolved = self.resolved.borrow_mut();
         if resolved.1 == 0 || now.saturating_sub(resolved.1) >= LIFE {
-            // A root that does not exist, or whose name is not UTF-8, stays as it was written.
-            let fresh = fs::canonicalize(&*self.path).ok();
-            let text = fresh
-                .as_deref()
-                .and_then(Path::to_str)
-                .unwrap_or(&self.path);
+            // A root that does not exist stays as it was written.
+            let fresh = fs::canonicalize(on_disk(&self.path)).ok();
+            let text = fresh.as_ref().map_or(Cow::Borrowed(&*self.path), |fresh| {
+                text_of(fresh.as_os_str().as_bytes())
+            });
             if *resolved.0 != *text {
                 resolved.0 = text.into();
             }

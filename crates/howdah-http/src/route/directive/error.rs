@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use howdah_config::model;
 use http::StatusCode;
 
+use crate::message::path;
 use crate::message::reply;
 use crate::message::route_error::RouteError;
 use crate::route::context::Context;
@@ -35,7 +36,7 @@ impl Error {
 
 impl Handler for Error {
     fn run(&self, context: &mut Context<'_>) -> Outcome {
-        let message = self.message.evaluate(context, Purpose::Uri).into_owned();
+        let message = path::readable(&self.message.evaluate(context, Purpose::Uri)).into_owned();
         let status = self.status.evaluate(context);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Outcome::answer(reply::error(status, Cow::Owned(message)))

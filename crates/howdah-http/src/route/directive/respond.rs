@@ -1,6 +1,7 @@
 //! `respond`: the body and its type.
 
 use bytes::Bytes;
+use howdah_cgi::bytes_of;
 use howdah_config::model;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
@@ -72,7 +73,7 @@ impl Body {
             Self::Text(text) => {
                 let text = text.evaluate(context, Purpose::Uri).into_owned();
                 let is_json = is_json(&text);
-                (text.into(), is_json)
+                (bytes_of(&text).into_owned().into(), is_json)
             }
         };
         let mut response = reply::text(status, body);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use howdah_config::model;
 
 use crate::answer::php::{RoadRunnerJob, ScriptJob};
+use crate::message::path;
 use crate::message::request::Script;
 use crate::route::context::Context;
 use crate::route::handler::Handler;
@@ -39,7 +40,7 @@ impl Handler for RoadRunner {
     fn run(&self, context: &mut Context<'_>) -> Outcome {
         let attributes = self.attributes.iter();
         let attributes = attributes.map(|(name, text)| {
-            let value = text.evaluate(context, Purpose::File).into_owned();
+            let value = path::readable(&text.evaluate(context, Purpose::File)).into_owned();
             (name.clone(), value)
         });
         Outcome::Script(ScriptJob {

@@ -116,7 +116,7 @@ impl UriChange {
                 let rest = without_suffix(&context.path, &suffix);
                 if let Some(rest) = rest.filter(|_| !suffix.is_empty()) {
                     let rest = path::clean(rest).into_owned();
-                    let escaped = path::split_escaped(context.escaped_path(), rest.len());
+                    let escaped = path::split_escaped(context.escaped_path(), &rest);
                     let escaped = escaped.map_or("", |(rest, _)| rest).to_owned();
                     context.set_escaped_path(rest, &escaped);
                 }
@@ -183,9 +183,9 @@ fn strip_prefix(prefix: &str, context: &mut Context<'_>) {
     let Some(rest) = rest.filter(|_| !prefix.is_empty()) else {
         return;
     };
-    let bytes = context.path.len() - rest.len();
+    let stripped = &context.path[..context.path.len() - rest.len()];
+    let escaped = path::split_escaped(context.escaped_path(), stripped);
     let rest = path::clean(rest).into_owned();
-    let escaped = path::split_escaped(context.escaped_path(), bytes);
     let escaped = escaped.map_or("", |(_, rest)| rest.trim_start_matches('/'));
     let escaped = format!("/{escaped}");
     context.set_escaped_path(rest, &escaped);

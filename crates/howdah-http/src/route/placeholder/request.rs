@@ -1,5 +1,6 @@
 //! Header, host, ids and variables of the request.
 
+use howdah_cgi::text_of;
 use howdah_config::model::FileMatch;
 
 use super::show;
@@ -43,11 +44,11 @@ pub(super) fn header(text: &mut String, context: &Context<'_>, name: &str) {
     }
     let mut values = context.parts().headers.get_all(name).iter();
     if let Some(first) = values.next() {
-        text.push_str(&String::from_utf8_lossy(first.as_bytes()));
+        text.push_str(&text_of(first.as_bytes()));
     }
     for value in values {
         text.push(',');
-        text.push_str(&String::from_utf8_lossy(value.as_bytes()));
+        text.push_str(&text_of(value.as_bytes()));
     }
 }
 

@@ -30,6 +30,6 @@ pub(super) fn header(text: &mut String, context: &Context<'_>, name: &str) {
         .response
         .and_then(|response| response.headers.get(name));
     if let Some(value) = value {
-        text.push_str(&String::from_utf8_lossy(value.as_bytes()));
+        text.push_str(&howdah_cgi::text_of(value.as_bytes()));
     }
 }

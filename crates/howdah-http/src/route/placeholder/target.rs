@@ -96,5 +96,5 @@ pub(super) fn query_value(text: &mut String, context: &Context<'_>, name: &str) 
 }
 
 pub(super) fn escape(text: &mut String, value: &str) {
-    text.extend(escaped(value));
+    text.push_str(&escaped(value));
 }
