@@ -1,5 +1,8 @@
 //! `basic_auth`.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{BasicAuth, Handler};
@@ -84,9 +87,11 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
     Ok(())
 }
 
-/// `$2y$10$` and 53 characters of bcrypt's own alphabet.
+/// `$2y$10$` and 53 characters of bcrypt's own alphabet, or all of that in base64, as Caddy wrote hashes before 2.6.
 fn bcrypt(word: &Word) -> Result<String, Error> {
-    let text = word.text.as_str();
+    let decoded = STANDARD.decode(&word.text).ok();
+    let decoded = decoded.and_then(|hash| String::from_utf8(hash).ok());
+    let text = decoded.as_deref().unwrap_or(&word.text);
     let parts: Vec<&str> = text.split('$').collect();
     let is_hash = match parts.as_slice() {
         ["", "2a" | "2b" | "2x" | "2y", cost, hash] => {

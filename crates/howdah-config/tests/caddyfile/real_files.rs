@@ -305,6 +305,21 @@ fn a_path_of_one_address_is_none_of_another() {
 }
 
 #[test]
+fn hashes_of_passwords_may_be_in_base64() {
+    let hash = "$2a$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234";
+    let encoded =
+        "JDJhJDEwJGFiY2RlZmdoaWprbG1ub3BxcnN0dXVBQkNERUZHSElKS0xNTk9QUVJTVFVWV1hZWjAxMjM0";
+    for text in [hash, encoded] {
+        let Handler::BasicAuth(auth) = handler(&format!("basicauth {{\nann {text}\n}}")) else {
+            panic!("{text}");
+        };
+        assert_eq!(auth.users, [("ann".into(), hash.into())]);
+    }
+    let found = errors(":80 {\nbasicauth {\nann c2VjcmV0\n}\n}");
+    assert!(found[0].contains("not a bcrypt hash"), "{found:?}");
+}
+
+#[test]
 fn plugins_that_are_coming_are_named() {
     for directive in ["rate_limit", "cache"] {
         let found = errors(&format!(":80 {{\n{directive} {{\nttl 1h\n}}\n}}"));
