@@ -10,10 +10,17 @@
 
 #include <main/php_output.h>
 
+/* Not while ob_flush() passes its contents on: it is off the stack then, and what is written comes after them. */
+static bool is_innermost(const php_output_handler *buffer)
+{
+	const zend_stack *buffers = &OG(handlers);
+	return buffers->top > 0 && ((php_output_handler *const *)buffers->elements)[buffers->top - 1] == buffer;
+}
+
 static size_t append_or_write(const char *text, size_t size)
 {
 	php_output_handler *buffer = OG(active);
-	if (UNEXPECTED(!buffer || OG(running) || !(OG(flags) & PHP_OUTPUT_ACTIVATED) ||
+	if (UNEXPECTED(!buffer || OG(running) || !is_innermost(buffer) || !(OG(flags) & PHP_OUTPUT_ACTIVATED) ||
 				   (buffer->flags & PHP_OUTPUT_HANDLER_DISABLED) || size == 0)) {
 		return php_output_write(text, size);
 	}
