@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <ext/standard/basic_functions.h>
+#include <ext/standard/head.h>
 #include <main/php_output.h>
 #include <zend_exceptions.h>
 
@@ -195,6 +196,12 @@ bool howdah_ending_guard(void (*step)(void))
 	return howdah_ending_step(step) != HOWDAH_ENDING_FATAL;
 }
 
+/* A step of its own: what the callback of the headers throws is printed, which takes an output that is still active. */
+static void send_headers(void)
+{
+	(void)php_header();
+}
+
 enum howdah_ending howdah_ending_finish(enum howdah_ending ending)
 {
 	static void (*const steps[])(void) = {
@@ -202,7 +209,8 @@ enum howdah_ending howdah_ending_finish(enum howdah_ending ending)
 		php_output_end_all,
 		howdah_session_end,
 		howdah_extensions_end,
-		php_output_deactivate, /* sends the headers if nothing has */
+		send_headers,
+		php_output_deactivate,
 		sapi_deactivate,
 	};
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
