@@ -229,12 +229,11 @@ static uint32_t add_stack(uint32_t route, uint32_t *parent)
 
 static bool read_stack(void)
 {
-	for (int reads = 0; reads < READS_MAX; reads++) {
-		if (howdah_profile_stack_read(&trace, EG(current_execute_data), &stack)) {
-			return true;
-		}
+	bool is_read = false;
+	for (int reads = 0; reads < READS_MAX && (!is_read || stack.lacks_callers); reads++) {
+		is_read = howdah_profile_stack_read(&trace, EG(current_execute_data), &stack);
 	}
-	return false;
+	return is_read;
 }
 
 /* Of a function of the engine or an extension: below its node that of the system call in which it sleeps, or with the

@@ -267,6 +267,7 @@ bool howdah_profile_stack_read(
 	window.from = window.to = 0;
 	stack->count = 0;
 	stack->is_cut = false;
+	stack->lacks_callers = false;
 	stack->innermost = NULL;
 	const zend_execute_data *next = innermost;
 	/* The limit is for a chain that is being changed and leads in a circle of frames without function. */
@@ -285,6 +286,7 @@ bool howdah_profile_stack_read(
 				stack->function = frame.func;
 			}
 			stack->frames[stack->count++] = found.frame;
+			stack->lacks_callers = !found.is_code;
 		}
 		next = frame.prev_execute_data;
 	}

@@ -18,7 +18,9 @@
 struct howdah_profile_stack {
 	uint32_t frames[HOWDAH_PROFILE_DEPTH_MAX]; /* numbers in the table, the innermost first */
 	uint32_t count;
-	bool is_cut;                        /* there are more */
+	bool is_cut; /* there are more */
+	/* The outermost is no PHP code: the call was being prepared when the chain was read, or PHP itself has made it. */
+	bool lacks_callers;
 	const zend_execute_data *innermost; /* where it is that of PHP code, whose line may be that of an earlier call */
 	const zend_function *function;      /* of that */
 };
