@@ -1,7 +1,8 @@
-//! The clock of a profile: a thread that wakes at the rate of the profile, for all processes of a pool.
+//! The clock of a profile: a thread that wakes at the rate of the profile, for all processes of all its pools.
 //!
 //! With more processes than processors most of them wait for one at any moment. To wake a thread in each of these, too,
-//! would push the processes that run off theirs and out of the processor's caches.
+//! would push the processes that run off theirs and out of the processor's caches. So does each wake of the clock: one
+//! thread for all pools, since most of a server's pools are idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +18,14 @@ use crate::system::scheduling::run_on_wake;
 
 /// Counts the samples that are due, until the end of the profile or until it is ended.
 pub(super) struct ProfileClock {
-    segment: Arc<Segment>,
     period_ns: u64,
     end_ns: u64,
     ended: Arc<AtomicBool>,
+    pools: Vec<ClockedPool>,
+}
+
+struct ClockedPool {
+    segment: Arc<Segment>,
     /// By place.
     places: Vec<ClockedPlace>,
 }
@@ -32,19 +37,18 @@ struct ClockedPlace {
 }
 
 impl ProfileClock {
-    pub(super) fn new(segment: Arc<Segment>, order: &ProfileOrder, ended: Arc<AtomicBool>) -> Self {
-        let places = segment
-            .profiled()
-            .map(|_| ClockedPlace::default())
-            .collect();
+    pub(super) fn new(
+        segments: impl Iterator<Item = Arc<Segment>>,
+        order: &ProfileOrder,
+        ended: Arc<AtomicBool>,
+    ) -> Self {
         Self {
-            segment,
             period_ns: u64::try_from(order.period.as_nanos())
                 .unwrap_or(u64::MAX)
                 .max(1),
             end_ns: order.end_ns,
             ended,
-            places,
+            pools: segments.map(ClockedPool::new).collect(),
         }
     }
 
@@ -64,9 +68,25 @@ impl ProfileClock {
             }
             let due = 1 + monotonic_ns().saturating_sub(next_ns) / self.period_ns;
             next_ns = next_ns.saturating_add(due.saturating_mul(self.period_ns));
-            for (place, clocked) in self.segment.profiled().zip(&mut self.places) {
-                clocked.tick(self.segment.profiled_place(place), due);
+            for pool in &mut self.pools {
+                pool.tick(due);
             }
+        }
+    }
+}
+
+impl ClockedPool {
+    fn new(segment: Arc<Segment>) -> Self {
+        let places = segment
+            .profiled()
+            .map(|_| ClockedPlace::default())
+            .collect();
+        Self { segment, places }
+    }
+
+    fn tick(&mut self, due: u64) {
+        for (place, clocked) in self.segment.profiled().zip(&mut self.places) {
+            clocked.tick(self.segment.profiled_place(place), due);
         }
     }
 }

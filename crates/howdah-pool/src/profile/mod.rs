@@ -1,4 +1,4 @@
-//! Profiles of a pool: begun and read through its segment, without its supervisor.
+//! Profiles of pools: begun and read through their segments, without their supervisors.
 
 mod clock;
 mod place;
@@ -27,9 +27,20 @@ impl ProfiledPool {
     pub fn name(&self) -> &str {
         &self.name
     }
+}
 
-    /// Has its workers take samples for this time, also those that are started meanwhile.
-    pub fn begin(&self, period: Duration, duration: Duration) -> RunningProfile {
+/// A profile of pools that is being taken. Dropped, it ends, and its memory is given back.
+#[derive(Debug)]
+pub struct RunningProfile {
+    pools: Vec<ProfiledPool>,
+    number: u32,
+    /// Ends its clock.
+    ended: Arc<AtomicBool>,
+}
+
+impl RunningProfile {
+    /// Has the workers of these pools take samples for this time, also those that are started meanwhile.
+    pub fn begin(pools: Vec<ProfiledPool>, period: Duration, duration: Duration) -> Self {
         let number = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
         let duration = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let order = ProfileOrder {
@@ -37,44 +48,32 @@ impl ProfiledPool {
             period,
             end_ns: monotonic_ns().saturating_add(duration),
         };
-        self.segment.begin_profile(&order);
-        let ended = Arc::new(AtomicBool::new(false));
-        let clock = ProfileClock::new(Arc::clone(&self.segment), &order, Arc::clone(&ended));
-        if let Err(error) = clock.start() {
-            tracing::warn!(target: "howdah::pool", pool = &*self.name, "no thread for the clock of a profile: {error}; the profile stays empty");
+        for pool in &pools {
+            pool.segment.begin_profile(&order);
         }
-        RunningProfile {
-            pool: self.clone(),
+        let ended = Arc::new(AtomicBool::new(false));
+        let segments = pools.iter().map(|pool| Arc::clone(&pool.segment));
+        let clock = ProfileClock::new(segments, &order, Arc::clone(&ended));
+        if let Err(error) = clock.start() {
+            tracing::warn!(target: "howdah::pool", "no thread for the clock of a profile: {error}; the profile stays empty");
+        }
+        Self {
+            pools,
             number,
             ended,
         }
     }
-}
 
-/// A profile that is being taken. Dropped, it ends, and its memory is given back.
-#[derive(Debug)]
-pub struct RunningProfile {
-    pool: ProfiledPool,
-    number: u32,
-    /// Ends its clock.
-    ended: Arc<AtomicBool>,
-}
-
-impl RunningProfile {
-    /// The pool.
-    pub fn pool(&self) -> &str {
-        &self.pool.name
-    }
-
-    /// What each place's workers have counted so far.
-    pub fn read(&self) -> Vec<WorkerProfile> {
-        let segment = &self.pool.segment;
+    /// What each place's workers have counted so far, with the name of its pool.
+    pub fn read(&self) -> Vec<(&str, WorkerProfile)> {
         let mut workers = Vec::new();
-        for place in segment.profiled() {
-            match segment.profile(place, self.number) {
-                Ok(worker) => workers.extend(worker),
-                Err(error) => {
-                    tracing::warn!(target: "howdah::pool", pool = &*self.pool.name, "{error}: PHP code has overwritten shared memory; the profile lacks it");
+        for pool in &self.pools {
+            for place in pool.segment.profiled() {
+                match pool.segment.profile(place, self.number) {
+                    Ok(worker) => workers.extend(worker.map(|worker| (pool.name(), worker))),
+                    Err(error) => {
+                        tracing::warn!(target: "howdah::pool", pool = pool.name(), "{error}: PHP code has overwritten shared memory; the profile lacks it");
+                    }
                 }
             }
         }
@@ -85,7 +84,9 @@ impl RunningProfile {
 impl Drop for RunningProfile {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        self.pool.segment.end_profile();
-        self.pool.segment.discard_profiles();
+        for pool in &self.pools {
+            pool.segment.end_profile();
+            pool.segment.discard_profiles();
+        }
     }
 }

@@ -42,10 +42,7 @@ impl Profiler {
         };
         tracing::info!(target: "howdah", pools = settings.pools.join(", "), seconds = request.seconds, hz = request.hz, "taking a profile");
         let period = Duration::from_secs(1) / request.hz.max(1);
-        let running: Vec<RunningProfile> = pools
-            .iter()
-            .map(|pool| pool.begin(period, duration))
-            .collect();
+        let running = RunningProfile::begin(pools, period, duration);
         tokio::time::sleep(duration + LAST_SAMPLES).await;
         // Merging and drawing take a processor for a moment, which is to be none of the admin API's.
         let rendered = tokio::task::spawn_blocking(move || render(settings, &running, &request));
@@ -77,14 +74,12 @@ fn select_pools(
 
 fn render(
     settings: ProfileSettings,
-    running: &[RunningProfile],
+    running: &RunningProfile,
     request: &ProfileRequest,
 ) -> Result<ProfileReply, ProfileError> {
     let mut profile = Profile::new(settings);
-    for running in running {
-        for worker in running.read() {
-            profile.add(running.pool(), &worker);
-        }
+    for (pool, worker) in running.read() {
+        profile.add(pool, &worker);
     }
     if profile.workers() == 0 {
         return Err(ProfileError::NoSamples);
