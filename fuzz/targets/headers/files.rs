@@ -109,7 +109,7 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
     }
 
     // A client that sends the validators back gets the response for the same file.
-    let alone = |name, value: &HeaderValue| HeaderMap::from_iter([(name, value.clone())]);
+    let single_header = |name, value: &HeaderValue| HeaderMap::from_iter([(name, value.clone())]);
     let verdict =
         |name, value: &HeaderValue| conditional::evaluate(&single_header(name, value), &version);
     if let (Some(tag), Some(text)) = (&version.etag, etag) {
