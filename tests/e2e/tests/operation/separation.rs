@@ -282,7 +282,7 @@ fn links_of_a_pool_lead_only_to_files_of_its_user() {
         let packed = Request::get("/files/uploads/own/packed.html");
         let packed = server.send(&packed.header("Accept-Encoding", "gzip"));
         assert_eq!(packed.text(), "packed");
-        let list = server.get("/list/uploads/").text().to_owned();
+        let list = server.get("/list/uploads/").text();
         for (name, is_listed) in [
             ("mine", true),
             ("operator", true),

@@ -188,11 +188,9 @@ fn take_paths_that_are_not_utf8() {
     )
     .expect("written");
     let server = Server::builder(&www).workers(1).start();
-    let hexadecimal = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
+    let hexadecimal = |bytes: &[u8]| -> String {
+        let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+        digits.collect::<Vec<_>>().concat()
     };
     let name = hexadecimal(b"/caf\xe9/\xfc.php");
     assert_eq!(
