@@ -46,7 +46,7 @@ fn find() -> Result<Application, Failure> {
     found.ok_or_else(|| {
         setup(
             "the current folder has neither a Caddyfile nor a PHP application (composer.json or index.php, here or in \
-             public); change to the application's folder, or see `howdah help`",
+             public); change to the application's folder, serve files alone with `howdah php-server`, or see `howdah help`",
         )
     })
 }

@@ -146,7 +146,10 @@ fn without_an_application_it_prints_the_remedy() {
     let ended = ServerBuilder::command::<&str>([])
         .current_dir(www.path())
         .run();
-    ended.assert(2, "howdah help");
+    ended.assert(
+        2,
+        "serve files alone with `howdah php-server`, or see `howdah help`",
+    );
 }
 
 #[test]

@@ -63,10 +63,14 @@ fn no_application(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let inner = entries.map(|entry| entry.path());
     let inner = inner.filter(|path| path.join("index.php").is_file()).min();
-    let hint = inner.map_or_else(String::new, |inner| {
+    let hint = if let Some(inner) = inner {
         let shown = inner.display();
         format!("; {shown} has one: `howdah init {shown}`")
-    });
+    } else if folder.join("index.html").is_file() {
+        "; `howdah php-server` serves the files here".to_owned()
+    } else {
+        String::new()
+    };
     format!(
         "{}: there is no PHP application: no index.php, here or in {roots}{hint}",
         folder.display()
@@ -215,6 +219,19 @@ mod tests {
         }
         all.sort();
         all
+    }
+
+    #[test]
+    fn what_to_do_without_php_is_said() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let folder = dir.path();
+        assert!(no_application(folder).ends_with("frontend/web"));
+        std::fs::write(folder.join("index.html"), "").expect("written");
+        assert!(no_application(folder).ends_with("`howdah php-server` serves the files here"));
+        std::fs::create_dir(folder.join("app")).expect("made");
+        std::fs::write(folder.join("app/index.php"), "").expect("written");
+        let inner = folder.join("app").display().to_string();
+        assert!(no_application(folder).ends_with(&format!("`howdah init {inner}`")));
     }
 
     #[test]
