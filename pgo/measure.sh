@@ -25,6 +25,8 @@ make -s -j"$(nproc)" -C worker OUT="$out/release"
 dir=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
+# For the user that serves when root runs this.
+chmod 755 "$dir"
 export SITE=$dir/site
 mkdir "$SITE"
 cp pgo/index.php "$SITE/"
@@ -44,7 +46,7 @@ plain=http://127.0.0.1:$PLAIN logged=http://127.0.0.1:$LOGGED tls=https://localh
 
 "$out/release/howdah" run --config pgo/Caddyfile 2>"$dir/server.log" &
 server=$!
-curl -s -o /dev/null --retry 50 --retry-connrefused --retry-delay 1 "$plain/"
+curl -s -o /dev/null --retry 50 --retry-connrefused --retry-delay 1 "$plain/" || { cat "$dir/server.log" >&2; exit 1; }
 
 # Fails unless the load generator got answers.
 load() {

@@ -537,7 +537,8 @@ mod tests {
                 } else {
                     (*name).to_owned()
                 };
-                let text = format!(":80 {{\nrespond \"{{{name}}}\"\n}}");
+                // All have a value there.
+                let text = format!(":80 {{\nlog_append a \"{{{name}}}\"\n}}");
                 let config = parsed(&text).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
                 meanings.push(format!("{:?}", config.sites[0].routes));
             }
