@@ -199,6 +199,7 @@ impl Soak {
         if settings.crashes {
             for text in [
                 "worker died",
+                "crash reports were dropped",
                 "the PHP process died",
                 "crashed while running",
             ] {

@@ -13,6 +13,8 @@ fn expect_deaths(server: &Server) {
     server.allow_log("the PHP process died");
     // A kill may come while the next one starts.
     server.allow_log("a worker exited before it was ready");
+    // A disk that is slow to sync gets more of them than it can take.
+    server.allow_log("crash reports were dropped");
 }
 
 fn kill(pid: &str) {
@@ -153,8 +155,6 @@ fn nothing_is_lost_or_mixed_up_under_a_rain_of_kills() {
         .args(["--max-wait-time", "30s"])
         .start();
     expect_deaths(&server);
-    // Reports are written while the machine is busy with the next ones.
-    server.allow_log("crash reports were dropped");
     let over = AtomicBool::new(false);
     let (answered, torn, killed) = (
         AtomicUsize::new(0),

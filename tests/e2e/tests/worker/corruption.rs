@@ -74,6 +74,7 @@ fn serve(php: &Path, lines: &str) -> Scribbling {
         "has corrupted the pool's shared memory",
         "worker killed",
         "worker died",
+        "crash reports were dropped",
         "the PHP process died",
         "the PHP process sent a malformed response",
     ] {

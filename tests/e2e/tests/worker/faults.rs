@@ -67,6 +67,8 @@ fn assert_all_there(server: &Server) {
 fn allow_deaths(server: &Server) {
     for text in [
         "worker died",
+        // A disk that is slow to sync gets more of them than it can take.
+        "crash reports were dropped",
         "zygote died",
         "the PHP process died",
         "fatal error",
