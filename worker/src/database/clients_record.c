@@ -178,6 +178,28 @@ static void begin_for_task(struct howdah_client *client)
 	client->is_ours = true;
 }
 
+/* Where the client is an object: the last reference may go while what the kind does waits, and the record with it. */
+static zend_object *hold_key(const struct howdah_client *client)
+{
+	zend_object *object = client->kind->by_object ? (zend_object *)client->key : NULL;
+	if (object) {
+		GC_ADDREF(object);
+	}
+	return object;
+}
+
+void howdah_client_let_go_of_object(zend_object *object)
+{
+	if (!object) {
+		return;
+	}
+	if (EXPECTED(GC_REFCOUNT(object) > 1)) {
+		GC_DELREF(object); /* nothing for the cycle collector to look at */
+	} else {
+		OBJ_RELEASE(object);
+	}
+}
+
 static void end_held(struct howdah_client *client, uint64_t serial, bool cut)
 {
 	begin_for_task(client);
@@ -201,10 +223,12 @@ void howdah_client_end_begun(const struct howdah_client_user *user)
 {
 	struct howdah_client *client;
 	while ((client = find_begun(user)) != NULL) {
+		zend_object *object = hold_key(client);
 		end_held(client, user->serial, false);
 		client->depth--;
 		client->holder = 0;
 		client->hold &= ~HOWDAH_CLIENT_HOLD;
+		howdah_client_let_go_of_object(object);
 	}
 }
 
@@ -212,6 +236,7 @@ void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
 {
 	while (user->clients) {
 		struct howdah_client *client = user->clients;
+		zend_object *object = hold_key(client);
 		if (client->kind->rollback && (client->hold & HOWDAH_CLIENT_HOLD || client->depth)) {
 			end_held(client, user->serial, fatal || client->depth);
 		}
@@ -224,6 +249,7 @@ void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
 			}
 		}
 		howdah_client_let_go(client);
+		howdah_client_let_go_of_object(object);
 	}
 }
 

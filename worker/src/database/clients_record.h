@@ -76,6 +76,9 @@ void howdah_client_let_go_of_idle(struct howdah_client_user *user);
 /* The current coroutine was cancelled: what it has begun on clients of its request is rolled back. */
 void howdah_client_end_begun(const struct howdah_client_user *user);
 
+/* Ends a reference that was held while a server was waited for; it may be the last one. NULL: none was. */
+void howdah_client_let_go_of_object(zend_object *object);
+
 /* The user has ended: what is open is rolled back, or cut after a fatal error. */
 void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal);
 

@@ -16,6 +16,7 @@
 #include <ext/pdo/php_pdo.h>
 #include <zend_weakrefs.h>
 
+#include "database/clients_record.h"
 #include "database/connections_track.h"
 #include "mode/coroutine/siblings.h"
 #include "process/log.h"
@@ -372,6 +373,22 @@ static void abandon(struct howdah_pdo_view *view)
 	view->physical->abandoned = true;
 }
 
+/*
+ * The object that has the view's connection, with a reference of ours: another request may let go of the last one while
+ * the server is waited for, and it would take the connection along.
+ */
+static zend_object *hold_object(const struct howdah_pdo_view *view)
+{
+	for (unsigned i = 0; i < howdah_track_count(); i++) {
+		zend_object *object = howdah_track_at(i)->object;
+		if (howdah_track_at(i)->kind == &howdah_connection_pdo && php_pdo_dbh_fetch_inner(object) == view->pool->dbh) {
+			GC_ADDREF(object);
+			return object;
+		}
+	}
+	return NULL;
+}
+
 static struct howdah_pdo_view *find_begun(const struct howdah_client_user *user)
 {
 	uint64_t me = howdah_sibling_number();
@@ -386,12 +403,14 @@ void howdah_pdo_end_begun(const struct howdah_client_user *user)
 {
 	struct howdah_pdo_view *view;
 	while ((view = find_begun(user)) != NULL && howdah_pdo_enter(view->pool)) {
+		zend_object *object = hold_object(view);
 		if (howdah_pdo_rollback(view->pool->dbh) == HOWDAH_ROLLBACK_FAILED) {
 			cut(view);
 		}
 		howdah_connection_take_exception();
 		howdah_pdo_leave(view);
 		view->holder = 0;
+		howdah_client_let_go_of_object(object);
 	}
 }
 
@@ -401,6 +420,7 @@ void howdah_pdo_finish(struct howdah_client_user *user, bool fatal)
 		struct howdah_pdo_view *view = user->views;
 		struct howdah_pdo_pool *pool = view->pool;
 		struct howdah_pdo_physical *physical = view->physical;
+		zend_object *object = hold_object(view);
 		if (pool->placed != view) {
 			howdah_pdo_place(pool, view);
 		}
@@ -420,6 +440,7 @@ void howdah_pdo_finish(struct howdah_client_user *user, bool fatal)
 		}
 		howdah_pdo_put(pool, physical, usable);
 		howdah_pdo_remove_view(view); /* last: what it frees may be the object's last reference */
+		howdah_client_let_go_of_object(object);
 	}
 }
 
