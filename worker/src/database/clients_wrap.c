@@ -13,6 +13,7 @@
 
 #include "process/log.h"
 #include "request/account.h"
+#include "request/exit.h"
 
 static int slot = -1;               /* of zend_internal_function.reserved */
 static struct howdah_guard *guards; /* all: they outlive the functions' tables */
@@ -22,17 +23,30 @@ const struct howdah_guard *howdah_guard_of(const zend_execute_data *execute_data
 	return execute_data->func->internal_function.reserved[slot];
 }
 
+/*
+ * Calls the function itself. It may call code, such as a handler of its warnings, that is cancelled in the midst and left by
+ * an exit; an exception that the function throws after that is not to take the exit's place.
+ */
+static void call(INTERNAL_FUNCTION_PARAMETERS, zif_handler function)
+{
+	uint32_t exits = howdah_exits_current()->thrown;
+	function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (UNEXPECTED(EG(exception) != NULL)) {
+		howdah_exit_restore(exits);
+	}
+}
+
 /* What is waited for until the client is free does not count as time of the database: this is called after that. */
 ZEND_FUNCTION(howdah_timed_call)
 {
 	const struct howdah_guard *guard = howdah_guard_of(execute_data);
 	struct howdah_account *account = howdah_account;
 	if (EXPECTED(!account)) {
-		guard->timed(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		call(INTERNAL_FUNCTION_PARAM_PASSTHRU, guard->timed);
 		return;
 	}
 	howdah_account_call(account, guard->is_query);
-	guard->timed(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	call(INTERNAL_FUNCTION_PARAM_PASSTHRU, guard->timed);
 	howdah_account_return(account);
 }
 
@@ -117,7 +131,7 @@ ZEND_FUNCTION(howdah_guarded_method)
 	if (!howdah_client_enter(guard->kind, ZEND_THIS, guard->effect, &client)) {
 		RETURN_THROWS();
 	}
-	guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	call(INTERNAL_FUNCTION_PARAM_PASSTHRU, guard->original);
 	if (client) {
 		howdah_client_leave(guard->kind, ZEND_THIS, guard->effect, client);
 	}
@@ -161,7 +175,7 @@ ZEND_FUNCTION(howdah_guarded_function)
 		entered++;
 	}
 	if (EXPECTED(entered == count)) {
-		guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		call(INTERNAL_FUNCTION_PARAM_PASSTHRU, guard->original);
 	}
 	while (entered-- > 0) {
 		if (clients[entered]) {

@@ -43,7 +43,9 @@ struct howdah_object_set *howdah_exit_pending(void)
 
 static bool begin(void)
 {
-	howdah_exits_current()->begun++;
+	struct howdah_exits *exits = howdah_exits_current();
+	exits->begun++;
+	exits->thrown++;
 	return !howdah_frames_may_swallow(EG(current_execute_data));
 }
 
@@ -116,11 +118,11 @@ zend_object *howdah_exit_create(void)
 	return begin() ? zend_create_graceful_exit() : zend_create_unwind_exit();
 }
 
-void howdah_exit_restore(uint32_t begun)
+void howdah_exit_restore(uint32_t thrown)
 {
 	struct howdah_exits *exits = howdah_exits_current();
 	zend_object *later = EG(exception);
-	if (exits->begun != begun && later && !howdah_exit_is(later)) {
+	if (exits->thrown != thrown && later && !howdah_exit_is(later)) {
 		exits->begun--;
 		EG(exception) = howdah_exit_create();
 		OBJ_RELEASE(later);

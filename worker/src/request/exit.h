@@ -17,6 +17,7 @@
 struct howdah_exits {
 	uint32_t begun;   /* exits that were thrown, for whatever reason */
 	uint32_t arrived; /* of these, those that have unwound all code of the request or of a coroutine */
+	uint32_t thrown;  /* exits of the coroutine that runs */
 	bool called;      /* code called exit() */
 	bool skipped;     /* `finally` blocks did not run, or one was cut short */
 	bool suspended;   /* a Fiber or generator with a `finally` block to come outlives the request */
@@ -57,9 +58,9 @@ void howdah_exit_time_over(void);
 /* The same as an object that is not thrown: it counts as thrown, so the caller puts it into EG(exception) at once. */
 zend_object *howdah_exit_create(void);
 
-/* After a call of a function of C, before which so many exits had begun: if one was thrown in it and the function then
- * threw an exception of its own over it, the exit takes its place again. */
-void howdah_exit_restore(uint32_t begun);
+/* After a call of a function of C, before which `howdah_exits.thrown` was this: if one was thrown in it and the function
+ * then threw an exception of its own over it, the exit takes its place again. */
+void howdah_exit_restore(uint32_t thrown);
 
 /* An exit has unwound all code of the request, or of a coroutine. The caller clears it. */
 void howdah_exit_arrived(const zend_object *exception);

@@ -190,13 +190,9 @@ static ZEND_FUNCTION(guarded_redis)
 	if (UNEXPECTED(guard->effect & HOWDAH_CLIENT_PIN) && client && guard->kind == &redis_kind) {
 		note_settings(client, Z_OBJ_P(ZEND_THIS));
 	}
-	uint32_t exits = howdah_exits_current()->begun;
 	guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	if (!client) {
 		return;
-	}
-	if (UNEXPECTED(EG(exception) != NULL)) {
-		howdah_exit_restore(exits);
 	}
 	if (UNEXPECTED(client->is_broken) && !howdah_exit_is(EG(exception))) {
 		zval_ptr_dtor(return_value);
