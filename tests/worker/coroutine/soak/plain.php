@@ -77,13 +77,13 @@ return static fn (object $shared, string $dir): array => [
     },
     'lock' => static function (string $id) use ($dir): void {
         $file = fopen("$dir/lock", 'c+');
-        flock($file, LOCK_EX);
+        need(flock($file, LOCK_EX), 'flock failed');
         ftruncate($file, 0);
         rewind($file);
         fwrite($file, $id);
         usleep(500);
         rewind($file);
-        need(stream_get_contents($file) === $id, 'the lock of another one');
+        need(($got = stream_get_contents($file)) === $id, "the lock of another one: $got");
         flock($file, LOCK_UN);
         fclose($file);
     },
