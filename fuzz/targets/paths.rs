@@ -8,7 +8,7 @@
 //! ```
 #![no_main]
 
-use howdah_cgi::Host;
+use howdah_cgi::{Host, text_of};
 use http::uri::{Authority, PathAndQuery};
 use libfuzzer_sys::fuzz_target;
 use percent_encoding::percent_decode_str;
@@ -100,7 +100,8 @@ fn plain(escaped: &str) -> Option<String> {
     if !pieces.all(digits) {
         return None;
     }
-    let decoded = percent_decode_str(escaped).decode_utf8_lossy();
+    let decoded: Vec<u8> = percent_decode_str(escaped).collect();
+    let decoded = text_of(&decoded);
     if decoded.contains('\0') {
         return None;
     }
