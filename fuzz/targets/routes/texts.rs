@@ -133,7 +133,7 @@ fn fields(context: &Context<'_>) {
     let all: Vec<_> = headers
         .get_all("x")
         .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()))
+        .map(|value| text_of(value.as_bytes()))
         .collect();
     assert_eq!(
         value(Placeholder::Header("x".into()), context),
@@ -162,7 +162,17 @@ fn fields(context: &Context<'_>) {
 /// As every reader of forms has them.
 fn queries(context: &Context<'_>) {
     let query = value(Placeholder::Query, context);
-    let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
+    let decoded = |text: &str| {
+        let text = text.replace('+', " ");
+        let bytes: Vec<u8> = percent_decode_str(&text).collect();
+        text_of(&bytes).into_owned()
+    };
+    let pairs: Vec<_> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (decoded(name), decoded(value)))
+        .collect();
     let named = pairs.iter().filter(|(name, _)| name == "a");
     let values: Vec<_> = named.map(|(_, value)| &**value).collect();
     let found = value(Placeholder::QueryValue("a".into()), context);
