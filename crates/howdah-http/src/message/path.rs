@@ -44,7 +44,8 @@ pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     let mut previous = 0;
     for byte in bytes {
         match byte {
-            b'%' => encoded = true,
+            // With the second a character begins that stands for a byte.
+            b'%' | 0xF4 => encoded = true,
             0 => return Err(PathError::Nul),
             b'/' | b'.' if previous == b'/' => messy = true,
             _ => {}
@@ -215,6 +216,7 @@ mod tests {
             ("/caf%C3%A9", "/café"),
             ("/caf%E9", "/caf\u{10ffe9}"),
             ("/%F4%8F%BF%BF", "/\u{10fff4}\u{10ff8f}\u{10ffbf}\u{10ffbf}"),
+            ("/\u{10ffff}", "/\u{10fff4}\u{10ff8f}\u{10ffbf}\u{10ffbf}"),
             ("/.../x", "/.../x"),
             ("/%252e%252e/", "/%2e%2e/"),
             ("/a.b/.c", "/a.b/.c"),
