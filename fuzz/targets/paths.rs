@@ -172,9 +172,15 @@ fn check_query(query: &str, changes: &[Change<'_>]) {
 }
 
 fn pairs(query: &str) -> Vec<(String, String)> {
-    let pairs = form_urlencoded::parse(query.as_bytes());
+    let decoded = |text: &str| {
+        let text = text.replace('+', " ");
+        let bytes: Vec<u8> = percent_decode_str(&text).collect();
+        text_of(&bytes).into_owned()
+    };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (decoded(name), decoded(value)))
         .collect()
 }
 
