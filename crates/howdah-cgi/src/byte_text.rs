@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 /// The character of the byte 0x80; up to 0xFF the others follow.
 const FIRST: u32 = 0x0010_FF80;
-/// What the UTF-8 of all these characters begins with, and of no others but U+100000 to U+10FF7F.
-const LEAD: u8 = 0xF4;
+/// What the UTF-8 of all characters that stand for bytes begins with, and of no others but U+100000 to U+10FF7F.
+pub const BYTE_LEAD: u8 = 0xF4;
 
 /// The bytes as text.
 pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
@@ -35,7 +35,7 @@ pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// The bytes that a text stands for.
 pub fn bytes_of(text: &str) -> Cow<'_, [u8]> {
-    if !text.as_bytes().contains(&LEAD) || !text.chars().any(is_byte) {
+    if !text.as_bytes().contains(&BYTE_LEAD) || !text.chars().any(is_byte) {
         return Cow::Borrowed(text.as_bytes());
     }
     let mut bytes = Vec::with_capacity(text.len());
@@ -78,7 +78,7 @@ mod tests {
             ("/café/\u{10ff7f}".as_bytes(), "/café/\u{10ff7f}"),
             (b"/caf\xe9.txt", "/caf\u{10ffe9}.txt"),
             (b"\x80\xff", "\u{10ff80}\u{10ffff}"),
-            // A character of the range is no name for another file's byte.
+            // The UTF-8 of a character of the range stands for itself.
             (
                 "\u{10ffe9}".as_bytes(),
                 "\u{10fff4}\u{10ff8f}\u{10ffbf}\u{10ffa9}",

@@ -18,7 +18,7 @@ mod split;
 mod text;
 pub mod vars;
 
-pub use byte_text::{bytes_of, text_of};
+pub use byte_text::{BYTE_LEAD, bytes_of, text_of};
 pub use encode::{Error, Input, encode, max_size};
 pub use host::Host;
 pub use record::{DecodeError, Record, decode};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use howdah_cgi::{bytes_of, text_of};
+use howdah_cgi::{BYTE_LEAD, bytes_of, text_of};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode, utf8_percent_encode};
 
 /// Why a path is refused with 400.
@@ -42,15 +42,15 @@ pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     let mut encoded = false;
     let mut messy = bytes.first() != Some(&b'/');
     let mut previous = 0;
-    for byte in bytes {
+    for byte in bytes.iter().copied() {
         match byte {
-            // With the second a character begins that stands for a byte.
-            b'%' | 0xF4 => encoded = true,
+            // A character that would stand for a byte may follow.
+            b'%' | BYTE_LEAD => encoded = true,
             0 => return Err(PathError::Nul),
             b'/' | b'.' if previous == b'/' => messy = true,
             _ => {}
         }
-        previous = *byte;
+        previous = byte;
     }
     if encoded {
         let decoded = decode(bytes)?;
@@ -102,6 +102,17 @@ pub(crate) fn on_disk(path: &str) -> Cow<'_, OsStr> {
         Cow::Borrowed(bytes) => Cow::Borrowed(OsStr::from_bytes(bytes)),
         Cow::Owned(bytes) => Cow::Owned(OsString::from_vec(bytes)),
     }
+}
+
+/// A path of the operating system as text.
+pub(crate) fn from_disk(path: &OsStr) -> Cow<'_, str> {
+    text_of(path.as_bytes())
+}
+
+/// An absolute path. `None`: it is relative, and there is no working directory any more.
+pub(crate) fn absolute(path: &str) -> Option<String> {
+    let absolute = std::path::absolute(on_disk(path)).ok()?;
+    Some(from_disk(absolute.as_os_str()).into_owned())
 }
 
 /// The text for people: bytes that are not UTF-8 are U+FFFD.

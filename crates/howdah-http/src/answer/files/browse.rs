@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, UNIX_EPOCH};
 
-use howdah_cgi::text_of;
 use howdah_observe::access::rfc3339;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
@@ -17,7 +15,7 @@ use super::open::descriptor;
 use crate::answer::files::job::FileJob;
 use crate::message::page;
 use crate::message::path;
-use crate::message::path::{on_disk, readable};
+use crate::message::path::{from_disk, on_disk, readable};
 use crate::message::reply;
 use crate::message::response::Content;
 
@@ -109,7 +107,7 @@ fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
             .ok()
             .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         entries.push(Entry {
-            name: text_of(entry.file_name().as_bytes()).into_owned(),
+            name: from_disk(&entry.file_name()).into_owned(),
             is_directory: metadata.is_dir(),
             is_symlink,
             size: metadata.len(),

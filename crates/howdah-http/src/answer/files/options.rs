@@ -1,15 +1,13 @@
 //! What a `file_server` serves and what it hides.
 
-use std::borrow::Cow;
-use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use howdah_cgi::{split_path, text_of};
+use howdah_cgi::split_path;
 use howdah_config::model::{ContentCoding, FileServer};
 
 use super::links::LinkPolicy;
-use crate::message::path::{clean, has_hidden_segment, on_disk};
+use crate::message::path::{absolute, clean, has_hidden_segment};
 use crate::message::pattern::matches_glob;
 
 /// A compiled [`FileServer`].
@@ -48,12 +46,7 @@ impl FileOptions {
             if !text.contains('/') {
                 return HidePattern::Name(text.clone());
             }
-            let absolute = std::path::absolute(on_disk(text)).ok();
-            let absolute = absolute
-                .as_ref()
-                .map_or(Cow::Borrowed(&**text), |absolute| {
-                    text_of(absolute.as_os_str().as_bytes())
-                });
+            let absolute = absolute(text).unwrap_or_else(|| text.clone());
             HidePattern::Path(clean(&absolute).trim_end_matches('/').to_owned())
         });
         Self {

@@ -3,17 +3,13 @@
 //! The cache of a front thread is small and forgets: an entry lives for less than a second. What is
 //! missing is not remembered: a script may make a file and send the client to it at once.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 
-use howdah_cgi::text_of;
-
 use crate::clock;
-use crate::message::path::on_disk;
+use crate::message::path::{absolute, from_disk, on_disk};
 
 /// Lifetime of an entry in milliseconds: a second, less the coarse clock's tick.
 const LIFE: u64 = 980;
@@ -84,8 +80,7 @@ impl StatCache {
         {
             return Some(Rc::clone(found));
         }
-        let found: Rc<str> =
-            text_of(fs::canonicalize(on_disk(key)).ok()?.as_os_str().as_bytes()).into();
+        let found: Rc<str> = from_disk(fs::canonicalize(on_disk(key)).ok()?.as_os_str()).into();
         if real.len() >= CAPACITY {
             real.clear();
         }
@@ -104,11 +99,8 @@ pub(crate) struct Root {
 impl Root {
     /// A relative `path` is relative to the working directory.
     pub(crate) fn new(path: &str) -> Self {
-        let absolute = std::path::absolute(on_disk(if path.is_empty() { "." } else { path })).ok();
-        let absolute = absolute.as_ref().map_or(Cow::Borrowed(path), |absolute| {
-            text_of(absolute.as_os_str().as_bytes())
-        });
-        let path: Rc<str> = without_slash(&absolute).into();
+        let absolute = absolute(if path.is_empty() { "." } else { path });
+        let path: Rc<str> = without_slash(absolute.as_deref().unwrap_or(path)).into();
         Self {
             resolved: RefCell::new((Rc::clone(&path), 0)),
             path,
@@ -133,9 +125,8 @@ impl Root {
         if resolved.1 == 0 || now.saturating_sub(resolved.1) >= LIFE {
             // A root that does not exist stays as it was written.
             let fresh = fs::canonicalize(on_disk(&self.path)).ok();
-            let text = fresh.as_ref().map_or(Cow::Borrowed(&*self.path), |fresh| {
-                text_of(fresh.as_os_str().as_bytes())
-            });
+            let fresh = fresh.as_ref().map(|fresh| from_disk(fresh.as_os_str()));
+            let text = fresh.as_deref().unwrap_or(&self.path);
             if *resolved.0 != *text {
                 resolved.0 = text.into();
             }
