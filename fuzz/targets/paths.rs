@@ -22,11 +22,14 @@ mod path;
 #[path = "../../crates/howdah-http/src/route/parameters.rs"]
 mod parameters;
 
+#[path = "model/query.rs"]
+mod query;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/message/replacement.rs"]
 mod replacement;
 
 use parameters::Parameters;
+use query::pairs;
 
 /// The folder of `howdah_http`, as files under test name it.
 mod message {
@@ -169,19 +172,6 @@ fn check_query(query: &str, changes: &[Change<'_>]) {
             Err(error) => assert!(text.len() > MAX_QUERY, "{error}: {text}"),
         }
     }
-}
-
-fn pairs(query: &str) -> Vec<(String, String)> {
-    let decoded = |text: &str| {
-        let text = text.replace('+', " ");
-        let bytes: Vec<u8> = percent_decode_str(&text).collect();
-        text_of(&bytes).into_owned()
-    };
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(name, value)| (decoded(name), decoded(value)))
-        .collect()
 }
 
 fn apply(pairs: &mut Vec<(String, String)>, (kind, name, value): Change<'_>) {

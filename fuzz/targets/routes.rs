@@ -100,6 +100,8 @@ mod changes;
 mod neighbours;
 #[path = "routes/patterns.rs"]
 mod patterns;
+#[path = "model/query.rs"]
+mod query;
 #[path = "routes/texts.rs"]
 mod texts;
 

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::matcher::Matcher;
 use crate::path;
 use crate::purpose::Purpose;
+use crate::query;
 use crate::root::RootText;
 use crate::text::Text;
 
@@ -162,19 +163,9 @@ fn fields(context: &Context<'_>) {
 /// As every reader of forms has them.
 fn queries(context: &Context<'_>) {
     let query = value(Placeholder::Query, context);
-    let decoded = |text: &str| {
-        let text = text.replace('+', " ");
-        let bytes: Vec<u8> = percent_decode_str(&text).collect();
-        text_of(&bytes).into_owned()
-    };
-    let pairs: Vec<_> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(name, value)| (decoded(name), decoded(value)))
-        .collect();
+    let pairs = query::pairs(&query);
     let named = pairs.iter().filter(|(name, _)| name == "a");
-    let values: Vec<_> = named.map(|(_, value)| &**value).collect();
+    let values: Vec<_> = named.map(|(_, value)| value.as_str()).collect();
     let found = value(Placeholder::QueryValue("a".into()), context);
     assert_eq!(values.join(","), found);
     MATCHERS.with(|matchers| {
