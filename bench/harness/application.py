@@ -125,7 +125,7 @@ def application(  # noqa: PLR0913  as many as the command line has
     """Makes a case of it; `length` is that of the first answer of a run that goes on.
 
     Raises:
-        BenchError: there is no such application, or the path is invalid.
+        BenchError: the application does not exist, or the path is invalid.
     """
     folder = folder.expanduser().resolve()
     if not path.startswith("/"):

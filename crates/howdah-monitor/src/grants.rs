@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(owner_of(&own), (33, 33));
         grants.give(&own, OTHER).expect("named");
         assert_eq!(owner_of(&own), (65534, 12));
-        // It is no longer a file of the server; others never were.
+        // It no longer belongs to the server, and the other files never did.
         assert!(grants.give(&own, OTHER).is_err());
         assert!(grants.give(&file("root", 0), OTHER).is_err());
         let folder = std::fs::File::open(directory.path()).expect("opened");
