@@ -76,9 +76,9 @@ pub(crate) const METRICS: Table<Global> = Table {
                 name: "observe_catchall_hosts",
                 syntax: "observe_catchall_hosts",
                 default: "off",
-                about: "As `per_host`, with each host that requests are for. Clients can invent hosts: after 1,000 the \
-                        others are `_other`.",
-                differs: "In Caddy without a limit.",
+                about: "As `per_host`, with every host that clients request. Clients can invent hosts: after 1,000, \
+                        further ones are `_other`.",
+                differs: "Caddy has no limit.",
                 example: "observe_catchall_hosts",
             },
             |_, call, global| {
@@ -270,7 +270,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "email",
                 syntax: "email ADDRESS",
                 default: "none",
-                about: "Where the authority that issues certificates may write to.",
+                about: "Email address for notices of the authority that issues certificates.",
                 differs: "",
                 example: "email admin@example.com",
             },
@@ -303,7 +303,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "acme_ca_root",
                 syntax: "acme_ca_root FILE",
                 default: "the roots of the system",
-                about: "A PEM file with the root that the ACME server itself is trusted by.",
+                about: "A PEM file with the root certificate that the ACME server's own certificate is verified with.",
                 differs: "",
                 example: "acme_ca_root ca.pem",
             },
@@ -317,7 +317,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "acme_eab",
                 syntax: "acme_eab { key_id ID … }",
                 default: "",
-                about: "The external account binding that some authorities ask for: lines with `key_id` \
+                about: "The external account binding that some authorities require: lines with `key_id` \
                         and `mac_key`.",
                 differs: "",
                 example: "acme_eab {\n\tkey_id kid-1\n\tmac_key zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W\n}",
@@ -328,7 +328,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             Entry {
                 name: "on_demand_tls",
                 syntax: "on_demand_tls { … }",
-                default: "names get certificates that are written down",
+                default: "only names in the configuration get certificates",
                 about: "Which names of sites with `tls { on_demand }` may have a certificate.",
                 differs: "",
                 example: "on_demand_tls {\n\task http://localhost:8000/is-a-shop\n}",
@@ -387,7 +387,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "ocsp_stapling",
                 syntax: "ocsp_stapling off",
                 default: "on, for certificates whose authority has OCSP",
-                about: "Handshakes carry no word of the authority that the certificate is not revoked.",
+                about: "Turns OCSP stapling off: handshakes do not include the authority's statement that the \
+                        certificate is not revoked.",
                 differs: "",
                 example: "ocsp_stapling off",
             },
@@ -417,8 +418,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 default: "off, unless a site has the directive `metrics`",
                 about: "Counts and times requests for `/metrics` of the admin API, which shows processes \
                         and pools without it too.",
-                differs: "Requests are labelled by pool, method and class of status. The names are Howdah's own and FrankenPHP's, \
-                          and some of Caddy's.",
+                differs: "Requests are labelled by pool, method and class of status. The names are Howdah's own and \
+                          FrankenPHP's, and some of Caddy's.",
                 example: "metrics",
             },
             |cx, call, draft| {
@@ -470,7 +471,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "default_bind",
                 syntax: "default_bind ADDRESS…",
                 default: "all addresses of the machine",
-                about: "What sites without `bind` listen on.",
+                about: "Addresses that sites without `bind` listen on.",
                 differs: "As `bind`.",
                 example: "default_bind 127.0.0.1 ::1",
             },

@@ -65,13 +65,13 @@ addresses. A file with one site needs no braces around it.
 - `\"…\"` and `` `…` `` make one argument of text with spaces or line ends; in the first `\\\"` is a \
 quote. `<<END` starts a text that ends at the line with `END`, whose indentation is taken off all \
 lines. `#` at the start of a word starts a comment. `\\` at the end of a line continues it.
-- `{file./run/secrets/key}` is what a file holds, without the line end behind it, wherever placeholders \
-may stand and where a key or password is wanted. It is read with the configuration, at most 1 MiB of UTF-8; \
-what cannot be read is an error. A relative path starts at the working directory.
+- `{file./run/secrets/key}` is the content of a file without its final line end. It is allowed wherever placeholders \
+are, and for keys and passwords. The file is read with the configuration and has at most 1 MiB of UTF-8; a file that \
+cannot be read is an error. A relative path starts at the working directory.
 - `{$NAME}` and `{$NAME:default}` are environment variables. They are replaced before the file is \
 read, and may hold whole lines. `{env.NAME}` is one value; in the global options, `bind`, `log` and `tls` it is \
 replaced when the configuration is read, elsewhere for each request.
-- `(name) { … }` at the top is a snippet, which `import name` puts where it stands. `import FILE` \
+- `(name) { … }` at the top is a snippet; `import name` is replaced by its content. `import FILE` \
 does so with a file, or with all files that match a pattern with one `*`; a relative path starts at \
 the folder of the file that has the `import`. `{args[0]}` in it is the first argument of the import, \
 `{args[:]}` all of them; `{block}` is what stands in a block after the import, and `{blocks.name}` \
@@ -83,26 +83,24 @@ what stands there in `name { … }`.
 
 `example.com` is a host with HTTPS, `http://example.com` the same without encryption, `:8080` all \
 hosts on a port; `example.com:8443` has HTTPS on a port of its own. `*.` stands for any one label. \
-Several addresses are separated by commas or spaces. `:8080/health` is for the requests with this path, those with \
-others are for the site `:8080`, if there is one; `handle` in that site says the same more clearly.
+Several addresses are separated by commas or spaces. `:8080/health` takes the requests with this path; all others go \
+to the site `:8080`, if there is one. `handle` in that site is clearer.
 
 ## HTTPS
 
 As in Caddy, a host without `http://` has HTTPS unless its port is the HTTP port, and so has the \
-HTTPS port. Its certificate is the one of `tls CERT KEY`; otherwise one of `tls CERT KEY` elsewhere in \
-the file that is for this name; otherwise it is issued and renewed without being asked for: by Let's \
-Encrypt, or by the server's own authority if no public one knows the name (`localhost`, names without a \
-dot or that end in `.localhost`, `.local`, `.internal`, `.home.arpa` or `.test`, and IP addresses). \
-Requests to the HTTP port are redirected. What would be served without encryption although it was not \
-asked to be is an error. More in [the guide](../guides/https.md).
+HTTPS port. Its certificate comes from its own `tls CERT KEY`; otherwise from a `tls CERT KEY` elsewhere in the file \
+that covers the name; otherwise it is issued and renewed automatically: by Let's Encrypt, or by the server's own \
+authority if no public one knows the name (`localhost`, names without a dot or that end in `.localhost`, `.local`, \
+`.internal`, `.home.arpa` or `.test`, and IP addresses). Requests to the HTTP port are redirected. What would be \
+served without encryption although it was not asked to be is an error. More in [the guide](../guides/https.md).
 
 ## Order
 
 A site applies its directives in the order of the list below, whatever their order in the file, and \
-of several with the same name the one with the longest path first. Of several `root`, `rewrite` or \
-`handle` in one block only the first that matches is taken; of `vars` the longest path comes last. A \
-`route` block keeps the order of the file. What no directive answers is 404, where Caddy answers 200 \
-without a body.
+of several with the same name the one with the longest path first. Of several `root`, `rewrite` or `handle` in one \
+block only the first that matches applies; `vars` are applied with the longest path last. A `route` block keeps the \
+order of the file. A request that no directive answers gets a 404, where Caddy sends an empty 200.
 
 ## Matchers of directives
 
@@ -117,7 +115,7 @@ without a body.
 }
 ```
 
-All lines of a block must match; of several values, and of several lines with the same name, one.
+All lines of a block must match; of several values, or several lines with the same name, one has to.
 ";
 
 fn write_page(page: &mut String) -> fmt::Result {
@@ -190,8 +188,8 @@ fn write_page(page: &mut String) -> fmt::Result {
 fn accepted(page: &mut String) -> fmt::Result {
     page.write_str(
         "\n## Accepted without effect\n\nFiles for other servers have these names, so they are accepted, \
-         each with a warning when the server starts. What is in their arguments and blocks is not looked \
-         at.\n\n| name | is a | meanwhile |\n|---|---|---|\n",
+         each with a warning when the server starts. Their arguments and blocks are not checked.\n\n| name | is a | \
+         meanwhile |\n|---|---|---|\n",
     )?;
     for one in NO_EFFECT {
         writeln!(page, "| `{}` | {} | {} |", one.name, one.kind, one.warning)?;

@@ -50,8 +50,7 @@ pub(super) const POLICY: Entry = Entry {
     name: "lb_policy",
     syntax: "lb_policy random|round_robin|least_conn|first|ip_hash|client_ip_hash|uri_hash|header NAME|cookie [NAME]",
     default: "`random`; the NAME of a cookie is `lb`",
-    about: "Which of the healthy upstreams a request goes to. Each front thread counts for \
-            itself.",
+    about: "How the upstream of a request is chosen among the healthy ones. Each front thread counts separately.",
     differs: "No `random_choose`, `query` and `weighted_round_robin`, no `fallback`, and the \
               cookie has no secret.",
     example: "lb_policy least_conn",
@@ -89,7 +88,7 @@ pub(super) const FAIL_DURATION: Entry = Entry {
     name: "fail_duration",
     syntax: "fail_duration DURATION",
     default: "`0`: failures are not remembered",
-    about: "For so long a failed request counts against its upstream.",
+    about: "How long a failed request counts against its upstream.",
     differs: "",
     example: "fail_duration 30s",
 };
@@ -107,7 +106,7 @@ pub(super) const UNHEALTHY_STATUS: Entry = Entry {
     name: "unhealthy_status",
     syntax: "unhealthy_status CODE…",
     default: "",
-    about: "Answers that are failures; `5xx` is 500 to 599.",
+    about: "Statuses of responses that count as failures; `5xx` is 500 to 599.",
     differs: "",
     example: "unhealthy_status 502 503",
 };

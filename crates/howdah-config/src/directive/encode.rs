@@ -83,8 +83,8 @@ pub(crate) const ENCODE: Table<Draft> = Table {
             Entry {
                 name: "match",
                 syntax: "match { … }  or  match status CODE…  or  match header NAME VALUE",
-                default: "the content types that compress: text, JSON, XML, SVG, scripts, fonts …, as \
-                          Caddy has them",
+                default: "the content types that compress well: text, JSON, XML, SVG, scripts, fonts …, the same as \
+                          Caddy's",
                 about: "Compresses only these responses.",
                 differs: "",
                 example: "match {\n\tstatus 2xx\n\theader Content-Type text/*\n}",
@@ -117,7 +117,7 @@ pub(crate) const RESPONSE: Table<ResponseMatcher> = Table {
         Item::Supported(
             header_entry(
                 "The response has the header field with the value, which may have `*` at its start, its end or both; \
-                 with `!` it does not have the field. Of several for one field one must match.",
+                 with `!` it does not have the field. Of several for one field, one has to match.",
                 "header Content-Type text/*",
             ),
             |_, call, matcher| add_header(call, &mut matcher.headers, Some("*")),

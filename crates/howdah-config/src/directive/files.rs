@@ -24,7 +24,7 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 name: "index",
                 syntax: "index FILE…",
                 default: "`index.html index.txt`",
-                about: "The files that stand for a directory; the first that exists is sent.",
+                about: "Index files of a directory; the first that exists is sent.",
                 differs: "",
                 example: "index index.html index.htm",
             },
@@ -38,8 +38,8 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 name: "hide",
                 syntax: "hide FILE…",
                 default: "the configuration's own files",
-                about: "Files that get a 404. A word without a slash is a name, or a pattern of names, in any \
-                    folder; one with a slash is a path. May be given several times.",
+                about: "Files that are not served: a 404. A word without a slash is a name, or a pattern of names, in \
+                        any folder; one with a slash is a path. May be given several times.",
                 differs: "Names that start with a dot are always hidden, except `.well-known`.",
                 example: "hide *.bak",
             },
@@ -77,7 +77,7 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 about: "Lists folders that have no index file, as HTML, or as JSON for clients that ask \
                         for it by `Accept`. `?sort=name|size|time` and `?order=asc|desc` sort the list, `?offset=N` and \
                         `?limit=N` take a part of it.",
-                differs: "No template of one's own, and no options.",
+                differs: "No custom template, and no options.",
                 example: "browse",
             },
             |_, call, files| {
@@ -153,7 +153,7 @@ pub(crate) const TRY_FILES: Table<TryPolicy> = Table {
             about: "Which file is chosen: the first that exists; the same, but the last one without a check; or, of \
                 those that exist, the smallest, the largest or the most recently changed. The last three read all \
                 files' attributes in every request.",
-            differs: "An empty file has a size too. The last three take no file with a query.",
+            differs: "Empty files are compared too. The last three do not support a query in a FILE.",
             example: "policy first_exist_fallback",
         },
         |_, call, policy| {

@@ -53,7 +53,7 @@ pub(super) const INTERVAL: Entry = Entry {
     name: "health_interval",
     syntax: "health_interval DURATION",
     default: "`30s`",
-    about: "The time between two questions of `health_uri`.",
+    about: "The time between two checks of `health_uri`.",
     differs: "",
     example: "health_interval 10s",
 };

@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
             site's Mercure hub, whose data is the list of changed files as JSON. Pools whose `watch` has \
             the file are reloaded before. `$_SERVER['FRANKENPHP_HOT_RELOAD']` is the URL to subscribe to. \
             Patterns are those of `watch`.",
-    differs: "The topic, if it is not given, has another form.",
+    differs: "The default topic has a different form.",
     example: "hot_reload",
 };
 

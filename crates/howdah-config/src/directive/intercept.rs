@@ -24,11 +24,11 @@ pub(super) const HANDLE_RESPONSE: Entry = Entry {
     name: "handle_response",
     syntax: "handle_response [@NAME] { … }",
     default: "",
-    about: "Answers such responses (all without a matcher) with what the directives in the block do. In \
-            `intercept` the header of the response stays, in `reverse_proxy` what `copy_response_headers` \
-            names; its body does not, unless `copy_response` sends it after all. A matcher of responses is defined beside it: \
-            `@NAME status CODE…`, `@NAME header NAME VALUE`, or both in a block. May be given several \
-            times; the first that matches counts.",
+    about: "Replaces matching responses (without a matcher, all) with the response of the directives in the block. In \
+            `intercept` the header of the response stays, in `reverse_proxy` only what `copy_response_headers` names; \
+            its body is dropped unless `copy_response` sends it. A matcher of responses is defined beside it: `@NAME \
+            status CODE…`, `@NAME header NAME VALUE`, or both in a block. May be given several times; the first that \
+            matches counts.",
     differs: "If the block sends no response, later directives do not run.",
     example: "handle_response {\n\trespond \"sorry\" 503\n}",
 };
@@ -37,7 +37,7 @@ pub(super) const REPLACE_STATUS: Entry = Entry {
     name: "replace_status",
     syntax: "replace_status [@NAME] CODE",
     default: "",
-    about: "Changes the status code of such responses. May be given several times.",
+    about: "Changes the status code of matching responses. May be given several times.",
     differs: "No placeholder for CODE.",
     example: "replace_status 404",
 };

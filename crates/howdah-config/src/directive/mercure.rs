@@ -71,8 +71,8 @@ pub(crate) const MERCURE: Table<Draft> = Table {
             Entry {
                 name: "subscriber_jwt",
                 syntax: "subscriber_jwt KEY [ALGORITHM]",
-                default: "none; then `anonymous` has to be given",
-                about: "The same for subscribers, who need a token for private updates.",
+                default: "none; `anonymous` is then required",
+                about: "Same for subscribers, who need a token for private updates.",
                 differs: "As `publisher_jwt`.",
                 example: "subscriber_jwt secret HS256",
             },
@@ -131,7 +131,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 syntax: "publish_origins ORIGIN…",
                 default: "none",
                 about: "Origins of web pages that may publish with a cookie; `*` for all, which lets every page \
-                        publish in the visitor's name, and is a warning.",
+                        publish in the visitor's name and causes a warning.",
                 differs: "",
                 example: "publish_origins https://example.com",
             },
@@ -184,8 +184,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 default: "the last 1000 updates, up to 16 MiB, are stored in memory",
                 about: "Which updates are stored for subscribers that reconnect: `local` stores none, `size` of \
                     `bolt` is their number.",
-                differs: "`bolt` keeps them in memory and not in a file, which is a warning: a restart \
-                          forgets them.",
+                differs: "`bolt` keeps them in memory and not in a file, with a warning: a restart loses them.",
                 example: "transport local",
             },
             transport,
@@ -195,7 +194,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 name: "transport_url",
                 syntax: "transport_url URL",
                 default: "",
-                about: "The older way to write `transport`: `local://local` or \
+                about: "Older form of `transport`: `local://local` or \
                         `bolt://FILE?size=NUMBER`.",
                 differs: "As `transport`.",
                 example: "transport_url local://local",

@@ -122,7 +122,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                     `$_SERVER['HTTP_TRACEPARENT']`. The request, its wait for PHP, the time in PHP and that of \
                     sending are spans, exported by OTLP as the `OTEL_*` environment variables configure, by default \
                     to `http://localhost:4318`.",
-                differs: "OTLP is spoken as `http/json`, not as gRPC; no HTTPS.",
+                differs: "OTLP is `http/json` only, not gRPC; no HTTPS.",
                 example: "tracing {\n\tspan shop\n}",
             },
             observe::tracing,
@@ -136,7 +136,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                     output for each `{NAME}`, `-` for none; `~REGEXP` in place of INPUT is a regular expression, \
                     whose groups are `$1` or `${name}` in the outputs; `default OUTPUT…` applies if no line \
                     matches. The first matching line counts. `{vars.NAME}` is the same as `{NAME}`.",
-                differs: "SOURCE is evaluated where the directive stands. A `{NAME}` is one for the whole file.",
+                differs: "SOURCE is evaluated where the directive stands. A `{NAME}` is global to the file.",
                 example: "map {host} {tenant} {theme} {\n\tshop.example.com shop dark\n\t~^(.*)[.]example[.]com$ $1 -\n\tdefault none light\n}",
             },
             map::read,
@@ -161,7 +161,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "root",
                 syntax: "root [MATCHER] PATH",
                 default: "the working directory",
-                about: "The document root of what follows. A relative path is one from the working \
+                about: "The document root for the directives that follow. A relative path starts at the working \
                         directory.",
                 differs: "",
                 example: "root * public",
@@ -230,9 +230,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                     overrides the rest. Fields that PHP or an upstream sends are kept next to those that are set or \
                     added without a `>`: `Cache-Control: no-store` of a session and cookies are never dropped by \
                     that.",
-                differs: "No `match`. A field that a response has once (`Content-Type`, `Location`, `Expires` and \
-                    their like) replaces PHP's or the upstream's instead of being sent next to it. A field that \
-                    replacements make longer than 65,534 bytes is dropped.",
+                differs: "No `match`. A field that a response has only once (such as `Content-Type`, `Location` or \
+                          `Expires`) replaces PHP's or the upstream's instead of being sent next to it. A field that \
+                          replacements make longer than 65,534 bytes is dropped.",
                 example: "header X-Frame-Options DENY",
             },
             header::read,
@@ -255,7 +255,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 syntax: "request_body [MATCHER] { … }",
                 default: "",
                 about: "Limits of the body of requests.",
-                differs: "No limit but `max_size`.",
+                differs: "Only `max_size`.",
                 example: "request_body {\n\tmax_size 10MB\n}",
             },
             request::body,
@@ -277,7 +277,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "method",
                 syntax: "method [MATCHER] METHOD",
                 default: "",
-                about: "Gives the request another method.",
+                about: "Changes the method of the request.",
                 differs: "",
                 example: "method HEAD",
             },
@@ -348,9 +348,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "basic_auth",
                 syntax: "basic_auth [MATCHER] [bcrypt [REALM]] { USER HASH … }",
                 default: "REALM is `restricted`",
-                about: "Responds with 401 unless the request has the name and password of one of the users. HASH is \
-                    one of bcrypt, as PHP's `password_hash` and `htpasswd -B` make it. A correct password is cached \
-                    for some minutes, so that bcrypt runs once.",
+                about: "Responds with 401 unless the request has the name and password of one of the users. HASH is a \
+                        bcrypt hash, as `howdah hash-password`, PHP's `password_hash` and `htpasswd -B` print it. A \
+                        correct password is cached for some minutes, so that bcrypt runs once.",
                 differs: "Only `bcrypt`.",
                 example: "basic_auth /admin/* {\n\tann $2y$10$abcdefghijklmnopqrstuuGX3d8yLWjYmVvTxO7Zk0hXcUO1nV8ru\n}",
             },
@@ -426,7 +426,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "invoke",
                 syntax: "invoke [MATCHER] NAME",
                 default: "",
-                about: "Does what is in the named route, which stands at the top of the file: `&(NAME) { … }`.",
+                about: "Runs the directives of the named route, which is defined at the top of the file: `&(NAME) { … \
+                        }`.",
                 differs: "",
                 example: "invoke NAME",
             },
@@ -437,8 +438,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "handle",
                 syntax: "handle [MATCHER] { … }",
                 default: "",
-                about: "Directives for some requests. Of several `handle` in one block only the first \
-                        that matches is taken.",
+                about: "Directives for some requests. Of several `handle` in one block only the first that matches \
+                        applies.",
                 differs: "",
                 example: "handle /api/* {\n\trespond api\n}",
             },
@@ -455,7 +456,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "handle_path",
                 syntax: "handle_path PATH { … }",
                 default: "",
-                about: "As `handle`, and takes the path of the matcher off the request's. What is escaped in the rest stays as it was sent.",
+                about: "As `handle`, and removes the matcher's path from the start of the request's path. Escapes in \
+                        the rest stay as they were sent.",
                 differs: "",
                 example: "handle_path /app/* {\n\trespond {path}\n}",
             },
@@ -500,7 +502,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "error",
                 syntax: "error [MATCHER] [MESSAGE] [CODE] [{ … }]",
                 default: "CODE is `500`",
-                about: "Answers with an error, which `handle_errors` may form.",
+                about: "Responds with an error, which `handle_errors` may handle.",
                 differs: "Without `handle_errors` the body is the status.",
                 example: "error /private/* \"not for you\" 403",
             },
@@ -511,7 +513,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "copy_response",
                 syntax: "copy_response [MATCHER] [CODE] [{ … }]",
                 default: "CODE is that of the response",
-                about: "Sends the response after all, header and body. Only in `handle_response`.",
+                about: "Sends the upstream's response, header and body. Only in `handle_response`.",
                 differs: "",
                 example: "copy_response 404",
             },
@@ -522,7 +524,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "respond",
                 syntax: "respond [MATCHER] CODE|BODY [CODE] [{ … }]",
                 default: "CODE is `200`; in `handle_errors` that of the error",
-                about: "Answers at once: as text, or as `application/json` where the body is an object or an array of it, \
+                about: "Responds immediately: as text, or as `application/json` if the body is a JSON object or array, \
                         unless `header` sets `Content-Type`.",
                 differs: "",
                 example: "respond /health ok 200",
@@ -547,7 +549,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 syntax: "readiness [MATCHER]",
                 default: "only `/readyz` of the admin API",
                 about: "Responds with 200 while every pool has a process that takes requests, else with 503, and with \
-                        503 as soon as the server is ordered to stop. For health checks on the site's own port.",
+                        503 as soon as the server is asked to stop. For health checks on the site's own port.",
                 differs: "Not in Caddy.",
                 example: "readiness /readyz",
             },
@@ -565,7 +567,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                     in them are kept only behind a trusted proxy (`trusted_proxies`). Fields with an underscore in \
                     their name are dropped, because CGI and WSGI cannot distinguish them from those with a hyphen. \
                     Early hints and trailers of the upstream are forwarded.",
-                differs: "HTTP/1.1 to the upstreams, with and without TLS, of upgrades only WebSocket, from clients with HTTP/1.1, no placeholders in UPSTREAM.",
+                differs: "HTTP/1.1 to the upstreams, with and without TLS; the only upgrade is WebSocket, from clients \
+                          with HTTP/1.1; no placeholders in UPSTREAM.",
                 example: "reverse_proxy /api/* localhost:9000",
             },
             proxy::read,
@@ -605,9 +608,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 default: "a short text",
                 about: "Directives that run when the server responds with an error with one of these codes: a file \
                     that does not exist, a PHP process that crashed, `error`. The first one for the code applies. \
-                    Responses that PHP sends are not errors in this sense. In a `route` or `handle` it handles the \
-                    errors of that block, before those of the site.",
-                differs: "In Caddy it stands outside of the order, which comes to the same.",
+                    Responses that PHP sends are never handled. In a `route` or `handle` it handles the errors of that \
+                    block, before the site's `handle_errors`.",
+                differs: "In Caddy it is outside of the order, with the same effect.",
                 example: "handle_errors 404 {\n\trewrite * /404.html\n\tfile_server\n}",
             },
             named_route::handle_errors,
@@ -629,8 +632,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "php_server",
                 syntax: "php_server [MATCHER] [{ … }]",
                 default: "",
-                about: "Serves a PHP application: static files, directories with an index script, and \
-                        the front controller for all that is not a file.",
+                about: "Serves a PHP application: static files, directories with an index script, and the front \
+                        controller for every other path.",
                 differs: "",
                 example: "php_server",
             },
@@ -644,7 +647,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 about: "Serves static files below the root, with validators and ranges. Files of the configuration \
                     are hidden, and so are names that start with a dot, except `.well-known`. A folder without an \
                     index file, and without `browse`, is a 404. Symbolic links are followed.",
-                differs: "Files whose name starts with a dot are never sent.",
+                differs: "Files whose names start with a dot are never sent.",
                 example: "file_server",
             },
             files::file_server,

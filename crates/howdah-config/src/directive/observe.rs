@@ -15,7 +15,7 @@ pub(crate) const METRICS: Table<bool> = Table {
             name: "disable_openmetrics",
             syntax: "disable_openmetrics",
             default: "off",
-            about: "Answers with Prometheus' older text format only.",
+            about: "Serves Prometheus' older text format only.",
             differs: "",
             example: "disable_openmetrics",
         },

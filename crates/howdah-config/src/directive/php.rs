@@ -88,7 +88,7 @@ const SPLIT: Entry = Entry {
     name: "split",
     syntax: "split TEXT…",
     default: "`.php`",
-    about: "Where a path is split: up to and with the first of these it is the script, the rest is \
+    about: "Where a path is split: everything up to and including the first of these is the script, the rest is \
             PATH_INFO. Case does not matter.",
     differs: "",
     example: "split .php .phtml",
@@ -144,8 +144,8 @@ const INDEX: Entry = Entry {
     name: "index",
     syntax: "index FILE|off",
     default: "`index.php`",
-    about: "The front controller, and the script that stands for a directory. With `off` only scripts \
-            that a path names are run.",
+    about: "The front controller, and the index script of directories. With `off` only scripts that a path names are \
+            run.",
     differs: "",
     example: "index app.php",
 };

@@ -103,7 +103,7 @@ const OWN: &[Item<Draft>] = &[
             name: "transport",
             syntax: "transport http { … }",
             default: "",
-            about: "How upstreams are talked to.",
+            about: "The protocol to the upstreams, and its options.",
             differs: "Only `http`, which is HTTP/1.1, with TLS too; for PHP-FPM there is `php_fastcgi`.",
             example: "transport http {\n\tdial_timeout 1s\n}",
         },

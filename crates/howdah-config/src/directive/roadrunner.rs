@@ -174,7 +174,7 @@ const OPTIONS: &[Item<Draft>] = &[
             name: "forbid_uploads",
             syntax: "forbid_uploads .ENDING…|off",
             default: "`.php .exe .bat`",
-            about: "Uploaded files whose names end so are not stored, and the application gets the error 8 for them: \
+            about: "Uploaded files with these extensions are not stored, and the application gets error 8 for them: \
                 `http.uploads.forbid` of `.rr.yaml`.",
             differs: "",
             example: "forbid_uploads .php .phar",

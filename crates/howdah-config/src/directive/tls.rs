@@ -37,7 +37,7 @@ pub(crate) const TLS: Table<Draft> = Table {
                 name: "protocols",
                 syntax: "protocols MIN [MAX]",
                 default: "`tls1.2 tls1.3`",
-                about: "The oldest and the newest version of TLS that is spoken.",
+                about: "The oldest and the newest supported version of TLS.",
                 differs: "",
                 example: "protocols tls1.3",
             },
@@ -62,12 +62,12 @@ pub(crate) const TLS: Table<Draft> = Table {
             Entry {
                 name: "ciphers",
                 syntax: "ciphers SUITE…",
-                default: "all that are named here",
-                about: "Cipher suites of TLS 1.2, the preferred first: \
+                default: "all of these",
+                about: "Cipher suites of TLS 1.2, in order of preference: \
                         `TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384`, \
                         `TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256`, \
-                        `TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256`, and the same with `RSA` for \
-                        the second `ECDSA`. Those of TLS 1.3 are always on.",
+                        `TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256`, and the same with `RSA` instead of `ECDSA`. \
+                        Those of TLS 1.3 are always on.",
                 differs: "No suite without forward secrecy or with CBC.",
                 example: "ciphers TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
             },
@@ -83,7 +83,7 @@ pub(crate) const TLS: Table<Draft> = Table {
                 name: "alpn",
                 syntax: "alpn PROTOCOL…",
                 default: "`h2 http/1.1`",
-                about: "The protocols that are offered inside of TLS, the preferred first.",
+                about: "The protocols that are offered in the TLS handshake, in order of preference.",
                 differs: "",
                 example: "alpn http/1.1",
             },
@@ -164,7 +164,7 @@ pub(crate) const TLS: Table<Draft> = Table {
                 name: "ca_root",
                 syntax: "ca_root FILE",
                 default: "the global option `acme_ca_root`",
-                about: "A PEM file with the root that the ACME server itself is trusted by.",
+                about: "A PEM file with the root certificate that the ACME server's own certificate is verified with.",
                 differs: "",
                 example: "ca_root ca.pem",
             },
@@ -179,7 +179,7 @@ pub(crate) const TLS: Table<Draft> = Table {
                 name: "eab",
                 syntax: "eab KEY_ID MAC_KEY",
                 default: "",
-                about: "The external account binding that some authorities ask for.",
+                about: "The external account binding that some authorities require.",
                 differs: "",
                 example: "eab kid-1 zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W",
             },
@@ -194,7 +194,7 @@ pub(crate) const TLS: Table<Draft> = Table {
             Entry {
                 name: "on_demand",
                 syntax: "on_demand",
-                default: "a certificate is there before a client comes",
+                default: "certificates are obtained in advance",
                 about: "Obtains the certificate of a name during the first handshake for it, which waits. For sites \
                     whose names are not known in advance, `https://` and `https://*.example.com`: each name that \
                     clients request gets a certificate, if `on_demand_tls` allows it.",
@@ -244,7 +244,7 @@ pub(crate) const CLIENT_AUTH: Table<ClientAuthDraft> = Table {
                 name: "mode",
                 syntax: "mode require_and_verify|verify_if_given",
                 default: "`require_and_verify`",
-                about: "Whether a client may come without a certificate. A wrong one is always refused.",
+                about: "Whether a client needs a certificate. An invalid one is always refused.",
                 differs: "No `request` and `require`, which accept unverified certificates.",
                 example: "mode verify_if_given",
             },
@@ -290,7 +290,7 @@ pub(crate) const CLIENT_AUTH: Table<ClientAuthDraft> = Table {
                 name: "trust_pool",
                 syntax: "trust_pool file FILE…",
                 default: "",
-                about: "The same as `trusted_ca_cert_file` for each of the files.",
+                about: "Same as `trusted_ca_cert_file` for each of the files.",
                 differs: "Only files.",
                 example: "trust_pool file clients.pem",
             },
@@ -385,7 +385,7 @@ pub(crate) const ACME: Table<Acme> = Table {
                 name: "email",
                 syntax: "email ADDRESS",
                 default: "the global option `email`",
-                about: "Where the authority may write to.",
+                about: "Email address for notices of the authority.",
                 differs: "",
                 example: "email admin@example.com",
             },
@@ -399,7 +399,7 @@ pub(crate) const ACME: Table<Acme> = Table {
                 name: "trusted_roots",
                 syntax: "trusted_roots FILE",
                 default: "the global option `acme_ca_root`",
-                about: "A PEM file with the root that the ACME server itself is trusted by.",
+                about: "A PEM file with the root certificate that the ACME server's own certificate is verified with.",
                 differs: "One file.",
                 example: "trusted_roots ca.pem",
             },
@@ -413,7 +413,7 @@ pub(crate) const ACME: Table<Acme> = Table {
                 name: "eab",
                 syntax: "eab KEY_ID MAC_KEY",
                 default: "",
-                about: "The external account binding that some authorities ask for.",
+                about: "The external account binding that some authorities require.",
                 differs: "",
                 example: "eab kid-1 zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W",
             },
@@ -428,7 +428,7 @@ pub(crate) const ACME: Table<Acme> = Table {
                 name: "disable_http_challenge",
                 syntax: "disable_http_challenge",
                 default: "off",
-                about: "Does not prove by a request to the HTTP port that the name is this server's.",
+                about: "Does not use the HTTP challenge, a request of the authority to the HTTP port.",
                 differs: "",
                 example: "disable_http_challenge",
             },
@@ -442,7 +442,7 @@ pub(crate) const ACME: Table<Acme> = Table {
                 name: "disable_tlsalpn_challenge",
                 syntax: "disable_tlsalpn_challenge",
                 default: "off",
-                about: "Does not prove by a connection to the HTTPS port that the name is this server's.",
+                about: "Does not use the TLS-ALPN challenge, a connection of the authority to the HTTPS port.",
                 differs: "",
                 example: "disable_tlsalpn_challenge",
             },
@@ -455,8 +455,8 @@ pub(crate) const ACME: Table<Acme> = Table {
             Entry {
                 name: "profile",
                 syntax: "profile NAME",
-                default: "what the authority takes by default",
-                about: "The kind of certificate that is asked for, by the authority's name for it: Let's Encrypt has \
+                default: "the authority's default",
+                about: "The certificate profile to request, as the authority names it: Let's Encrypt has \
                         `classic`, `tlsserver` and `shortlived`.",
                 differs: "",
                 example: "profile tlsserver",

@@ -49,7 +49,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "tls",
                 syntax: "tls",
                 default: "on if upstreams are `https://` or one of the other `tls_` options is here",
-                about: "Upstreams are talked to in HTTPS. Their certificates are checked, by the authorities \
+                about: "Connects to upstreams by HTTPS. Their certificates are checked, by the authorities \
                         that the system trusts unless `tls_trust_pool` names others, and requests have the \
                         upstream's address as their `Host`, as in Caddy since 2.11.",
                 differs: "With a Unix socket the client's `Host` stays.",
@@ -111,7 +111,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "tls_trusted_ca_certs",
                 syntax: "tls_trusted_ca_certs PEM…",
                 default: "",
-                about: "The same as `tls_trust_pool file`, as older files have it.",
+                about: "Older name of `tls_trust_pool file`.",
                 differs: "",
                 example: "tls_trusted_ca_certs upstream-ca.pem",
             },
@@ -126,9 +126,9 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
             Entry {
                 name: "tls_client_auth",
                 syntax: "tls_client_auth CERT KEY",
-                default: "upstreams are shown no certificate",
-                about: "PEM files with the certificate that upstreams are shown if they ask for one, and with \
-                        its key. They are read when the configuration is.",
+                default: "no client certificate",
+                about: "PEM files with the client certificate for upstreams that request one, and with its key. They \
+                        are read with the configuration.",
                 differs: "Not by the name of a host.",
                 example: "tls_client_auth client.pem client-key.pem",
             },
@@ -151,8 +151,8 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "tls_timeout",
                 syntax: "tls_timeout DURATION",
                 default: "as `dial_timeout`",
-                about: "How long the handshake of TLS may take.",
-                differs: "In Caddy without a limit by default.",
+                about: "How long the TLS handshake may take.",
+                differs: "Caddy has no limit by default.",
                 example: "tls_timeout 5s",
             },
             |_, call, proxy| {
@@ -165,7 +165,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "versions",
                 syntax: "versions VERSION…",
                 default: "`1.1`",
-                about: "The versions of HTTP that upstreams may be talked to in. `1.1` has to be one of them.",
+                about: "The versions of HTTP that may be used to upstreams. `1.1` is required.",
                 differs: "It is always HTTP/1.1, whatever else is named.",
                 example: "versions 1.1 2",
             },
@@ -176,7 +176,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 }
                 Err(unsupported(
                     &words[0],
-                    "upstreams are talked to in HTTP/1.1: add `1.1` if this one understands it",
+                    "upstreams are connected to by HTTP/1.1: add `1.1` if this one understands it",
                 ))
             },
         ),

@@ -157,7 +157,7 @@ fn upstream(word: &Word, default_port: Option<u16>) -> Result<(Option<Scheme>, U
         Some(("h2c", _)) => {
             return Err(unsupported(
                 word,
-                "upstreams are talked to in HTTP/1.1: write `http://`",
+                "upstreams are connected to by HTTP/1.1: write `http://`",
             ));
         }
         Some((scheme, _)) => {

@@ -142,7 +142,7 @@ pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
                 name: "permission",
                 syntax: "permission http URL",
                 default: "",
-                about: "The same as `ask`.",
+                about: "Same as `ask`.",
                 differs: "Only `http`.",
                 example: "permission http http://localhost:8000/is-a-shop",
             },

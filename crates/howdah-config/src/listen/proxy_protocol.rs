@@ -79,8 +79,8 @@ pub(crate) const PROXY_PROTOCOL: Table<ProxyProtocol> = Table {
                 name: "timeout",
                 syntax: "timeout DURATION|0",
                 default: "`5s`",
-                about: "How long a client may take to send a header, or to show that it sends none. `0`: as long \
-                        as a connection may idle.",
+                about: "How long a client may take to send the header, or the first bytes without one. `0`: as long as \
+                        a connection may be idle.",
                 differs: "",
                 example: "timeout 2s",
             },
@@ -94,9 +94,9 @@ pub(crate) const PROXY_PROTOCOL: Table<ProxyProtocol> = Table {
                 name: "allow",
                 syntax: "allow RANGE…",
                 default: "nobody",
-                about: "The load balancers, by the addresses that they connect from: their headers are believed. \
-                        Connections of theirs without a header, as health checks are, are served too.",
-                differs: "`private_ranges` may stand here.",
+                about: "The load balancers, by the addresses that they connect from: their headers are trusted. Their \
+                        connections without a header, such as health checks, are served too.",
+                differs: "`private_ranges` is allowed here.",
                 example: "allow 10.0.0.0/8 fd00::/8",
             },
             |_, call, protocol| {
@@ -111,8 +111,9 @@ pub(crate) const PROXY_PROTOCOL: Table<ProxyProtocol> = Table {
                 name: "deny",
                 syntax: "deny RANGE…",
                 default: "nobody",
-                about: "Connections from there are closed if they have a header, also if `allow` has them.",
-                differs: "`private_ranges` may stand here.",
+                about: "Connections from these addresses are closed if they send a header, even if `allow` contains \
+                        them.",
+                differs: "`private_ranges` is allowed here.",
                 example: "deny 10.0.9.0/24",
             },
             |_, call, protocol| {
@@ -127,10 +128,9 @@ pub(crate) const PROXY_PROTOCOL: Table<ProxyProtocol> = Table {
                 name: "fallback_policy",
                 syntax: "fallback_policy ignore|use|reject|require|skip",
                 default: "`ignore`",
-                about: "For connections from elsewhere: a header is read and not believed (`ignore`), believed \
-                        (`use`), a reason to close the connection (`reject`), believed and has to be there \
-                        (`require`), or not looked for (`skip`). With `use` and `require` anybody can claim to be \
-                        anybody. Case does not matter.",
+                about: "For connections from elsewhere: a header is read and discarded (`ignore`), trusted (`use`), a \
+                        reason to close the connection (`reject`), trusted and required (`require`), or not looked for \
+                        (`skip`). With `use` and `require` any client can forge its address. Case does not matter.",
                 differs: "",
                 example: "fallback_policy reject",
             },

@@ -176,7 +176,7 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "timeouts",
                 syntax: "timeouts { … }",
                 default: "",
-                about: "How long a client may take.",
+                about: "Time limits for clients.",
                 differs: "",
                 example: "timeouts {\n\tidle 30s\n}",
             },
@@ -260,7 +260,7 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 default: "always so",
                 about: "Accepted so that files for other servers run: a response may start before the body \
                         of its request is read.",
-                differs: "PHP is given the body as a whole.",
+                differs: "PHP gets the body once it is complete.",
                 example: "enable_full_duplex",
             },
             |_, call, _| call.arguments(0, 0).map(drop),
@@ -270,7 +270,7 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "listener_wrappers",
                 syntax: "listener_wrappers { … }",
                 default: "",
-                about: "What is between a connection and HTTP.",
+                about: "The layers between a connection and HTTP.",
                 differs: "",
                 example: "listener_wrappers {\n\tproxy_protocol {\n\t\tallow 10.0.0.0/8\n\t}\n\ttls\n}",
             },
@@ -287,8 +287,8 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 name: "log_credentials",
                 syntax: "log_credentials",
                 default: "off",
-                about: "`Cookie`, `Set-Cookie`, `Authorization` and `Proxy-Authorization` are logged in access \
-                    logs, not replaced by `REDACTED`.",
+                about: "Access logs contain `Cookie`, `Set-Cookie`, `Authorization` and `Proxy-Authorization`, which \
+                        are otherwise replaced by `REDACTED`.",
                 differs: "",
                 example: "log_credentials",
             },
@@ -328,7 +328,7 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 about: "The versions of HTTP that are served: `h2` is HTTP/2 over TLS, `h2c` the same without. With \
                         `h3` each HTTPS address is listened on by UDP too, unless a host there has \
                         `client_auth`.",
-                differs: "`h1` has to be there. In Caddy `h2c` is off by default. A site that listens on several \
+                differs: "`h1` is required. In Caddy `h2c` is off by default. A site that listens on several \
                           addresses offers HTTP/2 over TLS if all of them have `h2`.",
                 example: "protocols h1 h2",
             },
@@ -345,7 +345,7 @@ pub(crate) const SERVERS: Table<Block> = Table {
                     is all private ones. The server trusts what they report about the client: it sets `{client_ip}` \
                     and the matcher `client_ip`, and `reverse_proxy` forwards their `X-Forwarded-*`. `REMOTE_ADDR` \
                     remains the proxy.",
-                differs: "No other sources than `static`.",
+                differs: "The only source is `static`.",
                 example: "trusted_proxies static 10.0.0.0/8 private_ranges",
             },
             |_, call, block| {
@@ -436,7 +436,7 @@ pub(crate) const TIMEOUTS: Table<Limits> = Table {
                 name: "write",
                 syntax: "write DURATION",
                 default: "`60s`",
-                about: "Between two writes that the client takes.",
+                about: "Between two writes to the client that make progress.",
                 differs: "In Caddy the limit is for the whole response.",
                 example: "write 10s",
             },

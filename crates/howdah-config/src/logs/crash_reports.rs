@@ -28,7 +28,7 @@ pub(crate) const CRASH_REPORTS: Table<CrashReports> = Table {
                 name: "keep",
                 syntax: "keep NUMBER",
                 default: "`100`",
-                about: "Reports that are kept; the oldest are removed.",
+                about: "Number of reports to keep; the oldest are removed.",
                 differs: "",
                 example: "keep 50",
             },
@@ -42,8 +42,8 @@ pub(crate) const CRASH_REPORTS: Table<CrashReports> = Table {
                 name: "max_size",
                 syntax: "max_size SIZE",
                 default: "`20MiB`",
-                about: "Their size together; the oldest are removed, and a report that does not fit alone is not \
-                        written.",
+                about: "Total size of the reports; the oldest are removed, and a report that is larger by itself is \
+                        not written.",
                 differs: "",
                 example: "max_size 5MiB",
             },

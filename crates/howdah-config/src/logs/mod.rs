@@ -22,7 +22,7 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
                 name: "level",
                 syntax: "level DEBUG|INFO|WARN|ERROR",
                 default: "`INFO`, or `DEBUG` with the global option `debug`",
-                about: "The least important entries that are written. Case does not matter.",
+                about: "The lowest level that is logged. Case does not matter.",
                 differs: "",
                 example: "level WARN",
             },

@@ -116,7 +116,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
         Item::Supported(
             header_entry(
                 "The request has the header field with the value, which may have `*` at its start, its end or both; \
-                 with `!` it does not have the field. Of several for one field one must match.",
+                 with `!` it does not have the field. Of several for one field, one has to match.",
                 "header Accept *json*",
             ),
             |_, call, set| add_header(call, &mut set.headers, None),
@@ -138,7 +138,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 name: "not",
                 syntax: "not MATCHER  or  not { … }",
                 default: "",
-                about: "Matches if the matcher, or the combination of all in the block, does not.",
+                about: "Matches if the matcher, or the combination of all in the block, does not match.",
                 differs: "",
                 example: "not path /admin/*",
             },
@@ -299,12 +299,12 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 name: "expression",
                 syntax: "expression EXPRESSION",
                 default: "",
-                about: "The expression is true. It compares placeholders, texts in quotes and numbers by \
-                        `==`, `!=`, `<`, `<=`, `>`, `>=` and `in [a, b]`, asks texts by `.startsWith()`, \
+                about: "The expression is true. It compares placeholders, quoted strings and numbers with \
+                        `==`, `!=`, `<`, `<=`, `>`, `>=` and `in [a, b]`, tests strings with `.startsWith()`, \
                         `.endsWith()`, `.contains()` and `.matches()`, has the other matchers as functions \
-                        (`path('/api/*')`, `header({'Accept': '*json*'})`), and joins all this by `&&`, \
-                        `||`, `!` and parentheses. `@name \"EXPRESSION\"` is the same in short.",
-                differs: "This part of CEL and no more.",
+                        (`path('/api/*')`, `header({'Accept': '*json*'})`), and combines these with `&&`, `||`, `!` \
+                        and parentheses. `@name \"EXPRESSION\"` is the short form.",
+                differs: "Only this part of CEL.",
                 example: "expression {method} == \"GET\" && path('/api/*')",
             },
             |cx, call, set| {
@@ -376,9 +376,9 @@ pub(crate) const FILE: Table<FileDraft> = Table {
                 name: "try_policy",
                 syntax: "try_policy first_exist|first_exist_fallback|smallest_size|largest_size|most_recently_modified",
                 default: "`first_exist`",
-                about: "Which of the files is meant, as `policy` of `try_files` has it. With \
+                about: "Which of the files is chosen, as with `policy` of `try_files`. With \
                         `first_exist_fallback` the matcher always matches.",
-                differs: "An empty file has a size too.",
+                differs: "Empty files are compared too.",
                 example: "try_policy most_recently_modified",
             },
             |_, call, file| {

@@ -126,7 +126,7 @@ pub struct Acme {
     pub directory: Option<String>,
     /// PEM file with the root that the authority's own server is trusted by. Default: the system's.
     pub root: Option<PathBuf>,
-    /// Where the authority may write to.
+    /// Email address for notices of the authority.
     pub email: Option<String>,
     /// External account binding: key identifier, and MAC key in base64url.
     pub eab: Option<(String, String)>,

@@ -16,7 +16,7 @@ pub struct Limits {
     pub read_header: Duration,
     /// Between two reads of a request body. Default 60 s.
     pub read_body: Duration,
-    /// Between two writes that the client takes. Default 60 s.
+    /// Between two writes to the client that make progress. Default 60 s.
     pub write: Duration,
     /// An idle keep-alive connection. Default 2 min.
     pub idle: Duration,

@@ -163,13 +163,13 @@ macro_rules! pool_limits {
 }
 
 pool_limits! {
-    /// A PHP process is replaced after about so many requests; with `0` never. Its successor is ready before it
+    /// Replaces a PHP process after about this many requests; `0` is no limit. Its successor is ready before it
     /// exits.
     max_requests: u32 = 0, number(0), All {
         default: "`0`",
         pool_differs: GLOBAL_ALONE,
         example: "max_requests 1000",
-        roadrunner: "A worker is replaced after about so many requests; with `0` never. Its successor is ready before it stops.",
+        roadrunner: "Replaces a worker after about this many requests; `0` is no limit. Its successor is ready before it stops.",
         is_flag: true,
     }
     /// Requests that may wait for a PHP process; more get a 503.
@@ -190,9 +190,9 @@ pool_limits! {
         roadrunner: "How long a request may wait for a worker; then it gets a 503.",
         is_flag: true,
     }
-    /// Does not run a request whose client disconnects before a PHP process takes it. Under overload PHP then works
-    /// for those who still wait. By default such a request is run, as with PHP-FPM, since much PHP starts background
-    /// work by a request whose response it does not wait for.
+    /// Does not run a request whose client disconnects before a PHP process takes it. Under overload PHP then serves
+    /// the clients that still wait. By default such a request is run, as with PHP-FPM, since many applications start
+    /// background work with a request whose response they do not wait for.
     drop_abandoned: bool = false, switch, All {
         default: "`off`",
         differs: NOT_THERE,
@@ -209,8 +209,8 @@ pool_limits! {
         roadrunner: "Wall time of a request in a worker; then it gets a 504, and the worker is killed and replaced.",
         is_flag: true,
     }
-    /// A request that runs longer is logged with its method, URI and PHP backtrace, and when it ends with a timeline:
-    /// where it was, from when to when. It is sampled by another thread, so nothing that it waits for is interrupted.
+    /// A request that runs longer is logged with its method, URI and PHP backtrace, and at its end with a timeline:
+    /// where it was, and when. Another thread takes the samples, so nothing that the request waits for is interrupted.
     slow_log: Option<Duration> = None, time_or_off, All {
         default: "`off`",
         differs: NOT_THERE,
@@ -219,9 +219,9 @@ pool_limits! {
         is_flag: true,
     }
     /// Adds a `Server-Timing` header to the responses of PHP, which browsers show: milliseconds in the queue, in PHP
-    /// and of CPU time, and in calls of database extensions with the number of SQL statements. Where a script sends
-    /// its header before it ends, only the time in the queue is known. Clients see how long things take: it is for
-    /// development, or for clients that you trust.
+    /// and of CPU time, and in calls of database extensions with the number of SQL statements. If a script sends its
+    /// header before it ends, only the time in the queue is known. Clients learn these times: use it in development, or
+    /// for clients that you trust.
     server_timing: bool = false, switch, All {
         default: "`off`",
         differs: NOT_THERE,
@@ -229,10 +229,10 @@ pool_limits! {
         example: "server_timing",
         is_flag: true,
     }
-    /// After so many crashes of PHP processes while requests of one route ran, within `route_crash_window`, requests
-    /// of that route get a 503 with `Retry-After` for `quarantine_time`, so that one broken page does not keep
-    /// killing the processes of all others. A route is a method and a path without its query, with numbers, UUIDs and
-    /// long hexadecimal strings replaced by `:id`. Beginning and end of a quarantine are logged.
+    /// After this many crashes of PHP processes that ran requests of one route within `route_crash_window`, requests of
+    /// that route get a 503 with `Retry-After` for `quarantine_time`, so that one broken page does not keep killing the
+    /// processes of all others. A route is a method and a path without its query, with numbers, UUIDs and long
+    /// hexadecimal strings replaced by `:id`. The start and end of a quarantine are logged.
     max_route_crashes: Option<u32> = None, number_or_off(1), All {
         default: "`off`",
         differs: NOT_THERE,
@@ -253,27 +253,27 @@ pool_limits! {
         pool_differs: NOT_THERE,
         example: "quarantine_time 5m",
     }
-    /// A PHP process that only `max_threads` allows exits when it was idle for so long.
+    /// A PHP process beyond the regular number, as `max_threads` allows, exits after being idle for this long.
     max_idle_time: Duration = Duration::from_secs(5), time, All {
         default: "`5s`",
         pool_differs: GLOBAL_ALONE,
         example: "max_idle_time 30s",
     }
-    /// Requests that may be in PHP at the same time; further ones wait.
+    /// Maximum number of requests in PHP at the same time; further ones wait.
     max_in_flight: Option<usize> = None, number_or_off(1), Pools {
-        default: "`off`: as many as the processes take",
+        default: "`off`: limited by the processes alone",
         differs: NOT_THERE,
         example: "max_in_flight 8",
     }
-    /// Bytes of a response that are held in memory for a slow client. PHP waits then for a second in all, or a tenth
-    /// while other requests wait for PHP, before `response_spool` takes the rest.
+    /// Bytes of a response that are kept in memory for a slow client. PHP then waits for one second in total, or a
+    /// tenth of it while other requests wait for PHP, before the rest goes to `response_spool`.
     response_buffer: usize = 1 << 20, bytes, Global {
         default: "`1MiB`",
         differs: NOT_THERE,
         example: "response_buffer 4MiB",
     }
-    /// Bytes of a response that a file under `TMPDIR` takes for a slow client, so that PHP is free for others. When
-    /// it is full, or the disk, PHP waits for the client. `off`: it always does.
+    /// Bytes of a response that are written to a file under `TMPDIR` for a slow client, so that PHP is free for other
+    /// requests. When this limit is reached or the disk is full, PHP waits for the client. `off`: PHP always waits.
     response_spool: Option<u64> = Some(1 << 30), bytes_or_off, Global {
         default: "`1GiB`",
         differs: "Not in FrankenPHP, where PHP waits for every slow client.",
@@ -312,14 +312,14 @@ pool_limits! {
         differs: NOT_THERE,
         example: "rollback off",
     }
-    /// Programs that PHP starts gain no rights: setuid and setgid bits and file capabilities count for nothing. With
+    /// Programs that PHP starts gain no privileges: setuid and setgid bits and file capabilities have no effect. With
     /// it `sudo` and `ping` fail, and `mail()` where `sendmail` is setgid, as Postfix's is.
     no_new_privs: bool = false, switch, All {
         default: "`off`",
         differs: NOT_THERE,
         pool_differs: NOT_THERE,
         example: "no_new_privs",
-        roadrunner: "Workers and the programs that they start gain no rights: setuid and setgid bits and file capabilities count for nothing.",
+        roadrunner: "Workers and the programs that they start gain no privileges: setuid and setgid bits and file capabilities have no effect.",
     }
     /// Allows processes of the same user, including PHP code, to access the memory and descriptors of PHP processes,
     /// and of the server if it stands in the global block, as debuggers and profilers do, and allows core dumps. By

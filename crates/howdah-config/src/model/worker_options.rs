@@ -105,7 +105,7 @@ worker_options! {
         is_compared: false,
         is_flag: true,
     }
-    /// The server does not start if the script fails so many times in a row before its first request. With `-1` the
+    /// The server does not start if the script fails this many times in a row before its first request. With `-1` the
     /// server keeps retrying, as it does with `watch`, and after the start.
     max_consecutive_failures: Option<u32> = Some(6), number(0, u32::MAX, "-1") => {
         syntax: "max_consecutive_failures NUMBER|-1",
@@ -206,7 +206,7 @@ worker_options! {
         needs_concurrency: true,
     }
     /// State that a request may change for later ones. All other state that PHP can restore is restored after each
-    /// request to what it was after the boot; the [guide](../guides/worker-mode.md) lists what is not. Words are
+    /// request to what it was after the boot; the [guide](../guides/worker-mode.md) lists what is not. Values are
     /// `ini`, `handlers` (of errors and exceptions, autoloaders, stream wrappers and filters, and the settings of
     /// `mysqli_report()` and `use_soap_error_handler()`), `locale`, `timezone`, `cwd`, `umask`, `env`, `mbstring`,
     /// `libxml`, `random`, `session` (`session_name()`, `session_set_cookie_params()` and all of `session.*`) and
@@ -234,7 +234,7 @@ worker_options! {
         example: "warm / /products?page=1",
     }
     /// Logs state that requests leave behind for later ones: each place, such as `App\Cart::$items`, once in a
-    /// generation. With `sample`, one of so many requests of a worker is checked. `allow` names places or kinds that
+    /// generation. With `sample`, one in so many requests of a worker is checked. `allow` names places or kinds that
     /// are not leaks; `*` matches any text. Not with `concurrency` or `isolation request`.
     detect_leaks: Option<LeakDetection> = None, OptionKind::LeakDetection => {
         syntax: "detect_leaks [sample NUMBER] [{ allow PATTERN… }]",

@@ -34,8 +34,8 @@ pub(crate) const GLOBAL: Entry = Entry {
 pub(crate) const APPLICATION: Entry = Entry {
     name: "pool",
     syntax: "pool NAME",
-    default: "`php`, the pool of everything that names no other",
-    about: "The pool of the global block whose processes run the scripts that do not belong to a worker.",
+    default: "`php`, the default pool",
+    about: "The pool of the global block that runs the scripts without a worker.",
     differs: NOT_THERE,
     example: "pool php",
 };
@@ -57,7 +57,7 @@ const OPTIONS: &[Item<ClassicPoolDraft>] = &[
             name: "workers",
             syntax: "workers NUMBER",
             default: "twice the number of cores, at least 4",
-            about: "PHP processes that are always there.",
+            about: "Number of PHP processes that always run.",
             differs: NOT_THERE,
             example: "workers 4",
         },
@@ -68,7 +68,7 @@ const OPTIONS: &[Item<ClassicPoolDraft>] = &[
             name: "num_threads",
             syntax: "num_threads NUMBER",
             default: "twice the number of cores, at least 4",
-            about: "Another name of `workers`, as in the global block.",
+            about: "Another name for `workers`, as in the global block.",
             differs: NOT_THERE,
             example: "num_threads 4",
         },

@@ -28,7 +28,7 @@ const OPTIONS: &[Item<Php>] = &[
             name: "num_threads",
             syntax: "num_threads NUMBER",
             default: "twice the number of cores, at least 4",
-            about: "FrankenPHP's name of `workers`.",
+            about: "FrankenPHP's name for `workers`.",
             differs: "PHP runs in processes, not in threads; workers are not included.",
             example: "num_threads 8",
         },
@@ -50,9 +50,9 @@ const OPTIONS: &[Item<Php>] = &[
             name: "clear_env",
             syntax: "clear_env [on|off]",
             default: "`off`",
-            about: "PHP processes inherit no environment variables of the server except `PATH`, `HOME`, `USER`, `LOGNAME`, \
-                        `TMPDIR`, `TZ` and those that PHP reads at startup; `env` sets others. By default they inherit \
-                        all variables that this file does not use as `{$NAME}` or `{env.NAME}` outside of `env`.",
+            about: "PHP processes inherit no environment variables of the server except `PATH`, `HOME`, `USER`, \
+                    `LOGNAME`, `TMPDIR`, `TZ` and those that PHP reads at startup; `env` sets others. By default they \
+                    inherit all variables that this file does not use as `{$NAME}` or `{env.NAME}` outside of `env`.",
             differs: "PHP-FPM's `clear_env`, which is on by default. FrankenPHP passes all variables.",
             example: "clear_env",
         },
@@ -97,10 +97,10 @@ const OPTIONS: &[Item<Php>] = &[
             name: "max_threads",
             syntax: "max_threads NUMBER|auto",
             default: "as many as `num_threads`",
-            about: "How many PHP processes there may be when requests wait although the processors \
-                        are not busy, or the PHP processes themselves only wait, for a database for \
-                        instance; with `auto` what the machine allows.",
-            differs: "In FrankenPHP the threads of workers are among them.",
+            about: "Maximum number of PHP processes when requests wait although the processors are not busy, or the \
+                    PHP processes themselves only wait, for example for a database; with `auto` as many as the memory \
+                    of the machine allows.",
+            differs: "In FrankenPHP the threads of workers are included.",
             example: "max_threads 32",
         },
         |_, call, php| {

@@ -10,8 +10,8 @@ pub(crate) const PHP_INI: Entry = Entry {
     name: "php_ini",
     syntax: "php_ini NAME VALUE  or  php_ini { NAME VALUE … }",
     default: "",
-    about: "Settings on top of `php.ini`. Of two with the same name the last counts. `.user.ini` files and \
-            scripts may change them where PHP lets them.",
+    about: "Settings on top of `php.ini`. The last one with a name counts. `.user.ini` files and scripts may change \
+            them where PHP allows it.",
     differs: "",
     example: "php_ini memory_limit 256M",
 };
@@ -29,8 +29,8 @@ pub(crate) const PHP_ADMIN_INI: Entry = Entry {
 
 /// The same two in the block of one pool.
 pub(crate) const POOL_PHP_INI: Entry = Entry {
-    about: "Settings of this pool, in addition to those of the global block. Settings that PHP reads only at \
-        startup, such as the size of OPcache's memory, are the same for all pools and rejected here.",
+    about: "Settings of this pool, in addition to those of the global block. Settings that PHP reads only at startup, \
+            such as the size of OPcache's memory, apply to all pools and are rejected here.",
     differs: "Not in FrankenPHP, which has `php_ini` in the global block alone.",
     ..PHP_INI
 };

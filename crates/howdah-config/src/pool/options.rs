@@ -25,10 +25,10 @@ impl<T: HasPoolDraft> Options<T> {
             Entry {
                 name: "max_threads",
                 syntax: "max_threads NUMBER|auto",
-                default: "as many as there always are",
-                about: "How many processes there may be when requests wait although the processors are not \
-                        busy, or the processes only wait themselves, for example for a database; with \
-                        `auto` as many as the memory of the machine allows.",
+                default: "no further processes",
+                about: "Maximum number of processes when requests wait although the processors are not busy, or the \
+                        processes themselves only wait, for example for a database; with `auto` as many as the memory \
+                        of the machine allows.",
                 differs: "",
                 example: "max_threads 32",
             },

@@ -66,8 +66,8 @@ const OWN: &[Item<WorkerDraft>] = &[
         Entry {
             name: "match",
             syntax: "match PATH…",
-            default: "the requests whose script the worker is",
-            about: "The worker handles all requests with such a path, whatever files exist. Paths are written as for \
+            default: "requests that resolve to the worker's script",
+            about: "The worker handles all requests whose path matches, whatever files exist. Paths are written as for \
                     the matcher `path`. Only in `php_server` and `php`. May be given several times. A `php_server` \
                     may have several workers with the same file and different paths, for example with few processes \
                     for slow pages; the first one that matches gets the request.",

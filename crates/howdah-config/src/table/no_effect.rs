@@ -1,6 +1,5 @@
 //! Names of other servers that are accepted although they have no effect in this version, so that files
-//! that have them run. Each use is a warning: nothing is ignored silently. What is in their arguments
-//! and blocks is not looked at.
+//! that have them run. Each use is a warning: nothing is ignored silently. Their arguments and blocks are not checked.
 
 /// A name without effect.
 pub(crate) struct NameWithoutEffect {
@@ -30,7 +29,7 @@ pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
     NameWithoutEffect {
         kind: "directive",
         name: "push",
-        warning: "browsers take no pushes; a `Link` header that PHP sends as 103 Early Hints does the same",
+        warning: "browsers no longer support server push; PHP can send a `Link` header as 103 Early Hints instead",
     },
     NameWithoutEffect {
         kind: "option of `log`",
@@ -100,7 +99,7 @@ pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
     NameWithoutEffect {
         kind: "global option",
         name: "storage_clean_interval",
-        warning: "expired certificates stay in the storage",
+        warning: "expired certificates are kept in the storage",
     },
     NameWithoutEffect {
         kind: "subdirective of `tls`",

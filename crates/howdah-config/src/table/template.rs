@@ -163,7 +163,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     plain!(HttpTime, "The time as in `Date`.", "time.now.http"),
     plain!(
         ShuttingDown,
-        "`true` once the server was ordered to stop, before that `false`: see `shutdown_delay`.",
+        "`true` once the server was asked to stop, before that `false`: see `shutdown_delay`.",
         "http.shutting_down"
     ),
     plain!(
@@ -209,7 +209,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         TlsClient(ClientPart::Issuer),
-        "Who issued it, in the same form.",
+        "Its issuer, in the same form.",
         "tls_client_issuer",
         "http.request.tls.client.issuer"
     ),
@@ -251,7 +251,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         Figure(Figure::Duration),
-        "Time since the end of the request header, such as `12.345ms` or `4.2s`: in `log_append` the whole time of the request, in `header` and `header_down` the time until the response. Everywhere else it is an error, since there is no response yet; so are the costs of a request that follow, down to `{howdah.memory_peak}`.",
+        "Time since the end of the request header, such as `12.345ms` or `4.2s`: in `log_append` the whole time of the request, in `header` and `header_down` the time until the response. Elsewhere it is an error, since there is no response yet; the same applies to the placeholders that follow, down to `{howdah.memory_peak}`.",
         "http.request.duration",
         "http.response.duration"
     ),
@@ -321,7 +321,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     with!(
         |name| named(name, Placeholder::QueryValue),
-        "A parameter of the query.",
+        "A query parameter.",
         "query.",
         "http.request.uri.query."
     ),
@@ -438,7 +438,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         ErrorMessage,
-        "In `handle_errors`: what is wrong.",
+        "In `handle_errors`: the error message.",
         "err.message",
         "http.error.message"
     ),

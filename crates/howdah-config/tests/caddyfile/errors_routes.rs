@@ -287,7 +287,7 @@ fn upstreams() {
     check(&[
         (
             "reverse_proxy h2c://a",
-            "2:15: `h2c://a` is not supported in this version; upstreams are talked to in HTTP/1.1: write `http://`",
+            "2:15: `h2c://a` is not supported in this version; upstreams are connected to by HTTP/1.1: write `http://`",
         ),
         (
             "reverse_proxy wss://a",
