@@ -10,6 +10,7 @@
 #include "database/clients.h"
 #include "database/connections.h"
 #include "functions.h"
+#include "interrupts.h"
 #include "mode/coroutine/api.h"
 #include "mode/worker/extensions.h"
 #include "mode/worker/session.h"
@@ -42,6 +43,7 @@ static PHP_MINIT_FUNCTION(howdah)
 	howdah_preload_hook();
 	howdah_session_startup();
 	howdah_exit_startup();
+	howdah_interrupts_startup();
 	howdah_api_startup();
 	if (howdah_clients_register(module_number) == FAILURE || howdah_extensions_register(module_number) == FAILURE ||
 		howdah_functions_register(type, module_number) == FAILURE) {

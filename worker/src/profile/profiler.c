@@ -25,6 +25,7 @@
 
 #include "php/compat.h"
 #include "php/frames.h"
+#include "php/interrupts.h"
 #include "profile/route.h"
 #include "profile/stack.h"
 #include "profile/table.h"
@@ -53,7 +54,6 @@ static bool keeps_code;
 static const void *interned; /* a string of PHP itself, which OPcache has in its shared memory */
 static struct howdah_trace trace;
 static struct howdah_profile_stack stack;
-static void (*previous)(zend_execute_data *execute_data);
 
 /* The profile that is taken. */
 static uint32_t number, ended;
@@ -149,9 +149,6 @@ static void interrupted(zend_execute_data *execute_data)
 {
 	if (UNEXPECTED(atomic_load_explicit(&question.wanted, memory_order_relaxed))) {
 		answer();
-	}
-	if (previous) {
-		previous(execute_data);
 	}
 }
 
@@ -476,7 +473,6 @@ bool howdah_profiler_init(struct howdah_pool *pool)
 	if (!howdah_trace_init(&trace)) {
 		return false;
 	}
-	previous = zend_interrupt_function;
-	zend_interrupt_function = interrupted;
+	howdah_interrupts_add(interrupted);
 	return true;
 }

@@ -105,8 +105,10 @@ void howdah_exit_throw(void)
 void howdah_exit_time_over(void)
 {
 	howdah_exits_current()->time_over = true;
-	zend_error(E_ERROR | E_DONT_BAIL, "Maximum execution time of " ZEND_LONG_FMT " second%s exceeded",
-		EG(timeout_seconds), EG(timeout_seconds) == 1 ? "" : "s");
+	/* With E_DONT_BAIL PHP does not look for the place itself. */
+	zend_error_at(E_ERROR | E_DONT_BAIL, zend_get_executed_filename_ex(), zend_get_executed_lineno(),
+		"Maximum execution time of " ZEND_LONG_FMT " second%s exceeded", EG(timeout_seconds),
+		EG(timeout_seconds) == 1 ? "" : "s");
 	if (!EG(exception)) {
 		howdah_exit_throw();
 	}

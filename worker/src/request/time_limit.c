@@ -12,9 +12,9 @@
 
 #include "exit.h"
 #include "php/compat.h"
+#include "php/interrupts.h"
 
 static struct sigaction of_php;
-static void (*previous)(zend_execute_data *execute_data);
 static volatile sig_atomic_t expired; /* the code has not come to its next check since */
 
 static void set_timer(zend_long seconds)
@@ -44,9 +44,6 @@ static void handle(int number)
 
 static void interrupted(zend_execute_data *execute_data)
 {
-	if (previous) {
-		previous(execute_data);
-	}
 	if (EXPECTED(!expired)) {
 		return;
 	}
@@ -68,8 +65,7 @@ void howdah_time_limit_init(void)
 	struct sigaction ours = {.sa_handler = handle};
 	sigfillset(&ours.sa_mask);
 	zend_sigaction(SIGPROF, &ours, NULL);
-	previous = zend_interrupt_function;
-	zend_interrupt_function = interrupted;
+	howdah_interrupts_add(interrupted);
 }
 
 void howdah_time_limit_start(void)

@@ -10,12 +10,12 @@
 
 #include "operands.h"
 #include "php/backtrace.h"
+#include "php/interrupts.h"
 #include "process/log.h"
 #include "request/exit_frames.h"
 
 #define UNWINDING_CPU_NS (HOWDAH_EXIT_UNWINDING_SECONDS * UINT64_C(1000000000))
 
-static void (*previous)(zend_execute_data *execute_data);
 static void (*previously_thrown)(zend_object *exception);
 static zend_atomic_bool *flag; /* of the thread of PHP: others raise it too */
 
@@ -117,9 +117,6 @@ void howdah_interrupt_release(struct howdah_coroutine *coroutine)
 static void interrupted(zend_execute_data *execute_data)
 {
 	howdah_watchdog_progress();
-	if (previous) {
-		previous(execute_data);
-	}
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
 	if (coroutine && !coroutine->shielded && !EG(exception) && !howdah_request_forked) {
 		check(coroutine);
@@ -149,8 +146,7 @@ void howdah_interrupt_unshield(void)
 void howdah_interrupt_init(void)
 {
 	flag = &EG(vm_interrupt);
-	previous = zend_interrupt_function;
-	zend_interrupt_function = interrupted;
+	howdah_interrupts_add(interrupted);
 	previously_thrown = zend_throw_exception_hook;
 	zend_throw_exception_hook = thrown;
 }
