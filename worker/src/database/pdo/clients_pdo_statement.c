@@ -11,6 +11,7 @@
 #include <zend_exceptions.h>
 #include <zend_weakrefs.h>
 
+#include "database/clients_record.h"
 #include "process/log.h"
 
 /* --- whose it is ---------------------------------------------------------------------------------------- */
@@ -376,18 +377,40 @@ bool howdah_pdo_use_statement(struct howdah_pdo_view *view, pdo_stmt_t *stmt)
 	return prepare_again(view, shared);
 }
 
+static void reset_body(struct howdah_pdo_body *body)
+{
+	pdo_stmt_t *stmt = body->statement->real;
+	place_body(body);
+	if (stmt->executed && stmt->methods->cursor_closer) {
+		stmt->methods->cursor_closer(stmt);
+	}
+	stmt->executed = 0;
+	/* The names of the parameters stay: without them drivers would send the values of the last request. */
+	free_bound(stmt);
+	free_columns(stmt);
+}
+
 void howdah_pdo_reset_bodies(struct howdah_pdo_view *view)
 {
+	/* The rest of a result is read, and meanwhile others may let go of the objects. */
+	size_t count = 0;
+	for (const struct howdah_pdo_body *body = view->physical->bodies; body; body = body->next_there) {
+		count++;
+	}
+	zend_object **held = count ? safe_emalloc(count, sizeof(*held), 0) : NULL;
+	size_t i = 0;
+	for (const struct howdah_pdo_body *body = view->physical->bodies; body; body = body->next_there) {
+		held[i] = &body->statement->real->std;
+		GC_ADDREF(held[i++]);
+	}
 	for (struct howdah_pdo_body *body = view->physical->bodies; body; body = body->next_there) {
-		pdo_stmt_t *stmt = body->statement->real;
-		place_body(body);
-		if (stmt->executed && stmt->methods->cursor_closer) {
-			stmt->methods->cursor_closer(stmt);
-		}
-		stmt->executed = 0;
-		/* The names of the parameters stay: without them drivers would send the values of the last request. */
-		free_bound(stmt);
-		free_columns(stmt);
+		reset_body(body);
+	}
+	while (i > 0) {
+		howdah_client_let_go_of_object(held[--i]);
+	}
+	if (held) {
+		efree(held);
 	}
 }
 
