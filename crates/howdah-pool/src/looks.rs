@@ -36,11 +36,12 @@ pub struct RequestLook {
 /// What a request waits for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RequestWait {
-    /// `descriptor`, `time`, `client`, `coroutine`, `thread` (others of its process run) or `unknown`.
+    /// `descriptor`, `lock` (on a file), `semaphore` (or a message queue), `time`, `client`, `coroutine`, `channel`, `handle`
+    /// (that others use), `loading` (a file of code, by another request), `thread` (others of its process run) or `unknown`.
     pub kind: &'static str,
-    /// The descriptor.
+    /// The descriptor, also that of the locked file.
     pub descriptor: Option<u32>,
-    /// What is at its other end, such as `tcp 127.0.0.1:5432`; `None`: not known.
+    /// What is at its other end, such as `tcp 127.0.0.1:5432`, or its file; `None`: not known.
     pub peer: Option<String>,
     /// It is the only connection of the process, and nothing says that it is the one.
     pub is_guess: bool,
@@ -137,14 +138,14 @@ fn parse(record: &str) -> RequestLook {
     look
 }
 
-/// `KIND`, or `descriptor|guess NUMBER PEER`.
+/// `KIND`, or `descriptor|guess|lock NUMBER PEER`.
 fn parse_wait(text: &str) -> RequestWait {
     let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
     let kind = match kind {
-        "descriptor" | "guess" => {
+        "descriptor" | "guess" | "lock" => {
             let (number, peer) = rest.split_once(' ').unwrap_or((rest, ""));
             return RequestWait {
-                kind: "descriptor",
+                kind: if kind == "lock" { "lock" } else { "descriptor" },
                 descriptor: number.parse().ok(),
                 peer: (!peer.is_empty()).then(|| text::line(peer, LINE_MAX)),
                 is_guess: kind == "guess",
@@ -152,7 +153,11 @@ fn parse_wait(text: &str) -> RequestWait {
         }
         "time" => "time",
         "client" => "client",
+        "semaphore" => "semaphore",
         "coroutine" => "coroutine",
+        "channel" => "channel",
+        "handle" => "handle",
+        "loading" => "loading",
         "thread" => "thread",
         _ => "unknown",
     };
@@ -197,6 +202,11 @@ mod tests {
         assert_eq!(look.frames.len(), 3);
         let guess = parse_wait("guess 3 unix /run/x.sock");
         assert!(guess.is_guess && guess.peer.as_deref() == Some("unix /run/x.sock"));
+        let held = parse_wait("lock 9 file /tmp/a b.lock");
+        assert_eq!(
+            (held.kind, held.descriptor, held.peer.as_deref()),
+            ("lock", Some(9), Some("file /tmp/a b.lock"))
+        );
         assert_eq!(parse("runs\n#0 f() /a:1").wait, None);
         assert_eq!(parse_wait("\u{1b}[2J").kind, "unknown");
         assert_eq!(parse_wait("descriptor x").descriptor, None);

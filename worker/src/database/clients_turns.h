@@ -36,7 +36,7 @@ static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_tu
 	for (int parked = 0; !turn->given && parked == 0;) {
 		int64_t left = deadline < 0 ? HOWDAH_WAIT_FOREVER : deadline - howdah_now();
 		/* Without a grant it was woken to check again. */
-		parked = howdah_park(&turn->waiters, deadline >= 0 && left < 0 ? 0 : left);
+		parked = howdah_park_as(&turn->waiters, deadline >= 0 && left < 0 ? 0 : left, HOWDAH_PLACE_HANDLE, -1);
 	}
 	if (turn->given) {
 		return true; /* also if the time was over in the same moment */

@@ -191,9 +191,10 @@ bool howdah_retry_wait(unsigned *tries, int64_t deadline)
 
 static struct howdah_waiters lock_waiters;
 
-bool howdah_lock_wait(unsigned *tries, int64_t deadline)
+bool howdah_lock_wait(int fd, unsigned *tries, int64_t deadline)
 {
-	return howdah_park(&lock_waiters, pause_before(tries, deadline)) == 0 || errno == ETIMEDOUT;
+	return howdah_park_as(&lock_waiters, pause_before(tries, deadline), HOWDAH_PLACE_LOCK, fd) == 0 ||
+		   errno == ETIMEDOUT;
 }
 
 void howdah_lock_released(void)

@@ -79,8 +79,8 @@ bool howdah_file_wait(int fd, short events);
 /* For what cannot be waited for but only tried: true, try again; false: cancelled. `tries` starts as 0. */
 bool howdah_retry_wait(unsigned *tries, int64_t deadline);
 
-/* As above, and a lock that is given back in this process ends the wait. */
-bool howdah_lock_wait(unsigned *tries, int64_t deadline);
+/* As above, and a lock that is given back in this process ends the wait. `fd`: of the lock; -1: it has none. */
+bool howdah_lock_wait(int fd, unsigned *tries, int64_t deadline);
 void howdah_lock_released(void);
 
 /* A call did not wait: it found something to do, or only looked. Who never waits lets others run now and then. */

@@ -92,7 +92,7 @@ static int call_flock(int fd, int operation)
 	}
 	int error = errno;
 	for (unsigned tries = 0; flock(fd, operation | LOCK_NB) != 0;) {
-		if (errno != EWOULDBLOCK || !howdah_lock_wait(&tries, HOWDAH_WAIT_FOREVER)) {
+		if (errno != EWOULDBLOCK || !howdah_lock_wait(fd, &tries, HOWDAH_WAIT_FOREVER)) {
 			return -1;
 		}
 	}
@@ -123,7 +123,7 @@ static int call_fcntl(int fd, int command, ...)
 	}
 	int error = errno;
 	for (unsigned tries = 0; fcntl(fd, F_OFD_SETLK, argument) != 0;) {
-		if ((errno != EAGAIN && errno != EACCES) || !howdah_lock_wait(&tries, HOWDAH_WAIT_FOREVER)) {
+		if ((errno != EAGAIN && errno != EACCES) || !howdah_lock_wait(fd, &tries, HOWDAH_WAIT_FOREVER)) {
 			return -1;
 		}
 	}

@@ -38,7 +38,7 @@ static int call_semtimedop(int id, struct sembuf *operations, size_t count, cons
 	int error = errno;
 	int64_t deadline = howdah_deadline(time ? howdah_nanoseconds(time->tv_sec, time->tv_nsec) : HOWDAH_WAIT_FOREVER);
 	for (unsigned tries = 0; semop(id, tried, count) != 0;) {
-		if (errno != EAGAIN || howdah_time_left(deadline) == 0 || !howdah_lock_wait(&tries, deadline)) {
+		if (errno != EAGAIN || howdah_time_left(deadline) == 0 || !howdah_lock_wait(-1, &tries, deadline)) {
 			return -1;
 		}
 	}
@@ -59,7 +59,7 @@ static int call_msgsnd(int id, const void *message, size_t size, int flags)
 	}
 	int error = errno;
 	for (unsigned tries = 0; msgsnd(id, message, size, flags | IPC_NOWAIT) != 0;) {
-		if (errno != EAGAIN || !howdah_lock_wait(&tries, HOWDAH_WAIT_FOREVER)) {
+		if (errno != EAGAIN || !howdah_lock_wait(-1, &tries, HOWDAH_WAIT_FOREVER)) {
 			return -1;
 		}
 	}
@@ -76,7 +76,7 @@ static ssize_t call_msgrcv(int id, void *message, size_t room, long type, int fl
 	int error = errno;
 	ssize_t got;
 	for (unsigned tries = 0; (got = msgrcv(id, message, room, type, flags | IPC_NOWAIT)) < 0;) {
-		if (errno != ENOMSG || !howdah_lock_wait(&tries, HOWDAH_WAIT_FOREVER)) {
+		if (errno != ENOMSG || !howdah_lock_wait(-1, &tries, HOWDAH_WAIT_FOREVER)) {
 			return -1;
 		}
 	}

@@ -29,6 +29,7 @@
 #define ARGUMENTS_MAX 6
 /* Descriptors that are looked at for a connection. */
 #define DESCRIPTORS_MAX 1024
+#define PATH_SIZE 256u
 /* PHP's thread may write a long record just now. */
 #define TRIES 1000
 
@@ -51,6 +52,19 @@ static void put_host(struct howdah_trace *trace, int family, const void *host, u
 		howdah_trace_text(trace, text);
 		howdah_trace_text(trace, family == AF_INET6 ? "]:" : ":");
 		howdah_trace_number(trace, ntohs(port));
+	}
+}
+
+/* Where its file is. What is not in a folder, say a socket or a timer, has no path. */
+static void put_path(struct howdah_trace *trace, int fd)
+{
+	char link[40], path[PATH_SIZE];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t size = readlink(link, path, sizeof(path) - 1);
+	if (size > 0 && path[0] == '/') {
+		path[size] = '\0';
+		howdah_trace_text(trace, " ");
+		howdah_trace_string(trace, path);
 	}
 }
 
@@ -80,6 +94,7 @@ static void put_peer(struct howdah_trace *trace, int fd)
 								 : S_ISFIFO(found.st_mode) ? " pipe"
 								 : S_ISREG(found.st_mode)  ? " file"
 														   : " device");
+		put_path(trace, fd);
 	}
 }
 
@@ -243,11 +258,17 @@ static void report_request(const struct howdah_wait_place *place, void *argument
 		[HOWDAH_PLACE_TIME] = "\nwait time",
 		[HOWDAH_PLACE_CLIENT] = "\nwait client",
 		[HOWDAH_PLACE_COROUTINE] = "\nwait coroutine",
+		[HOWDAH_PLACE_CHANNEL] = "\nwait channel",
+		[HOWDAH_PLACE_HANDLE] = "\nwait handle",
+		[HOWDAH_PLACE_LOADING] = "\nwait loading",
+		[HOWDAH_PLACE_LOCK] = "\nwait semaphore",
 	};
 	struct howdah_trace *trace = argument;
 	put_head(trace);
 	if (place->state == HOWDAH_PLACE_DESCRIPTOR) {
 		put_descriptor(trace, "descriptor", place->fd);
+	} else if (place->state == HOWDAH_PLACE_LOCK && place->fd >= 0) {
+		put_descriptor(trace, "lock", place->fd);
 	} else if (place->state == HOWDAH_PLACE_RUNS) {
 		put_wait(trace, place->request, place->frame);
 	} else {

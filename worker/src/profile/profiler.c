@@ -318,6 +318,10 @@ static void visit_place(const struct howdah_wait_place *place, void *argument)
 		[HOWDAH_PLACE_CLIENT] = "send",
 		[HOWDAH_PLACE_DESCRIPTOR] = "poll",
 		[HOWDAH_PLACE_COROUTINE] = "coroutine",
+		[HOWDAH_PLACE_CHANNEL] = "channel",
+		[HOWDAH_PLACE_HANDLE] = "handle",
+		[HOWDAH_PLACE_LOADING] = "loading",
+		[HOWDAH_PLACE_LOCK] = "lock",
 	};
 	(void)argument;
 	bool is_running = place->state == HOWDAH_PLACE_RUNS;

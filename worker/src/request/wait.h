@@ -40,7 +40,11 @@ enum howdah_place_state {
 	HOWDAH_PLACE_TIME,
 	HOWDAH_PLACE_CLIENT, /* waits for room in its response ring */
 	HOWDAH_PLACE_DESCRIPTOR,
-	HOWDAH_PLACE_COROUTINE, /* waits for another coroutine, or a handle that others use */
+	HOWDAH_PLACE_COROUTINE, /* waits for another coroutine */
+	HOWDAH_PLACE_CHANNEL,
+	HOWDAH_PLACE_HANDLE,  /* waits for one of a database or the like that others use */
+	HOWDAH_PLACE_LOADING, /* waits for a file of code that another request loads */
+	HOWDAH_PLACE_LOCK,    /* waits for a lock on `fd`, or without one for a semaphore or message queue */
 };
 
 /* A coroutine of a request, as another thread finds it. */
@@ -51,7 +55,7 @@ struct howdah_wait_place {
 	uint32_t turns;  /* times that it has been given the thread: while that stays the same, so does its stack */
 	enum howdah_place_state state;
 	const zend_execute_data *frame; /* NULL: it has not begun */
-	int fd;                         /* whose readiness it waits for; -1: no descriptor; of several the first */
+	int fd;                         /* whose readiness or lock it waits for; -1: no descriptor; of several the first */
 };
 
 typedef void (*howdah_visit_place)(const struct howdah_wait_place *place, void *argument);

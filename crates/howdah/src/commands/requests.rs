@@ -91,7 +91,16 @@ impl Wait {
             ("client", _) => "sending, waiting for the client".into(),
             ("time", _) => "sleeping".into(),
             ("thread", _) => "waiting while others of its process run".into(),
-            ("coroutine", _) => "waiting for a coroutine or a handle".into(),
+            ("coroutine", _) => "waiting for a coroutine".into(),
+            ("channel", _) => "waiting for a channel".into(),
+            ("handle", _) => "waiting for a connection that another request uses".into(),
+            ("loading", _) => "waiting for code that another request loads".into(),
+            ("semaphore", _) => "waiting for a semaphore or a message queue".into(),
+            ("lock", Some(descriptor)) => {
+                let file = self.peer.as_deref().map(printable);
+                let file = file.unwrap_or_else(|| "of an unknown file".into());
+                format!("waiting for a lock on descriptor {descriptor}: {file}")
+            }
             (_, Some(descriptor)) => {
                 let peer = self.peer.as_deref().map(printable);
                 let peer = peer.unwrap_or_else(|| "of an unknown peer".into());
@@ -118,6 +127,9 @@ mod tests {
             {"id": "3", "method": "GET", "uri": "/s", "remote": "127.0.0.1:7", "age_ms": 20, "phase": "php",
                 "pool": "app", "worker": 1, "memory": null, "top": "echo",
                 "wait": {"kind": "client", "descriptor": null, "peer": null, "is_guess": false}},
+            {"id": "4", "method": "GET", "uri": "/l", "remote": "127.0.0.1:8", "age_ms": 20, "phase": "php",
+                "pool": "app", "worker": 1, "memory": null, "top": "flock()",
+                "wait": {"kind": "lock", "descriptor": 8, "peer": "file /tmp/x", "is_guess": false}},
         ]});
         let shown: Requests = serde_json::from_value(shown).expect("it fits");
         let expected = "\
@@ -127,6 +139,8 @@ mod tests {
     app
 3 GET /s  sending, waiting for the client for 20ms, client 127.0.0.1:7
     app worker 1, echo
+4 GET /l  waiting for a lock on descriptor 8: file /tmp/x for 20ms, client 127.0.0.1:8
+    app worker 1, flock()
 ";
         assert_eq!(table(&shown), expected);
     }

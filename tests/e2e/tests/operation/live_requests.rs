@@ -1,5 +1,6 @@
 //! The requests in flight: where each is, and what it waits for, in all modes.
 
+use std::fs::File;
 use std::net::TcpListener;
 use std::thread;
 
@@ -19,6 +20,20 @@ const HANDLER: &str = r"
             break;
         case 'read':
             echo fread(stream_socket_client('tcp://127.0.0.1:' . $_GET['port']), 1);
+            break;
+        case 'lock':
+            flock(fopen($_GET['file'], 'c'), LOCK_EX);
+            break;
+        case 'channel':
+            $channel = new Howdah\Channel(0);
+            Howdah\spawn(function () use ($channel) {
+                while (!file_exists($_GET['gate'])) {
+                    usleep(10000);
+                    clearstatcache();
+                }
+                $channel->send(1);
+            });
+            $channel->receive();
             break;
         case 'query':
             (new PDO('pgsql:' . $_GET['dsn']))->query('SELECT pg_sleep(4)');
@@ -185,6 +200,27 @@ fn queries(mode: &Mode) {
     });
 }
 
+fn locks(mode: &Mode, kind: &str) {
+    let www = Www::new();
+    let server = mode.serve(&www);
+    let admin = Admin::of(&server);
+    let path = www.path().join("a.lock");
+    let file = File::create(&path).expect("created");
+    file.lock().expect("locked");
+    let target = format!("/lock?do=lock&file={}", encode(&path));
+    thread::scope(|scope| {
+        let response = scope.spawn(|| server.get(&target));
+        let seen = wait_for(&admin, "/lock", |own| waits_for(own, kind).is_some());
+        let peer = format!("file {}", path.display());
+        assert_eq!(seen["wait"]["peer"], *peer, "{seen:#}");
+        assert_eq!(seen["wait"]["is_guess"], false, "{seen:#}");
+        let shown = admin.command(&["status", "--requests"]);
+        shown.assert(0, &format!("{peer} for "));
+        file.unlock().expect("unlocked");
+        response.join().expect("no panic").assert(200, "served");
+    });
+}
+
 fn sends(mode: &Mode) {
     let www = Www::new();
     let server = mode.serve(&www);
@@ -243,6 +279,35 @@ fn a_database_is_named_in_worker_mode() {
 #[test]
 fn a_database_is_named_in_a_coroutine() {
     queries(&COROUTINE);
+}
+
+#[test]
+fn a_lock_is_named_in_worker_mode() {
+    locks(&WORKER, "descriptor");
+}
+
+#[test]
+fn a_lock_is_named_in_a_coroutine() {
+    locks(&COROUTINE, "lock");
+}
+
+#[test]
+fn a_channel_is_named_in_a_coroutine() {
+    let www = Www::new();
+    let server = COROUTINE.serve(&www);
+    let admin = Admin::of(&server);
+    let gate = www.path().join("gate");
+    let target = format!("/channel?do=channel&gate={}", encode(&gate));
+    thread::scope(|scope| {
+        let response = scope.spawn(|| server.get(&target));
+        wait_for(&admin, "/channel", |own| {
+            waits_for(own, "channel").is_some()
+        });
+        let shown = admin.command(&["status", "--requests"]);
+        shown.assert(0, "waiting for a channel for ");
+        std::fs::write(&gate, "open").expect("written");
+        response.join().expect("no panic").assert(200, "served");
+    });
 }
 
 #[test]

@@ -137,7 +137,7 @@ static bool wait_in(struct howdah_waiters *waiters, const struct limit *limit, c
 	if (!howdah_api_may_wait(what)) {
 		return false;
 	}
-	if (howdah_park(waiters, left) != 0 && errno == ECANCELED) {
+	if (howdah_park_as(waiters, left, HOWDAH_PLACE_CHANNEL, -1) != 0 && errno == ECANCELED) {
 		return false;
 	}
 	return true; /* the caller looks whether the time is over */

@@ -65,7 +65,8 @@ struct howdah_coroutine {
 	int error_reporting;                      /* to begin with */
 	const zend_execute_data *frame;           /* where PHP code waits, for backtraces */
 	uint32_t turns;                           /* times that it has run, of all that it has run; for profiles */
-	int waits_for; /* descriptor + 1 whose readiness it waits for, of several the first; 0: none */
+	int waits_for; /* descriptor + 1 whose readiness or lock it waits for, of several the first; 0: none */
+	enum howdah_place_state parked_as; /* while it is in a queue whose object was named; 0: in none */
 };
 
 struct howdah_task {

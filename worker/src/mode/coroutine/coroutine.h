@@ -81,6 +81,9 @@ void howdah_yield(void);
 /* Waits in the queue until somebody wakes it. 0, or -1 with errno: ETIMEDOUT, ECANCELED. */
 int howdah_park(struct howdah_waiters *waiters, int64_t timeout);
 
+/* The same, and reports of waiting requests name the object of the queue. `fd`: of a lock, else -1. */
+int howdah_park_as(struct howdah_waiters *waiters, int64_t timeout, enum howdah_place_state object, int fd);
+
 /* Makes the coroutine that waits longest ready. NULL: none waits. */
 struct howdah_coroutine *howdah_wake_one(struct howdah_waiters *waiters);
 void howdah_wake_all(struct howdah_waiters *waiters);

@@ -64,7 +64,7 @@ enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t t
 	}
 	struct waiter waiting = {.who = me, .what = loading, .next = waiters};
 	waiters = &waiting;
-	int result = howdah_park(&loading->waiters, time);
+	int result = howdah_park_as(&loading->waiters, time, HOWDAH_PLACE_LOADING, -1);
 	forget(&waiting);
 	if (result == 0 || errno == ETIMEDOUT) {
 		return HOWDAH_LOADED;

@@ -23,6 +23,9 @@ static enum howdah_place_state state_of(const struct howdah_coroutine *coroutine
 	if (coroutine->state == HOWDAH_COROUTINE_READY) {
 		return HOWDAH_PLACE_READY;
 	}
+	if (coroutine->parked_as != HOWDAH_PLACE_RUNS) {
+		return coroutine->parked_as;
+	}
 	if (coroutine->waits_for) {
 		return HOWDAH_PLACE_DESCRIPTOR;
 	}

@@ -372,6 +372,17 @@ int howdah_park(struct howdah_waiters *waiters, int64_t timeout)
 	return -1;
 }
 
+int howdah_park_as(struct howdah_waiters *waiters, int64_t timeout, enum howdah_place_state object, int fd)
+{
+	struct howdah_coroutine *coroutine = howdah_running;
+	coroutine->parked_as = object;
+	coroutine->waits_for = fd + 1;
+	int result = howdah_park(waiters, timeout);
+	coroutine->parked_as = HOWDAH_PLACE_RUNS;
+	coroutine->waits_for = 0;
+	return result;
+}
+
 struct howdah_coroutine *howdah_wake_one(struct howdah_waiters *waiters)
 {
 	struct howdah_coroutine *coroutine = waiters->first;
