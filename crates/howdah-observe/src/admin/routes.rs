@@ -44,8 +44,11 @@ where
         Err(response) => return *response,
     };
     if let Err(text) = check_permission(control, guard, endpoint, parts.uri.query()) {
-        // `howdah reload --config` tries the file before it sends the text.
-        if endpoint == Endpoint::Reload {
+        // Commands go on without: `howdah reload --config` sends the text, and `howdah crashes` reads the folder.
+        if matches!(
+            endpoint,
+            Endpoint::Reload | Endpoint::Crashes | Endpoint::ClearCrashes
+        ) {
             tracing::info!(target: "howdah::admin", "refused: {text}");
         } else {
             tracing::warn!(target: "howdah::admin", path = parts.uri.path(), "refused: {text}");

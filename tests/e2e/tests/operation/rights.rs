@@ -549,7 +549,6 @@ fn php_reads_no_crash_report() {
     let server = site(&place, &global, "php_server", "").start();
     server.allow_log("worker died");
     server.allow_log("the PHP process died");
-    server.allow_log("refused");
     let crash = Request::new("POST", "/crash.php");
     server.send(&crash).assert_status(502);
     server.wait_log("`howdah crashes show 1` has the report");
