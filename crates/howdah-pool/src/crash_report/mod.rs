@@ -26,6 +26,9 @@ pub struct CrashReport {
     pub number: u64,
     /// Seconds since 1970.
     pub time: u64,
+    /// The server, since a folder can have reports of several: its Caddyfile, or its addresses. Empty: not known.
+    #[serde(default)]
+    pub server: String,
     /// A sentence: the signal, and the kernel's reason for it.
     pub cause: String,
     /// The signal that ended it; `None`: it exited.

@@ -28,6 +28,8 @@ const LAST_SECOND: u64 = 253_402_300_799;
 struct Summary {
     number: u64,
     time: u64,
+    #[serde(default)]
+    server: String,
     cause: String,
     pool: String,
     role: String,
@@ -129,8 +131,13 @@ fn list(shown: &Crashes) -> String {
         return "no process has crashed\n".into();
     }
     let mut text = String::new();
+    let first = &shown.crashes[0].server;
+    let is_shared = shown.crashes.iter().any(|own| own.server != *first);
     for own in &shown.crashes {
         let _ = write!(text, "{:>6}  {}", own.number, clock(own.time));
+        if is_shared {
+            let _ = write!(text, "  {}", printable(&own.server));
+        }
         let _ = write!(text, "  {} {}", printable(&own.pool), printable(&own.role));
         let _ = write!(text, "  {}", printable(&own.cause));
         if let (Some(method), Some(uri)) = (&own.method, &own.uri) {
@@ -154,7 +161,11 @@ fn details(report: &CrashReport) -> String {
     if report.core_dumped {
         text.push_str("The kernel has written a core dump.\n");
     }
-    let _ = write!(text, "\nprocess     {} {}", own.role, own.pid);
+    text.push('\n');
+    if !report.server.is_empty() {
+        let _ = writeln!(text, "server      {}", printable(&report.server));
+    }
+    let _ = write!(text, "process     {} {}", own.role, own.pid);
     if !own.pool.is_empty() {
         let _ = write!(text, " of pool {} ({})", printable(&own.pool), own.mode);
     }
@@ -234,7 +245,7 @@ mod tests {
     #[test]
     fn a_report_is_shown_without_control_characters() {
         let report: CrashReport = serde_json::from_value(json!({
-            "number": 3, "time": 0, "cause": "SIGSEGV", "signal": null, "exit_status": null,
+            "number": 3, "time": 0, "server": "/etc/howdah/Caddyfile", "cause": "SIGSEGV", "signal": null, "exit_status": null,
             "core_dumped": true,
             "process": {"pool": "app", "mode": "worker", "script": null, "role": "worker", "worker": 1, "pid": 5,
                 "generation": 1, "age_ms": 1000, "requests": 7, "memory": 2048},
@@ -246,6 +257,7 @@ mod tests {
         let text = details(&report);
         for part in [
             "crash 3 at 1970",
+            "\nserver      /etc/howdah/Caddyfile\n",
             "of pool app (worker), place 1, generation 1, 1.0s old",
             "request     ab ran: GET /\u{fffd}[2J\n",
             "\nPHP backtrace:\n  #0 f() /a.php:3\n",
@@ -255,5 +267,24 @@ mod tests {
             assert!(text.contains(part), "{part:?} in {text}");
         }
         assert!(!text.contains('\u{1b}') && !text.contains("C backtrace"));
+    }
+
+    #[test]
+    fn a_list_names_the_servers_if_there_are_several() {
+        let crash = |number, server: &str| {
+            json!({"number": number, "time": 0, "server": server, "cause": "SIGSEGV", "pool": "php", "role": "worker",
+                "method": "GET", "uri": "/"})
+        };
+        let shown = |crashes: [Value; 2]| {
+            let crashes = json!({"crashes": crashes});
+            list(&serde_json::from_value(crashes).expect("a list"))
+        };
+        let one = shown([crash(2, ":8080"), crash(1, ":8080")]);
+        assert!(!one.contains(":8080"), "{one}");
+        let two = shown([crash(2, "/a/Caddyfile"), crash(1, ":8080")]);
+        assert!(
+            two.contains("Z  /a/Caddyfile  php worker") && two.contains("Z  :8080  php"),
+            "{two}"
+        );
     }
 }

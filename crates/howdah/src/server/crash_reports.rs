@@ -1,6 +1,7 @@
 //! Crash reports of the running server: written as they come, and shown.
 
 use std::io;
+use std::path::Path;
 
 use howdah_config::model::Config;
 use howdah_observe::admin::CrashesError;
@@ -17,12 +18,14 @@ pub(crate) struct CrashReports(Option<Destination>);
 #[derive(Debug, Clone)]
 struct Destination {
     folder: CrashFolder,
+    /// The server, as reports name it.
+    server: String,
     sink: CrashSink,
 }
 
 impl CrashReports {
-    /// Makes the folder. Without one nothing is written, and the log says so.
-    pub(crate) fn start(config: &Config) -> (Self, Option<CrashReceiver>) {
+    /// Makes the folder. Without one nothing is written, and the log says so. `file`: the Caddyfile, if there is one.
+    pub(crate) fn start(config: &Config, file: Option<&Path>) -> (Self, Option<CrashReceiver>) {
         if !config.global.crash_reports.on {
             return (Self(None), None);
         }
@@ -33,7 +36,12 @@ impl CrashReports {
         match folder.prepare() {
             Ok(next) => {
                 let (sink, receiver) = CrashSink::new(next);
-                (Self(Some(Destination { folder, sink })), Some(receiver))
+                let destination = Destination {
+                    folder,
+                    server: server_name(config, file),
+                    sink,
+                };
+                (Self(Some(destination)), Some(receiver))
             }
             Err(error) => {
                 let path = folder.path().display();
@@ -55,10 +63,11 @@ impl CrashReports {
 
     /// Writes reports until all senders are dropped.
     pub(crate) async fn write(self, mut receiver: CrashReceiver) {
-        let Some(Destination { folder, .. }) = self.0 else {
+        let Some(Destination { folder, server, .. }) = self.0 else {
             return;
         };
         while let Some(mut report) = receiver.recv().await {
+            report.server.clone_from(&server);
             let own = folder.clone();
             let written = spawn_blocking(move || {
                 let written = own.write(&mut report);
@@ -104,6 +113,22 @@ impl CrashReports {
     }
 }
 
+/// What tells servers apart that share a folder: the Caddyfile, else the addresses.
+fn server_name(config: &Config, file: Option<&Path>) -> String {
+    if let Some(file) = file {
+        return file.display().to_string();
+    }
+    let mut names: Vec<String> = (config.sites.iter())
+        .flat_map(|site| &site.addresses)
+        .map(|address| {
+            let host = address.host.as_deref().unwrap_or_default();
+            format!("{host}:{}", address.port)
+        })
+        .collect();
+    names.dedup();
+    names.join(", ")
+}
+
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, CrashesError> {
@@ -118,6 +143,7 @@ pub(crate) fn summary(report: &CrashReport) -> Value {
     json!({
         "number": report.number,
         "time": report.time,
+        "server": report.server,
         "cause": report.cause,
         "pool": report.process.pool,
         "role": report.process.role,

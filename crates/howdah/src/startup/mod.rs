@@ -96,7 +96,8 @@ impl Startup<'_> {
         // Before scripts are read, so that no change after that is missed.
         let (watcher, changes) = start_watch(self.watch).unzip();
         let BoundServer { server, spool, .. } = &bound;
-        let start = StartedPhp::start(config, server, spool, &mut signals.stop);
+        let file = self.source.as_ref().map(Source::path);
+        let start = StartedPhp::start(config, file.as_deref(), server, spool, &mut signals.stop);
         let Some(started) = start.await? else {
             return Ok(ExitCode::SUCCESS);
         };

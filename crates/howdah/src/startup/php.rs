@@ -1,6 +1,7 @@
 //! The start of PHP: its trees, then the pools of `RoadRunner`'s workers.
 
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use howdah_config::model::Config;
@@ -42,9 +43,10 @@ pub(super) struct RunningPhp {
 }
 
 impl StartedPhp {
-    /// `None` if a signal stopped the server before the workers were ready.
+    /// `file` is the Caddyfile. `None` if a signal stopped the server before the workers were ready.
     pub(super) async fn start(
         config: &Config,
+        file: Option<&Path>,
         server: &Server,
         spool: &OwnedFd,
         stop: &mut SignalStream,
@@ -55,7 +57,7 @@ impl StartedPhp {
         let workers = pools.iter().map(|pool| pool.workers).sum();
         let mut options = tree_options(config, pools, server.threads());
         let names = trees::names(&options);
-        let (crashes, reports) = CrashReports::start(config);
+        let (crashes, reports) = CrashReports::start(config, file);
         for tree in &mut options {
             tree.root.crashes = crashes.sink();
         }

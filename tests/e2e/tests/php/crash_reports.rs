@@ -190,6 +190,8 @@ fn a_report_has_the_crash_its_place_and_its_request() {
         let report = report(&admin, number);
         let said = report["cause"].as_str().expect("a cause");
         assert!(said.starts_with(cause), "{report:#}");
+        let name = report["server"].as_str().expect("a name");
+        assert!(name.ends_with("/Caddyfile"), "{report:#}");
         let backtrace = text(&report["php_backtrace"]);
         for frame in frames {
             assert!(backtrace.contains(frame), "{frame} in {report:#}");
