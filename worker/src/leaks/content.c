@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <zend_closures.h>
+
 /* Values of a client that are shorter are too likely to be in any application. */
 #define INPUT_SIZE_MIN 4u
 #define INPUT_NUMBER_MIN 1000
@@ -193,6 +195,35 @@ static void find_input(struct scan *scan, const zval *value)
 	}
 }
 
+static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip);
+
+/* Its code, and what it captures. */
+static uint64_t scan_closure(struct scan *scan, zend_object *object, int depth)
+{
+	const zend_function *function = zend_get_closure_method_def(object);
+	const zval *bound = zend_get_closure_this_ptr(&(zval){.value.obj = object, .u1.type_info = IS_OBJECT_EX});
+	uint64_t content = 1;
+	if (bound && Z_TYPE_P(bound) == IS_OBJECT) {
+		content = howdah_leak_mix(content, scan_value(scan, bound, depth + 1, 0));
+	}
+	if (function->type != ZEND_USER_FUNCTION) {
+		return content;
+	}
+	content = howdah_leak_mix(content, (uint64_t)(uintptr_t)function->op_array.opcodes);
+	HashTable *variables = ZEND_MAP_PTR_GET(function->op_array.static_variables_ptr);
+	zval *variable;
+	if (variables) {
+		ZEND_HASH_FOREACH_VAL(variables, variable)
+		{
+			if (Z_TYPE_P(variable) != IS_CONSTANT_AST) {
+				content = howdah_leak_mix(content, scan_value(scan, variable, depth + 1, 0));
+			}
+		}
+		ZEND_HASH_FOREACH_END();
+	}
+	return content;
+}
+
 static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip)
 {
 	ZVAL_DEREF(value);
@@ -229,6 +260,9 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 	uint64_t content = howdah_leak_mix('O', zend_string_hash_val(object->ce->name));
 	if (object->ce->ce_flags & ZEND_ACC_ENUM) {
 		return key;
+	}
+	if (object->ce == zend_ce_closure) {
+		return howdah_leak_mix(content, scan_closure(scan, object, depth));
 	}
 	for (int i = 0; i < object->ce->default_properties_count; i++) {
 		content = howdah_leak_mix(content, scan_value(scan, &object->properties_table[i], depth + 1, 0));

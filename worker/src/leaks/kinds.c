@@ -43,6 +43,12 @@ static const struct {
 	[HOWDAH_LEAK_SESSION] = {"session", true},
 	[HOWDAH_LEAK_TIMER] = {"timer", true},
 	[HOWDAH_LEAK_SIGNAL_HANDLER] = {"signal handler", true},
+	[HOWDAH_LEAK_SIGNAL_MASK] = {"signal mask", true},
+	[HOWDAH_LEAK_PRIORITY] = {"priority", true},
+	[HOWDAH_LEAK_RESOURCE_LIMIT] = {"resource limit", true},
+	[HOWDAH_LEAK_USER] = {"user", true},
+	[HOWDAH_LEAK_TEXT_DOMAIN] = {"text domain", true},
+	[HOWDAH_LEAK_LIBXML] = {"libxml setting", true},
 };
 
 static_assert(sizeof(kinds) / sizeof(kinds[0]) == HOWDAH_LEAK_KIND_COUNT, "kinds");

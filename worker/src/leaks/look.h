@@ -55,6 +55,12 @@ enum howdah_leak_kind {
 	HOWDAH_LEAK_SESSION,
 	HOWDAH_LEAK_TIMER,
 	HOWDAH_LEAK_SIGNAL_HANDLER,
+	HOWDAH_LEAK_SIGNAL_MASK,
+	HOWDAH_LEAK_PRIORITY,
+	HOWDAH_LEAK_RESOURCE_LIMIT,
+	HOWDAH_LEAK_USER,
+	HOWDAH_LEAK_TEXT_DOMAIN,
+	HOWDAH_LEAK_LIBXML,
 	HOWDAH_LEAK_KIND_COUNT,
 };
 
@@ -111,6 +117,7 @@ enum howdah_leak_edge {
 	HOWDAH_EDGE_KEY,      /* of an array: `name`, or `index` if that is NULL */
 	HOWDAH_EDGE_INNER,    /* what an object of an extension holds: `index` */
 	HOWDAH_EDGE_COUNT,    /* how many of them */
+	HOWDAH_EDGE_DYNAMIC,  /* how many properties it has that its class does not declare */
 	HOWDAH_EDGE_ITEM,     /* of the process: `text` */
 };
 
@@ -139,9 +146,11 @@ struct howdah_leak_change {
 	uint64_t key;
 	uint64_t fingerprint;
 	uint64_t count_before, count;
-	const zval *value; /* NULL: of the process */
-	char *text;        /* of the process: what it is now; freed with the look */
-	char *owned_name;  /* of the process */
+	const zval *value;  /* NULL: of the process */
+	const zval *inside; /* what an object of an extension holds, `inside_count` of them */
+	size_t inside_count;
+	char *text;       /* of the process: what it is now; freed with the look */
+	char *owned_name; /* of the process */
 };
 
 /* What an object of an extension holds. */
@@ -183,10 +192,25 @@ void howdah_leak_visit_item(struct howdah_leak_look *look, enum howdah_leak_kind
 
 uint64_t howdah_leak_object_key(const zend_object *object);
 
+/* --- names.c ----------------------------------------------------------------------------------------- */
+
+/* What is shown of a callable, such as `App\Kernel::handle` or `{closure} /srv/index.php:7`; empty: there is none. */
+void howdah_leak_callable_name(const zval *callable, char *text, size_t size);
+uint64_t howdah_leak_callable_fingerprint(const zval *callable);
+/* Of an anonymous class with the place of its declaration. */
+void howdah_leak_class_name(const zend_class_entry *ce, char *text, size_t size);
+
 /* --- roots.c, process.c ------------------------------------------------------------------------------ */
 
 void howdah_leak_visit_roots(struct howdah_leak_look *look);
+/* Of PHP: tables, handlers, streams. */
 void howdah_leak_visit_process(struct howdah_leak_look *look);
+/* Of the operating system and of libraries. `stream_descriptors`: those that belong to streams, which were counted. */
+void howdah_leak_visit_system(struct howdah_leak_look *look, uint64_t stream_descriptors);
+void howdah_leak_visit_text(
+	struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name, const char *text);
+void howdah_leak_visit_count(
+	struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name, uint64_t count, const char *newest);
 /* Transactions that were open when the request had ended, and were rolled back or not. */
 extern unsigned howdah_leak_transactions;
 /* Shutdown functions that were registered after that. */

@@ -122,6 +122,9 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 		case HOWDAH_EDGE_COUNT:
 			put_text(writer, "{elements}");
 			break;
+		case HOWDAH_EDGE_DYNAMIC:
+			put_text(writer, "->{properties}");
+			break;
 		case HOWDAH_EDGE_CALLBACK:
 		case HOWDAH_EDGE_ITEM:
 			put_text(writer, from->text);

@@ -55,8 +55,11 @@ void howdah_leak_render(const struct howdah_leak_change *change, const char *pat
 {
 	const zval *value = change->value;
 	text[0] = '\0';
-	if (change->from.edge == HOWDAH_EDGE_COUNT) {
-		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu elements", (unsigned long long)change->count);
+	if (change->from.edge == HOWDAH_EDGE_COUNT || change->from.edge == HOWDAH_EDGE_DYNAMIC) {
+		const char *what = change->from.edge == HOWDAH_EDGE_COUNT ? "elements" : "properties";
+		const char *one = change->from.edge == HOWDAH_EDGE_COUNT ? "element" : "property";
+		const char *noun = change->count == 1 ? one : what;
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu %s", (unsigned long long)change->count, noun);
 		return;
 	}
 	if (change->from.edge == HOWDAH_EDGE_ITEM) {

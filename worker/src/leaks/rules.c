@@ -25,6 +25,7 @@
 #define STRIKES_OF_REQUEST 2
 #define STRIKES_OF_ALL 8
 #define GROWTHS 4
+#define INSIDE_MAX 16u
 
 struct history {
 	uint64_t key; /* 0: empty */
@@ -157,6 +158,13 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		uint64_t scanned = howdah_leak_content(change->value, look->before, input, skip, &held);
 		content = Z_TYPE_P(change->value) == IS_OBJECT ? scanned : content;
 	}
+	/* The last ones: those before them were there. */
+	size_t first = change->inside_count > INSIDE_MAX ? change->inside_count - INSIDE_MAX : 0;
+	for (size_t i = first; i < change->inside_count && !held; i++) {
+		if (Z_TYPE(change->inside[i]) != IS_UNDEF) {
+			(void)howdah_leak_content(&change->inside[i], look->before, input, 0, &held);
+		}
+	}
 	if (changes_again(history, input->exact, content)) {
 		report_change(look, change, request, history, grew ? "grows" : "changes", !grew);
 		return;
@@ -172,7 +180,8 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		}
 		describe(look, change, request, history->finding);
 		history->finding->why = "holds request data";
-		if (Z_TYPE_P(change->value) == IS_STRING || Z_TYPE_P(change->value) == IS_LONG) {
+		bool is_shown = change->value && change->from.edge != HOWDAH_EDGE_ITEM;
+		if (is_shown && (Z_TYPE_P(change->value) == IS_STRING || Z_TYPE_P(change->value) == IS_LONG)) {
 			strcpy(history->finding->value, "(sent by a client)");
 		}
 		history->held = held;

@@ -219,6 +219,23 @@ static void walk_array(struct howdah_leak_look *look, size_t index)
 	ZEND_HASH_FOREACH_END();
 }
 
+/* Of an object: how many things it has, by their names or values. */
+static void visit_number(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
+	uint64_t fingerprint, uint64_t count, bool fresh)
+{
+	struct howdah_leak_slot slot = {.key = key, .fingerprint = fingerprint, .count = count};
+	const struct howdah_leak_slot *old = howdah_leak_map_find(look->before, key);
+	if (!howdah_leak_map_add(&look->now, slot) || fresh || !look->before || (old && old->fingerprint == fingerprint)) {
+		return;
+	}
+	struct howdah_leak_change *change = add_change(look);
+	change->from = *from;
+	change->key = key;
+	change->fingerprint = fingerprint;
+	change->count_before = old ? old->count : 0;
+	change->count = count;
+}
+
 static void walk_properties(struct howdah_leak_look *look, size_t index, zend_object *object)
 {
 	const struct howdah_leak_node node = look->nodes[index];
@@ -235,17 +252,25 @@ static void walk_properties(struct howdah_leak_look *look, size_t index, zend_ob
 	if (!object->properties) {
 		return;
 	}
+	uint64_t fingerprint = howdah_leak_mix('D', 0), count = 0;
 	zend_string *name;
 	zval *property;
 	ZEND_HASH_FOREACH_STR_KEY_VAL(object->properties, name, property)
 	{
 		if (name && Z_TYPE_P(property) != IS_INDIRECT) {
+			fingerprint = howdah_leak_mix(fingerprint, zend_string_hash_val(name));
+			count++;
 			from.name = name;
 			visit_slot(
 				look, &from, howdah_leak_mix(node.key, zend_string_hash_val(name)), property, &undefined, node.fresh);
 		}
 	}
 	ZEND_HASH_FOREACH_END();
+	if (count > 0) {
+		from.name = NULL;
+		from.edge = HOWDAH_EDGE_DYNAMIC;
+		visit_number(look, &from, howdah_leak_mix(node.key, 'D'), fingerprint, count, node.fresh);
+	}
 }
 
 /* Variables of a closure, and `$this`. */
@@ -278,6 +303,28 @@ static void walk_closure(struct howdah_leak_look *look, size_t index, zend_objec
 	ZEND_HASH_FOREACH_END();
 }
 
+/*
+ * Of SPL's containers and WeakMap. The collector is not shown their numbers and constant strings. The functions behind
+ * are those of the engine unless PHP code has its own count(), which must not run.
+ */
+static bool count_elements(zend_object *object, uint64_t *count)
+{
+	const zend_class_entry *ce = object->ce;
+	const zend_function *method = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("count"));
+	while (ce->type == ZEND_USER_CLASS && ce->parent) {
+		ce = ce->parent;
+	}
+	const zend_module_entry *module = ce->type == ZEND_INTERNAL_CLASS ? ce->info.internal.module : NULL;
+	bool is_container = module && (strcmp(module->name, "SPL") == 0 || strcmp(module->name, "Core") == 0);
+	zend_long elements;
+	if (!is_container || !method || method->type != ZEND_INTERNAL_FUNCTION || !object->handlers->count_elements ||
+		object->handlers->count_elements(object, &elements) != SUCCESS) {
+		return false;
+	}
+	*count = (uint64_t)elements;
+	return true;
+}
+
 /* Objects of extensions: elements of an SplObjectStorage, the array of an ArrayObject, values of a WeakMap. */
 static void walk_inner(struct howdah_leak_look *look, size_t index, zend_object *object)
 {
@@ -286,9 +333,7 @@ static void walk_inner(struct howdah_leak_look *look, size_t index, zend_object 
 	int count;
 	HashTable *properties = object->handlers->get_gc(object, &table, &count);
 	(void)properties; /* read by walk_properties() */
-	if (count <= 0) {
-		return;
-	}
+	count = count > 0 ? count : 0;
 	/* The engine's buffer is used again below. */
 	struct howdah_leak_values *copy =
 		howdah_leak_allocate(NULL, sizeof(*copy) + (size_t)count * sizeof(copy->values[0]));
@@ -307,18 +352,18 @@ static void walk_inner(struct howdah_leak_look *look, size_t index, zend_object 
 			fingerprint = howdah_leak_mix(fingerprint, howdah_leak_fingerprint(&values[i]));
 		}
 	}
-	struct howdah_leak_slot slot = {
-		.key = howdah_leak_mix(node.key, 'N'), .fingerprint = fingerprint, .count = (uint64_t)count};
-	const struct howdah_leak_slot *old = howdah_leak_map_find(look->before, slot.key);
-	if (howdah_leak_map_add(&look->now, slot) && !node.fresh && look->before &&
-		(old ? old->fingerprint != fingerprint : true)) {
-		struct howdah_leak_change *change = add_change(look);
-		change->from = from;
-		change->from.edge = HOWDAH_EDGE_COUNT;
-		change->key = slot.key;
-		change->fingerprint = fingerprint;
-		change->count_before = old ? old->count : 0;
-		change->count = slot.count;
+	uint64_t elements = (uint64_t)count;
+	/* The array of an ArrayObject is a slot itself. */
+	bool is_array = count == 1 && Z_TYPE(values[0]) == IS_ARRAY;
+	if (!is_array && count_elements(object, &elements)) {
+		fingerprint = howdah_leak_mix(fingerprint, elements);
+	}
+	from.edge = HOWDAH_EDGE_COUNT;
+	size_t changes = look->change_count;
+	visit_number(look, &from, howdah_leak_mix(node.key, 'N'), fingerprint, elements, node.fresh);
+	if (look->change_count > changes) {
+		look->changes[changes].inside = values;
+		look->changes[changes].inside_count = (size_t)count;
 	}
 }
 

@@ -2,7 +2,7 @@
 Worker mode: detect_leaks names state of the process, which the pool keeps here
 --SKIPIF--
 <?php
-foreach (['mbstring', 'pcntl', 'pdo_sqlite', 'session'] as $extension) {
+foreach (['gettext', 'libxml', 'mbstring', 'pcntl', 'pdo_sqlite', 'posix', 'session'] as $extension) {
     if (!extension_loaded($extension)) {
         echo "skip without $extension";
     }
@@ -44,6 +44,14 @@ $actions = [
     'session' => fn () => $GLOBALS['after'] = fn () => session_start(),
     'buffer' => fn () => $GLOBALS['after'] = fn () => ob_start(),
     'alarm' => fn () => $GLOBALS['after'] = fn () => pcntl_alarm(100),
+    'silence' => fn () => @trigger_error('not shown'),
+    'no_wrapper' => fn () => stream_wrapper_unregister('data'),
+    'libxml' => fn () => libxml_use_internal_errors(true),
+    'priority' => fn () => proc_nice(1),
+    'limit' => fn () => posix_setrlimit(POSIX_RLIMIT_FSIZE, 1 << 40, 1 << 40),
+    'async' => fn () => pcntl_async_signals(true),
+    'mask' => fn () => $GLOBALS['after'] = fn () => pcntl_sigprocmask(SIG_BLOCK, [SIGUSR2]),
+    'domain' => fn () => $GLOBALS['after'] = fn () => textdomain('leak'),
     'tick' => fn () => $GLOBALS['after'] = fn () => register_tick_function('handler'),
 ];
 $after = null;
@@ -137,6 +145,37 @@ var REQUEST_URI /tick
 var QUERY_STRING do=tick
 run
 wait-log "uri":"/tick"
+var REQUEST_URI /silence
+var QUERY_STRING do=silence
+run
+var REQUEST_URI /no_wrapper
+var QUERY_STRING do=no_wrapper
+run
+wait-log "uri":"/no_wrapper"
+var REQUEST_URI /libxml
+var QUERY_STRING do=libxml
+run
+wait-log "uri":"/libxml"
+var REQUEST_URI /priority
+var QUERY_STRING do=priority
+run
+wait-log "uri":"/priority"
+var REQUEST_URI /limit
+var QUERY_STRING do=limit
+run
+wait-log "uri":"/limit"
+var REQUEST_URI /async
+var QUERY_STRING do=async
+run
+wait-log "uri":"/async"
+var REQUEST_URI /mask
+var QUERY_STRING do=mask
+run
+wait-log "uri":"/mask"
+var REQUEST_URI /domain
+var QUERY_STRING do=domain
+run
+wait-log "uri":"/domain"
 var REQUEST_URI /shutdown
 var QUERY_STRING do=shutdown
 run
@@ -145,11 +184,11 @@ stop
 --EXPECTF--
 [log l 1] {"kind":"ini setting","why":"left behind","path":"precision","value":"9","method":"GET","uri":"/ini"}
 
-[log l 2] {"kind":"error handler","why":"left behind","path":"set_error_handler()","value":"","count_before":0,"count":1,"method":"GET","uri":"/error"}
+[log l 2] {"kind":"error handler","why":"left behind","path":"set_error_handler()","value":"handler","count_before":0,"count":1,"method":"GET","uri":"/error"}
 
-[log l 3] {"kind":"exception handler","why":"left behind","path":"set_exception_handler()","value":"","count_before":0,"count":1,"method":"GET","uri":"/exception"}
+[log l 3] {"kind":"exception handler","why":"left behind","path":"set_exception_handler()","value":"handler","count_before":0,"count":1,"method":"GET","uri":"/exception"}
 
-[log l 4] {"kind":"autoloader","why":"left behind","path":"spl_autoload_functions()","value":"","count_before":0,"count":1,"method":"GET","uri":"/autoload"}
+[log l 4] {"kind":"autoloader","why":"left behind","path":"spl_autoload_functions()","value":"{closure} {ROOT}/test.php:21","count_before":0,"count":1,"method":"GET","uri":"/autoload"}
 
 [log l 5] {"kind":"locale","why":"left behind","path":"setlocale()","value":"C.UTF-8","method":"GET","uri":"/locale"}
 
@@ -165,11 +204,11 @@ stop
 
 [log l 11] {"kind":"environment variable","why":"left behind","path":"DB_PASSWORD","value":"(hidden)","method":"GET","uri":"/env_secret"}
 
-[log l 12] {"kind":"stream wrapper","why":"left behind","path":"stream_wrapper_register()","value":"leak","count_before":0,"count":%d,"method":"GET","uri":"/wrapper"}
+[log l 12] {"kind":"stream wrapper","why":"left behind","path":"stream_wrapper_register()","value":"leak","count_before":0,"count":1,"method":"GET","uri":"/wrapper"}
 
 [log l 13] {"kind":"stream filter","why":"left behind","path":"stream_filter_register()","value":"leak","count_before":0,"count":1,"method":"GET","uri":"/filter"}
 
-[log l 14] {"kind":"signal handler","why":"left behind","path":"signal 10","value":"","method":"GET","uri":"/signal"}
+[log l 14] {"kind":"signal handler","why":"left behind","path":"SIGUSR1","value":"","method":"GET","uri":"/signal"}
 
 [log w 15] rolled back a transaction that the request left open on sqlite (PDO)
 [log l 15] {"kind":"transaction","why":"left behind","path":"open transactions","value":"","count_before":0,"count":1,"method":"GET","uri":"/transaction"}
@@ -182,4 +221,19 @@ stop
 
 [log l 19] {"kind":"tick function","why":"left behind","path":"register_tick_function()","value":"","count_before":0,"count":1,"method":"GET","uri":"/tick"}
 
-[log l 20] {"kind":"shutdown function","why":"left behind","path":"register_shutdown_function()","value":"","count_before":0,"count":1,"method":"GET","uri":"/shutdown"}
+
+[log l 21] {"kind":"stream wrapper","why":"left behind","path":"stream_wrapper_unregister()","value":"data","count_before":0,"count":1,"method":"GET","uri":"/no_wrapper"}
+
+[log l 22] {"kind":"libxml setting","why":"left behind","path":"libxml_use_internal_errors()","value":"true","method":"GET","uri":"/libxml"}
+
+[log l 23] {"kind":"priority","why":"left behind","path":"proc_nice()","value":"1","method":"GET","uri":"/priority"}
+
+[log l 24] {"kind":"resource limit","why":"left behind","path":"filesize","value":"1099511627776, at most 1099511627776","method":"GET","uri":"/limit"}
+
+[log l 25] {"kind":"signal handler","why":"left behind","path":"pcntl_async_signals()","value":"true","method":"GET","uri":"/async"}
+
+[log l 26] {"kind":"signal mask","why":"left behind","path":"pcntl_sigprocmask()","value":"SIGUSR2","method":"GET","uri":"/mask"}
+
+[log l 27] {"kind":"text domain","why":"left behind","path":"textdomain()","value":"leak","method":"GET","uri":"/domain"}
+
+[log l 28] {"kind":"shutdown function","why":"left behind","path":"register_shutdown_function()","value":"","count_before":0,"count":1,"method":"GET","uri":"/shutdown"}

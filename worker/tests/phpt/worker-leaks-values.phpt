@@ -68,7 +68,16 @@ function visits(): int
     return ++$count;
 }
 
+class Listener
+{
+    public ?\Closure $run = null;
+}
+
 $app = new Container();
+$queue = new \SplQueue();
+$people = new \SplQueue();
+$registry = new \stdClass();
+$listener = new Listener();
 $storage = new \SplObjectStorage();
 $array = new \ArrayObject();
 $counter = function () {
@@ -92,6 +101,12 @@ $actions = [
     'secret' => function () {
         $GLOBALS['api_token'] = ($GLOBALS['api_token'] ?? '') . 'x';
     },
+    'queue' => fn () => $queue->push(1),
+    'dynamic' => fn () => $registry->{'p' . uniqid()} = 1,
+    'listener' => fn () => $listener->run = (fn (string $id) => fn () => $id)(uniqid()),
+    'alias' => fn () => class_alias(Cart::class, 'C' . str_replace('.', '', uniqid('', true))),
+    'waiting' => fn () => $people->push($_GET['name']),
+    'who' => fn () => define('WHO', $_GET['name']),
     'nothing' => fn () => 0,
 ];
 
@@ -176,6 +191,48 @@ var QUERY_STRING do=nothing
 run
 wait-log "uri":"/login"
 run
+var REQUEST_URI /queue
+var QUERY_STRING do=queue
+run
+run
+run
+wait-log $GLOBALS['queue
+run
+var REQUEST_URI /dynamic
+var QUERY_STRING do=dynamic
+run
+run
+run
+wait-log {properties}
+run
+var REQUEST_URI /listener
+var QUERY_STRING do=listener
+run
+run
+run
+wait-log ->run
+run
+var REQUEST_URI /alias
+var QUERY_STRING do=alias
+run
+run
+run
+wait-log alias of
+run
+var REQUEST_URI /waiting?name=robert
+var QUERY_STRING do=waiting&name=robert
+run
+var REQUEST_URI /nothing
+var QUERY_STRING do=nothing
+run
+wait-log "uri":"/waiting"
+var REQUEST_URI /who?name=robert
+var QUERY_STRING do=who&name=robert
+run
+var REQUEST_URI /nothing
+var QUERY_STRING do=nothing
+run
+wait-log "uri":"/who"
 stop
 --EXPECTF--
 static
@@ -211,7 +268,7 @@ closure
 
 closure
 
-[log l 15] {"kind":"variable of a closure","why":"changes","path":"$GLOBALS['counter']::$calls","member":"%S{closure%S}()::$calls","value":"3","file":"{ROOT}/test.php","line":72,"method":"GET","uri":"/closure"}
+[log l 15] {"kind":"variable of a closure","why":"changes","path":"$GLOBALS['counter']::$calls","member":"%S{closure%S}()::$calls","value":"3","file":"{ROOT}/test.php","line":%d,"method":"GET","uri":"/closure"}
 closure
 
 service
@@ -267,3 +324,50 @@ nothing
 
 [log l 37] {"kind":"static property","why":"holds request data","path":"App\\Cart::$user","member":"App\\Cart::$user","value":"(sent by a client)","count_before":0,"count":5,"file":"{ROOT}/test.php","line":7,"method":"GET","uri":"/login"}
 nothing
+
+queue
+
+queue
+
+queue
+
+[log l 42] {"kind":"object storage","why":"grows","path":"$GLOBALS['queue']{elements}","member":"$GLOBALS['queue']","value":"3 elements","count_before":2,"count":3,"method":"GET","uri":"/queue"}
+queue
+
+dynamic
+
+dynamic
+
+dynamic
+
+[log l 46] {"kind":"object property","why":"grows","path":"$GLOBALS['registry']->{properties}","member":"$GLOBALS['registry']","value":"3 properties","count_before":2,"count":3,"method":"GET","uri":"/dynamic"}
+dynamic
+
+listener
+
+listener
+
+listener
+
+[log l 50] {"kind":"object property","why":"changes","path":"$GLOBALS['listener']->run","member":"App\\Listener::$run","value":"object(Closure)","file":"{ROOT}/test.php","line":70,"method":"GET","uri":"/listener"}
+listener
+
+alias
+
+alias
+
+alias
+
+[log l 54] {"kind":"class","why":"grows","path":"classes","value":"c%s, alias of App\\Cart","count_before":%d,"count":%d,"method":"GET","uri":"/alias"}
+alias
+
+waiting
+
+nothing
+
+[log l 56] {"kind":"object storage","why":"holds request data","path":"$GLOBALS['people']{elements}","member":"$GLOBALS['people']","value":"1 element","count_before":0,"count":1,"method":"GET","uri":"/waiting"}
+who
+
+nothing
+
+[log l 58] {"kind":"constant","why":"holds request data","path":"constants","value":"WHO","count_before":%d,"count":%d,"method":"GET","uri":"/who"}
