@@ -75,7 +75,7 @@ $drivers = [
         static fn ($db) => pg_query($db, "INSERT INTO cancelled VALUES ('x')"),
         static fn ($db) => pg_query($db, 'COMMIT'),
         static fn ($db) => pg_transaction_status($db) !== PGSQL_TRANSACTION_IDLE,
-        static fn ($db) => (int) pg_fetch_result(pg_query($db, 'SELECT COUNT(*) FROM cancelled'), 0),
+        static fn ($db) => (int) pg_fetch_result(pg_query($db, 'SELECT COUNT(*) FROM cancelled'), 0, 0),
     ),
     'redis multi' => $redis = new Driver(
         static function (): Redis {
