@@ -197,76 +197,89 @@ static bool start_php(struct howdah_options *options)
 	return howdah_engine_start(&howdah_sapi_module, options);
 }
 
-int howdah_zygote_root(int argc, char **argv)
-{
+struct arguments {
 	struct howdah_options options;
-	int control = -1;
-	bool booted = false;
-	bool preload = false;
-	bool has_users = false;
-	howdah_options_init(&options);
+	int control;
+	bool booted, preload, has_users;
+};
+
+static int descriptor(const char *text)
+{
+	char *end;
+	errno = 0;
+	long number = strtol(text, &end, 10);
+	return errno == 0 && *end == '\0' && number >= 0 && number <= INT_MAX ? (int)number : -1;
+}
+
+static bool parse_arguments(struct arguments *arguments, int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		bool *is_set;
+	} flags[] = {
+		{"--preload", &arguments->preload},
+		{"--users", &arguments->has_users},
+		{"--concurrent", &howdah_module_guards_clients},
+		{"--booted", &arguments->booted},
+	};
+	*arguments = (struct arguments){.control = -1};
+	howdah_options_init(&arguments->options);
 	for (int index = 0; index < argc;) {
 		if (strcmp(argv[index], "--control-fd") == 0 && index + 1 < argc) {
-			char *end;
-			errno = 0;
-			long number = strtol(argv[index + 1], &end, 10);
-			control = errno == 0 && *end == '\0' && number >= 0 && number <= INT_MAX ? (int)number : -1;
+			arguments->control = descriptor(argv[index + 1]);
 			index += 2;
 			continue;
 		}
-		if (strcmp(argv[index], "--preload") == 0) {
-			preload = true;
+		size_t flag = 0;
+		while (flag < sizeof(flags) / sizeof(*flags) && strcmp(argv[index], flags[flag].name) != 0) {
+			flag++;
+		}
+		if (flag < sizeof(flags) / sizeof(*flags)) {
+			*flags[flag].is_set = true;
 			index++;
 			continue;
 		}
-		if (strcmp(argv[index], "--users") == 0) {
-			has_users = true;
-			index++;
-			continue;
-		}
-		if (strcmp(argv[index], "--concurrent") == 0) {
-			howdah_module_guards_clients = true;
-			index++;
-			continue;
-		}
-		if (strcmp(argv[index], "--booted") == 0) {
-			booted = true;
-			index++;
-			continue;
-		}
-		int taken = howdah_options_take(&options, argc, argv, &index);
-		if (taken < 0) {
-			return 2;
-		}
+		int taken = howdah_options_take(&arguments->options, argc, argv, &index);
 		if (taken == 0) {
 			fprintf(stderr, "howdah-php zygote: unknown option %s\n", argv[index]);
-			return 2;
+		}
+		if (taken <= 0) {
+			return false;
 		}
 	}
-	if (control < 0 || !is_seqpacket(control)) {
+	return true;
+}
+
+/* Moves the control socket above the standard descriptors: it may have come as standard input, which is replaced. */
+static bool take_control(int *control)
+{
+	if (*control < 0 || !is_seqpacket(*control)) {
 		fprintf(stderr, "howdah-php zygote: --control-fd needs the number of an open SOCK_SEQPACKET socket; howdah "
 						"starts this command itself\n");
-		return 2;
+		return false;
 	}
-	/* It may have come as standard input, which becomes /dev/null below. */
-	int moved = fcntl(control, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int moved = fcntl(*control, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (moved < 0) {
 		fprintf(stderr, "howdah-php zygote: cannot take the control socket: %s\n", strerror(errno));
-		return 2;
+		return false;
 	}
-	close(control);
-	control = moved;
-	/* Whatever else was inherited would reach every process that PHP code starts. */
+	close(*control);
+	*control = moved;
+	return true;
+}
+
+/* Whatever else was inherited would reach every process that PHP code starts. */
+static void close_all_but(int control)
+{
 	if (control > STDERR_FILENO + 1) {
 		close_range(STDERR_FILENO + 1, (unsigned)control - 1, 0);
 	}
 	close_range((unsigned)control + 1, ~0u, 0);
-	/* What PHP code starts in the background and leaves behind is reaped here, also when howdah is pid 1. */
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* A terminal's Ctrl-C is for the front alone. Not a session of its own: Linux shares processors between sessions
-	 * (autogroups), and by some kernels a front that is busy then keeps PHP from running for seconds. */
-	(void)setpgid(0, 0);
-	/* Standard input is at its end. Not /dev/null: scripts under PHP-FPM cannot seek or sync it either. */
+}
+
+/* Standard input is at its end. Not /dev/null: scripts under PHP-FPM cannot seek or sync it either. */
+static void end_standard_input(void)
+{
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) == 0) {
 		close(ends[1]);
@@ -277,16 +290,43 @@ int howdah_zygote_root(int argc, char **argv)
 			close(ends[0]);
 		}
 	}
+}
 
-	if (has_users && !howdah_users_receive(control)) {
+static bool send_ready(int control, char *info)
+{
+	struct howdah_control ready = {.kind = HOWDAH_CONTROL_READY};
+	int sent = info ? howdah_control_send(control, ready, info, strlen(info), -1) : -1;
+	if (sent != 0) {
+		fprintf(stderr, "howdah-php: cannot notify the front that PHP is ready: %s\n", strerror(errno));
+	}
+	free(info);
+	return sent == 0;
+}
+
+int howdah_zygote_root(int argc, char **argv)
+{
+	struct arguments arguments;
+	if (!parse_arguments(&arguments, argc, argv) || !take_control(&arguments.control)) {
+		return 2;
+	}
+	int control = arguments.control;
+	close_all_but(control);
+	/* What PHP code starts in the background and leaves behind is reaped here, also when howdah is pid 1. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* A terminal's Ctrl-C is for the front alone. Not a session of its own: Linux shares processors between sessions
+	 * (autogroups), and by some kernels a front that is busy then keeps PHP from running for seconds. */
+	(void)setpgid(0, 0);
+	end_standard_input();
+
+	if (arguments.has_users && !howdah_users_receive(control)) {
 		fprintf(stderr, "howdah-php: the list of users did not come; are howdah and howdah-php from one build?\n");
 		return 2;
 	}
-	if (preload && !howdah_preload_prepare(control, &options, start_php)) {
+	if (arguments.preload && !howdah_preload_prepare(control, &arguments.options, start_php)) {
 		return 2;
 	}
 	struct howdah_zygote zygote;
-	if (!howdah_zygote_init(&zygote, control) || !start_php(&options)) {
+	if (!howdah_zygote_init(&zygote, control) || !start_php(&arguments.options)) {
 		return 2;
 	}
 	/* PHP has them for its command line; PHP-FPM has not. What they do would stay for every later request of
@@ -296,16 +336,12 @@ int howdah_zygote_root(int argc, char **argv)
 
 	char *info = howdah_engine_info();
 	const char *problem;
-	howdah_opcache_startup(booted, &problem);
+	howdah_opcache_startup(arguments.booted, &problem);
 	if (problem) {
 		fprintf(stderr, "howdah-php: %s\n", problem);
 	}
 	howdah_preload_finish();
-	struct howdah_control ready = {.kind = HOWDAH_CONTROL_READY};
-	int sent = info ? howdah_control_send(control, ready, info, strlen(info), -1) : -1;
-	free(info);
-	if (sent != 0) {
-		fprintf(stderr, "howdah-php: cannot notify the front that PHP is ready: %s\n", strerror(errno));
+	if (!send_ready(control, info)) {
 		return 1;
 	}
 	zygote.exited_kind = HOWDAH_CONTROL_POOL_EXITED;
