@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use howdah_config::model::{
     AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Config, ContentCoding, Encode,
     FileServer, Handler, Ini, JwtKey, Matcher, Mercure, Part, PhpScript, PhpServer, PhpWorker,
-    Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy, WorkerPool, redirect_to_https,
-    source,
+    Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy, WorkerOptions, WorkerPool,
+    redirect_to_https, source,
 };
 
 use crate::failure::{Failure, setup};
@@ -29,13 +29,7 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     let mut config = Config::default();
     let mut routes = vec![route(None, Handler::Root(Template::text(utf8(&root)?)))];
     if !options.no_compress {
-        let formats = [
-            ContentCoding::Zstd,
-            ContentCoding::Brotli,
-            ContentCoding::Gzip,
-        ];
-        let formats = formats.map(ContentCoding::by_default).to_vec();
-        routes.push(route(None, Handler::Encode(Encode::new(formats))));
+        routes.push(route(None, compression()));
     }
     if options.mercure {
         config
@@ -45,20 +39,7 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         config.global.php.environment.withheld.extend(keys);
         routes.push(route(None, Handler::Mercure(0)));
     }
-    for worker in &options.worker {
-        let mut pool = worker_pool(worker, &root)?;
-        pool.options = options.worker_options.0.clone();
-        if pool.options.is_concurrent() && pool.settings.workers > Some(CONCURRENT_WORKERS_MAX) {
-            return Err(setup(format_args!(
-                "--worker: with --concurrency there may be {CONCURRENT_WORKERS_MAX} processes, and one for \
-                 each core is enough"
-            )));
-        }
-        if config.workers.iter().any(|other| other.name == pool.name) {
-            pool.name = format!("{}-{}", pool.name, config.workers.len() + 1);
-        }
-        config.workers.push(pool);
-    }
+    config.workers = worker_pools(&options.worker, &options.worker_options.0, &root)?;
     if config.workers.is_empty() {
         routes.push(route(None, Handler::PhpServer(PhpServer::default())));
     } else {
@@ -114,6 +95,39 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     settings.preload = options.preload;
     check_preload(&config)?;
     Ok(config)
+}
+
+fn compression() -> Handler {
+    let formats = [
+        ContentCoding::Zstd,
+        ContentCoding::Brotli,
+        ContentCoding::Gzip,
+    ];
+    Handler::Encode(Encode::new(formats.map(ContentCoding::by_default).to_vec()))
+}
+
+/// A pool for each `--worker`, with names that differ.
+fn worker_pools(
+    workers: &[cli::Worker],
+    options: &WorkerOptions,
+    root: &Path,
+) -> Result<Vec<WorkerPool>, Failure> {
+    let mut pools: Vec<WorkerPool> = Vec::new();
+    for worker in workers {
+        let mut pool = worker_pool(worker, root)?;
+        pool.options = options.clone();
+        if pool.options.is_concurrent() && pool.settings.workers > Some(CONCURRENT_WORKERS_MAX) {
+            return Err(setup(format_args!(
+                "--worker: with --concurrency there may be {CONCURRENT_WORKERS_MAX} processes, and one for \
+                 each core is enough"
+            )));
+        }
+        if pools.iter().any(|other| other.name == pool.name) {
+            pool.name = format!("{}-{}", pool.name, pools.len() + 1);
+        }
+        pools.push(pool);
+    }
+    Ok(pools)
 }
 
 /// There is one application, so nothing else can be wrong.
