@@ -9,6 +9,7 @@ export PATH="$HOME/.cargo/bin:$PATH"
 out=$PWD/target/debug
 skipped=(
 	accounting::access_logs_have_what_requests_cost
+	accounting::headers_and_log_fields_have_what_requests_cost_as_placeholders
 	crash_reports::a_core_dump_is_written_and_reported
 	crash_reports::a_report_has_the_crash_its_place_and_its_request
 	endings::fatal_errors
@@ -18,6 +19,7 @@ skipped=(
 	live_requests::a_sleep_is_seen
 	load
 	memory
+	soak::one_process_serves_them_all_and_does_not_grow
 	spare::the_spare_takes_the_place_of_a_lost_worker
 	tracing::a_trace_goes_from_the_caller_to_php_and_to_the_collector
 )

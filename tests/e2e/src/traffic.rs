@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use howdah_testkit::client::ClientError;
-use howdah_testkit::{Connection, PATIENCE, Request, Response, Server, process};
+use howdah_testkit::{Connection, EndOnDrop, PATIENCE, Request, Response, Server, process};
 
 /// One client: a kept-alive connection, and requests with a number each.
 #[derive(Debug)]
@@ -63,15 +63,6 @@ impl Traffic {
         let done = || self.over.load(Ordering::Relaxed) || self.rounds() >= wanted;
         assert!(process::wait_until(PATIENCE, done), "no answers any more");
         assert!(self.rounds() >= wanted, "a client failed");
-    }
-}
-
-/// Ends the traffic also when its owner panics, or the others would go on for ever.
-struct EndOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

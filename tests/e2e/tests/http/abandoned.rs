@@ -269,6 +269,7 @@ fn complete_requests_are_run_in_worker_mode() {
 fn complete_requests_are_run_by_coroutines() {
     let options = "num_threads 1\nworker {\nfile WORKER\nnum 1\nconcurrency 4\n}";
     let site = Site::start(options, "");
+    site.server.allow_hogs();
     everything(&site, "/worker.php");
 }
 

@@ -273,6 +273,7 @@ fn fields_that_there_is_one_of_are_sent_once() {
         Server::caddyfile(worker_site(www.path(), "concurrency 4")).start(),
     ];
     for server in &servers {
+        server.allow_hogs();
         let response = server.get("/");
         response.assert(401, "{}");
         for (name, expected) in [

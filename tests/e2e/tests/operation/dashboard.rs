@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use howdah_testkit::{Connection, Request, Server, Www};
+use howdah_testkit::{Connection, EndOnDrop, Request, Server, Www};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::browser::Browser;
 use howdah_tests::caddyfile;
@@ -132,7 +132,7 @@ impl Site {
         const CLIENTS: u32 = 10;
         let pace = Duration::from_secs(1) * CLIENTS / per_second;
         let is_over = AtomicBool::new(false);
-        let ends_with = EndGuard(&is_over);
+        let end = EndOnDrop(&is_over);
         thread::scope(|scope| {
             for number in 0..CLIENTS {
                 scope.spawn({
@@ -148,7 +148,7 @@ impl Site {
                     }
                 });
             }
-            let _ends_with = ends_with;
+            let _end = end;
             look();
         });
     }
@@ -171,15 +171,6 @@ impl Site {
         connection
             .exchange(&Request::get(target))
             .expect("a response");
-    }
-}
-
-/// Ends the traffic, also when a test fails.
-struct EndGuard<'a>(&'a AtomicBool);
-
-impl Drop for EndGuard<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

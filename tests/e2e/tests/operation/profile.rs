@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use howdah_testkit::{
-    ClosedPort, Connection, PATIENCE, Request, Response, Server, ServerBuilder, Www, process,
+    ClosedPort, Connection, EndOnDrop, PATIENCE, Request, Response, Server, ServerBuilder, Www,
+    process,
 };
 use howdah_tests::admin::{Admin, ON, worker_site};
 use howdah_tests::browser::Browser;
@@ -147,8 +148,8 @@ fn profile(server: &Server, query: &str, targets: &[&str]) -> Response {
                 }
             });
         }
+        let _end = EndOnDrop(&over);
         let response = admin.post(&format!("/profile?{query}"));
-        over.store(true, Ordering::Relaxed);
         response.assert_status(200);
         response
     })
@@ -304,6 +305,7 @@ fn the_command_writes_each_format() {
                 server.get("/?sleeps=1").assert(200, "done");
             }
         });
+        let _end = EndOnDrop(&over);
         for (name, start) in [
             ("flame.svg", &b"<?xml"[..]),
             ("out.pprof", &[0x1f, 0x8b]),
@@ -320,7 +322,6 @@ fn the_command_writes_each_format() {
         }
         let words = ["profile", "--seconds", "1", "--format", "folded", "-o", "-"];
         admin.command(&words).assert(0, "usleep;[sleep] ");
-        over.store(true, Ordering::Relaxed);
     });
     assert_eq!(
         std::fs::read_dir(dir.path()).expect("a directory").count(),

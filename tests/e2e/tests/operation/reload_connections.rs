@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howdah_testkit::{Connection, PATIENCE, Request, Server, process};
+use howdah_testkit::{Connection, EndOnDrop, PATIENCE, Request, Server, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::tls::{Authority, Client, Pair};
 use howdah_tests::{encode, http3, in_time, www};
@@ -162,11 +162,9 @@ fn a_watched_caddyfile_is_applied_without_losing_a_connection() {
                 })
             })
             .collect();
+        let end = EndOnDrop(&done);
         let becomes = |what: &str, is: &dyn Fn(&howdah_testkit::Response) -> bool| {
             let changed = process::wait_until(PATIENCE, || is(&server.get("/")));
-            if !changed {
-                done.store(true, Ordering::Relaxed);
-            }
             assert!(changed, "{what} never came");
         };
         for version in 1..=5 {
@@ -189,7 +187,7 @@ fn a_watched_caddyfile_is_applied_without_losing_a_connection() {
         becomes("the imported file", &|response| {
             response.header("X-More") == Some("b")
         });
-        done.store(true, Ordering::Relaxed);
+        drop(end);
         for client in clients {
             assert_eq!(client.join().expect("no panic"), "5");
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use howdah_testkit::{Connection, PATIENCE, Request, Server, Signal, process};
+use howdah_testkit::{Connection, EndOnDrop, PATIENCE, Request, Server, Signal, process};
 use howdah_tests::traffic::many;
 use howdah_tests::www;
 
@@ -170,13 +170,4 @@ fn no_request_fails_while_servers_restart_in_turn() {
         began.elapsed().as_secs_f64()
     );
     assert_eq!(failed, 0, "of {sent}");
-}
-
-/// Ends the load also when the test fails.
-struct EndOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }

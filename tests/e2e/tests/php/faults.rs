@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use howdah_testkit::{PATIENCE, Request, Server, Signal, process};
+use howdah_testkit::{EndOnDrop, PATIENCE, Request, Server, Signal, process};
 use howdah_tests::{encode, www};
 
 /// Deaths and the requests that they cost are logged.
@@ -191,7 +191,7 @@ fn nothing_is_lost_or_mixed_up_under_a_rain_of_kills() {
             });
         }
         // Ends the load even when this thread fails.
-        let _stop = StopOnDrop(&over);
+        let _stop = EndOnDrop(&over);
         let started = Instant::now();
         while killed.load(Ordering::Relaxed) < kills {
             assert!(!over.load(Ordering::Relaxed));
@@ -232,14 +232,6 @@ fn nothing_is_lost_or_mixed_up_under_a_rain_of_kills() {
             .get(&format!("/id.php?id={id}"))
             .assert(200, &format!("[{id}][{id}]"));
     });
-}
-
-struct StopOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[test]
