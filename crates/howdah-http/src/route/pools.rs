@@ -8,6 +8,7 @@ use howdah_config::model;
 
 use crate::answer::files::stat::Root;
 use crate::answer::upstream::tls::TlsClients;
+use crate::message::path::from_disk;
 use crate::message::pattern::Pattern;
 use crate::message::running_pools::RunningPools;
 use crate::route::context::Context;
@@ -51,11 +52,11 @@ impl ScriptPools {
         let file = |pool: &model::WorkerPool| {
             let written: Rc<str> = pool.file.as_str().into();
             let resolved = std::fs::canonicalize(&pool.file).ok();
-            // A file that does not exist, or whose name is not UTF-8, stays as it was written.
-            let resolved = resolved
-                .as_deref()
-                .and_then(std::path::Path::to_str)
-                .map_or_else(|| Rc::clone(&written), Into::into);
+            // A file that does not exist stays as it was written.
+            let resolved = resolved.map_or_else(
+                || Rc::clone(&written),
+                |resolved| from_disk(resolved.as_os_str()).into(),
+            );
             Rc::new(WorkerFile { written, resolved })
         };
         let files = config.workers.iter().map(file);

@@ -161,3 +161,23 @@ fn a_release_that_a_link_leads_to_is_taken_by_a_reload() {
     assert!(process::wait_until(PATIENCE, second));
     server.get("/worker.php").assert(200, "second two");
 }
+
+/// The name that a link of the configuration leads to may have any bytes.
+#[test]
+fn a_script_behind_a_name_that_is_not_utf8_runs_in_its_pool() {
+    use std::os::unix::ffi::OsStrExt;
+    let www = site();
+    let release = www.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    std::fs::rename(www.path().join("public"), &release).expect("renamed");
+    for link in ["configured", "served"] {
+        symlink(&release, www.path().join(link)).expect("a link");
+    }
+    let routes = format!(
+        "root * {}\nphp_server {{\nworker {} 1\n}}",
+        www.path().join("served").display(),
+        www.path().join("configured/worker.php").display(),
+    );
+    let server = Server::caddyfile(caddyfile("", &routes)).start();
+    let answer = "worker 1 SCRIPT_NAME=/worker.php PATH_INFO=/a REQUEST_URI=/worker.php/a";
+    server.get("/worker.php/a").assert(200, answer);
+}
