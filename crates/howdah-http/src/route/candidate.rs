@@ -62,6 +62,22 @@ impl Candidate {
         self.directory
     }
 
+    /// Whether it exists, as `kind` of what is at its place on disk.
+    pub(super) fn accepts(
+        &self,
+        kind: Kind,
+        found: &CandidateFile<'_>,
+        context: &Context<'_>,
+    ) -> bool {
+        // `/a.txt/` is the path of a directory, not of a file. A slash behind a script is its PATH_INFO.
+        let slash = || self.is_path() && found.path_info.is_empty() && context.path.ends_with('/');
+        match kind {
+            Kind::Directory => self.directory,
+            Kind::File => !self.directory && !slash(),
+            Kind::Missing => false,
+        }
+    }
+
     /// What it is for this request, whether that exists or not.
     pub(super) fn place<'c>(
         &'c self,
@@ -110,7 +126,7 @@ impl Candidate {
 
     fn evaluate<'c>(&'c self, context: &'c Context<'_>) -> Cow<'c, str> {
         if self.is_path() {
-            // The path is normalised already, and a slash at its end does not require a directory.
+            // The path is normalised already.
             let path = context.path_without_slash();
             return Cow::Borrowed(if path.is_empty() { "/" } else { path });
         }
@@ -143,12 +159,7 @@ pub(crate) fn find<'c>(
         }
         let found = candidate.place(index, context, split);
         let kind = context.lookup.kind(root, &found.path);
-        let expected = if candidate.directory {
-            Kind::Directory
-        } else {
-            Kind::File
-        };
-        if kind == expected {
+        if candidate.accepts(kind, &found, context) {
             return Some(found);
         }
         if candidate.is_path() && found.path_info.is_empty() {

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 
 use howdah_config::model::TryPolicy;
 
-use crate::answer::files::stat::Root;
+use crate::answer::files::stat::{Kind, Root};
 use crate::message::path::on_disk;
 use crate::route::candidate::{Candidate, CandidateFile, find};
 use crate::route::context::Context;
@@ -53,12 +53,7 @@ fn best<'c>(
         else {
             continue;
         };
-        let is_wanted = if candidate.is_directory() {
-            metadata.is_dir()
-        } else {
-            metadata.is_file()
-        };
-        if is_wanted
+        if candidate.accepts(Kind::of(&metadata), &found, context)
             && best
                 .as_ref()
                 .is_none_or(|(_, known)| better(&metadata, known))

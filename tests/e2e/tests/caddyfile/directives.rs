@@ -98,6 +98,23 @@ fn rewrite_and_try_files() {
     server.get("/short").assert(200, "other from=short");
     server.get("/a").assert(200, "text");
     server.get("/b?q=1").assert(200, "index /b?q=1 ");
+    // A slash is that of a directory.
+    server.get("/a.txt/").assert(200, "index /a.txt/ ");
+}
+
+#[test]
+fn the_path_of_a_directory_is_not_that_of_a_file() {
+    let (_www, server) = site(
+        "root * {site}\n handle_path /matcher/* {\n@found file {path}\nrespond @found found\nrespond none\n}\n \
+         handle_path /newest/* {\ntry_files {path} /other.php {\npolicy most_recently_modified\n}\nrespond {path}\n}\n \
+         php_server",
+    );
+    server.get("/matcher/a.txt").assert(200, "found");
+    server.get("/matcher/a.txt/").assert(200, "none");
+    server.get("/newest/a.txt/").assert(200, "/other.php");
+    server.get("/a.txt").assert(200, "text");
+    server.get("/a.txt/").assert(200, "index /a.txt/ ");
+    server.get("/index.php/").assert(200, "index /index.php/ ");
 }
 
 #[test]

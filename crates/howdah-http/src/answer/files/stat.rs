@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::rc::Rc;
 
 use crate::clock;
@@ -23,6 +23,18 @@ pub(crate) enum Kind {
     Directory,
     /// Nothing, or nothing that is served: a socket, a FIFO, a device.
     Missing,
+}
+
+impl Kind {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        if metadata.is_file() {
+            Self::File
+        } else if metadata.is_dir() {
+            Self::Directory
+        } else {
+            Self::Missing
+        }
+    }
 }
 
 /// The file-system checks of one front thread.
@@ -54,11 +66,10 @@ impl StatCache {
         {
             return *kind;
         }
-        let kind = match fs::metadata(on_disk(key)) {
-            Ok(metadata) if metadata.is_file() => Kind::File,
-            Ok(metadata) if metadata.is_dir() => Kind::Directory,
-            Ok(_) | Err(_) => return Kind::Missing,
-        };
+        let kind = fs::metadata(on_disk(key)).map_or(Kind::Missing, |metadata| Kind::of(&metadata));
+        if kind == Kind::Missing {
+            return kind;
+        }
         if known.len() >= CAPACITY {
             known.clear();
         }
