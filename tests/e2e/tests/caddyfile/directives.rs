@@ -118,6 +118,16 @@ fn the_path_of_a_directory_is_not_that_of_a_file() {
 }
 
 #[test]
+fn methods_that_read_no_file_are_refused_for_files_only() {
+    let (_www, server) = site("root * {site}\n file_server");
+    let status = |method: &str, path: &str| server.send(&Request::new(method, path)).status();
+    assert_eq!(status("POST", "/a.txt"), 405);
+    assert_eq!(status("OPTIONS", "/a.txt"), 204);
+    assert_eq!(status("POST", "/none.txt"), 404);
+    assert_eq!(status("OPTIONS", "/none.txt"), 404);
+}
+
+#[test]
 fn php_server_options() {
     let (_www, server) =
         site("php_server {\n root {site}\n env APP {host}\n index other.php\n file_server off\n }");

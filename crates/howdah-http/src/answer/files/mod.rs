@@ -107,14 +107,6 @@ async fn serve_file(
     cache: &FileCache,
     with_origin: bool,
 ) -> Response<Content> {
-    let head = parts.method == Method::HEAD;
-    if !head && parts.method != Method::GET {
-        return if parts.method == Method::OPTIONS {
-            reply::options(ALLOW)
-        } else {
-            reply::method_not_allowed(ALLOW)
-        };
-    }
     let prefix = job.root.prefix();
     let links = Links {
         policy: &job.options.links,
@@ -195,6 +187,9 @@ async fn directory(
         if let Some(redirect) = redirect() {
             return redirect;
         }
+        if let Some(response) = other_method(file_request.parts) {
+            return response;
+        }
         full.truncate(length);
         return browse::list(job, full, file_request).await;
     }
@@ -216,6 +211,15 @@ fn open_error(error: rustix::io::Errno, path: &str) -> Response<Content> {
     }
 }
 
+/// The response to a method that reads no file. What does not exist is 404 for all methods.
+fn other_method(parts: &Parts) -> Option<Response<Content>> {
+    match parts.method {
+        Method::GET | Method::HEAD => None,
+        Method::OPTIONS => Some(reply::options(ALLOW)),
+        _ => Some(reply::method_not_allowed(ALLOW)),
+    }
+}
+
 /// Where the contents come from.
 enum Source {
     File(File),
@@ -229,6 +233,9 @@ async fn found(
     path: &str,
     file_request: FileRequest<'_>,
 ) -> Response<Content> {
+    if let Some(response) = other_method(file_request.parts) {
+        return response;
+    }
     if file_request.precompressed.is_empty() {
         return file_response(source, version, (path, path), file_request).await;
     }
