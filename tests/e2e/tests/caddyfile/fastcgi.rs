@@ -109,6 +109,25 @@ fn scripts_files_and_the_front_controller() {
     assert_eq!(twice.head.header_all("set-cookie"), ["a=1", "b=2"]);
 }
 
+/// As in a container that has only static files.
+#[test]
+fn the_front_controller_may_be_on_another_machine() {
+    let (www, fpm) = (application(), Fpm::start(&Options::default()));
+    let here = Www::new().file("a.txt", "here");
+    let site = format!(
+        "root * {}\n php_fastcgi unix/{} {{\n env SCRIPT_FILENAME {}/index.php\n }}\n file_server",
+        here.path().display(),
+        fpm.socket().display(),
+        www.path().display()
+    );
+    let server = Server::caddyfile(caddyfile("", &site)).start();
+    server.get("/a.txt").assert(200, "here");
+    for path in ["/", "/a/page", "/none.php", "/a.txt/"] {
+        let expected = format!("index {path} /index.php  ");
+        server.get(path).assert(200, &expected);
+    }
+}
+
 #[test]
 fn a_response_of_php_names_a_file() {
     let (www, fpm) = (application(), Fpm::start(&Options::default()));

@@ -300,8 +300,9 @@ impl PhpServer {
         }
         if let Some(name) = &self.front_controller {
             let worker = self.script.workers.worker_of(&root, name, context);
-            // A worker pool has its script already, whatever is on disk now.
-            if worker.is_some() || context.lookup.kind(&root, name) == Kind::File {
+            // A worker pool has its script already, whatever is on disk now. PHP-FPM may have its on another machine.
+            let is_known = worker.is_some() || self.script.fastcgi.is_some();
+            if is_known || context.lookup.kind(&root, name) == Kind::File {
                 let query = self.candidates.last().and_then(Candidate::query);
                 if let Some(query) = query.map(|text| text.evaluate_query(context)) {
                     context.query = Some(query.into_owned());
