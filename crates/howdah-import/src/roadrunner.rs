@@ -95,6 +95,12 @@ fn files(http: &Yaml<'_>, worker: Option<Lines>) -> Lines {
         }
         lines.push(format!("root * {}", word(&folder)));
         lines.extend(block("@files", conditions));
+        for (key, directive) in [("request", "request_header"), ("response", "header")] {
+            for (name, value) in get(files, key).into_iter().flat_map(entries) {
+                let value = text(value).unwrap_or_default();
+                lines.push(format!("{directive} @files {name} {}", word(&value)));
+            }
+        }
         lines.extend(block("handle @files", vec!["file_server".to_owned()]));
     }
     if let Some(worker) = worker {
