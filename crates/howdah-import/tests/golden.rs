@@ -36,6 +36,11 @@ fn files() -> Memory {
             "/etc/nginx/conf.d/headers.conf",
             "add_header X-Included yes;\n",
         ),
+        (
+            "/srv/wordpress/.htaccess",
+            "RewriteEngine On\nRewriteRule ^old/(.*)$ /new/$1 [R=301,L]\n\
+             RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule . /index.php [L]\n",
+        ),
     ]))
 }
 

@@ -1,5 +1,6 @@
 //! Apache: virtual hosts become sites; `.htaccess` becomes the site of its folder.
 
+mod expiry;
 mod php;
 mod rewrite;
 mod section;
@@ -12,6 +13,7 @@ use howdah_config::Files;
 
 use self::site::Site;
 use crate::ImportError;
+use crate::directive::Directive;
 use crate::output::{Lines, Notes, block, word};
 
 pub(crate) fn convert(
@@ -21,10 +23,8 @@ pub(crate) fn convert(
 ) -> Result<(Lines, Notes), ImportError> {
     let directives = syntax::parse(text, file)?;
     let mut notes = Notes::default();
-    let is_host = |name: &str| name.eq_ignore_ascii_case("VirtualHost");
-    let (hosts, rest): (Vec<_>, Vec<_>) = directives
-        .into_iter()
-        .partition(|directive| is_host(&directive.name));
+    let (mut hosts, mut rest) = (Vec::new(), Vec::new());
+    separate(directives, &mut hosts, &mut rest);
     let mut lines = Lines::new();
     let has_root = rest
         .iter()
@@ -54,9 +54,27 @@ pub(crate) fn convert(
         site.addresses(&host);
         site.read(&rest);
         site.read(host.children());
+        site.read_override_file();
         let head = site.head();
         let own = site.lines();
         lines.extend(block(&head, own));
     }
     Ok((lines, notes))
+}
+
+/// Virtual hosts, also those within conditions such as `<IfModule mod_ssl.c>`, and all other directives.
+fn separate(directives: Vec<Directive>, hosts: &mut Vec<Directive>, rest: &mut Vec<Directive>) {
+    for mut directive in directives {
+        let is = |name: &str| directive.name.eq_ignore_ascii_case(name);
+        if is("VirtualHost") {
+            hosts.push(directive);
+        } else if site::is_condition(&directive) {
+            let mut own = Vec::new();
+            separate(directive.block.take().unwrap_or_default(), hosts, &mut own);
+            directive.block = Some(own);
+            rest.push(directive);
+        } else {
+            rest.push(directive);
+        }
+    }
 }

@@ -51,10 +51,29 @@ impl Scope {
 
 /// An expression about the last element of the path.
 fn last_element_regex(regex: &str) -> String {
-    match regex.strip_prefix('^') {
-        Some(rest) => format!("/{rest}"),
-        None => regex.to_owned(),
+    // That is a folder, which is no last element of a request for what is in it.
+    let regex = regex.replace("(?!well-known)", "");
+    let mut result = String::new();
+    let (mut escaped, mut in_class) = (false, false);
+    for c in regex.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            ']' => in_class = false,
+            '[' => in_class = true,
+            '^' if !in_class => {
+                result.push('/');
+                continue;
+            }
+            '.' if !in_class => {
+                result.push_str("[^/]");
+                continue;
+            }
+            _ => {}
+        }
+        result.push(c);
     }
+    result
 }
 
 fn directory(folder: &str, root: Option<&str>, aliases: &[(String, String)]) -> Scope {
@@ -203,4 +222,22 @@ pub(super) fn restrict(
     };
     lines.push(format!("{directive} @{name} {rest}"));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_element_regex;
+
+    #[test]
+    fn expressions_are_about_the_last_element() {
+        for (regex, expected) in [
+            ("^(a|b\\.php)$", "/(a|b\\.php)$"),
+            (
+                "\\.(inc|tpl(\\.php)?)$|^(\\.(?!well-known).*|x[^.]+)$",
+                "\\.(inc|tpl(\\.php)?)$|/(\\.[^/]*|x[^.]+)$",
+            ),
+        ] {
+            assert_eq!(last_element_regex(regex), expected);
+        }
+    }
 }

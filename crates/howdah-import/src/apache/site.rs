@@ -1,11 +1,14 @@
 //! The directives of a site.
 
+use std::path::Path;
+
 use howdah_config::Files;
 
+use super::expiry::{endings, seconds};
 use super::php::Php;
 use super::rewrite::Rules;
 use super::section::{Access, Scope};
-use super::syntax::quoted;
+use super::syntax::{parse, quoted};
 use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
 use crate::pattern::rust_regex;
@@ -18,7 +21,6 @@ const SILENT: &[&str] = &[
     "addencoding",
     "addlanguage",
     "addtype",
-    "allowoverride",
     "allowencodedslashes",
     "authbasicprovider",
     "authtype",
@@ -91,8 +93,10 @@ const SILENT: &[&str] = &[
 pub(super) struct Site<'a> {
     files: &'a dyn Files,
     notes: &'a mut Notes,
-    /// It is `.htaccess`.
+    /// Within `.htaccess` or `<Directory>`: rules see the path without its first slash.
     below: bool,
+    /// The line that allows `.htaccess`.
+    overrides: Option<usize>,
     names: MatcherNames,
     ports: Vec<u16>,
     bind: Vec<String>,
@@ -118,6 +122,7 @@ impl<'a> Site<'a> {
             files,
             notes,
             below,
+            overrides: None,
             names: MatcherNames::default(),
             ports: Vec::new(),
             bind: Vec::new(),
@@ -186,6 +191,36 @@ impl<'a> Site<'a> {
         self.guards.extend(lines);
     }
 
+    /// `.htaccess` of the document root, if the site allows it.
+    pub(super) fn read_override_file(&mut self) {
+        let (Some(line), Some(root)) = (self.overrides, self.root.clone()) else {
+            return;
+        };
+        let root = root.trim_end_matches('/');
+        let file = format!("{root}/.htaccess");
+        let Ok(text) = self.files.read(Path::new(&file)) else {
+            // Where the application is, there is no such file.
+            let is_here = self.files.glob(&format!("{root}/*"));
+            if is_here.is_ok_and(|found| found.is_empty()) {
+                let why = "the folder is not on this machine; import its `.htaccess` too";
+                let note = self.notes.add(line, root, why);
+                self.settings.push(note);
+            }
+            return;
+        };
+        match parse(&text, Path::new(&file)) {
+            Ok(own) => {
+                let around = std::mem::replace(&mut self.below, true);
+                self.read(&own);
+                self.below = around;
+            }
+            Err(error) => {
+                let note = self.notes.add(line, &file, &error.to_string());
+                self.settings.push(note);
+            }
+        }
+    }
+
     /// Sections are about folders of these.
     fn roots(&mut self, directives: &[Directive]) {
         for own in directives {
@@ -194,7 +229,7 @@ impl<'a> Site<'a> {
                 "alias" => self
                     .aliases
                     .push((own.argument(0).to_owned(), own.argument(1).to_owned())),
-                "ifmodule" if !own.argument(0).starts_with('!') => self.roots(own.children()),
+                _ if is_condition(own) => self.roots(own.children()),
                 _ => {}
             }
         }
@@ -208,10 +243,9 @@ impl<'a> Site<'a> {
     fn block(&mut self, directives: &[Directive], scope: &Scope, access: &mut Access) {
         for own in directives {
             match own.name.to_ascii_lowercase().as_str() {
-                "ifmodule" if own.argument(0).starts_with('!') => {}
-                "ifmodule" | "ifversion" | "requireall" | "requireany" => {
-                    self.block(own.children(), scope, access);
-                }
+                "ifmodule" | "ifdefine" if own.argument(0).starts_with('!') => {}
+                "requireall" | "requireany" => self.block(own.children(), scope, access),
+                _ if is_condition(own) => self.block(own.children(), scope, access),
                 "directory" | "location" | "locationmatch" | "files" | "filesmatch" => {
                     self.section(own, scope);
                 }
@@ -249,7 +283,11 @@ impl<'a> Site<'a> {
             Scope::Unknown => self.note(section, "write it with a matcher"),
             scope => {
                 let mut access = Access::default();
+                let is_folder = section.name.eq_ignore_ascii_case("Directory");
+                let around = self.below;
+                self.below |= is_folder;
                 self.block(section.children(), &scope, &mut access);
+                self.below = around;
                 let lines = access.lines(&scope, &mut self.names, self.files, self.notes);
                 self.guards.extend(lines);
             }
@@ -314,7 +352,20 @@ impl<'a> Site<'a> {
             }
             "serveralias" => self.hosts.extend(own.arguments.iter().cloned()),
             "documentroot" => self.settings.push(format!("root * {}", word(first))),
-            "directoryindex" | "fallbackresource" if first == "disabled" => {}
+            "allowoverride" if *scope == Scope::Site => {
+                self.overrides = (!first.eq_ignore_ascii_case("none")).then_some(own.line);
+            }
+            "dav" if first.eq_ignore_ascii_case("off") => {}
+            "fallbackresource" if first == "disabled" => {
+                if let Scope::Matcher(_) = scope {
+                    let options = vec!["try_files {path} =404".to_owned()];
+                    let mut lines = self.with(scope, "php_server", "{");
+                    lines.extend(options);
+                    lines.push("}".to_owned());
+                    self.ordered.extend(lines);
+                }
+            }
+            "directoryindex" if first == "disabled" => {}
             "directoryindex" => self.php.index.clone_from(&own.arguments),
             "fallbackresource" => {
                 self.php.front = Some(first.trim_start_matches('/').to_owned());
@@ -350,7 +401,7 @@ impl<'a> Site<'a> {
             "proxypassmatch" if second.starts_with("fcgi:") || second.starts_with("unix:") => {
                 self.upstream(second);
             }
-            "proxypreservehost" => {}
+            "allowoverride" | "proxypreservehost" => {}
             "php_value" | "php_flag" => self.php_value(own, false),
             "php_admin_value" | "php_admin_flag" => self.php_value(own, true),
             "setenv" => self.php.env.push(format!("env {first} {}", word(second))),
@@ -650,25 +701,8 @@ impl<'a> Site<'a> {
 
     /// `ExpiresByType image/png "access plus 1 year"`
     fn expires(&mut self, own: &Directive) {
-        let endings = match own.argument(0) {
-            "text/css" => "*.css",
-            "text/javascript" | "application/javascript" | "application/x-javascript" => {
-                "*.js *.mjs"
-            }
-            "image/jpeg" | "image/jpg" => "*.jpg *.jpeg",
-            "image/png" => "*.png",
-            "image/gif" => "*.gif",
-            "image/webp" => "*.webp",
-            "image/avif" => "*.avif",
-            "image/svg+xml" => "*.svg",
-            "image/x-icon" | "image/vnd.microsoft.icon" => "*.ico",
-            "font/woff" | "application/font-woff" | "application/x-font-woff" => "*.woff",
-            "font/woff2" | "application/font-woff2" => "*.woff2",
-            "font/ttf" | "application/x-font-ttf" => "*.ttf",
-            "video/mp4" => "*.mp4",
-            "application/pdf" => "*.pdf",
-            "text/html" => "*.html",
-            _ => return self.note(own, ""),
+        let Some(endings) = endings(own.argument(0)) else {
+            return self.note(own, "");
         };
         let Some(seconds) = seconds(&own.arguments[1..]) else {
             return self.note(own, "");
@@ -722,6 +756,15 @@ impl<'a> Site<'a> {
     }
 }
 
+/// A section whose directives count if the server has a module, a version or a definition.
+pub(super) fn is_condition(directive: &Directive) -> bool {
+    let names = ["IfModule", "IfVersion", "IfDefine"];
+    names
+        .iter()
+        .any(|name| directive.name.eq_ignore_ascii_case(name))
+        && !directive.argument(0).starts_with('!')
+}
+
 /// `path` and `path_regexp` as functions of an expression.
 fn call(matcher: &str) -> String {
     let (name, rest) = matcher.split_once(' ').unwrap_or((matcher, ""));
@@ -742,34 +785,4 @@ fn regex_escape(text: &str) -> String {
         result.push(c);
     }
     result
-}
-
-/// `access plus 1 year`, or `A3600`.
-fn seconds(arguments: &[String]) -> Option<u64> {
-    let text = arguments.join(" ");
-    if let Some(number) = text.strip_prefix(['A', 'M']) {
-        return number.parse().ok();
-    }
-    let mut words = text.split_whitespace();
-    words
-        .next()
-        .filter(|base| ["access", "now", "modification"].contains(base))?;
-    let mut all = 0;
-    let mut words = words.filter(|word| *word != "plus");
-    while let Some(number) = words.next() {
-        let number: u64 = number.parse().ok()?;
-        let unit = words.next()?.trim_end_matches('s');
-        all += number
-            * match unit {
-                "second" => 1,
-                "minute" => 60,
-                "hour" => 3600,
-                "day" => 86_400,
-                "week" => 7 * 86_400,
-                "month" => 30 * 86_400,
-                "year" => 365 * 86_400,
-                _ => return None,
-            };
-    }
-    Some(all)
 }
