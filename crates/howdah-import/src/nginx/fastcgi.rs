@@ -105,9 +105,17 @@ impl Php {
 
     /// Runs scripts, and sends files. `options` are further lines of the block.
     pub(super) fn serve(&self, options: Lines) -> Lines {
+        self.serve_with(options, Lines::new())
+    }
+
+    /// The same with options for the files.
+    pub(super) fn serve_with(&self, options: Lines, files: Lines) -> Lines {
         let mut all = options;
         all.extend(self.options.iter().cloned());
         if self.upstreams.is_empty() {
+            if !files.is_empty() {
+                all.extend(block("file_server", files));
+            }
             return block("php_server", all);
         }
         let mut lines = vec!["# `php_server` in place of this runs PHP in this server.".to_owned()];
@@ -115,7 +123,7 @@ impl Php {
             &format!("php_fastcgi {}", self.upstreams.join(" ")),
             all,
         ));
-        lines.push("file_server".to_owned());
+        lines.extend(block("file_server", files));
         lines
     }
 }

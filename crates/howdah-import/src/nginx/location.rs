@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::condition::{condition, convert_return, rewrite};
 use super::fastcgi::{self, Php};
 use super::proxy::{PROXY, proxy};
-use super::settings::{ACCESS, Context, OF_SERVER, access, is_known, settings};
+use super::settings::{
+    ACCESS, Context, OF_SERVER, access, is_access, is_inherited, is_known, is_setting, settings,
+};
 use super::upstream::Upstreams;
 use super::value::placeholders;
 use crate::directive::Directive;
@@ -19,6 +21,8 @@ pub(super) struct Site<'a> {
     pub(super) php: Option<Php>,
     /// File names that stand for a directory.
     pub(super) index: Vec<String>,
+    /// Directories without one of these are for the front controller.
+    pub(super) index_is_front: bool,
     /// `location @name`.
     pub(super) named: BTreeMap<String, &'a [Directive]>,
     /// Access rules of a location without its own.
@@ -47,13 +51,27 @@ impl<'a> Location<'a> {
         if directive.name != "location" {
             return None;
         }
-        let (kind, pattern) = match (directive.argument(0), directive.argument(1)) {
-            ("=", pattern) => (Kind::Exact, pattern),
-            ("^~", pattern) => (Kind::First, pattern),
-            ("~", pattern) => (Kind::Regex { ignore_case: false }, pattern),
-            ("~*", pattern) => (Kind::Regex { ignore_case: true }, pattern),
-            (pattern, _) => (Kind::Prefix, pattern),
-        };
+        let (first, second) = (directive.argument(0), directive.argument(1));
+        // A modifier may stand directly before the pattern.
+        let modified = [
+            ("~*", Kind::Regex { ignore_case: true }),
+            ("~", Kind::Regex { ignore_case: false }),
+            ("^~", Kind::First),
+            ("=", Kind::Exact),
+        ]
+        .into_iter()
+        .find_map(|(modifier, kind)| {
+            let attached = first.strip_prefix(modifier)?;
+            Some((
+                kind,
+                if attached.is_empty() {
+                    second
+                } else {
+                    attached
+                },
+            ))
+        });
+        let (kind, pattern) = modified.unwrap_or((Kind::Prefix, first));
         (!pattern.starts_with('@')).then_some(Self {
             kind,
             pattern,
@@ -78,12 +96,18 @@ impl<'a> Location<'a> {
                 .arguments
                 .join(" ")
                 .contains("-f $document_root$fastcgi_script_name"),
-            name => fastcgi::is_silent(name),
+            name => is_inherited(name),
         };
         is_regex
             && is_about_php(self.pattern)
             && self.has("fastcgi_pass")
             && self.directive.children().iter().all(plain)
+    }
+
+    /// A regular expression for other requests than those for hidden files or assets.
+    fn may_take_scripts(&self) -> bool {
+        matches!(self.kind, Kind::Regex { .. })
+            && !["hidden", "static"].contains(&matcher_name(self.pattern))
     }
 
     /// Its place in the order in which nginx chooses.
@@ -108,6 +132,13 @@ pub(super) fn named(children: &[Directive]) -> BTreeMap<String, &[Directive]> {
         .collect()
 }
 
+/// The directives of `location = path`.
+pub(super) fn exact<'a>(children: &'a [Directive], path: &str) -> Option<&'a [Directive]> {
+    let mut locations = children.iter().filter_map(Location::of);
+    let found = locations.find(|location| location.kind == Kind::Exact && location.pattern == path);
+    found.map(|location| location.directive.children())
+}
+
 /// The first location that runs PHP scripts, at any depth.
 pub(super) fn php_location(children: &[Directive]) -> Option<&[Directive]> {
     children.iter().find_map(|own| {
@@ -125,15 +156,8 @@ pub(super) fn dispatch(children: &[Directive], site: &Site<'_>, cx: &mut Context
     let mut locations: Vec<_> = children.iter().filter_map(Location::of).collect();
     locations.sort_by_key(Location::rank);
     let fallback = locations.iter().find(|location| location.is_fallback());
-    let runs_php = site.php.is_some() && fallback.is_none_or(|fallback| runs_php(fallback, site));
-    let mut lines = Lines::new();
     let has_fallback = fallback.is_some();
-    for location in &locations {
-        if runs_php && location.is_plain_php() && !location.has("internal") {
-            continue;
-        }
-        lines.extend(handle(location, &locations, site, cx));
-    }
+    let mut lines = handles(&locations, fallback, site, cx);
     if !has_fallback {
         let mut body = access(&site.access, cx);
         if !body.iter().any(|line| line == "error 403") {
@@ -145,6 +169,29 @@ pub(super) fn dispatch(children: &[Directive], site: &Site<'_>, cx: &mut Context
     if lines.first().is_some_and(|line| line == "handle {") {
         lines.pop();
         lines.remove(0);
+    }
+    lines
+}
+
+/// A `handle` for each of these. Scripts that `fallback` runs in any case need none.
+fn handles(
+    locations: &[Location<'_>],
+    fallback: Option<&Location<'_>>,
+    site: &Site<'_>,
+    cx: &mut Context<'_>,
+) -> Lines {
+    let runs_php = site.php.is_some() && fallback.is_none_or(|fallback| runs_php(fallback, site));
+    let mut lines = Lines::new();
+    for (index, location) in locations.iter().enumerate() {
+        let is_needless = runs_php
+            && location.is_plain_php()
+            && !location.has("internal")
+            && !locations[index + 1..]
+                .iter()
+                .any(Location::may_take_scripts);
+        if !is_needless {
+            lines.extend(handle(location, locations, site, cx));
+        }
     }
     lines
 }
@@ -177,11 +224,15 @@ fn has_script_index(site: &Site<'_>) -> bool {
     site.index.iter().any(|name| is_script(name))
 }
 
-/// `rewrite ^ /index.php last;` of a named location.
+/// `rewrite ^ /index.php last;` of a named location, and nothing else.
 fn rewrites_to_script(children: &[Directive]) -> Option<&str> {
-    let own = children.iter().find(|own| own.name == "rewrite")?;
+    let mut children = children.iter().filter(|own| !is_inherited(&own.name));
+    let own = children.next()?;
     let to = own.argument(1);
-    (children.len() == 1 && to.contains(".php")).then_some(to)
+    let is_plain = own.name == "rewrite" && to.contains(".php");
+    // A group of the expression may be the PATH_INFO.
+    let has_group = || (1..=9).any(|n| to.contains(&format!("${n}")));
+    (is_plain && children.next().is_none() && !has_group()).then_some(to)
 }
 
 fn handle(
@@ -247,6 +298,7 @@ fn handle(
         format!("handle {matcher}")
     };
     let mut result = definition;
+    result.extend(slash_redirect(location, all));
     if lines.is_empty() {
         result.push(format!("{head} {{"));
         result.push("}".to_owned());
@@ -256,14 +308,22 @@ fn handle(
     result
 }
 
-/// Directives of a location that its inner part needs too.
-const OF_FILES: [&str; 5] = [
-    "try_files",
-    "index",
-    "autoindex",
-    "gzip_static",
-    "brotli_static",
-];
+/// nginx redirects the path of a location for an upstream to the same with a slash.
+fn slash_redirect(location: &Location<'_>, all: &[Location<'_>]) -> Option<String> {
+    let is_prefix = matches!(location.kind, Kind::First | Kind::Prefix);
+    let path = location.pattern.strip_suffix('/')?;
+    let is_taken = || {
+        all.iter()
+            .any(|other| other.kind == Kind::Exact && other.pattern == path)
+    };
+    (is_prefix && !path.is_empty() && location.has("proxy_pass") && !is_taken()).then(|| {
+        format!(
+            "redir {} {} 301",
+            word(path),
+            word(&format!("{path}/{{?query}}"))
+        )
+    })
+}
 
 struct Body {
     lines: Lines,
@@ -273,22 +333,12 @@ struct Body {
 
 fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body {
     let children = location.directive.children();
-    let mut lines = settings(children, cx);
-    let mut own = children.to_vec();
-    for group in ACCESS {
-        if !own
-            .iter()
-            .any(|directive| group.contains(&directive.name.as_str()))
-        {
-            let inherited = site.access.iter();
-            own.extend(
-                inherited
-                    .filter(|one| group.contains(&one.name.as_str()))
-                    .cloned(),
-            );
-        }
+    let found = |name: &str| children.iter().find(|own| own.name == name);
+    if found("location").is_some() && found("alias").is_none() {
+        return nested(location, site, cx);
     }
-    lines.extend(access(&own, cx));
+    let mut lines = settings(children, cx);
+    // A `return` comes before access rules.
     lines.extend(control(children, cx));
     lines.extend(unknown(children, cx));
     if lines.iter().any(|line| is_terminal(line)) {
@@ -297,8 +347,13 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
             strips: false,
         };
     }
-    let nested = children.iter().any(|own| own.name == "location");
-    let found = |name: &str| children.iter().find(|own| own.name == name);
+    lines.extend(access(&with_inherited(children, &site.access), cx));
+    if lines.iter().any(|line| is_terminal(line)) {
+        return Body {
+            lines,
+            strips: false,
+        };
+    }
     let is_exact = location.kind == Kind::Exact;
     if let Some((own, strips)) = proxy(location.pattern, is_exact, children, site.upstreams, cx) {
         lines.extend(own);
@@ -328,45 +383,9 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
             strips: false,
         };
     }
-    if nested {
-        // Those below come first, then this one itself.
-        let mut inner: Vec<_> = children
-            .iter()
-            .filter(|own| own.name == "location")
-            .cloned()
-            .collect();
-        let rest = children
-            .iter()
-            .filter(|own| OF_FILES.contains(&own.name.as_str()));
-        let rest = rest.cloned().collect();
-        inner.push(Directive {
-            name: "location".to_owned(),
-            arguments: vec!["/".to_owned()],
-            block: Some(rest),
-            line: location.directive.line,
-        });
-        let plain = Site {
-            upstreams: site.upstreams,
-            php: site.php.clone(),
-            index: site.index.clone(),
-            named: site.named.clone(),
-            access: Vec::new(),
-        };
-        let inner = dispatch(&inner, &plain, cx);
-        let has_order = lines
-            .iter()
-            .any(|line| line.starts_with("error") || line.starts_with('@'));
-        lines.extend(if has_order {
-            block("route", inner)
-        } else {
-            inner
-        });
-        return Body {
-            lines,
-            strips: false,
-        };
-    }
-    if children.iter().any(|own| own.name == "try_files") || location.kind == Kind::Prefix {
+    // The index of a directory is another request, for which nginx chooses again.
+    let is_directory = is_exact && location.pattern.ends_with('/');
+    if found("try_files").is_some() || location.kind == Kind::Prefix || is_directory {
         lines.extend(files(Some(children), site, cx));
     } else {
         lines.extend(file_server(children, site));
@@ -375,6 +394,64 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
         lines,
         strips: false,
     }
+}
+
+/// A location with others in it: one of these, else what it does itself.
+fn nested(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body {
+    let children = location.directive.children();
+    let of = |wanted: bool, own: &&Directive| wanted == (own.name == "location");
+    let mut locations: Vec<_> = children.iter().filter_map(Location::of).collect();
+    locations.sort_by_key(Location::rank);
+    let rest_directive = Directive {
+        block: Some(
+            children
+                .iter()
+                .filter(|own| of(false, own) && !is_setting(&own.name))
+                .cloned()
+                .collect(),
+        ),
+        ..location.directive.clone()
+    };
+    let rest_location = Location {
+        directive: &rest_directive,
+        ..*location
+    };
+    let mut lines = settings(children, cx);
+    let inner = Site {
+        upstreams: site.upstreams,
+        php: site.php.clone(),
+        index: site.index.clone(),
+        index_is_front: site.index_is_front,
+        named: site.named.clone(),
+        access: with_inherited(children, &site.access)
+            .into_iter()
+            .filter(|own| is_access(&own.name))
+            .collect(),
+    };
+    lines.extend(handles(&locations, Some(&rest_location), &inner, cx));
+    let rest = body(&rest_location, site, cx);
+    let head = if rest.strips {
+        format!("handle_path {}", word(&format!("{}*", location.pattern)))
+    } else {
+        "handle".to_owned()
+    };
+    lines.extend(block(&head, rest.lines));
+    Body {
+        lines,
+        strips: false,
+    }
+}
+
+/// These directives and the access rules around them that they do not replace.
+fn with_inherited(children: &[Directive], around: &[Directive]) -> Vec<Directive> {
+    let mut all = children.to_vec();
+    for group in ACCESS {
+        let has = |own: &Directive| group.contains(&own.name.as_str());
+        if !children.iter().any(has) {
+            all.extend(around.iter().filter(|own| has(own)).cloned());
+        }
+    }
+    all
 }
 
 /// `if`, `rewrite` and `return`, in their order.
@@ -479,40 +556,52 @@ fn files(children: Option<&[Directive]>, site: &Site<'_>, cx: &mut Context<'_>) 
         return try_files(tried, children, site, cx);
     }
     match &site.php {
-        Some(php) if has_script_index(site) => {
-            php.serve(vec![format!("try_files {{path}}{} =404", indexes(site))])
-        }
+        Some(php) if has_script_index(site) => files_and_indexes(php, "=404", site),
         Some(php) => php.serve(vec!["try_files {path} =404".to_owned()]),
         None => file_server(children, site),
     }
 }
 
-/// The files that stand for a directory, to be tried.
-fn indexes(site: &Site<'_>) -> String {
-    let names = site
+/// Files, else an index of the directory, else `last`.
+fn files_and_indexes(php: &Php, last: &str, site: &Site<'_>) -> Lines {
+    let names: Vec<_> = site
         .index
         .iter()
-        .map(|name| format!(" {{path}}/{}", name.trim_start_matches('/')));
-    let names: String = names.collect();
-    if names.is_empty() {
-        " {path}/index.php".to_owned()
+        .map(|name| name.trim_start_matches('/'))
+        .collect();
+    let (scripts, pages): (Vec<&str>, Vec<_>) = names.iter().partition(|name| is_script(name));
+    let tried = |names: &[&str]| -> String {
+        let names = names.iter().map(|name| format!(" {{path}}/{name}"));
+        names.collect()
+    };
+    // The directory itself redirects to its path with a slash, and has its pages.
+    let (tried, options) = if names.is_empty() {
+        (tried(&["index.php"]), Lines::new())
+    } else if !pages.is_empty() && !site.index_is_front && names.starts_with(&scripts) {
+        (format!("{} {{path}}/", tried(&scripts)), page_index(&pages))
     } else {
-        names
+        (tried(&names), Lines::new())
+    };
+    php.serve_with(vec![format!("try_files {{path}}{tried} {last}")], options)
+}
+
+/// The option of `file_server`.
+fn page_index(names: &[&str]) -> Lines {
+    if names.is_empty() || names == ["index.html"] {
+        return Lines::new();
     }
+    vec![format!("index {}", names.join(" "))]
 }
 
 fn file_server(children: &[Directive], site: &Site<'_>) -> Lines {
-    let mut options = Lines::new();
     let own = children.iter().find(|own| own.name == "index");
     let index = own.map_or(&site.index, |own| &own.arguments);
-    let index: Vec<_> = index
+    let pages: Vec<_> = index
         .iter()
+        .map(String::as_str)
         .filter(|name| !is_script(name))
-        .cloned()
         .collect();
-    if !index.is_empty() && index != ["index.html"] {
-        options.push(format!("index {}", index.join(" ")));
-    }
+    let mut options = page_index(&pages);
     let is_on = |name: &str| {
         children
             .iter()
@@ -549,7 +638,7 @@ fn try_files(
         let directory = tried_files.iter().any(|file| file.ends_with('/'));
         return match &site.php {
             Some(php) if directory && has_script_index(site) => {
-                php.serve(vec![format!("try_files {{path}}{} =404", indexes(site))])
+                files_and_indexes(php, "=404", site)
             }
             _ if code == "404"
                 && tried_files
@@ -608,7 +697,7 @@ fn front(
             (true, 2) if only_index && !index.contains('/') => vec![format!("index {index}")],
             // All requests that are not for scripts, static files included.
             (_, 0) => vec![format!("try_files {path}"), "file_server off".to_owned()],
-            (true, _) => vec![format!("try_files {{path}}{} {path}", indexes(site))],
+            (true, _) => return files_and_indexes(&php, path, site),
             (false, _) => vec![format!("try_files {{path}} {path}")],
         };
         return php.serve(options);
@@ -624,6 +713,27 @@ fn front(
     let mut lines = vec![tried_line(tried, &all, cx)];
     lines.extend(php.serve(Lines::new()));
     lines
+}
+
+/// What a named location does.
+pub(super) fn named_body(
+    named: &[Directive],
+    line: usize,
+    site: &Site<'_>,
+    cx: &mut Context<'_>,
+) -> Lines {
+    let directive = Directive {
+        name: "location".to_owned(),
+        arguments: vec!["/".to_owned()],
+        block: Some(named.to_vec()),
+        line,
+    };
+    let location = Location {
+        kind: Kind::Prefix,
+        pattern: "/",
+        directive: &directive,
+    };
+    body(&location, site, cx).lines
 }
 
 /// Files, else the directives of a named location.
@@ -656,18 +766,12 @@ fn try_named(
         .filter(|own| own.name != "try_files")
         .cloned()
         .collect();
-    lines.extend(block(&format!("handle @{name}"), file_server(&rest, site)));
-    let directive = Directive {
-        name: "location".to_owned(),
-        arguments: vec!["/".to_owned()],
-        block: Some(named.to_vec()),
-        line: tried.line,
-    };
-    let location = Location {
-        kind: Kind::Prefix,
-        pattern: "/",
-        directive: &directive,
-    };
-    lines.extend(block("handle", body(&location, site, cx).lines));
+    let mut found = Lines::new();
+    if wanted.iter().any(|file| file != "{path}") {
+        found.push("rewrite * {file_match.relative}".to_owned());
+    }
+    found.extend(file_server(&rest, site));
+    lines.extend(block(&format!("handle @{name}"), found));
+    lines.extend(block("handle", named_body(named, tried.line, site, cx)));
     lines
 }

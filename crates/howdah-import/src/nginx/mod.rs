@@ -99,7 +99,11 @@ pub(crate) fn convert(
                     .is_some_and(|from| from == "$http_upgrade") => {}
             name if SILENT.contains(&name) => {}
             "map" => inherited.push(directive),
-            name if settings::OF_SERVER.contains(&name) || settings::is_known(name) => {
+            name if settings::OF_SERVER.contains(&name)
+                || settings::is_known(name)
+                || proxy::PROXY.contains(&name)
+                || fastcgi::is_silent(name) =>
+            {
                 inherited.push(directive);
             }
             _ => lines.push(notes.add(directive.line, &directive.to_string(), "")),

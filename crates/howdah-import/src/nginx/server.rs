@@ -3,8 +3,8 @@
 use howdah_config::Files;
 
 use super::fastcgi::Php;
-use super::location::{Site, control, dispatch, named, php_location, unknown};
-use super::settings::{ACCESS, Context, access, maps, settings};
+use super::location::{Site, control, dispatch, exact, named, named_body, php_location, unknown};
+use super::settings::{Context, access, is_access, is_inherited, maps, settings};
 use super::upstream::Upstreams;
 use super::value::Constants;
 use crate::directive::Directive;
@@ -27,6 +27,7 @@ pub(super) fn site(
         .cloned()
         .collect();
     children.extend(own.iter().cloned());
+    inherit(&mut children);
     let mut constants = Constants::new();
     let mut names = MatcherNames::default();
     let mut cx = Context {
@@ -56,11 +57,7 @@ pub(super) fn site(
     let index = children.iter().rfind(|own| own.name == "index");
     let guards: Vec<_> = children
         .iter()
-        .filter(|own| {
-            ACCESS
-                .iter()
-                .any(|group| group.contains(&own.name.as_str()))
-        })
+        .filter(|own| is_access(&own.name))
         .cloned()
         .collect();
     let is_overridden = overrides_access(&children);
@@ -68,6 +65,7 @@ pub(super) fn site(
         upstreams,
         php,
         index: index.map(|own| own.arguments.clone()).unwrap_or_default(),
+        index_is_front: index.is_some_and(|own| own.to_string().contains('$')),
         named: named(&children),
         access: if is_overridden {
             guards.clone()
@@ -107,13 +105,27 @@ pub(super) fn site(
     before
 }
 
+/// Gives locations what is set around them and not in them: all directives about upstreams of a name.
+fn inherit(children: &mut [Directive]) {
+    let set: Vec<_> = children
+        .iter()
+        .filter(|own| is_inherited(&own.name))
+        .cloned()
+        .collect();
+    for own in children.iter_mut().filter(|own| own.name == "location") {
+        let Some(block) = &mut own.block else {
+            continue;
+        };
+        let has = |name: &str| block.iter().any(|inner| inner.name == name);
+        let missing: Vec<_> = set.iter().filter(|one| !has(&one.name)).cloned().collect();
+        block.splice(..0, missing);
+        inherit(block);
+    }
+}
+
 /// A location has its own access rules.
 fn overrides_access(children: &[Directive]) -> bool {
-    let own = |directive: &Directive| {
-        ACCESS
-            .iter()
-            .any(|group| group.contains(&directive.name.as_str()))
-    };
+    let own = |directive: &Directive| is_access(&directive.name);
     let locations = children.iter().filter(|own| own.name == "location");
     locations
         .flat_map(Directive::children)
@@ -312,10 +324,20 @@ fn error_pages(children: &[Directive], site: &Site<'_>, cx: &mut Context<'_>) ->
         let mut body = Lines::new();
         if to.starts_with("http") {
             body.push(format!("redir {} 302", word(to)));
+        } else if let Some(named) = site.named.get(to) {
+            body.extend(named_body(named, own.line, site, cx));
         } else if to.starts_with('@') || to.contains('$') {
             lines.push(cx.note(own, "`handle_errors` with the directives of that location"));
             continue;
         } else {
+            // Where the page is, if not with the other files.
+            let location = exact(children, to).unwrap_or_default();
+            let folder: Vec<_> = location
+                .iter()
+                .filter(|own| own.name == "root")
+                .cloned()
+                .collect();
+            body.extend(settings(&folder, cx));
             body.push(format!("rewrite * {}", word(to)));
             if let (Some(php), true) = (&site.php, to.contains(".php")) {
                 body.extend(php.serve(Lines::new()));

@@ -118,6 +118,22 @@ pub(super) fn is_known(name: &str) -> bool {
     KNOWN.contains(&name) || SILENT.contains(&name) || name == "map"
 }
 
+/// Directives that [`settings`] converts.
+pub(super) fn is_setting(name: &str) -> bool {
+    const SETTINGS: [&str; 9] = [
+        "access_log",
+        "add_header",
+        "brotli",
+        "charset",
+        "client_max_body_size",
+        "expires",
+        "gzip",
+        "root",
+        "set",
+    ];
+    SETTINGS.contains(&name)
+}
+
 /// The maps whose variables are used in these directives.
 pub(super) fn maps(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
     let mut lines = Lines::new();
@@ -181,6 +197,9 @@ impl Context<'_> {
 /// Settings of one block, in the order in which they are written.
 pub(super) fn settings(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
     let mut lines = Lines::new();
+    let expires_is_set = directives
+        .iter()
+        .any(|own| own.name == "expires" && own.argument(0) != "off");
     for directive in directives {
         let first = directive.argument(0);
         match directive.name.as_str() {
@@ -202,6 +221,11 @@ pub(super) fn settings(directives: &[Directive], cx: &mut Context<'_>) -> Lines 
                 if !lines.contains(&line) {
                     lines.push(line);
                 }
+            }
+            // Both are sent.
+            "add_header" if expires_is_set && first.eq_ignore_ascii_case("cache-control") => {
+                let line = header(directive, "", cx);
+                lines.push(line.replacen("header ", "header +", 1));
             }
             "add_header" => lines.push(header(directive, "", cx)),
             "expires" => lines.extend(expires(directive, cx)),
@@ -290,6 +314,16 @@ pub(super) const ACCESS: [&[&str]; 3] = [
     &["auth_basic", "auth_basic_user_file"],
     &["auth_request"],
 ];
+
+/// Directives about upstreams that locations have from what is around them.
+pub(super) fn is_inherited(name: &str) -> bool {
+    name.starts_with("proxy_") && name != "proxy_pass"
+        || name.starts_with("fastcgi_") && name != "fastcgi_pass"
+}
+
+pub(super) fn is_access(name: &str) -> bool {
+    ACCESS.iter().any(|group| group.contains(&name))
+}
 
 /// Access rules. An unknown one denies access.
 pub(super) fn access(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
