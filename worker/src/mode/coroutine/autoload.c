@@ -9,6 +9,7 @@
  */
 #include "autoload.h"
 
+#include "compiling.h"
 #include "core.h"
 #include "evaluation.h"
 #include "half_done.h"
@@ -120,4 +121,5 @@ void howdah_autoload_start(void)
 	howdah_marks_start();
 	howdah_within_start();
 	howdah_includes_start();
+	howdah_compiling_start();
 }

@@ -12,6 +12,7 @@
  */
 #include "autoload.h"
 
+#include "compiling.h"
 #include "core.h"
 
 /* The engine does not report when the code of a file has ended; tasks that wait for it poll, in nanoseconds. */
@@ -66,32 +67,27 @@ static void note(zend_string *path)
 	files = file;
 }
 
+struct compilation {
+	zend_file_handle *handle;
+	int type;
+	zend_op_array *code;
+};
+
+static void use_file(void *argument)
+{
+	struct compilation *compilation = argument;
+	compilation->code = compile_original(compilation->handle, compilation->type);
+}
+
 static zend_op_array *compile(zend_file_handle *handle, int type)
 {
-	if (!howdah_coroutine_current()) {
-		return compile_original(handle, type);
+	struct compilation compilation = {.handle = handle, .type = type};
+	bool once = howdah_coroutine_current() && is_include_once();
+	howdah_compiling_alone(use_file, &compilation);
+	if (compilation.code && once) {
+		note(compilation.code->filename);
 	}
-	bool once = is_include_once();
-	zend_op_array *volatile code = NULL;
-	volatile bool failed = false;
-	zend_fiber_switch_block();
-	zend_try
-	{
-		code = compile_original(handle, type);
-	}
-	zend_catch
-	{
-		failed = true;
-	}
-	zend_end_try();
-	zend_fiber_switch_unblock();
-	if (failed) {
-		zend_bailout();
-	}
-	if (code && once) {
-		note(code->filename);
-	}
-	return code;
+	return compilation.code;
 }
 
 static struct file *find(const zend_string *path)
