@@ -35,6 +35,17 @@ wait_for() {
 	done
 }
 
+# set_up NAME COMMAND ...: its output is shown if it fails.
+set_up() {
+	local name=$1
+	shift
+	if ! "$@" >>"$folder/$name.log" 2>&1; then
+		echo "databases: $name cannot be set up:" >&2
+		tail -n 20 "$folder/$name.log" >&2
+		exit 1
+	fi
+}
+
 # PostgreSQL does not run as root.
 as_user() {
 	if [ "$(id -u)" = 0 ]; then setpriv --reuid postgres --regid postgres --clear-groups "$@"; else "$@"; fi
@@ -46,7 +57,7 @@ if [ -n "$pg" ]; then
 	port=$(free_port)
 	mkdir "$folder/pg"
 	if [ "$(id -u)" = 0 ]; then chown postgres "$folder/pg"; fi
-	as_user "$pg/initdb" -D "$folder/pg/data" -U test -A trust --no-sync >"$folder/postgresql.log" 2>&1
+	set_up postgresql as_user "$pg/initdb" -D "$folder/pg/data" -U test -A trust --no-sync
 	as_user "$pg/postgres" -D "$folder/pg/data" -p "$port" -h 127.0.0.1 -k "$folder/pg" -c fsync=off \
 		-c max_connections=200 >>"$folder/postgresql.log" 2>&1 &
 	pids+=($!)
@@ -57,8 +68,8 @@ fi
 if command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ]; then
 	port=$(free_port)
 	user=$(id -un)
-	mariadb-install-db --no-defaults --datadir="$folder/mariadb" --user="$user" --skip-test-db \
-		--auth-root-authentication-method=normal >"$folder/mariadb.log" 2>&1
+	set_up mariadb mariadb-install-db --no-defaults --datadir="$folder/mariadb" --user="$user" --skip-test-db \
+		--auth-root-authentication-method=normal
 	PATH=$PATH:/usr/sbin mariadbd --no-defaults --datadir="$folder/mariadb" --user="$user" --port="$port" \
 		--bind-address=127.0.0.1 --socket="$folder/mariadb.sock" --pid-file="$folder/mariadb.pid" \
 		--innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=64M >>"$folder/mariadb.log" 2>&1 &
@@ -86,7 +97,7 @@ if command -v redis-server >/dev/null; then
 		wait_for redis-cluster redis-cli -h 127.0.0.1 -p "$port" ping
 		cluster+=("127.0.0.1:$port")
 	done
-	redis-cli --cluster create "${cluster[@]}" --cluster-yes >>"$folder/redis-cluster.log" 2>&1
+	set_up redis-cluster redis-cli --cluster create "${cluster[@]}" --cluster-yes
 	for node in "${cluster[@]}"; do
 		wait_for redis-cluster bash -c "redis-cli -h 127.0.0.1 -p ${node#*:} cluster info | grep -q cluster_state:ok"
 	done
