@@ -169,6 +169,13 @@ int howdah_park(struct howdah_waiters *waiters, int64_t timeout)
 	return error ? fail(error) : 0;
 }
 
+int howdah_park_as(struct howdah_waiters *waiters, int64_t timeout, enum howdah_place_state object, int fd)
+{
+	(void)object;
+	(void)fd;
+	return howdah_park(waiters, timeout);
+}
+
 void howdah_wake_all(struct howdah_waiters *waiters)
 {
 	while (waiters->first) {
