@@ -338,7 +338,9 @@ static void walk_inner(struct howdah_leak_look *look, size_t index, zend_object 
 	struct howdah_leak_values *copy =
 		howdah_leak_allocate(NULL, sizeof(*copy) + (size_t)count * sizeof(copy->values[0]));
 	zval *values = copy->values;
-	memcpy(values, table, (size_t)count * sizeof(*values));
+	if (count > 0) {
+		memcpy(values, table, (size_t)count * sizeof(*values));
+	}
 	copy->next = look->values;
 	look->values = copy;
 	uint64_t fingerprint = howdah_leak_mix('S', (uint64_t)count);
