@@ -44,7 +44,9 @@ function ask(PDO $pdo): array
     }
     return [
         'max' => $number("SELECT current_setting('max_connections')"),
-        'reserved' => $number("SELECT current_setting('superuser_reserved_connections')"),
+        // The second one is of PostgreSQL 16 and later.
+        'reserved' => $number("SELECT current_setting('superuser_reserved_connections')")
+            + $number("SELECT current_setting('reserved_connections', true)"),
         'user_max' => max(0, $number('SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user')),
         'used' => $number("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'") - 1,
     ];
@@ -58,6 +60,8 @@ try {
     $options = [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION, PDO::ATTR_TIMEOUT => 5];
     $found = ask(new PDO($dsn, $user, $password, $options));
 } catch (Throwable $error) {
-    $found = ['error' => $error->getMessage()];
+    // libpq has a line for each of its attempts, MariaDB none.
+    $text = preg_replace('/\s+/', ' ', trim($error->getMessage()));
+    $found = ['error' => $text, 'is_refusal' => $error instanceof PDOException && !str_contains($text, 'driver')];
 }
 echo json_encode($found, JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE);

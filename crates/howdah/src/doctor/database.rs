@@ -18,7 +18,11 @@ const FROM_ENVIRONMENT: &str = "env:";
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Answer {
-    Error { error: String },
+    Error {
+        error: String,
+        /// The DSN is valid, and the database did not answer or refused.
+        is_refusal: bool,
+    },
     Limits(Limits),
 }
 
@@ -89,10 +93,18 @@ pub(super) fn check(php: &Php, config: &Config, dsn: &str, report: &mut Report) 
     let script = include_str!("database.php");
     match php.ask_with(script, &[], &[(VARIABLE, &dsn)]) {
         Ok(Answer::Limits(limits)) => compare(kind, limits, Budget::of(config), report),
-        Ok(Answer::Error { error }) => report.error(
+        Ok(Answer::Error {
+            error,
+            is_refusal: true,
+        }) => report.error(
             Area::Database,
             format!("{kind}: {error}"),
-            "give a DSN of PDO such as pgsql:host=db;dbname=shop;user=shop;password=…, or mysql://user:password@host/name",
+            "check that the database runs, that address, user and password are right, and that it accepts them from this machine",
+        ),
+        Ok(Answer::Error { error, .. }) => report.error(
+            Area::Database,
+            format!("{kind}: {error}"),
+            "install the PDO driver for the server's PHP, or give a DSN of PDO such as pgsql:host=db;dbname=shop;user=shop;password=…, or mysql://user:password@host/name",
         ),
         Err(error) => report.error(
             Area::Database,

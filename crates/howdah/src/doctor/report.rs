@@ -180,12 +180,16 @@ impl Report {
             );
         }
         let count = |level| -> usize { self.findings.iter().filter(|f| f.level == level).count() };
+        let number = |level, noun: &str| {
+            let count = count(level);
+            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+        };
         let _ = writeln!(
             page,
-            "\n{} ok, {} warnings, {} errors",
+            "\n{} ok, {}, {}",
             count(Level::Ok),
-            count(Level::Warning),
-            count(Level::Error)
+            number(Level::Warning, "warning"),
+            number(Level::Error, "error")
         );
         page
     }
