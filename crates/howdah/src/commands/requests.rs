@@ -27,8 +27,9 @@ struct Request {
     top: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Wait {
+/// What PHP waits for.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Wait {
     kind: String,
     descriptor: Option<u32>,
     peer: Option<String>,
@@ -86,7 +87,7 @@ fn state(own: &Request) -> String {
 }
 
 impl Wait {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match (&*self.kind, self.descriptor) {
             ("client", _) => "sending, waiting for the client".into(),
             ("time", _) => "sleeping".into(),

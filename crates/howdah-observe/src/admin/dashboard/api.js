@@ -35,6 +35,8 @@ export class Poller {
 		this.onProblem = onProblem;
 		this.isPaused = false;
 		this.isAsking = false;
+		/** PHP processes are asked what they do for their requests. */
+		this.wantsDetail = false;
 		this.failures = 0;
 		this.last = 0;
 		/** @type {any[]} */
@@ -48,6 +50,15 @@ export class Poller {
 	pause(isPaused) {
 		this.isPaused = isPaused;
 		this.again();
+	}
+
+	/** @param {boolean} isWanted */
+	detail(isWanted) {
+		const isNew = isWanted && !this.wantsDetail;
+		this.wantsDetail = isWanted;
+		if (isNew) {
+			this.again();
+		}
 	}
 
 	/** Asks at once, if it is to ask at all. */
@@ -64,7 +75,7 @@ export class Poller {
 		try {
 			const [status, requests, activity] = await Promise.all([
 				ask("GET", "/status"),
-				ask("GET", "/requests"),
+				ask("GET", this.wantsDetail ? "/requests?detail" : "/requests"),
 				ask("GET", `/activity?log=${this.last}`),
 			]);
 			this.failures = 0;

@@ -50,7 +50,8 @@ export class LineChart {
 		this.drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
 		const last = this.seconds.at(-1)?.at ?? 0;
 		const values = this.seconds.flatMap((second) => this.lines.map((line) => line.value(second)));
-		const top = ceiling(Math.max(1, ...values));
+		// Half of it is shown too: of counts, no half.
+		const top = ceiling(Math.max(2, ...values));
 		const x = (/** @type {any} */ second) => LEFT + ((SPAN - last + second.at) / SPAN) * (width - LEFT - RIGHT);
 		const y = (/** @type {number} */ value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - TOP - BOTTOM);
 		const marks = [0, top / 2, top].map((value) => [

@@ -47,6 +47,7 @@ function show() {
 	if (newest) {
 		shown.update(newest);
 	}
+	poller.detail(tab.name === "Requests");
 }
 
 /** @param {import("./api.js").Snapshot} snapshot */

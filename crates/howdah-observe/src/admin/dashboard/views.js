@@ -202,6 +202,31 @@ export function workers() {
 	};
 }
 
+/** Texts for what PHP waits for, by kind. */
+const WAITS = /** @type {Record<string, string>} */ ({
+	client: "sending, waiting for the client",
+	time: "sleeping",
+	thread: "waiting while others of its process run",
+	coroutine: "waiting for a coroutine",
+	channel: "waiting for a channel",
+	handle: "waiting for a connection that another request uses",
+	loading: "waiting for code that another request loads",
+	semaphore: "waiting for a semaphore or a message queue",
+});
+
+/** What PHP does for a request, and where; empty if that is not known. @param {any} request */
+function doing({ wait, top }) {
+	let state = "";
+	if (wait?.kind === "lock") {
+		state = `waiting for a lock on ${wait.peer ?? "a file"}`;
+	} else if (wait?.descriptor != null) {
+		state = `waiting, ${wait.is_guess ? "probably " : ""}for ${wait.peer ?? `descriptor ${wait.descriptor}`}`;
+	} else if (wait) {
+		state = WAITS[wait.kind] ?? "waiting for something unknown";
+	}
+	return [state, top].filter(Boolean).join(": ");
+}
+
 /** @returns {View} */
 export function requests() {
 	const table = new Table([
@@ -212,6 +237,7 @@ export function requests() {
 		{ label: "Client", text: (request) => request.remote, wide: true },
 		{ label: "Host", text: (request) => request.host, wide: true },
 		{ label: "Request", text: (request) => `${request.method} ${request.uri}`, long: true },
+		{ label: "Does", text: doing, long: true, wide: true },
 		{ label: "ID", text: (request) => request.id, wide: true },
 	], { empty: "No request is in flight.", filter: true, sort: 0, down: true });
 	return {

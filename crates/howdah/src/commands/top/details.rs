@@ -2,6 +2,7 @@
 
 use super::snapshot::{Leak, Line, Pool, Request, Route, SlowRequest, Worker};
 use crate::commands::report::{micros, printable, size, time};
+use crate::commands::requests::Wait;
 
 pub(super) fn pool(pool: &Pool) -> Vec<String> {
     let counts = |counts: &std::collections::BTreeMap<String, u64>| {
@@ -47,8 +48,15 @@ pub(super) fn worker(pool: &Pool, worker: &Worker, request: Option<&str>) -> Vec
     lines
 }
 
+/// What it waits for, and where PHP is; as far as that is known.
+pub(super) fn doing(request: &Request) -> Vec<String> {
+    let wait = request.wait.as_ref().map(Wait::text);
+    let top = request.top.as_deref().filter(|top| !top.is_empty());
+    wait.into_iter().chain(top.map(printable)).collect()
+}
+
 pub(super) fn request(request: &Request) -> Vec<String> {
-    vec![
+    let mut lines = vec![
         printable(&format!("{} {}", request.method, request.uri)),
         format!("host {}", printable(&request.host)),
         format!(
@@ -58,7 +66,9 @@ pub(super) fn request(request: &Request) -> Vec<String> {
             request.phase,
             time(request.age_ms)
         ),
-    ]
+    ];
+    lines.extend(doing(request));
+    lines
 }
 
 pub(super) fn route(route: &Route) -> Vec<String> {

@@ -168,6 +168,7 @@ const REQUESTS: &[Column] = &[
     column("CLIENT", Text, 3),
     column("HOST", Text, 4),
     column("REQUEST", Long, 0),
+    column("DOES", Long, 1),
 ];
 
 fn requests(snapshot: &Snapshot) -> Sheet {
@@ -183,6 +184,7 @@ fn requests(snapshot: &Snapshot) -> Sheet {
                 Cell::text(&*request.remote),
                 Cell::text(printable(&request.host)),
                 Cell::text(target(request)),
+                Cell::text(details::doing(request).join(": ")),
             ],
             details: details::request(request),
         }

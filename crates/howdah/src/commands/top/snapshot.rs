@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::commands::remote::{LIMIT, success, version_mismatch};
+use crate::commands::requests::Wait;
 use crate::failure::Failure;
 
 /// The server at a moment.
@@ -127,6 +128,12 @@ pub(super) struct Request {
     pub(super) phase: String,
     pub(super) pool: Option<String>,
     pub(super) worker: Option<u16>,
+    /// Only with details, as `top`.
+    #[serde(default)]
+    pub(super) wait: Option<Wait>,
+    /// The innermost function and the first place in PHP code.
+    #[serde(default)]
+    pub(super) top: Option<String>,
 }
 
 /// What `/activity` says. A server of before that has none.
@@ -224,9 +231,15 @@ struct Requests {
 }
 
 impl Snapshot {
-    /// Asks the server. `log`: the number of the last line of the log that is known.
-    pub(super) fn take(client: &Client, log: u64) -> Result<Self, Failure> {
-        let requests: Requests = fetch(client, "/requests")?;
+    /// Asks the server. `log`: the number of the last line of the log that is known. `detail`: PHP processes are asked what
+    /// they do.
+    pub(super) fn take(client: &Client, log: u64, detail: bool) -> Result<Self, Failure> {
+        let target = if detail {
+            "/requests?detail"
+        } else {
+            "/requests"
+        };
+        let requests: Requests = fetch(client, target)?;
         Ok(Self {
             status: fetch(client, "/status")?,
             requests: requests.requests,

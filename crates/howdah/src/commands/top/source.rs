@@ -1,5 +1,7 @@
 //! A thread that asks the server, so that the keyboard does not wait for it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
@@ -26,6 +28,8 @@ pub(super) struct Source {
     orders: Sender<bool>,
     events: Sender<SourceEvent>,
     client: Client,
+    /// Requests are shown, with what PHP does for them.
+    shows_requests: Arc<AtomicBool>,
 }
 
 impl Source {
@@ -41,9 +45,16 @@ impl Source {
             orders,
             events: events.clone(),
             client: client.clone(),
+            shows_requests: Arc::default(),
         };
-        thread::spawn(move || poll_server(&client, interval, log, &paused, &events));
+        let detail = Arc::clone(&source.shows_requests);
+        thread::spawn(move || poll_server(&client, interval, log, &detail, &paused, &events));
         (source, event)
+    }
+
+    /// From the next look on.
+    pub(super) fn show_requests(&self, is_shown: bool) {
+        self.shows_requests.store(is_shown, Ordering::Relaxed);
     }
 
     pub(super) fn pause(&self, is_paused: bool) {
@@ -66,6 +77,7 @@ fn poll_server(
     client: &Client,
     interval: Duration,
     mut log: u64,
+    detail: &AtomicBool,
     paused: &Receiver<bool>,
     events: &Sender<SourceEvent>,
 ) {
@@ -85,7 +97,7 @@ fn poll_server(
         if is_paused {
             continue;
         }
-        let event = match Snapshot::take(client, log) {
+        let event = match Snapshot::take(client, log, detail.load(Ordering::Relaxed)) {
             Ok(snapshot) => {
                 failures = 0;
                 log = snapshot.activity.log.as_ref().map_or(log, |log| log.last);

@@ -56,7 +56,8 @@ fn snapshot() -> Value {
         },
         "requests": [
             {"id": "2a", "method": "GET", "host": "a", "uri": "/slow?<script>\u{1b}[31m", "remote": "[::1]:9",
-             "age_ms": 1500, "phase": "php", "pool": "app", "worker": 1},
+             "age_ms": 1500, "phase": "php", "pool": "app", "worker": 1, "top": "flock() in f() /a.php:3",
+             "wait": {"kind": "lock", "descriptor": 8, "peer": "file /tmp/x", "is_guess": false}},
             {"id": "2c", "method": "POST", "host": "b", "uri": "/b", "remote": "[::1]:10", "age_ms": 3,
              "phase": "front", "pool": null, "worker": null},
         ],
@@ -163,7 +164,7 @@ fn every_tab_shows_its_subject() {
                 "GET /slow?<script>\u{fffd}[31m",
             ],
         ),
-        ("3", &["PHASE", "POST /b", "front"]),
+        ("3", &["PHASE", "POST /b", "front", "waiting for a lock"]),
         ("4", &["GET /users/:id", "1.5", "12.3ms"]),
         ("5", &["5.1s", "ended", "GET /report", "json_encode()"]),
         (
