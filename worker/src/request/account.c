@@ -20,10 +20,15 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Threads of libraries work for the only request; with several requests it is unknown for which. */
+/*
+ * Threads of libraries work for the only request; with several requests it is unknown for which. While a timer of the
+ * process's time is set, as max_execution_time sets one, its clock is that of the kernel's last tick; reading the
+ * thread's brings it up to date.
+ */
 static uint64_t cpu_now(void)
 {
-	return clock_ns(howdah_concurrent ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t thread = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	return howdah_concurrent ? thread : clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void howdah_account_begin(struct howdah_account *account, bool wanted)

@@ -115,6 +115,22 @@ fn responses_have_server_timing_if_that_is_on() {
     assert_eq!(off.get("/classic.php").header("server-timing"), None);
 }
 
+/// With a limit of its time the kernel brings the clock of a process up to date at ticks only, every 4 ms by default.
+#[test]
+fn cpu_time_is_exact_while_a_time_limit_is_set() {
+    let script = "<?php for ($i = 0; $i < 200000; $i++) { } echo 'done';";
+    let www = Www::new().file("loop.php", script);
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let options = "frankenphp {\nserver_timing\nnum_threads 1\nphp_ini max_execution_time 30\n}";
+    let server = Server::caddyfile(caddyfile(options, &site)).start();
+    for _ in 0..20 {
+        let response = server.get("/loop.php");
+        response.assert(200, "done");
+        let header = response.header("server-timing").expect("a header");
+        assert!(timing(header, "cpu").expect("a time") > 0.1, "{header}");
+    }
+}
+
 /// What a request cost, by the placeholders for it.
 #[track_caller]
 fn assert_cost(words: &[&str]) {
