@@ -9,7 +9,7 @@
 #include "connections_track.h"
 #include "database/pdo/clients_pdo.h"
 #include "mode/coroutine/apcu_entry.h"
-#include "mode/coroutine/compiling.h"
+#include "mode/coroutine/alone.h"
 #include "mode/coroutine/within.h"
 #include "state/swap_mbregex.h"
 #include "state/swap_soap.h"
@@ -179,7 +179,7 @@ void howdah_clients_startup(void)
 	wrap_named(of_streams, &howdah_client_stream);
 	howdah_pdo_startup();
 	howdah_apcu_startup();
-	howdah_compiling_startup();
+	howdah_alone_startup();
 	howdah_swap_mbregex_startup();
 	howdah_within_startup();
 	howdah_wrap_unknown_modules();

@@ -7,6 +7,7 @@
  */
 #include "swap.h"
 
+#include "php/compat_mbstring.h"
 #include "restore_items.h"
 #include "swap_mysqli.h"
 #include "swap_replay.h"
@@ -87,6 +88,7 @@ static struct libxml_first *libxml;
 static void **openssl_errors; /* openssl_error_string(); malloc()ed */
 static int *sockets_error;    /* socket_last_error() */
 static zend_date_globals *date;
+static zend_mbstring_globals *mbstring; /* what mb_output_handler() has in hand, and mb_get_info() counts */
 static php_ps_globals *session;
 
 /* PHP does not expose the globals of filter: they are where its setting is bound to. */
@@ -133,6 +135,13 @@ void howdah_swap_modules_regions(void)
 		howdah_swap_region(&date->default_timezone, sizeof(date->default_timezone));
 		howdah_swap_region(&date->timezone, sizeof(date->timezone));
 		howdah_swap_region(&date->last_errors, sizeof(date->last_errors));
+	}
+	mbstring = howdah_compat_module_globals("mbstring");
+	if (mbstring) {
+		size_t size;
+		void *output = howdah_compat_mbstring_output(mbstring, &size);
+		howdah_swap_region(output, size);
+		howdah_swap_region(&mbstring->illegalchars, sizeof(mbstring->illegalchars));
 	}
 	howdah_swap_region(&PCRE_G(error_code), sizeof(PCRE_G(error_code)));
 	session = howdah_compat_module_globals("session");
@@ -205,6 +214,12 @@ void howdah_swap_modules_template(void *state)
 	}
 	if (date) {
 		*AT(date->last_errors) = NULL;
+	}
+	if (mbstring) {
+		size_t size;
+		const void *output = howdah_compat_mbstring_output(mbstring, &size);
+		memset(howdah_swap_at(state, output), 0, size);
+		*AT(mbstring->illegalchars) = 0;
 	}
 	howdah_swap_modules_own(state);
 }

@@ -9,7 +9,7 @@
  */
 #include "autoload.h"
 
-#include "compiling.h"
+#include "alone.h"
 #include "core.h"
 #include "evaluation.h"
 #include "half_done.h"
@@ -121,5 +121,5 @@ void howdah_autoload_start(void)
 	howdah_marks_start();
 	howdah_within_start();
 	howdah_includes_start();
-	howdah_compiling_start();
+	howdah_alone_start();
 }

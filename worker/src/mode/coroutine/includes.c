@@ -12,7 +12,7 @@
  */
 #include "autoload.h"
 
-#include "compiling.h"
+#include "alone.h"
 #include "core.h"
 
 /* The engine does not report when the code of a file has ended; tasks that wait for it poll, in nanoseconds. */
@@ -83,7 +83,7 @@ static zend_op_array *compile(zend_file_handle *handle, int type)
 {
 	struct compilation compilation = {.handle = handle, .type = type};
 	bool once = howdah_coroutine_current() && is_include_once();
-	howdah_compiling_alone(use_file, &compilation);
+	howdah_run_alone(use_file, &compilation);
 	if (compilation.code && once) {
 		note(compilation.code->filename);
 	}

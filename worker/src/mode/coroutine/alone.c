@@ -1,17 +1,17 @@
 /*
- * See compiling.h. PHP puts the scanner's state aside on the C stack while it scans something else, so what was begun last has
+ * See alone.h. PHP puts the scanner's state aside on the C stack while it scans something else, so what was begun last has
  * to end first. In between PHP code may run: the error handler for a deprecation that eval() finds, the callback of an
- * output buffer that highlight_string() prints into, the stream wrapper that highlight_file() reads from. If it waits, the
- * thread does.
+ * output buffer that highlight_string() prints into, the stream wrapper that highlight_file() reads from. array_multisort()
+ * has the table of its comparisons in one place, and they may call __toString(). If such code waits, the thread does.
  *
- * Rules: files are compiled in includes.c, which uses howdah_compiling_alone() as well.
+ * Rules: files are compiled in includes.c, which uses howdah_run_alone() as well.
  */
-#include "compiling.h"
+#include "alone.h"
 
 #include "core.h"
 #include "php/internal.h"
 
-void howdah_compiling_alone(void (*use)(void *argument), void *argument)
+void howdah_run_alone(void (*use)(void *argument), void *argument)
 {
 	if (!howdah_coroutine_current()) {
 		use(argument);
@@ -55,17 +55,17 @@ static void use_string(void *argument)
 static zend_op_array *compile(zend_string *source, const char *filename, zend_compile_position position)
 {
 	struct string string = {.source = source, .filename = filename, .position = position};
-	howdah_compiling_alone(use_string, &string);
+	howdah_run_alone(use_string, &string);
 	return string.code;
 }
 
-void howdah_compiling_start(void)
+void howdah_alone_start(void)
 {
 	compile_string_original = zend_compile_string;
 	zend_compile_string = compile;
 }
 
-/* --- functions that scan -------------------------------------------------------------------------------- */
+/* --- functions of PHP -------------------------------------------------------------------------------- */
 
 struct call {
 	zif_handler function;
@@ -79,22 +79,23 @@ static void use_function(void *argument)
 	call->function(call->frame, call->result);
 }
 
-#define SCANS(name) \
+#define ALONE(name) \
 	static zif_handler name##_original; \
 	static ZEND_NAMED_FUNCTION(name##_alone) \
 	{ \
 		struct call call = {.function = name##_original, .frame = execute_data, .result = return_value}; \
-		howdah_compiling_alone(use_function, &call); \
+		howdah_run_alone(use_function, &call); \
 	}
 
-SCANS(highlight_file)
-SCANS(highlight_string)
-SCANS(php_strip_whitespace)
-SCANS(token_get_all)
-SCANS(tokenize)
-SCANS(opcache_compile_file)
+ALONE(highlight_file)
+ALONE(highlight_string)
+ALONE(php_strip_whitespace)
+ALONE(token_get_all)
+ALONE(tokenize)
+ALONE(opcache_compile_file)
+ALONE(array_multisort)
 
-void howdah_compiling_startup(void)
+void howdah_alone_startup(void)
 {
 	howdah_internal_wrap("highlight_file", &highlight_file_original, highlight_file_alone);
 	howdah_internal_wrap("show_source", &highlight_file_original, highlight_file_alone); /* its other name */
@@ -102,6 +103,7 @@ void howdah_compiling_startup(void)
 	howdah_internal_wrap("php_strip_whitespace", &php_strip_whitespace_original, php_strip_whitespace_alone);
 	howdah_internal_wrap("token_get_all", &token_get_all_original, token_get_all_alone);
 	howdah_internal_wrap("opcache_compile_file", &opcache_compile_file_original, opcache_compile_file_alone);
+	howdah_internal_wrap("array_multisort", &array_multisort_original, array_multisort_alone);
 	zend_class_entry *token = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("phptoken"));
 	zend_function *tokenize = token ? zend_hash_str_find_ptr(&token->function_table, ZEND_STRL("tokenize")) : NULL;
 	if (tokenize) {
