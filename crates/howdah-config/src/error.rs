@@ -120,12 +120,22 @@ impl fmt::Display for Warning {
     }
 }
 
+/// What to do about a file that cannot be read.
+fn next_step(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            "; `--config` names a different file, and `howdah init` writes one for an application"
+        }
+        _ => "",
+    }
+}
+
 /// Why a configuration file could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The file itself cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}{}", path.display(), next_step(source))]
     Read {
         /// The file.
         path: PathBuf,

@@ -263,7 +263,10 @@ fn loading_from_disk() {
     let unread = format!("cannot read {}: ", main.display());
     assert_eq!(
         reason(&main),
-        format!("{unread}No such file or directory (os error 2)")
+        format!(
+            "{unread}No such file or directory (os error 2); `--config` names a different file, \
+             and `howdah init` writes one for an application"
+        )
     );
     assert!(reason(folder.path()).ends_with(": Is a directory (os error 21)"));
     std::fs::write(&main, b":80 {\nrespond \xff\n}").unwrap();
