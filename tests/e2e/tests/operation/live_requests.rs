@@ -7,6 +7,7 @@ use std::thread;
 use howdah_testkit::{PATIENCE, Request, Server, Www, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, encode};
+use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 
 /// Waits as the query says.
@@ -206,7 +207,7 @@ fn locks(mode: &Mode, kind: &str) {
     let admin = Admin::of(&server);
     let path = www.path().join("a.lock");
     let file = File::create(&path).expect("created");
-    file.lock().expect("locked");
+    flock(&file, FlockOperation::LockExclusive).expect("locked");
     let target = format!("/lock?do=lock&file={}", encode(&path));
     thread::scope(|scope| {
         let response = scope.spawn(|| server.get(&target));
@@ -216,7 +217,7 @@ fn locks(mode: &Mode, kind: &str) {
         assert_eq!(seen["wait"]["is_guess"], false, "{seen:#}");
         let shown = admin.command(&["status", "--requests"]);
         shown.assert(0, &format!("{peer} for "));
-        file.unlock().expect("unlocked");
+        flock(&file, FlockOperation::Unlock).expect("unlocked");
         response.join().expect("no panic").assert(200, "served");
     });
 }
