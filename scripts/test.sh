@@ -26,6 +26,8 @@ step "build the PHP process with sanitizers and with faults" \
 	make -s -j"$(nproc)" -C worker OUT="$PWD/target/debug" asan faults driver
 step "the PHP process, plain and with sanitizers" tests/databases.sh make -s -C worker OUT="$PWD/target/debug" check
 export HOWDAH_FAULTY_PHP=$PWD/target/debug/faults/howdah-php
+# Most tests wait for processes rather than for a processor.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) + 2))}
 # In one, since dependencies are built again for another choice of packages. nohup and some supervisors have SIGHUP
 # ignored, by which the tests reload.
 step "unit tests, end to end, conformance" tests/databases.sh env --default-signal=HUP scripts/run-tests.py --workspace
