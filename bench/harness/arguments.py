@@ -242,6 +242,7 @@ def parser() -> argparse.ArgumentParser:
         "soak", help="requests of every kind in one process, with databases, looked at for mixing"
     )
     soak.add_argument("--requests", type=positive, default=100_000, help="default 100000")
+    soak.add_argument("--only", default="", metavar="RUN", help="runs with this in their name, such as with_jit")
     soak.add_argument(
         "--php",
         type=Path,

@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, services: Services, folder: Path) -> int:
     """Runs the test with all that it talks to; its exit status."""
     found = environment(services, folder)
     command = ["cargo", "test", "--locked", "-p", "howdah-tests", "--test", "coroutine"]
-    command += ["soak::", "--", "--nocapture", "--test-threads=1"]
+    command += [f"soak::{arguments.only}", "--", "--nocapture", "--test-threads=1"]
     env = {**os.environ, **found, "HOWDAH_SOAK": str(arguments.requests)}
     if arguments.php:
         env = {**SANITIZER, **env, "HOWDAH_PHP": str(arguments.php.resolve())}

@@ -581,8 +581,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 about: "Runs the PHP of an application in PHP-FPM (or another FastCGI server): `HOST:PORT`, or \
                     `unix//PATH` for a Unix socket. Several upstreams are used in turn, unless `lb_policy` sets \
                     another policy; unreachable ones are skipped. Scripts are found as by `php_server`, but the \
-                    front controller may be on another machine; static files are left to `file_server`. `X-Forwarded-For`, `-Proto` and `-Host` are set as by \
-                    `reverse_proxy`.",
+                    front controller may be on another machine; static files are left to `file_server`. \
+                    `X-Forwarded-For`, `-Proto` and `-Host` are set as by `reverse_proxy`.",
                 differs: "Supports only the options of `reverse_proxy` below.",
                 example: "php_fastcgi unix//run/php/php-fpm.sock",
             },
