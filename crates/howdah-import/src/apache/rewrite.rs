@@ -31,7 +31,7 @@ impl Rules {
             return;
         }
         let (to, flags) = (rule.argument(1), flags(rule));
-        let has = |flag: &str| flags.iter().any(|own| own.eq_ignore_ascii_case(flag));
+        let has = |flag: &str| has_flag(&flags, flag);
         if to == "-" && !has("F") && !has("G") && code(&flags).is_none() {
             // It ends the rules for files, which are sent as they are, or sets a variable.
             let sets = flags.iter().find_map(|flag| flag.strip_prefix("E="));
@@ -152,16 +152,52 @@ fn convert_rule(
     below: bool,
     name: &str,
 ) -> Option<Lines> {
-    let has = |flag: &str| flags.iter().any(|own| own.eq_ignore_ascii_case(flag));
+    let has = |flag: &str| has_flag(flags, flag);
     if has("C") || has("P") || flags.iter().any(|flag| flag.starts_with("S=")) {
         return None;
     }
+    let Matched {
+        mut lines,
+        captures,
+    } = match_conditions(conditions, name)?;
+    lines.extend(match_path(rule.argument(0), has("NC"), below, name)?);
+    let of = if lines.is_empty() {
+        "* ".to_owned()
+    } else {
+        format!("@{name} ")
+    };
+    let mut result = match &lines[..] {
+        [] => Lines::new(),
+        [one] => vec![format!("@{name} {one}")],
+        _ => block(&format!("@{name}"), lines),
+    };
+    result.push(if has("F") || has("G") {
+        format!("error {of}{}", if has("F") { 403 } else { 410 })
+    } else {
+        let to = target(rule.argument(1), name, captures.as_deref())?;
+        convert_target(to, flags, &of)
+    });
+    Some(result)
+}
+
+fn has_flag(flags: &[String], flag: &str) -> bool {
+    flags.iter().any(|own| own.eq_ignore_ascii_case(flag))
+}
+
+/// The conditions of a rule as lines of a matcher.
+struct Matched {
+    lines: Lines,
+    /// The regular expression whose groups `%1` to `%9` are.
+    captures: Option<String>,
+}
+
+fn match_conditions(conditions: &[Directive], name: &str) -> Option<Matched> {
     if conditions.iter().any(|own| own.argument(2).contains("OR")) && !all_of_one_kind(conditions) {
         return None;
     }
-    let mut matcher = Lines::new();
+    let mut lines = Lines::new();
     let mut captures = None;
-    let mut hosts = Vec::new();
+    let mut alternatives = Vec::new();
     for condition in conditions {
         // A rule has not been applied before: requests come here once.
         if condition.argument(0) == "%{ENV:REDIRECT_STATUS}"
@@ -169,86 +205,70 @@ fn convert_rule(
         {
             continue;
         }
-        if condition.argument(2).contains("OR") || !hosts.is_empty() {
-            hosts.push(condition);
+        if condition.argument(2).contains("OR") || !alternatives.is_empty() {
+            alternatives.push(condition);
             continue;
         }
         let line = condition_line(condition, name)?;
         if line.contains("_regexp ") && !line.starts_with("not ") {
             captures = Some(format!("{name}c"));
         }
-        matcher.push(line);
+        lines.push(line);
     }
-    if !hosts.is_empty() {
-        let parts: Option<Vec<_>> = hosts.iter().map(|own| any_of(own)).collect();
-        matcher.push(format!(
+    if let Some(first) = alternatives.first() {
+        let parts: Option<Vec<_>> = alternatives.iter().map(|own| any_of(own)).collect();
+        lines.push(format!(
             "vars_regexp {name}c {} {}",
-            variable(hosts[0].argument(0))?,
+            variable(first.argument(0))?,
             word(&parts?.join("|"))
         ));
         captures = Some(format!("{name}c"));
     }
-    let (negated, pattern) = match rule.argument(0).strip_prefix('!') {
-        Some(pattern) => (true, pattern),
-        None => (false, rule.argument(0)),
+    Some(Matched { lines, captures })
+}
+
+/// The pattern of a rule as a line of a matcher, none if it matches every path.
+fn match_path(pattern: &str, ignore_case: bool, below: bool, name: &str) -> Option<Lines> {
+    let (not, pattern) = match pattern.strip_prefix('!') {
+        Some(pattern) => ("not ", pattern),
+        None => ("", pattern),
     };
-    let ignore_case = if has("NC") { "(?i)" } else { "" };
-    let is_any = ["^", ".*", "^.*$", "."].contains(&pattern);
-    if !is_any {
-        let pattern = if below {
-            with_slash(pattern)
-        } else {
-            pattern.to_owned()
-        };
-        let regex = rust_regex(&format!("{ignore_case}{pattern}"))?;
-        let not = if negated { "not " } else { "" };
-        matcher.push(format!("{not}path_regexp {name} {}", word(&regex)));
+    if ["^", ".*", "^.*$", "."].contains(&pattern) {
+        return Some(Lines::new());
     }
-    let of = if matcher.is_empty() {
-        "* ".to_owned()
+    let pattern = if below {
+        with_slash(pattern)
     } else {
-        format!("@{name} ")
+        pattern.to_owned()
     };
-    let mut lines = match &matcher[..] {
-        [] => Lines::new(),
-        [one] => vec![format!("@{name} {one}")],
-        _ => block(&format!("@{name}"), matcher.clone()),
-    };
-    if has("F") || has("G") {
-        lines.push(format!("error {of}{}", if has("F") { 403 } else { 410 }));
-        return Some(lines);
-    }
-    let mut to = target(rule.argument(1), name, captures.as_deref())?;
-    let code = code(flags);
+    let ignore_case = if ignore_case { "(?i)" } else { "" };
+    let regex = rust_regex(&format!("{ignore_case}{pattern}"))?;
+    Some(vec![format!("{not}path_regexp {name} {}", word(&regex))])
+}
+
+/// A redirect or a rewrite to this target. `of` is the matcher, with a space behind it.
+fn convert_target(mut to: String, flags: &[String], of: &str) -> String {
     let is_url =
         to.starts_with("http://") || to.starts_with("https://") || to.starts_with("{scheme}");
     if !is_url && !to.starts_with('/') && !to.starts_with('{') {
         to = format!("/{to}");
     }
-    let drops_query = has("QSD") || to.ends_with('?');
+    let drops_query = has_flag(flags, "QSD") || to.ends_with('?');
     if drops_query {
         to = to.trim_end_matches('?').to_owned();
     }
-    if code.is_some() || is_url {
-        let has_query = to.contains('?') || to.ends_with("{uri}");
-        if !drops_query && !has_query {
-            to.push_str("{?query}");
-        } else if has("QSA") && to.contains('?') {
-            to.push_str("&{query}");
-        }
-        let code = code.unwrap_or(302);
-        if (300..400).contains(&code) {
-            lines.push(format!("redir {of}{} {code}", word(&to)));
-        } else {
-            lines.push(format!("error {of}{code}"));
-        }
-        return Some(lines);
-    }
-    if has("QSA") && to.contains('?') {
+    let code = code(flags).or(is_url.then_some(302));
+    let has_query = to.contains('?') || code.is_some() && to.ends_with("{uri}");
+    if code.is_some() && !drops_query && !has_query {
+        to.push_str("{?query}");
+    } else if has_flag(flags, "QSA") && to.contains('?') {
         to.push_str("&{query}");
     }
-    lines.push(format!("rewrite {of}{}", word(&to)));
-    Some(lines)
+    match code {
+        None => format!("rewrite {of}{}", word(&to)),
+        Some(code) if (300..400).contains(&code) => format!("redir {of}{} {code}", word(&to)),
+        Some(code) => format!("error {of}{code}"),
+    }
 }
 
 /// `^old` as `^/old`: the path of a request has a slash.

@@ -331,6 +331,15 @@ struct Body {
     strips: bool,
 }
 
+impl From<Lines> for Body {
+    fn from(lines: Lines) -> Self {
+        Self {
+            lines,
+            strips: false,
+        }
+    }
+}
+
 fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body {
     let children = location.directive.children();
     let found = |name: &str| children.iter().find(|own| own.name == name);
@@ -342,17 +351,11 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
     lines.extend(control(children, cx));
     lines.extend(unknown(children, cx));
     if lines.iter().any(|line| is_terminal(line)) {
-        return Body {
-            lines,
-            strips: false,
-        };
+        return lines.into();
     }
     lines.extend(access(&with_inherited(children, &site.access), cx));
     if lines.iter().any(|line| is_terminal(line)) {
-        return Body {
-            lines,
-            strips: false,
-        };
+        return lines.into();
     }
     let is_exact = location.kind == Kind::Exact;
     if let Some((own, strips)) = proxy(location.pattern, is_exact, children, site.upstreams, cx) {
@@ -361,10 +364,7 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
     }
     if found("internal").is_some() && !location.is_fallback() {
         lines.push("error 404".to_owned());
-        return Body {
-            lines,
-            strips: false,
-        };
+        return lines.into();
     }
     if let Some(alias) = found("alias") {
         let (own, strips) = alias_of(location, alias, cx);
@@ -378,10 +378,7 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
     }
     if let Some(php) = Php::of(children, site.upstreams, cx) {
         lines.extend(script(children, &php));
-        return Body {
-            lines,
-            strips: false,
-        };
+        return lines.into();
     }
     // The index of a directory is another request, for which nginx chooses again.
     let is_directory = is_exact && location.pattern.ends_with('/');
@@ -390,10 +387,7 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
     } else {
         lines.extend(file_server(children, site));
     }
-    Body {
-        lines,
-        strips: false,
-    }
+    lines.into()
 }
 
 /// A location with others in it: one of these, else what it does itself.
@@ -436,10 +430,7 @@ fn nested(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Bod
         "handle".to_owned()
     };
     lines.extend(block(&head, rest.lines));
-    Body {
-        lines,
-        strips: false,
-    }
+    lines.into()
 }
 
 /// These directives and the access rules around them that they do not replace.
