@@ -36,14 +36,11 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::{Cli, Command};
+use crate::cli::Command;
 use crate::commands::describe;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.into_command() {
+    let result = match cli::parse().into_command() {
         Command::PhpServer(options) => commands::php_server(*options),
         Command::Run(options) => commands::run(&options),
         Command::Dev(options) => commands::development::run(&options),

@@ -2,6 +2,7 @@
 //! `version` are FrankenPHP's and Caddy's, so that scripts and habits carry over.
 
 mod limit_flags;
+mod misplaced_file;
 #[cfg(test)]
 mod reference;
 mod value;
@@ -17,6 +18,7 @@ use howdah_config::model::{FRONT_THREADS_MAX, PhpExecutable, Preload, User, WORK
 use howdah_observe::admin::AdminAddress;
 
 use self::limit_flags::LimitFlags;
+pub(crate) use self::misplaced_file::parse;
 use self::value::{bounded, duration};
 use self::worker_flags::WorkerFlags;
 
