@@ -226,7 +226,7 @@ stop
 
 [log l 22] {"kind":"libxml setting","why":"left behind","path":"libxml_use_internal_errors()","value":"true","method":"GET","uri":"/libxml"}
 
-[log l 23] {"kind":"priority","why":"left behind","path":"proc_nice()","value":"%d","method":"GET","uri":"/priority"}
+[log l 23] {"kind":"priority","why":"left behind","path":"proc_nice()","value":"%s","method":"GET","uri":"/priority"}
 
 [log l 24] {"kind":"resource limit","why":"left behind","path":"filesize","value":"1099511627776, at most 1099511627776","method":"GET","uri":"/limit"}
 

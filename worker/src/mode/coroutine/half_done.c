@@ -6,6 +6,8 @@
  */
 #include "half_done.h"
 
+#include <ext/spl/spl_heap.h>
+
 #include "core.h"
 #include "state/swap_handler.h"
 
@@ -15,9 +17,21 @@ struct look {
 	bool may_initialize;
 };
 
+/* A method of PHP that moves values of a heap, by comparisons of PHP code. */
+static bool moves_heap(const zend_function *function)
+{
+	const zend_class_entry *scope = function->common.scope;
+	return !ZEND_USER_CODE(function->type) && (scope == spl_ce_SplHeap || scope == spl_ce_SplPriorityQueue);
+}
+
 bool howdah_half_done_forbids_exceptions(const zend_execute_data *frame)
 {
+	const zend_execute_data *innermost = frame;
 	for (; frame; frame = frame->prev_execute_data) {
+		/* One that has called nothing yet waits until another request is out of the heap. */
+		if (frame->func && frame != innermost && moves_heap(frame->func)) {
+			return true;
+		}
 		if (frame->func && ZEND_USER_CODE(frame->func->type) &&
 			((frame->opline && howdah_declares_class(frame->opline)) || howdah_marks_is_debug_info(frame))) {
 			return true;

@@ -97,7 +97,8 @@ struct howdah_half_done_state {
 };
 
 /* Whether code is on the stack whose exception is a fatal error for PHP: __debugInfo(), or an autoloader that is asked for
- * a trait of a class which is being linked. */
+ * a trait of a class which is being linked. Or a comparison of a heap, which PHP then calls corrupted, for all that have
+ * it. */
 bool howdah_half_done_forbids_exceptions(const zend_execute_data *frame);
 
 /* Of the coroutine that runs and is to give up the thread; and when it has it again. */
