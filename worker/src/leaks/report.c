@@ -14,6 +14,7 @@
 
 /* What frameworks overwrite at the start of each request, or do not mind, by design. */
 static const char *const known[] = {
+	"Symfony\\Component\\ErrorHandler\\ErrorHandler::$exceptionHandler", /* a closure with the request, made anew */
 	"Symfony\\Component\\Routing\\RequestContext::*",
 	"Symfony\\Component\\Routing\\Matcher\\*Matcher::$request",
 	"Symfony\\Component\\HttpFoundation\\Session\\*::$usageIndex", /* counts on, and is only compared with itself */

@@ -313,9 +313,21 @@ impl Soak {
     #[track_caller]
     pub fn only_pid(&self) -> u32 {
         let pids = self.pids();
-        assert_eq!(pids.len(), 1, "the process was replaced: {pids:?}");
+        assert_eq!(pids.len(), 1, "the process was replaced:\n{}", self.ends());
         let pid = pids.into_iter().next().expect("one");
         pid.parse().expect("a process id")
+    }
+
+    /// How processes and requests of the pool ended, as the metrics count them.
+    fn ends(&self) -> String {
+        let page = Admin::of(&self.server).get("/metrics").text();
+        let counted = |line: &&str| {
+            ["howdah_php_workers_ended_total", "howdah_php_exits_total"]
+                .iter()
+                .any(|name| line.starts_with(&format!("{name}{{pool=\"app\"")))
+                && !line.ends_with(" 0")
+        };
+        page.lines().filter(counted).collect::<Vec<_>>().join("\n")
     }
 
     /// KiB of memory of the process, without what it shares with others, when nothing is on its way.
