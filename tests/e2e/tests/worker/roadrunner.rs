@@ -218,6 +218,8 @@ fn a_worker_that_declines_is_replaced_and_the_request_runs_elsewhere() {
         .send(&Request::new("POST", "/stop"))
         .assert_status(500);
     server.expect_log("exited before they took the request");
+    // On a busy machine it may have exited before its response is read.
+    server.allow_log("worker exited: exit status: 0");
     assert_ne!(pid(&server), first);
 }
 
