@@ -4,7 +4,7 @@
  * output buffer that highlight_string() prints into, the stream wrapper that highlight_file() reads from. array_multisort()
  * has the table of its comparisons in one place, and they may call __toString(). If such code waits, the thread does.
  *
- * Rules: files are compiled in includes.c, which uses howdah_run_alone() as well.
+ * Rules: files are compiled in includes.c and classes loaded in autoload.c, which use howdah_run_alone() as well.
  */
 #include "alone.h"
 

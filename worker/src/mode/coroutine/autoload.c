@@ -52,26 +52,23 @@ static zend_class_entry *load(zend_string *name, zend_string *lower_name)
 	return class;
 }
 
-/* For an anonymous class that PHP links in its place: the next one who comes to it would link it again. */
+struct class_load {
+	zend_string *name, *lower_name;
+	zend_class_entry *class;
+};
+
+static void load_class(void *argument)
+{
+	struct class_load *request = argument;
+	request->class = load(request->name, request->lower_name);
+}
+
+/* For an anonymous class that PHP links in its place: another request that came to it would link it again. */
 static zend_class_entry *load_without_waiting(zend_string *name, zend_string *lower_name)
 {
-	zend_class_entry *volatile class = NULL;
-	volatile bool failed = false;
-	zend_fiber_switch_block();
-	zend_try
-	{
-		class = load(name, lower_name);
-	}
-	zend_catch
-	{
-		failed = true;
-	}
-	zend_end_try();
-	zend_fiber_switch_unblock();
-	if (failed) {
-		zend_bailout();
-	}
-	return class;
+	struct class_load request = {.name = name, .lower_name = lower_name};
+	howdah_run_alone(load_class, &request);
+	return request.class;
 }
 
 static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_name)
