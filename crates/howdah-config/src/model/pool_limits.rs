@@ -163,13 +163,13 @@ macro_rules! pool_limits {
 }
 
 pool_limits! {
-    /// Replaces a PHP process after about this many requests; `0` is no limit. Its successor is ready before it
+    /// Replaces a PHP process after about this many requests; `0`: unlimited. Its successor is ready before it
     /// exits.
     max_requests: u32 = 0, number(0), All {
         default: "`0`",
         pool_differs: GLOBAL_ALONE,
         example: "max_requests 1000",
-        roadrunner: "Replaces a worker after about this many requests; `0` is no limit. Its successor is ready before it stops.",
+        roadrunner: "Replaces a worker after about this many requests; `0`: unlimited. Its successor is ready before it stops.",
         is_flag: true,
     }
     /// Requests that may wait for a PHP process; more get a 503.

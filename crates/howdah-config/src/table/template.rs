@@ -251,7 +251,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         Figure(Figure::Duration),
-        "Time since the end of the request header, such as `12.345ms` or `4.2s`: in `log_append` the whole time of the request, in `header` and `header_down` the time until the response. Elsewhere it is an error, since there is no response yet; the same applies to the placeholders that follow, down to `{howdah.memory_peak}`.",
+        "Time since the end of the request header, such as `12.345ms` or `4.2s`: in `log_append` the whole time of the request, in `header` and `header_down` the time until the response. Using it elsewhere, before the response exists, is an error; the same applies to the placeholders that follow, down to `{howdah.memory_peak}`.",
         "http.request.duration",
         "http.response.duration"
     ),

@@ -109,7 +109,7 @@ pub(crate) fn from_disk(path: &OsStr) -> Cow<'_, str> {
     text_of(path.as_bytes())
 }
 
-/// An absolute path. `None`: it is relative, and there is no working directory any more.
+/// The absolute path. `None` for a relative one if the working directory was removed.
 pub(crate) fn absolute(path: &str) -> Option<String> {
     let absolute = std::path::absolute(on_disk(path)).ok()?;
     Some(from_disk(absolute.as_os_str()).into_owned())

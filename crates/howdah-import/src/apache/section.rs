@@ -51,7 +51,7 @@ impl Scope {
 
 /// An expression about the last element of the path.
 fn last_element_regex(regex: &str) -> String {
-    // That is a folder, which is no last element of a request for what is in it.
+    // `.well-known` is a folder: requests for its files end in a different name.
     let regex = regex.replace("(?!well-known)", "");
     let mut result = String::new();
     let (mut escaped, mut in_class) = (false, false);

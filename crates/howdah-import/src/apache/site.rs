@@ -199,7 +199,7 @@ impl<'a> Site<'a> {
         let root = root.trim_end_matches('/');
         let file = format!("{root}/.htaccess");
         let Ok(text) = self.files.read(Path::new(&file)) else {
-            // Where the application is, there is no such file.
+            // An application may have no `.htaccess`; without its folder that is unknown.
             let is_here = self.files.glob(&format!("{root}/*"));
             if is_here.is_ok_and(|found| found.is_empty()) {
                 let why = "the folder is not on this machine; import its `.htaccess` too";
