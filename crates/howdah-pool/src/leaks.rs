@@ -55,10 +55,18 @@ pub struct Leaks {
     pub findings: Vec<Leak>,
 }
 
+/// Where a worker leaks. Findings at the same place count once.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct LeakPlace {
+    kind: String,
+    /// Its path without digits.
+    path: String,
+}
+
 #[derive(Debug, Default)]
 struct State {
     generation: u32,
-    places: HashSet<(String, String)>,
+    places: HashSet<LeakPlace>,
     leaks: Leaks,
 }
 
@@ -77,8 +85,11 @@ impl LeakBook {
             state.places.clear();
             state.leaks.findings.clear();
         }
-        let place: String = leak.path.chars().filter(|c| !c.is_ascii_digit()).collect();
-        if state.places.len() >= PLACES_MAX || !state.places.insert((leak.kind.clone(), place)) {
+        let place = LeakPlace {
+            kind: leak.kind.clone(),
+            path: leak.path.chars().filter(|c| !c.is_ascii_digit()).collect(),
+        };
+        if state.places.len() >= PLACES_MAX || !state.places.insert(place) {
             return None;
         }
         state.leaks.found += 1;

@@ -281,9 +281,9 @@ impl PoolFront {
                 slot
             } else {
                 let waiting = SlotWait::begin(self, since, request, admission);
-                let slot;
-                (slot, request, admission) = waiting.slot().await?;
-                slot
+                let granted = waiting.slot().await?;
+                (request, admission) = (granted.request, granted.admission);
+                granted.slot
             };
             let Some(exchange) = inner.dispatch(slot, since, &mut request)? else {
                 continue;

@@ -43,6 +43,13 @@ pub(super) struct SlotWait<'a> {
     request: Option<(Request<'a>, Admission<'a>)>,
 }
 
+/// A slot, and the request that it was granted to.
+pub(super) struct GrantedSlot<'a> {
+    pub(super) slot: SlotId,
+    pub(super) request: Request<'a>,
+    pub(super) admission: Admission<'a>,
+}
+
 impl<'a> SlotWait<'a> {
     /// Puts a request that has come at `since` in the queue.
     pub(super) fn begin(
@@ -71,10 +78,14 @@ impl<'a> SlotWait<'a> {
     }
 
     /// The slot that the request is granted. If this is dropped before, the request has been abandoned.
-    pub(super) async fn slot(mut self) -> Result<(SlotId, Request<'a>, Admission<'a>), CallError> {
+    pub(super) async fn slot(mut self) -> Result<GrantedSlot<'a>, CallError> {
         let granted = poll_fn(|context| self.poll_slot(context)).await;
         match (granted, self.request.take()) {
-            (Ok(slot), Some((request, admission))) => Ok((slot, request, admission)),
+            (Ok(slot), Some((request, admission))) => Ok(GrantedSlot {
+                slot,
+                request,
+                admission,
+            }),
             (Err(error), _) => Err(error),
             (Ok(_), None) => Err(CallError::Stopping),
         }

@@ -37,25 +37,20 @@ impl Jitter {
 
     /// How many requests the next worker is to serve.
     pub(crate) fn lifetime(&mut self, options: &PoolOptions) -> Lifetime {
-        let (max_requests, retire_after) = self.requests(options);
+        let max_requests = self.max_requests(options);
         Lifetime {
             max_requests,
-            retire_after,
+            retire_after: max_requests.saturating_sub(NOTICE.max(max_requests / 50)),
             max_memory: options.limits.max_memory.unwrap_or(0),
             max_memory_growth: options.limits.max_memory_growth.unwrap_or(0),
         }
     }
 
-    fn requests(&mut self, options: &PoolOptions) -> (u32, u32) {
+    fn max_requests(&mut self, options: &PoolOptions) -> u32 {
         if options.one_request() {
-            return (1, 0);
+            return 1;
         }
-        if options.limits.max_requests == 0 {
-            return (0, 0);
-        }
-        let max_requests = self.below(options.limits.max_requests.into()) as u32;
-        let retire_after = max_requests.saturating_sub(NOTICE.max(max_requests / 50));
-        (max_requests, retire_after)
+        self.below(options.limits.max_requests.into()) as u32
     }
 
     /// When the next worker is to be replaced for its age.
@@ -73,14 +68,23 @@ pub(crate) enum Reason {
     Growth(u64),
 }
 
-/// Judges a worker that has served `requests` and holds `memory` bytes. `base` is what it held when it
-/// had settled; it is noted here.
+/// What a worker has served, and holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkerUsage {
+    /// Requests served.
+    pub(crate) requests: u64,
+    /// Bytes held.
+    pub(crate) memory: u64,
+}
+
+/// Judges a worker. `base` is what it held when it had settled; it is noted here.
 pub(crate) fn evaluate(
     options: &PoolOptions,
     expired: bool,
-    (requests, memory): (u64, u64),
+    usage: WorkerUsage,
     base: &mut Option<u64>,
 ) -> Option<Reason> {
+    let memory = usage.memory;
     if expired {
         return Some(Reason::Age);
     }
@@ -91,7 +95,7 @@ pub(crate) fn evaluate(
     {
         return Some(Reason::Memory(memory));
     }
-    if requests < SETTLED {
+    if usage.requests < SETTLED {
         return None;
     }
     let grown = memory.saturating_sub(*base.get_or_insert(memory));
@@ -172,23 +176,28 @@ mod tests {
         });
         let mut base = None;
         let cases = [
-            ((1, 900), None),
-            ((9, 950), None),
-            ((12, 500), None),
-            ((13, 600), None),
-            ((14, 601), Some(Reason::Growth(101))),
-            ((15, 1001), Some(Reason::Memory(1001))),
-            ((16, 10), None),
+            (1, 900, None),
+            (9, 950, None),
+            (12, 500, None),
+            (13, 600, None),
+            (14, 601, Some(Reason::Growth(101))),
+            (15, 1001, Some(Reason::Memory(1001))),
+            (16, 10, None),
         ];
-        for (seen, expected) in cases {
+        for (requests, memory, expected) in cases {
+            let usage = WorkerUsage { requests, memory };
             assert_eq!(
-                evaluate(&options, false, seen, &mut base),
+                evaluate(&options, false, usage, &mut base),
                 expected,
-                "{seen:?}"
+                "{usage:?}"
             );
         }
+        let unused = WorkerUsage {
+            requests: 0,
+            memory: 0,
+        };
         assert_eq!(
-            evaluate(&options, true, (0, 0), &mut base),
+            evaluate(&options, true, unused, &mut base),
             Some(Reason::Age)
         );
     }

@@ -94,7 +94,43 @@ impl Kind {
     }
 }
 
-/// One message. Fields that a kind does not use are 0.
+/// The header of a message that is sent. Fields that a kind does not use are 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Header {
+    /// What the message is about.
+    pub(crate) kind: Kind,
+    /// Worker, or number of a zygote, by kind.
+    pub(crate) worker: u32,
+    /// Process id.
+    pub(crate) pid: i32,
+    /// Wait status or errno, by kind.
+    pub(crate) status: i32,
+}
+
+impl Header {
+    /// A header without pid and status, as the front sends it.
+    pub(crate) fn new(kind: Kind, worker: u32) -> Self {
+        Self {
+            kind,
+            worker,
+            pid: 0,
+            status: 0,
+        }
+    }
+
+    pub(crate) fn encode(self, data: &[u8]) -> [u8; HEADER_SIZE] {
+        debug_assert!(data.len() <= DATA_SIZE_MAX);
+        let mut header = [0; HEADER_SIZE];
+        header[0..4].copy_from_slice(&(self.kind as u32).to_le_bytes());
+        header[4..8].copy_from_slice(&self.worker.to_le_bytes());
+        header[8..12].copy_from_slice(&self.pid.to_le_bytes());
+        header[12..16].copy_from_slice(&self.status.to_le_bytes());
+        header[16..20].copy_from_slice(&(data.len() as u32).to_le_bytes());
+        header
+    }
+}
+
+/// One message that was received. Fields that a kind does not use are 0.
 #[derive(Debug)]
 pub(crate) struct Message {
     /// What it is about.
@@ -183,23 +219,17 @@ impl Control {
     #[cfg(test)]
     pub(crate) async fn report(
         &self,
-        (kind, worker): (Kind, u32),
-        (pid, status): (i32, i32),
+        header: Header,
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), ControlError> {
-        self.transmit((kind, worker), (pid, status), data, fds)
-            .await
+        self.transmit(header, data, fds).await
     }
 
     /// The same as it arrives where there is no room for its descriptor.
     #[cfg(test)]
-    pub(crate) async fn report_cut(
-        &self,
-        (kind, worker): (Kind, u32),
-        pid: i32,
-    ) -> Result<(), ControlError> {
-        let mut header = header((kind, worker), (pid, 0), b"");
+    pub(crate) async fn report_cut(&self, header: Header) -> Result<(), ControlError> {
+        let mut header = header.encode(b"");
         header[20..24].copy_from_slice(&LEFT_OUT.to_le_bytes());
         let io = self.fd.async_io(Interest::WRITABLE, |socket| {
             Ok(write(socket, &header, b"", &[])?)
@@ -215,17 +245,16 @@ impl Control {
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), ControlError> {
-        self.transmit((kind, worker), (0, 0), data, fds).await
+        self.transmit(Header::new(kind, worker), data, fds).await
     }
 
     async fn transmit(
         &self,
-        (kind, worker): (Kind, u32),
-        (pid, status): (i32, i32),
+        header: Header,
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), ControlError> {
-        let header = header((kind, worker), (pid, status), data);
+        let header = header.encode(data);
         let io = self.fd.async_io(Interest::WRITABLE, |socket| {
             Ok(write(socket, &header, data, fds)?)
         });
@@ -240,7 +269,7 @@ impl Control {
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), ControlError> {
-        let header = header((kind, worker), (0, 0), data);
+        let header = Header::new(kind, worker).encode(data);
         loop {
             return match write(self.fd.get_ref(), &header, data, fds) {
                 Ok(()) => Ok(()),
@@ -288,21 +317,6 @@ impl Control {
         let cut = flags.contains(ReturnFlags::CTRUNC) && fds.is_empty();
         decode(&buffer[..size], fds, cut)
     }
-}
-
-pub(crate) fn header(
-    (kind, worker): (Kind, u32),
-    (pid, status): (i32, i32),
-    data: &[u8],
-) -> [u8; HEADER_SIZE] {
-    debug_assert!(data.len() <= DATA_SIZE_MAX);
-    let mut header = [0; HEADER_SIZE];
-    header[0..4].copy_from_slice(&(kind as u32).to_le_bytes());
-    header[4..8].copy_from_slice(&worker.to_le_bytes());
-    header[8..12].copy_from_slice(&pid.to_le_bytes());
-    header[12..16].copy_from_slice(&status.to_le_bytes());
-    header[16..20].copy_from_slice(&(data.len() as u32).to_le_bytes());
-    header
 }
 
 fn write(

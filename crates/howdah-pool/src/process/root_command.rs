@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use howdah_monitor::Program;
 
-use super::control::{DATA_SIZE_MAX, Kind, header};
+use super::control::{DATA_SIZE_MAX, Header, Kind};
 use super::encode::{EncodeError, append_user};
 use crate::options::RootOptions;
 
@@ -127,7 +127,7 @@ impl RootOptions {
         if users.len() > DATA_SIZE_MAX {
             return Err(EncodeError::Users(users.len()));
         }
-        let first_message = [&header((Kind::Users, 0), (0, 0), &users)[..], &users].concat();
+        let first_message = [&Header::new(Kind::Users, 0).encode(&users)[..], &users].concat();
         let program = |preloads| Program {
             executable: options.executable.clone(),
             arguments: options.arguments(preloads),

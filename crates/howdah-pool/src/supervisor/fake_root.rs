@@ -18,9 +18,11 @@ use howdah_shm::{Exit, Segment, WorkerId};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::Interest;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use super::fake_concurrent;
-use crate::process::control::{Control, Kind, Message};
+use crate::process::control::{Control, Header, Kind, Message};
+use crate::process::encode::Lifetime;
 use crate::process::root::{PhpInfo, Root};
 use crate::process::root_process::RootProcess;
 use crate::system::readiness::register;
@@ -53,16 +55,23 @@ pub(super) enum Boot {
     BadWorkers(&'static str),
 }
 
+/// A generation as a POOL message requests it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PoolRequest {
+    pub(super) flags: u32,
+    pub(super) generation: u32,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// For the generations to come; then [`Boot::Good`].
     pub(super) boots: VecDeque<Boot>,
-    /// Flags and generation of each POOL message.
-    pub(super) requested: Vec<(u32, u32)>,
+    /// What each POOL message requested.
+    pub(super) requested: Vec<PoolRequest>,
     /// The segment of each.
     pub(super) segments: Vec<Arc<Segment>>,
-    /// Requests after which each worker was to exit.
-    pub(super) lifetimes: Vec<(u32, u32)>,
+    /// When each worker was to exit.
+    pub(super) lifetimes: Vec<Lifetime>,
     /// The last zygotes with these numbers, by pid.
     pub(super) zygotes: HashMap<u32, i32>,
     /// The root's end of its control socket.
@@ -135,11 +144,28 @@ fn kill(pid: i32) {
     let _ = kill_process(pid, Signal::KILL);
 }
 
+/// A zygote, as its workers need it.
+struct Zygote {
+    segment: Arc<Segment>,
+    generation: u32,
+    /// Requests that a worker may have at a time.
+    places: usize,
+    boot: Boot,
+    control: Arc<Control>,
+}
+
+/// A worker that runs.
+struct RunningWorker {
+    pid: i32,
+    /// Reports its death to the task that waits for its exit.
+    kill: oneshot::Sender<()>,
+}
+
 /// Tells the front of a process; without a pidfd as it comes where there is no room for it.
-async fn announce(to: &Control, kind: (Kind, u32), pid: i32, pidfd: Option<&OwnedFd>) {
+async fn announce(to: &Control, header: Header, pidfd: Option<&OwnedFd>) {
     let sent = match pidfd {
-        Some(pidfd) => to.report(kind, (pid, 0), b"", &[pidfd.as_fd()]).await,
-        None => to.report_cut(kind, pid).await,
+        Some(pidfd) => to.report(header, b"", &[pidfd.as_fd()]).await,
+        None => to.report_cut(header).await,
     };
     sent.expect("sent");
 }
@@ -148,6 +174,11 @@ fn words(data: &[u8]) -> Vec<u32> {
     data.chunks_exact(4)
         .map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")))
         .collect()
+}
+
+/// Two words as one.
+fn long(words: &[u32]) -> u64 {
+    u64::from(words[0]) | u64::from(words[1]) << 32
 }
 
 impl FakeRoot {
@@ -180,11 +211,14 @@ impl FakeRoot {
 
     async fn zygote(self, message: Message, root: Arc<Control>) {
         let options = words(&message.data[..POOL_OPTIONS_SIZE]);
-        let (flags, generation) = (options[1], options[4]);
+        let requested = PoolRequest {
+            flags: options[1],
+            generation: options[4],
+        };
         let segment = Segment::of_file(message.fds[1].as_fd()).expect("a segment");
         let boot = {
             let mut plan = self.plan.lock().expect("no panic");
-            plan.requested.push((flags, generation));
+            plan.requested.push(requested);
             plan.segments.push(segment.clone());
             plan.boots.pop_front().unwrap_or(Boot::Good)
         };
@@ -205,13 +239,11 @@ impl FakeRoot {
             plan.controls.push(Arc::downgrade(&control));
             take_one(&mut plan.unwatched_zygotes)
         };
-        announce(
-            &root,
-            (Kind::PoolStarted, number),
+        let started = Header {
             pid,
-            (!unwatched).then_some(&pidfd),
-        )
-        .await;
+            ..Header::new(Kind::PoolStarted, number)
+        };
+        announce(&root, started, (!unwatched).then_some(&pidfd)).await;
 
         let mut stdin = child.stdin.take().expect("piped");
         let mut leave = move |status: i32| {
@@ -219,7 +251,7 @@ impl FakeRoot {
             let _ = writeln!(stdin, "{status}");
         };
         let alive = tokio::spawn(ended(child, pidfd));
-        let boots_each = flags & POOL_FLAG_BOOT_EACH != 0;
+        let boots_each = requested.flags & POOL_FLAG_BOOT_EACH != 0;
         let booted = match &boot {
             Boot::Good | Boot::BadWorkers(_) if boots_each => Some((BOOTED_EACH, "")),
             Boot::Good | Boot::BadWorkers(_) => Some((BOOTED_ONCE, "")),
@@ -232,22 +264,50 @@ impl FakeRoot {
             Boot::Hangs => None,
         };
         if let Some((status, text)) = booted {
-            let kind = (Kind::Booted, 0);
-            let sent = control.report(kind, (0, status), text.as_bytes(), &[]);
+            let booted = Header {
+                status,
+                ..Header::new(Kind::Booted, 0)
+            };
+            let sent = control.report(booted, text.as_bytes(), &[]);
             sent.await.expect("sent");
         }
-        let mut alive = alive;
-        let mut workers: HashMap<WorkerId, (i32, oneshot::Sender<()>)> = HashMap::new();
+        let zygote = Zygote {
+            segment,
+            generation: requested.generation,
+            places,
+            boot,
+            control,
+        };
+        let status = self.serve_zygote(&zygote, alive, leave).await;
+        drop((zygote, log));
+        let exited = Header {
+            kind: Kind::PoolExited,
+            worker: number,
+            pid,
+            status,
+        };
+        // The root may be gone.
+        let _ = root.report(exited, b"", &[]).await;
+    }
+
+    /// Forks workers until the zygote's process has exited; returns its wait status.
+    async fn serve_zygote(
+        &self,
+        zygote: &Zygote,
+        mut alive: JoinHandle<i32>,
+        mut leave: impl FnMut(i32),
+    ) -> i32 {
+        let mut workers: HashMap<WorkerId, RunningWorker> = HashMap::new();
         let status = loop {
             tokio::select! {
                 status = &mut alive => break status.expect("no panic"),
-                message = control.receive() => match message {
-                    Ok(message) if message.kind == Kind::Kill => kill(workers[&WorkerId(message.worker as u16)].0),
+                message = zygote.control.receive() => match message {
+                    Ok(message) if message.kind == Kind::Kill => kill(workers[&WorkerId(message.worker as u16)].pid),
                     Ok(message) => {
-                        let (id, worker) = self.worker(message, (&segment, generation, places), &boot, &control).await;
-                        workers.insert(id, worker);
+                        let id = WorkerId(message.worker as u16);
+                        workers.insert(id, self.worker(message, zygote).await);
                     }
-                    Err(_) if matches!(boot, Boot::Hangs) => break (&mut alive).await.expect("no panic"),
+                    Err(_) if matches!(zygote.boot, Boot::Hangs) => break (&mut alive).await.expect("no panic"),
                     Err(_) => {
                         leave(0);
                         break (&mut alive).await.expect("no panic");
@@ -256,27 +316,23 @@ impl FakeRoot {
             }
         };
         // Its workers die with it.
-        for (_, (_, kill)) in workers {
-            let _ = kill.send(());
+        for (_, worker) in workers {
+            let _ = worker.kill.send(());
         }
-        drop((control, log));
-        let exited = (Kind::PoolExited, number);
-        // The root may be gone.
-        let _ = root.report(exited, (pid, status), b"", &[]).await;
+        status
     }
 
-    async fn worker(
-        &self,
-        message: Message,
-        (segment, generation, places): (&Arc<Segment>, u32, usize),
-        boot: &Boot,
-        control: &Arc<Control>,
-    ) -> (WorkerId, (i32, oneshot::Sender<()>)) {
+    async fn worker(&self, message: Message, zygote: &Zygote) -> RunningWorker {
         assert_eq!(message.kind, Kind::Spawn);
         let id = WorkerId(message.worker as u16);
         let spawn = words(&message.data[..SPAWN_SIZE]);
         let write = words(&message.data[SPAWN_SIZE..]);
-        let lifetime = (spawn[0], spawn[1]);
+        let lifetime = Lifetime {
+            max_requests: spawn[0],
+            retire_after: spawn[1],
+            max_memory: long(&spawn[4..]),
+            max_memory_growth: long(&spawn[6..]),
+        };
         let (unwatched, strange) = {
             let mut plan = self.plan.lock().expect("no panic");
             plan.lifetimes.push(lifetime);
@@ -287,19 +343,22 @@ impl FakeRoot {
         };
         let log = Log {
             file: File::from(message.fds.into_iter().next().expect("a log pipe")),
-            key: u64::from(spawn[2]) | u64::from(spawn[3]) << 32,
+            key: long(&spawn[2..]),
         };
         let (mut child, pidfd) = process();
         let pid = child.id().cast_signed();
-        let kind = (Kind::Spawned, message.worker);
-        let announced = if strange { 1 } else { pid };
-        announce(control, kind, announced, (!unwatched).then_some(&pidfd)).await;
+        let spawned = Header {
+            pid: if strange { 1 } else { pid },
+            ..Header::new(Kind::Spawned, message.worker)
+        };
+        announce(&zygote.control, spawned, (!unwatched).then_some(&pidfd)).await;
         let stdin = child.stdin.take().expect("piped");
-        let worker = Worker::attach_at(segment, id, &write);
-        let bad = match boot {
-            Boot::BadWorkers(text) => Some(*text),
+        let worker = Worker::attach_at(&zygote.segment, id, &write);
+        let bad = match zygote.boot {
+            Boot::BadWorkers(text) => Some(text),
             _ => None,
         };
+        let (generation, places) = (zygote.generation, zygote.places);
         let dead = pidfd.try_clone().expect("a descriptor");
         std::thread::spawn(move || {
             let mut stdin = stdin;
@@ -319,8 +378,8 @@ impl FakeRoot {
             let _ = writeln!(stdin, "{status}");
         });
         let (kill, killed) = oneshot::channel();
-        let (control, number) = (control.clone(), message.worker);
-        let stop = segment.clone();
+        let (control, number) = (zygote.control.clone(), message.worker);
+        let stop = zygote.segment.clone();
         tokio::spawn(async move {
             let mut status = std::pin::pin!(ended(child, pidfd));
             let status = tokio::select! {
@@ -331,12 +390,16 @@ impl FakeRoot {
                     status.await
                 }
             };
+            let exited = Header {
+                kind: Kind::Exited,
+                worker: number,
+                pid,
+                status,
+            };
             // The front may have let the zygote go.
-            let _ = control
-                .report((Kind::Exited, number), (pid, status), b"", &[])
-                .await;
+            let _ = control.report(exited, b"", &[]).await;
         });
-        (id, (pid, kill))
+        RunningWorker { pid, kill }
     }
 }
 
@@ -374,7 +437,7 @@ fn serve(
     log: &mut Log,
     dead: &OwnedFd,
     generation: u32,
-    (max_requests, retire_after): (u32, u32),
+    lifetime: Lifetime,
 ) -> i32 {
     log.state("ready");
     let mut served = 0;
@@ -421,10 +484,10 @@ fn serve(
             _ => answer(&mut worker, claim),
         }
         served += 1;
-        if served == retire_after {
+        if served == lifetime.retire_after {
             log.state("retiring");
         }
-        if served == max_requests {
+        if served == lifetime.max_requests {
             break;
         }
     }

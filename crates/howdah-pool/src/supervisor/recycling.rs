@@ -9,7 +9,7 @@ use super::{Supervisor, TICK};
 use crate::messages::Event;
 use crate::pool::Pool;
 use crate::pool::place::Occupant;
-use crate::pool::recycle::{Reason, evaluate};
+use crate::pool::recycle::{Reason, WorkerUsage, evaluate};
 
 impl Pool {
     /// Its workers are to be looked at again and again.
@@ -38,8 +38,11 @@ impl Pool {
                 continue;
             }
             let expired = occupant.expires.is_some_and(|expires| expires <= now);
-            let seen = (status.requests, status.memory);
-            let Some(reason) = evaluate(&options, expired, seen, &mut occupant.memory_base) else {
+            let usage = WorkerUsage {
+                requests: status.requests,
+                memory: status.memory,
+            };
+            let Some(reason) = evaluate(&options, expired, usage, &mut occupant.memory_base) else {
                 continue;
             };
             occupant.retiring = true;

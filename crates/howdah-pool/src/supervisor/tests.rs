@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 
-use super::fake_root::{Boot, FakeRoot, Plan, php_info};
+use super::fake_root::{Boot, FakeRoot, Plan, PoolRequest, php_info};
 use super::*;
 use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
 use crate::handle::Handle;
@@ -356,10 +356,16 @@ fn a_pool_starts_serves_and_is_reloaded_without_a_gap() {
             .await;
         assert_eq!((status.generation, status.ready), (4, 2));
         assert_eq!((status.counters.reloads, status.counters.crashed), (3, 0));
-        let fresh = POOL_FLAG_SAMPLES | POOL_FLAG_FRESH_FILES;
         let requested = server.plan(|plan| plan.requested.clone());
-        let reloads = [(fresh, 2), (fresh, 3), (fresh, 4)];
-        assert_eq!(requested[0], (POOL_FLAG_SAMPLES, 1));
+        let first = PoolRequest {
+            flags: POOL_FLAG_SAMPLES,
+            generation: 1,
+        };
+        let reloads = [2, 3, 4].map(|generation| PoolRequest {
+            flags: POOL_FLAG_SAMPLES | POOL_FLAG_FRESH_FILES,
+            generation,
+        });
+        assert_eq!(requested[0], first);
         assert_eq!(requested[1..], reloads);
     })
     .expect("started");
@@ -546,7 +552,9 @@ fn a_successor_is_ready_before_a_worker_retires() {
         );
         let lifetimes = server.plan(|plan| plan.lifetimes.clone());
         assert!(
-            lifetimes.iter().all(|life| *life == (8, 5)),
+            lifetimes
+                .iter()
+                .all(|life| (life.max_requests, life.retire_after) == (8, 5)),
             "{lifetimes:?}"
         );
     })
@@ -567,7 +575,7 @@ fn each_request_has_a_fork_of_its_own() {
             })
             .await;
         assert_eq!((status.workers_min, status.counters.crashed), (4, 0));
-        assert!(server.plan(|plan| plan.lifetimes.iter().all(|life| life.0 == 1)));
+        assert!(server.plan(|plan| plan.lifetimes.iter().all(|life| life.max_requests == 1)));
     })
     .expect("started");
 }

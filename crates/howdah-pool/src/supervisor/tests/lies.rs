@@ -6,25 +6,43 @@ use std::sync::Weak;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{Server, run, worker_pool};
-use crate::process::control::Kind;
+use crate::process::control::{Header, Kind};
 
 fn pidfd(pid: i32) -> OwnedFd {
     let pid = Pid::from_raw(pid).expect("a pid");
     pidfd_open(pid, PidfdFlags::empty()).expect("a pidfd")
 }
 
-/// A message with a descriptor of the test, or none.
-type Lie = (Kind, u32, (i32, i32), &'static [u8], usize);
+/// A message with as many descriptors of the test as `fds`.
+#[derive(Debug, Clone, Copy)]
+struct Lie {
+    header: Header,
+    data: &'static [u8],
+    fds: usize,
+}
+
+/// A lie without data.
+fn lie(kind: Kind, worker: u32, pid: i32, status: i32, fds: usize) -> Lie {
+    Lie {
+        header: Header {
+            kind,
+            worker,
+            pid,
+            status,
+        },
+        data: b"",
+        fds,
+    }
+}
 
 /// Says it in the name of the newest zygote, and waits for the next.
 async fn send_lie(server: &Server, lie: Lie, before: u32) {
     calm(server, before).await;
     let control = server.plan(|plan| plan.controls.last().and_then(Weak::upgrade));
     let control = control.expect("a zygote");
-    let (kind, worker, pid, data, count) = lie;
     let own = pidfd(std::process::id().cast_signed());
-    let fds = vec![own.as_fd(); count];
-    let sent = control.report((kind, worker), pid, data, &fds).await;
+    let fds = vec![own.as_fd(); lie.fds];
+    let sent = control.report(lie.header, lie.data, &fds).await;
     sent.expect("sent");
     server
         .until("another generation", |status| {
@@ -43,28 +61,37 @@ async fn calm(server: &Server, generation: u32) {
 fn each_lie_ends_its_generation_and_the_next_serves() {
     let own = std::process::id().cast_signed();
     // The place of worker 1 is vacant, in that of worker 0 one runs.
-    let lies: &[Lie] = &[
-        (Kind::Spawned, 0, (own, 0), b"", 1),
-        (Kind::Spawned, 1, (own, 0), b"", 1),
-        (Kind::Spawned, 1, (own, 0), b"", 0),
-        (Kind::Spawned, 1, (-1, 0), b"", 0),
-        (Kind::Spawned, 60000, (own, 0), b"", 1),
-        (Kind::Spawned, 1, (own, 0), b"", 3),
-        (Kind::Booted, 0, (0, 1), b"", 0),
-        (Kind::Booted, 0, (0, 77), b"", 0),
-        (Kind::Exited, 0, (own, 9), b"", 1),
-        (Kind::Exited, 60000, (own, 9), b"", 0),
-        (Kind::Failed, 0, (0, 11), b"no", 0),
-        (Kind::Failed, 1, (0, 11), b"no", 0),
-        (Kind::Ready, 0, (0, 0), b"{}", 0),
-        (Kind::Pool, 0, (0, 0), b"", 0),
-        (Kind::PoolStarted, 0, (own, 0), b"", 1),
-        (Kind::PoolExited, 0, (own, 9), b"", 0),
-        (Kind::Kill, 0, (own, 0), b"", 0),
+    let lies = [
+        lie(Kind::Spawned, 0, own, 0, 1),
+        lie(Kind::Spawned, 1, own, 0, 1),
+        lie(Kind::Spawned, 1, own, 0, 0),
+        lie(Kind::Spawned, 1, -1, 0, 0),
+        lie(Kind::Spawned, 60000, own, 0, 1),
+        lie(Kind::Spawned, 1, own, 0, 3),
+        lie(Kind::Booted, 0, 0, 1, 0),
+        lie(Kind::Booted, 0, 0, 77, 0),
+        lie(Kind::Exited, 0, own, 9, 1),
+        lie(Kind::Exited, 60000, own, 9, 0),
+        Lie {
+            data: b"no",
+            ..lie(Kind::Failed, 0, 0, 11, 0)
+        },
+        Lie {
+            data: b"no",
+            ..lie(Kind::Failed, 1, 0, 11, 0)
+        },
+        Lie {
+            data: b"{}",
+            ..lie(Kind::Ready, 0, 0, 0, 0)
+        },
+        lie(Kind::Pool, 0, 0, 0, 0),
+        lie(Kind::PoolStarted, 0, own, 0, 1),
+        lie(Kind::PoolExited, 0, own, 9, 0),
+        lie(Kind::Kill, 0, own, 0, 0),
     ];
     run(worker_pool(1, |_, _| {}), &[], async |server| {
-        for (before, lie) in lies.iter().enumerate() {
-            send_lie(&server, *lie, before as u32 + 1).await;
+        for (before, lie) in lies.into_iter().enumerate() {
+            send_lie(&server, lie, before as u32 + 1).await;
         }
         calm(&server, lies.len() as u32 + 1).await;
         let status = server.status().await;
@@ -77,7 +104,7 @@ fn each_lie_ends_its_generation_and_the_next_serves() {
 fn a_worker_that_runs_has_not_exited() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         let pid = server.status().await.workers[0].pid;
-        send_lie(&server, (Kind::Exited, 0, (pid, 9), b"", 0), 1).await;
+        send_lie(&server, lie(Kind::Exited, 0, pid, 9, 0), 1).await;
     })
     .expect("started");
 }
@@ -128,7 +155,11 @@ fn a_root_that_lies_is_started_again() {
         let own = std::process::id().cast_signed();
         let fd = pidfd(own);
         let fds = [fd.as_fd()];
-        let sent = root.report((Kind::PoolStarted, 0), (own, 0), b"", &fds);
+        let header = Header {
+            pid: own,
+            ..Header::new(Kind::PoolStarted, 0)
+        };
+        let sent = root.report(header, b"", &fds);
         sent.await.expect("sent");
         let closed = async {
             while root.send(Kind::Ready, 0, b"", &[]).await.is_ok() {
