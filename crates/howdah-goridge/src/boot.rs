@@ -3,7 +3,7 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use howdah_pool::register;
 use serde::Deserialize;
@@ -56,22 +56,15 @@ pub(crate) async fn boot(
         stderr,
     } = options.launch(rpc)?;
     let (stop, stopped) = mpsc::unbounded_channel();
-    let pidfd = os.pidfd.try_clone()?;
     let process = {
         let mut state = shared.lock();
         let place = Shared::free_place(&state.processes);
-        let started = Instant::now();
-        let process = Process::new((place, generation), (os.pid, pidfd), started, stop);
-        let process = Arc::new(process);
+        let process = Arc::new(Process::new(place, generation, &os, stop)?);
         state.processes.insert(place, Arc::clone(&process));
         process
     };
     let last = LastLine::default();
-    tokio::spawn(forward(
-        stderr,
-        (options.name.clone(), os.pid),
-        last.clone(),
-    ));
+    tokio::spawn(forward(stderr, options.name.clone(), os.pid, last.clone()));
     let exited = tokio::spawn(look_after(
         Arc::clone(shared),
         Arc::clone(&process),

@@ -210,7 +210,7 @@ impl Exchange {
             };
             if !head.status.is_informational() {
                 self.files = std::mem::take(&mut payload.files);
-                return self.body((head, marks, size), in_flight).await;
+                return self.body(head, marks, size, in_flight).await;
             }
             if marks & STREAM == 0 {
                 let status = head.status.as_u16();
@@ -229,7 +229,9 @@ impl Exchange {
     /// The rest of a response whose head was read.
     async fn body(
         mut self,
-        (head, marks, size): (Head, u8, u32),
+        head: Head,
+        marks: u8,
+        size: u32,
         in_flight: &mut Option<InFlightGuard>,
     ) -> Result<Outcome, CallError> {
         let trailers = head.trailers.clone();

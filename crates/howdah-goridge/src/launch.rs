@@ -29,6 +29,13 @@ pub(crate) struct WorkerProcess {
     pub(crate) stderr: OwnedFd,
 }
 
+/// The worker's ends of its pipes.
+struct WorkerPipes {
+    stdin: PipeReader,
+    stdout: PipeWriter,
+    stderr: PipeWriter,
+}
+
 /// A process of the operating system.
 #[derive(Debug)]
 pub(crate) struct OsProcess {
@@ -109,9 +116,14 @@ impl PoolOptions {
     pub(crate) fn launch(&self, rpc: &str) -> io::Result<WorkerProcess> {
         let ((their_stdin, stdin), (stdout, their_stdout), (stderr, their_stderr)) =
             (io::pipe()?, io::pipe()?, io::pipe()?);
+        let pipes = WorkerPipes {
+            stdin: their_stdin,
+            stdout: their_stdout,
+            stderr: their_stderr,
+        };
         let process = match self.monitor_key {
-            None => self.launch_here(rpc, (their_stdin, their_stdout, their_stderr))?,
-            Some(key) => launch_by_monitor((key, rpc), (their_stdin, their_stdout, their_stderr))?,
+            None => self.launch_here(rpc, pipes)?,
+            Some(key) => launch_by_monitor(key, rpc, &pipes)?,
         };
         Ok(WorkerProcess {
             process,
@@ -121,18 +133,14 @@ impl PoolOptions {
         })
     }
 
-    fn launch_here(
-        &self,
-        rpc: &str,
-        (stdin, stdout, stderr): (PipeReader, PipeWriter, PipeWriter),
-    ) -> io::Result<OsProcess> {
+    fn launch_here(&self, rpc: &str, pipes: WorkerPipes) -> io::Result<OsProcess> {
         let child = Command::new("/proc/self/exe")
             .args(self.arguments(false))
             .env_clear()
             .envs(self.all_variables(Some(rpc)))
-            .stdin(Stdio::from(stdin))
-            .stdout(Stdio::from(stdout))
-            .stderr(Stdio::from(stderr))
+            .stdin(Stdio::from(pipes.stdin))
+            .stdout(Stdio::from(pipes.stdout))
+            .stderr(Stdio::from(pipes.stderr))
             // Not of a terminal's foreground: an interrupt is for the server.
             .process_group(0)
             .spawn()?;
@@ -145,12 +153,13 @@ impl PoolOptions {
     }
 }
 
-fn launch_by_monitor(
-    (key, rpc): (u64, &str),
-    (stdin, stdout, stderr): (PipeReader, PipeWriter, PipeWriter),
-) -> io::Result<OsProcess> {
-    let started = process::start(key, stderr.as_fd())?;
-    let pipes = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+fn launch_by_monitor(key: u64, rpc: &str, pipes: &WorkerPipes) -> io::Result<OsProcess> {
+    let started = process::start(key, pipes.stderr.as_fd())?;
+    let pipes = [
+        pipes.stdin.as_fd(),
+        pipes.stdout.as_fd(),
+        pipes.stderr.as_fd(),
+    ];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !ancillary.push(SendAncillaryMessage::ScmRights(&pipes)) {

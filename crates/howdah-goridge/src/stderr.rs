@@ -31,7 +31,7 @@ impl LastLine {
 }
 
 /// Reads until the pipe is closed by the worker and all of its children.
-pub(crate) async fn forward(pipe: OwnedFd, (pool, pid): (String, i32), last: LastLine) {
+pub(crate) async fn forward(pipe: OwnedFd, pool: String, pid: i32, last: LastLine) {
     let Ok(pipe) = Receiver::from_owned_fd(pipe) else {
         return;
     };

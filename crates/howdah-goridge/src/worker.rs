@@ -1,5 +1,6 @@
 //! A worker: its process and its pipes. It has one owner at a time.
 
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +8,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use crate::launch;
+use crate::launch::{self, OsProcess};
 use crate::link::Link;
 
 /// A worker that can be given a request.
@@ -46,17 +47,17 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn new(
-        (place, generation): (u16, u32),
-        (pid, pidfd): (i32, OwnedFd),
-        started: Instant,
+        place: u16,
+        generation: u32,
+        os: &OsProcess,
         stop: mpsc::UnboundedSender<Worker>,
-    ) -> Self {
-        Self {
+    ) -> io::Result<Self> {
+        Ok(Self {
             place,
-            pid,
+            pid: os.pid,
             generation,
-            started,
-            pidfd,
+            started: Instant::now(),
+            pidfd: os.pidfd.try_clone()?,
             requests: AtomicU64::new(0),
             memory: AtomicU64::new(0),
             is_ready: AtomicBool::new(false),
@@ -65,7 +66,7 @@ impl Process {
             is_killed: AtomicBool::new(false),
             request: Mutex::new(None),
             stop,
-        }
+        })
     }
 
     pub(crate) fn requests(&self) -> u64 {
