@@ -223,7 +223,7 @@ mod tests {
     fn that_of_caddy_is_taken() {
         let (_directory, storage) = storage();
         assert!(find(&storage).1.is_none());
-        let (key, _) = pair("p256", "unused.test");
+        let key = pair("p256", "unused.test").key;
         assert!(key.contains("BEGIN EC PRIVATE KEY"));
         put(&storage, "admin.key", &key);
         let found = find(&storage).1.expect("its key will do");
@@ -257,7 +257,7 @@ mod tests {
     fn a_key_of_another_kind_stays_and_gets_a_neighbour() {
         for kind in ["rsa:2048", "ed25519"] {
             let (_directory, storage) = storage();
-            let (key, _) = pair(kind, "unused.test");
+            let key = pair(kind, "unused.test").key;
             put(&storage, "admin.key", &key);
             put(&storage, "admin.json", REGISTRATION);
             let (account, found) = find(&storage);

@@ -66,12 +66,12 @@ impl AcmeError {
     /// The authority's `Retry-After`; `None`: it sent none.
     pub(crate) fn wait(&self) -> Option<Duration> {
         if let Some(ClientError::Later { after, .. }) = self.client() {
-            return Some((*after).clamp(schedule::RATE_LIMITED.0, schedule::RATE_LIMITED.1));
+            return Some((*after).clamp(schedule::RATE_LIMITED_MIN, schedule::RATE_LIMITED_MAX));
         }
         let limited = self
             .problem_type()
             .is_some_and(|kind| kind.ends_with(":rateLimited"));
-        limited.then_some(schedule::RATE_LIMITED.0)
+        limited.then_some(schedule::RATE_LIMITED_MIN)
     }
 
     fn client(&self) -> Option<&ClientError> {

@@ -115,7 +115,7 @@ impl Authority {
             params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
             let now = SystemTime::now();
             let until = (now + lifetime).min(signer.not_after);
-            (params.not_before, params.not_after) = dates(now, until);
+            set_dates(&mut params, now, until);
             let issuer = Issuer::from_ca_cert_der(&signer.certificate, &signer.key)?;
             let certificate = params.signed_by(&key, &issuer)?;
             Ok((certificate.pem(), key.serialize_pem()))
@@ -240,7 +240,7 @@ fn make(
     if let Some(signer) = by {
         until = until.min(signer.not_after);
     }
-    (params.not_before, params.not_after) = dates(now, until);
+    set_dates(&mut params, now, until);
     let certificate = match by {
         None => params.self_signed(&key)?,
         Some(signer) => {
@@ -252,11 +252,9 @@ fn make(
     Ok(format!("{}{}", key.serialize_pem(), certificate.pem()))
 }
 
-fn dates(now: SystemTime, until: SystemTime) -> (OffsetDateTime, OffsetDateTime) {
-    (
-        OffsetDateTime::from(now - BACKDATED),
-        OffsetDateTime::from(until),
-    )
+fn set_dates(params: &mut CertificateParams, now: SystemTime, until: SystemTime) {
+    params.not_before = OffsetDateTime::from(now - BACKDATED);
+    params.not_after = OffsetDateTime::from(until);
 }
 
 /// An intermediate of a removed root is useless.

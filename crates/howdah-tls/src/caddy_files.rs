@@ -3,8 +3,14 @@
 use std::path::Path;
 use std::process::Command;
 
-/// A key and a certificate for `host` in PEM. `kind`: as `openssl req -newkey` takes it.
-pub(crate) fn pair(kind: &str, host: &str) -> (String, String) {
+/// A key and its certificate in PEM.
+pub(crate) struct PemPair {
+    pub(crate) key: String,
+    pub(crate) chain: String,
+}
+
+/// A key and a certificate for `host`. `kind`: as `openssl req -newkey` takes it.
+pub(crate) fn pair(kind: &str, host: &str) -> PemPair {
     let directory = tempfile::tempdir().expect("a directory");
     let [key, certificate] = ["key", "crt"].map(|name| directory.path().join(name));
     let mut make = Command::new("openssl");
@@ -16,8 +22,10 @@ pub(crate) fn pair(kind: &str, host: &str) -> (String, String) {
     make.args(["-addext", &format!("subjectAltName=DNS:{host}")]);
     make.arg("-keyout").arg(&key).arg("-out").arg(&certificate);
     run(&mut make);
-    let text = std::fs::read_to_string(&certificate).expect("it was made");
-    (as_of_caddy(&key, kind), text)
+    PemPair {
+        key: as_of_caddy(&key, kind),
+        chain: std::fs::read_to_string(&certificate).expect("it was made"),
+    }
 }
 
 /// SEC1 or PKCS#1; for Ed25519 there is neither, but a label of its own.

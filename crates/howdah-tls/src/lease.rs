@@ -34,12 +34,18 @@ impl Default for LeaseTiming {
     }
 }
 
-/// Released when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Lease {
+/// A lock, and the name of its owner.
+#[derive(Debug, Clone)]
+struct Lock {
     remote: Arc<Remote>,
     key: String,
     owner: String,
+}
+
+/// Released when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    lock: Lock,
     lost: Arc<AtomicBool>,
     heartbeat: JoinHandle<()>,
 }
@@ -50,36 +56,31 @@ pub(crate) async fn lease(
     key: String,
     pace: LeaseTiming,
 ) -> io::Result<Lease> {
-    let owner = unique();
-    while !remote.take(&key, &owner, pace.life)? {
+    let lock = Lock {
+        remote: Arc::clone(remote),
+        key,
+        owner: unique(),
+    };
+    while !remote.take(&lock.key, &lock.owner, pace.life)? {
         tokio::time::sleep(pace.poll).await;
     }
     let lost = Arc::new(AtomicBool::new(false));
-    let heartbeat = tokio::spawn(keep(
-        (Arc::clone(remote), key.clone(), owner.clone()),
-        Arc::clone(&lost),
-        pace,
-    ));
+    let heartbeat = tokio::spawn(keep(lock.clone(), Arc::clone(&lost), pace));
     Ok(Lease {
-        remote: Arc::clone(remote),
-        key,
-        owner,
+        lock,
         lost,
         heartbeat,
     })
 }
 
-async fn keep(
-    (remote, key, owner): (Arc<Remote>, String, String),
-    lost: Arc<AtomicBool>,
-    pace: LeaseTiming,
-) {
+async fn keep(lock: Lock, lost: Arc<AtomicBool>, pace: LeaseTiming) {
     loop {
         tokio::time::sleep(pace.heartbeat).await;
         let kept = {
-            let (remote, key, owner) = (Arc::clone(&remote), key.clone(), owner.clone());
+            let lock = lock.clone();
+            let keep = move || lock.remote.keep(&lock.key, &lock.owner, pace.life);
             // An order goes on while Redis takes its time.
-            tokio::task::spawn_blocking(move || remote.keep(&key, &owner, pace.life)).await
+            tokio::task::spawn_blocking(keep).await
         };
         match kept {
             Ok(Ok(true)) => {}
@@ -90,7 +91,7 @@ async fn keep(
             // The outage was reported; when it is back, it has the lock's owner.
             Ok(Err(error)) if is_unavailable(&error) => {}
             Ok(Err(error)) => {
-                tracing::warn!(target: "howdah::tls", lock = remote.url(&key), %error, "a lock cannot be renewed");
+                tracing::warn!(target: "howdah::tls", lock = lock.remote.url(&lock.key), %error, "a lock cannot be renewed");
             }
             // The runtime ends.
             Err(_) => return,
@@ -108,12 +109,13 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.heartbeat.abort();
-        if let Err(error) = self.remote.release(&self.key, &self.owner)
+        let lock = &self.lock;
+        if let Err(error) = lock.remote.release(&lock.key, &lock.owner)
             && !is_unavailable(&error)
         {
             tracing::warn!(
                 target: "howdah::tls",
-                lock = self.remote.url(&self.key),
+                lock = lock.remote.url(&lock.key),
                 %error,
                 "a lock cannot be released; others wait until its time is over",
             );
@@ -152,14 +154,15 @@ mod tests {
         };
         let (first, second) = (remote(&server), remote(&server));
         let held = acquire(&first, pace()).await;
-        let waiting = tokio::spawn(async move { acquire(&second, pace()).await.owner.clone() });
+        let waiting =
+            tokio::spawn(async move { acquire(&second, pace()).await.lock.owner.clone() });
         // The other one looks many times while this one keeps it.
         for _ in 0..20 {
             tokio::time::sleep(pace().heartbeat).await;
         }
         assert!(!waiting.is_finished() && !held.is_lost());
         let owner = first.get("locks/a").expect("answered").expect("held");
-        assert_eq!(owner, held.owner.as_bytes());
+        assert_eq!(owner, held.lock.owner.as_bytes());
         drop(held);
         let other = waiting.await.expect("no panic");
         assert_ne!(other.as_bytes(), owner);
@@ -218,7 +221,7 @@ mod tests {
                 Err(_) => tokio::task::yield_now().await,
             }
         };
-        assert_eq!(owner.as_deref(), Some(held.owner.as_bytes()));
+        assert_eq!(owner.as_deref(), Some(held.lock.owner.as_bytes()));
         assert!(!held.is_lost());
     }
 }

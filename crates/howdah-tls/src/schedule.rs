@@ -23,9 +23,10 @@ const OCSP_RETRY: u64 = 5;
 const OCSP_SOON: Duration = Duration::from_secs(10);
 /// How long at most an OCSP answer goes unchecked, however long it is valid.
 const OCSP_LATEST: Duration = Duration::from_secs(7 * 24 * HOUR);
-/// Shortest and longest pause after a rate limit of an authority, whatever it requests.
-pub(crate) const RATE_LIMITED: (Duration, Duration) =
-    (Duration::from_secs(HOUR), Duration::from_secs(24 * HOUR));
+/// Shortest pause after a rate limit of an authority, whatever it requests.
+pub(crate) const RATE_LIMITED_MIN: Duration = Duration::from_secs(HOUR);
+/// The longest one.
+pub(crate) const RATE_LIMITED_MAX: Duration = Duration::from_secs(24 * HOUR);
 
 /// After two thirds of its life.
 pub(crate) fn renew_at(not_before: SystemTime, not_after: SystemTime) -> SystemTime {
@@ -44,7 +45,7 @@ pub(crate) fn retry_after(failures: u32, least: Option<Duration>, spread: f64) -
 
 /// The longest wait of [`retry_after`].
 pub(crate) fn longest_retry() -> Duration {
-    retry_after(u32::MAX, Some(RATE_LIMITED.1), 1.0)
+    retry_after(u32::MAX, Some(RATE_LIMITED_MAX), 1.0)
 }
 
 /// How long to wait for a storage that did not answer so many times in a row: from a second to a minute,

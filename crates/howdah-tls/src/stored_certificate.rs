@@ -214,7 +214,7 @@ impl<'a> StoredCertificate<'a> {
 
     /// Puts the parts of the old file in their places; answers no if others are there.
     fn put_old(&self, pem: &[u8]) -> io::Result<bool> {
-        let (key, chain) = split(pem);
+        let PemParts { key, chain } = PemParts::split(pem);
         if !self.storage.create(&self.place.key, &key)?
             && self.storage.read(&self.place.key)?.as_ref() != Some(&key)
         {
@@ -250,19 +250,28 @@ fn facts(host: &str, authority: &str, issued: &IssuedCertificate) -> String {
     format!("{:#}\n", json!({"sans": [host], "issuer_data": data}))
 }
 
-/// The private keys of a PEM file, and the rest of it.
-fn split(pem: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    let (mut keys, mut rest) = (Vec::new(), Vec::new());
-    let mut in_key = false;
-    for line in pem.split_inclusive(|byte| *byte == b'\n') {
-        let text = line.trim_ascii_end();
-        if text.starts_with(b"-----BEGIN ") {
-            in_key = text.ends_with(b"PRIVATE KEY-----");
+/// The parts of a PEM file with a certificate and its key.
+struct PemParts {
+    /// Private keys.
+    key: Vec<u8>,
+    /// Everything else.
+    chain: Vec<u8>,
+}
+
+impl PemParts {
+    fn split(pem: &[u8]) -> Self {
+        let (mut key, mut chain) = (Vec::new(), Vec::new());
+        let mut in_key = false;
+        for line in pem.split_inclusive(|byte| *byte == b'\n') {
+            let text = line.trim_ascii_end();
+            if text.starts_with(b"-----BEGIN ") {
+                in_key = text.ends_with(b"PRIVATE KEY-----");
+            }
+            let part = if in_key { &mut key } else { &mut chain };
+            part.extend_from_slice(line);
         }
-        let part = if in_key { &mut keys } else { &mut rest };
-        part.extend_from_slice(line);
+        Self { key, chain }
     }
-    (keys, rest)
 }
 
 #[cfg(test)]
@@ -273,7 +282,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::caddy_files::pair;
+    use crate::caddy_files::{PemPair, pair};
     use crate::remote::{Remote, config_of};
     use crate::server_config::provider;
     use crate::shared::Shared;
@@ -322,7 +331,7 @@ mod tests {
             ("ed25519", "BEGIN ED25519 PRIVATE KEY"),
         ] {
             let (_directory, storage) = storage();
-            let (key, chain) = pair(kind, HOST);
+            let PemPair { key, chain } = pair(kind, HOST);
             assert!(key.contains(label), "{kind}");
             let files = [("key", key), ("crt", chain), ("json", FACTS.to_owned())];
             for (end, text) in &files {
@@ -340,7 +349,7 @@ mod tests {
     fn stored_files_have_caddys_names() {
         let (directory, storage) = storage();
         assert!(load(&storage).is_none());
-        let (key, chain) = pair("p256", HOST);
+        let PemPair { key, chain } = pair("p256", HOST);
         let issued = IssuedCertificate {
             key,
             chain,
@@ -380,7 +389,7 @@ mod tests {
     #[test]
     fn a_certificate_of_other_names_is_checked_again_and_not_used() {
         let (_directory, storage) = storage();
-        let (key, chain) = pair("p256", HOST);
+        let PemPair { key, chain } = pair("p256", HOST);
         put(&storage, "key", &key);
         let provider = provider();
         let kept = StoredCertificate::new(&storage, AUTHORITY, HOST, &provider);
@@ -393,8 +402,8 @@ mod tests {
             "what Caddy alone needs may be missing"
         );
         // A writer that is between its files, or was.
-        let (other, _) = pair("p256", HOST);
-        put(&storage, "key", &other);
+        let other = pair("p256", HOST);
+        put(&storage, "key", &other.key);
         let fault = kept.read_once().expect_err("not its key");
         assert!(fault.is_transient(), "{fault}");
         assert!(kept.load().is_none());
@@ -404,7 +413,7 @@ mod tests {
 
     /// `storage` has a certificate of an earlier version.
     fn moves(storage: &Storage) {
-        let (key, chain) = pair("p256", HOST);
+        let PemPair { key, chain } = pair("p256", HOST);
         let old = || storage.read(OLD).expect("readable");
         let leave = || {
             let pem = format!("{key}{chain}");
@@ -431,17 +440,17 @@ mod tests {
 
         // What is in its place counts.
         leave();
-        let (new_key, new_chain) = pair("p256", HOST);
-        put(storage, "key", &new_key);
-        put(storage, "crt", &new_chain);
+        let new = pair("p256", HOST);
+        put(storage, "key", &new.key);
+        put(storage, "crt", &new.chain);
         let newer = load(storage).expect("it is there");
         assert_ne!(newer.key.cert, moved.key.cert);
         assert!(old().is_some());
         // The next one leaves nothing that could come back.
         let provider = provider();
         let issued = IssuedCertificate {
-            key: new_key,
-            chain: new_chain,
+            key: new.key,
+            chain: new.chain,
             url: None,
             account: None,
         };
@@ -475,7 +484,7 @@ mod tests {
         assert!(load(&storage()).is_some(), "the copies");
         // Those of an earlier version do too, until the move can be made.
         fs::remove_dir_all(directory.path().join("certificates")).expect("removed");
-        let (key, chain) = pair("p256", HOST);
+        let PemPair { key, chain } = pair("p256", HOST);
         let copies = Storage::new(directory.path().to_owned());
         let pem = format!("{key}{chain}");
         copies.write(OLD, pem.as_bytes()).expect("written");
