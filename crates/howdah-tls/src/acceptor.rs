@@ -55,8 +55,16 @@ struct Hosts {
     /// By what follows the `*`: `.example.com`.
     below: HashMap<String, Entry>,
     any: Option<Entry>,
-    default_sni: Option<String>,
-    fallback_sni: Option<String>,
+    names: DefaultNames,
+}
+
+/// Names whose certificates are used for clients that name no host, or an unknown one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DefaultNames {
+    /// `default_sni`: for clients that name none.
+    pub(crate) default_sni: Option<String>,
+    /// `fallback_sni`: for clients that name an unknown one.
+    pub(crate) fallback_sni: Option<String>,
 }
 
 /// How a handshake goes on.
@@ -91,12 +99,11 @@ impl Acceptor {
     pub(crate) fn new(
         hosts: impl IntoIterator<Item = (Option<String>, Entry)>,
         refusal: Arc<ServerConfig>,
-        names: (Option<String>, Option<String>),
+        names: DefaultNames,
         challenges: Option<Challenges>,
     ) -> Self {
         let mut all = Hosts {
-            default_sni: names.0,
-            fallback_sni: names.1,
+            names,
             ..Hosts::default()
         };
         let mut strict = false;
@@ -206,11 +213,11 @@ impl Hosts {
             Some(name) => self.named(name),
             None => local
                 .and_then(|ip| self.named(&ip.to_canonical().to_string()))
-                .or_else(|| self.named(self.default_sni.as_deref()?)),
+                .or_else(|| self.named(self.names.default_sni.as_deref()?)),
         };
         found
             .or(self.any.as_ref())
-            .or_else(|| self.named(self.fallback_sni.as_deref()?))
+            .or_else(|| self.named(self.names.fallback_sni.as_deref()?))
     }
 
     fn named(&self, name: &str) -> Option<&Entry> {
@@ -248,8 +255,11 @@ mod tests {
             ((!name.is_empty()).then(|| (*name).to_owned()), entry)
         };
         let refusal = Arc::new(server_config::refusal(&provider).expect("valid"));
-        let names_of = (default.map(str::to_owned), fallback.map(str::to_owned));
-        Acceptor::new(names.iter().map(entry), refusal, names_of, None)
+        let defaults = DefaultNames {
+            default_sni: default.map(str::to_owned),
+            fallback_sni: fallback.map(str::to_owned),
+        };
+        Acceptor::new(names.iter().map(entry), refusal, defaults, None)
     }
 
     fn finds(acceptor: &Acceptor, name: Option<&str>, local: &str, host: Option<&str>) {

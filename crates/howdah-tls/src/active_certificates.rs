@@ -58,6 +58,14 @@ impl Origin {
     }
 }
 
+/// A name that clients came for, with its certificate.
+pub(crate) struct ActiveName {
+    pub(crate) name: String,
+    pub(crate) certificate: Certificate,
+    /// Second of the last handshake.
+    pub(crate) used: u64,
+}
+
 impl ActiveCertificates {
     pub(crate) fn new(
         managed: &[ManagedCertificate],
@@ -113,9 +121,8 @@ impl ActiveCertificates {
         }
     }
 
-    /// The names that clients came for and that have the same authority with `tls` and `https`, with the
-    /// certificate and the second of the last handshake.
-    pub(crate) fn names(&self, tls: &SiteTls, https: &Https) -> Vec<(String, Certificate, u64)> {
+    /// The names that clients came for and that have the same authority with `tls` and `https`.
+    pub(crate) fn names(&self, tls: &SiteTls, https: &Https) -> Vec<ActiveName> {
         let demands = self.0.demands.iter();
         let all = demands.flat_map(|demand| {
             let before = |name: &str| Origin::on_demand(name, &demand.tls, &self.0.https);
@@ -125,8 +132,14 @@ impl ActiveCertificates {
             };
             demand.names(same)
         });
-        all.filter_map(|(name, slot, used)| Some((name, Certificate::of_key(slot.get()?)?, used)))
-            .collect()
+        all.filter_map(|served| {
+            Some(ActiveName {
+                name: served.name,
+                certificate: Certificate::of_key(served.slot.get()?)?,
+                used: served.used,
+            })
+        })
+        .collect()
     }
 }
 
@@ -234,7 +247,7 @@ mod tests {
             .as_ref()
             .map(|(desk, _): &(OnDemandIssuer, _)| desk.taken.len());
         (
-            all.into_iter().map(|(name, ..)| name).collect(),
+            all.into_iter().map(|served| served.name).collect(),
             taken.unwrap_or_default(),
         )
     }
@@ -252,11 +265,10 @@ mod tests {
         demand.take_over(HOST, slot, 7);
         let second = load(&internal, &first.active_certificates());
         assert_eq!(names(&second), (vec![HOST.to_owned()], 1));
-        let [(_, slot, used)] = &second.active_certificates().0.demands[0].names(|_| true)[..]
-        else {
+        let [served] = &second.active_certificates().0.demands[0].names(|_| true)[..] else {
             panic!("one name");
         };
-        assert!(slot.get().is_some() && *used == 7);
+        assert!(served.slot.get().is_some() && served.used == 7);
         let acme = config(storage.path(), None, by_acme(AUTHORITY));
         assert_eq!(
             names(&load(&acme, &second.active_certificates())),

@@ -62,6 +62,15 @@ pub(crate) struct PendingName {
     _waiting: watch::Sender<()>,
 }
 
+/// A name that clients came for.
+#[derive(Debug)]
+pub(crate) struct ServedName {
+    pub(crate) name: String,
+    pub(crate) slot: Arc<Slot>,
+    /// Second of the last handshake.
+    pub(crate) used: u64,
+}
+
 impl Demand {
     pub(crate) fn new(tls: SiteTls, keeper: mpsc::UnboundedSender<PendingName>) -> Self {
         Self {
@@ -121,13 +130,14 @@ impl Demand {
             .is_some_and(|own| Arc::ptr_eq(own, certified))
     }
 
-    /// The names that are served and that `chosen` is true of, each with the second of the last handshake.
-    pub(crate) fn names(&self, chosen: impl Fn(&str) -> bool) -> Vec<(String, Arc<Slot>, u64)> {
+    /// The names that are served and that `chosen` is true of.
+    pub(crate) fn names(&self, chosen: impl Fn(&str) -> bool) -> Vec<ServedName> {
         let names = self.read();
         let got = names.got.iter().filter(|(name, _)| chosen(name));
-        got.map(|(name, certified)| {
-            let used = certified.used.load(Relaxed);
-            (name.clone(), Arc::clone(&certified.slot), used)
+        got.map(|(name, certified)| ServedName {
+            name: name.clone(),
+            slot: Arc::clone(&certified.slot),
+            used: certified.used.load(Relaxed),
         })
         .collect()
     }

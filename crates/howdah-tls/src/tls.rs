@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use howdah_config::model::{
-    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source, acme_authority,
-    on_demand_source, source,
+    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteAddress, SiteTls, Source,
+    acme_authority, on_demand_source, source,
 };
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 use tokio::sync::mpsc;
 
-use crate::acceptor::{Acceptor, CertificateSource, Entry};
+use crate::acceptor::{Acceptor, CertificateSource, DefaultNames, Entry};
 use crate::acme::{self, Proof, Subject};
 use crate::active_certificates::ActiveCertificates;
 use crate::ask::AskEndpoint;
@@ -90,11 +90,10 @@ pub(crate) struct InheritedName {
 /// All certificates of a configuration.
 #[derive(Debug)]
 pub struct Tls {
-    /// By site and address.
-    entries: HashMap<(usize, usize), Entry>,
+    entries: HashMap<SiteAddress, Entry>,
     expiries: Expiries,
     refusal: Arc<ServerConfig>,
-    names: (Option<String>, Option<String>),
+    names: DefaultNames,
     challenges: Option<Challenges>,
     pub(crate) authority: Option<Authority>,
     pub(crate) provider: Arc<CryptoProvider>,
@@ -140,9 +139,9 @@ impl Tls {
         let entries = builder.entries(&config.sites)?;
         let https = &config.global.https;
         let stapler = https.ocsp_stapling.then(|| builder.stapler());
-        let expiries = entries.iter().filter_map(|((site, address), entry)| {
-            let host = &config.sites[*site].addresses[*address].host;
-            let host = host.clone().unwrap_or_else(|| "*".to_owned());
+        let expiries = entries.iter().filter_map(|(at, entry)| {
+            let host = config.address(*at).host.clone();
+            let host = host.unwrap_or_else(|| "*".to_owned());
             match &entry.supply {
                 CertificateSource::Slot(slot) => Some((host, Arc::clone(slot))),
                 CertificateSource::Demand(_) => None,
@@ -156,7 +155,10 @@ impl Tls {
             expiries: Expiries::of(expiries),
             entries,
             refusal: Arc::new(server_config::refusal(&builder.provider)?),
-            names: (https.default_sni.clone(), https.fallback_sni.clone()),
+            names: DefaultNames {
+                default_sni: https.default_sni.clone(),
+                fallback_sni: https.fallback_sni.clone(),
+            },
             challenges: builder.challenges.clone(),
             authority: builder.means.as_ref().map(|means| means.authority.clone()),
             provider: Arc::clone(&builder.provider),
@@ -166,15 +168,11 @@ impl Tls {
         }))
     }
 
-    /// The hosts of a listener. `addresses`: of the sites and their addresses that it serves, the
-    /// numbers and the host.
-    pub fn acceptor<'a>(
-        &self,
-        addresses: impl IntoIterator<Item = (usize, usize, Option<&'a str>)>,
-    ) -> Acceptor {
-        let hosts = addresses.into_iter().filter_map(|(site, address, host)| {
-            let entry = self.entries.get(&(site, address))?.clone();
-            Some((host.map(str::to_owned), entry))
+    /// The hosts of a listener that serves these addresses of the configuration.
+    pub fn acceptor(&self, config: &Config, addresses: &[SiteAddress]) -> Acceptor {
+        let hosts = addresses.iter().filter_map(|at| {
+            let entry = self.entries.get(at)?.clone();
+            Some((config.address(*at).host.clone(), entry))
         });
         Acceptor::new(
             hosts,
@@ -238,7 +236,7 @@ struct Builder<'c> {
 }
 
 impl Builder<'_> {
-    fn entries(&mut self, sites: &[Site]) -> Result<HashMap<(usize, usize), Entry>, TlsError> {
+    fn entries(&mut self, sites: &[Site]) -> Result<HashMap<SiteAddress, Entry>, TlsError> {
         // First of all those that are given: names that they cover need no others.
         for site in sites {
             if site.addresses.iter().any(|address| address.tls)
@@ -262,7 +260,11 @@ impl Builder<'_> {
                     supply,
                     client_auth: site.tls.client_auth.is_some(),
                 };
-                entries.insert((number, index), entry);
+                let at = SiteAddress {
+                    site: number,
+                    address: index,
+                };
+                entries.insert(at, entry);
             }
         }
         Ok(entries)
@@ -377,7 +379,8 @@ impl Builder<'_> {
         }
         let demand = Arc::new(Demand::new(tls.clone(), self.keeper.0.clone()));
         self.demands.push((tls.issuer.clone(), Arc::clone(&demand)));
-        for (name, certificate, used) in self.before.names(tls, self.https) {
+        for active in self.before.names(tls, self.https) {
+            let name = active.name;
             let kind = match on_demand_source(&name, tls, self.https) {
                 Ok(Source::Internal(lifetime)) => Kind::Internal {
                     host: name.clone(),
@@ -386,8 +389,8 @@ impl Builder<'_> {
                 Ok(Source::Acme(acme)) => Kind::Acme(Box::new(self.means()?.subject(&name, acme))),
                 Ok(Source::Files(_) | Source::OnDemand) | Err(_) => continue,
             };
-            let managed = ManagedCertificate::new(kind, Some(certificate));
-            let certified = demand.take_over(&name, Arc::clone(&managed.slot), used);
+            let managed = ManagedCertificate::new(kind, Some(active.certificate));
+            let certified = demand.take_over(&name, Arc::clone(&managed.slot), active.used);
             self.taken.push(InheritedName {
                 demand: Arc::clone(&demand),
                 name,

@@ -4,7 +4,7 @@ use super::global::Global;
 use super::hub::{HotReload, Mercure};
 use super::pool_settings::{ClassicPool, PoolSettings};
 use super::roadrunner::RoadRunnerPool;
-use super::site::Site;
+use super::site::{Address, Site, SiteAddress};
 use super::worker_pool::WorkerPool;
 
 /// A whole configuration: the global block and the sites.
@@ -31,6 +31,15 @@ pub struct Config {
 }
 
 impl Config {
+    /// The address of a site.
+    ///
+    /// # Panics
+    /// It is of another configuration.
+    #[must_use]
+    pub fn address(&self, at: SiteAddress) -> &Address {
+        &self.sites[at.site].addresses[at.address]
+    }
+
     /// Settings of all pools but the classic one of all sites: first the classic pools, then the worker pools.
     pub fn own_pool_settings(&self) -> impl Iterator<Item = &PoolSettings> {
         let classic = self.pools.iter().map(|pool| &pool.settings);

@@ -36,6 +36,15 @@ impl Site {
     }
 }
 
+/// Where an address is in a configuration: its site's number, and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SiteAddress {
+    /// Number of the site.
+    pub site: usize,
+    /// Number of the address in the site.
+    pub address: usize,
+}
+
 /// A site address: `[SCHEME://]host[:port]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Address {

@@ -183,8 +183,8 @@ fn pools_of(config: &Config) -> usize {
 /// # Errors
 /// The first of what is wrong.
 pub fn check(config: &Config) -> Result<(), BindError> {
-    for (wanted, _) in listener::required_listeners(config)? {
-        Limits::compile(config.global.limits_of(&wanted.listener()))?;
+    for wanted in listener::required_listeners(config)? {
+        Limits::compile(config.global.limits_of(&wanted.spec.listener()))?;
     }
     if config.global.tracing {
         Settings::from_env(|name| std::env::var(name).ok())?;
@@ -233,13 +233,13 @@ impl Server {
         inherited: &mut InheritedSockets,
     ) -> Result<Self, BindError> {
         let threads = front_threads(config);
-        let (listeners, _, sockets) = setup::bind(config, tls, threads, &[], inherited)?;
+        let bound = setup::bind(config, tls, threads, &[], inherited)?;
         let setup = Arc::new(Setup {
             logs: Logs::start(&config.sites)?,
             endpoints: OnceLock::new(),
             config: config.clone(),
             tls_clients: Arc::default(),
-            listeners,
+            listeners: bound.listeners,
             challenges: tls.and_then(Tls::http_proofs),
             pools: RunningPools {
                 numbers: (1..=pools_of(config)).collect(),
@@ -247,7 +247,7 @@ impl Server {
             },
         });
         let (mut live, mut orders, mut starts) = (LiveRequests::default(), Vec::new(), Vec::new());
-        for own in sockets {
+        for own in bound.sockets {
             let questions = (config.global.admin != Admin::Off).then(|| {
                 let (ask, receiver) = mpsc::unbounded_channel();
                 live.0.push(ask);
@@ -293,15 +293,14 @@ impl Server {
         let threads = self.threads();
         // What a service manager handed over was taken at the start.
         let none = &mut InheritedSockets::default();
-        let (listeners, origins, sockets) =
-            setup::bind(config, tls, threads, &current.listeners, none)?;
+        let bound = setup::bind(config, tls, threads, &current.listeners, none)?;
         let logs = current.logs.next(&config.sites)?;
         let setup = Arc::new(Setup {
             logs,
             endpoints: OnceLock::from(endpoints),
             config: config.clone(),
             tls_clients: Arc::default(),
-            listeners,
+            listeners: bound.listeners,
             challenges: tls.and_then(Tls::http_proofs),
             pools,
         });
@@ -309,8 +308,8 @@ impl Server {
         self.check(&setup)?;
         Ok(PreparedConfiguration {
             setup,
-            origins: origins.into(),
-            sockets,
+            origins: bound.origins.into(),
+            sockets: bound.sockets,
         })
     }
 

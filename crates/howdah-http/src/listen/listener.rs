@@ -3,14 +3,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
-use howdah_config::model::{Config, ListenerAddress, UnixSocket};
+use howdah_config::model::{Config, ListenerAddress, SiteAddress, UnixSocket};
 use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
 
 use super::error::BindError;
 use super::unix::{self, BACKLOG};
-
-/// An address of a site: the numbers of both in the configuration.
-pub(crate) type SiteAddress = (usize, usize);
 
 /// Where a listener is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,11 +57,17 @@ impl ListenerSpec {
     }
 }
 
-/// Everything the sites ask to listen on, with the addresses that are served there.
-pub(crate) fn required_listeners(
-    config: &Config,
-) -> Result<Vec<(ListenerSpec, Vec<SiteAddress>)>, BindError> {
-    let mut required: Vec<(ListenerSpec, Vec<SiteAddress>)> = Vec::new();
+/// A listener that the sites ask for.
+#[derive(Debug)]
+pub(crate) struct RequiredListener {
+    pub(crate) spec: ListenerSpec,
+    /// The addresses that are served there.
+    pub(crate) hosts: Vec<SiteAddress>,
+}
+
+/// Everything the sites ask to listen on.
+pub(crate) fn required_listeners(config: &Config) -> Result<Vec<RequiredListener>, BindError> {
+    let mut required: Vec<RequiredListener> = Vec::new();
     for (index, site) in config.sites.iter().enumerate() {
         let ips = site.bind.iter().map(|ip| Place::Ip(Some(*ip)));
         let sockets = site.unix_sockets.iter().cloned().map(Place::Unix);
@@ -78,14 +81,21 @@ pub(crate) fn required_listeners(
                     Place::Ip(_) => address.port,
                     Place::Unix(_) => unix::ADDRESS.port(),
                 };
-                let key = ListenerSpec {
+                let spec = ListenerSpec {
                     place: place.clone(),
                     port,
                     tls: address.tls,
                 };
-                match required.iter_mut().find(|(known, _)| *known == key) {
-                    Some((_, hosts)) => hosts.push((index, number)),
-                    None => required.push((key, vec![(index, number)])),
+                let at = SiteAddress {
+                    site: index,
+                    address: number,
+                };
+                match required.iter_mut().find(|known| known.spec == spec) {
+                    Some(known) => known.hosts.push(at),
+                    None => required.push(RequiredListener {
+                        spec,
+                        hosts: vec![at],
+                    }),
                 }
             }
         }
@@ -98,7 +108,8 @@ pub(crate) fn required_listeners(
 
 /// Listens with a socket for each front thread, on all addresses without an `ip`.
 pub(crate) fn listen(
-    (ip, port): (Option<IpAddr>, u16),
+    ip: Option<IpAddr>,
+    port: u16,
     threads: usize,
 ) -> Result<(SocketAddr, Vec<TcpListener>), BindError> {
     let Some(ip) = ip else {

@@ -64,7 +64,8 @@ pub(crate) fn set_up(
 /// Binds the address, whose TCP socket is there already, unless the UDP one is there too.
 pub(crate) fn bind(
     listener: usize,
-    (address, inherited): (SocketAddr, Option<UdpSocket>),
+    address: SocketAddr,
+    inherited: Option<UdpSocket>,
     config: ServerConfig,
 ) -> io::Result<BoundSocket> {
     let socket = match inherited {

@@ -1,12 +1,13 @@
 //! A configuration as it is served: what all front threads need of it, and the orders by which they go from
 //! one to the next.
 
-use std::net::{SocketAddr, TcpListener};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use howdah_config::model::{Config, Limits};
+use howdah_config::model::{Config, Limits, SiteAddress, UnixSocket};
 use howdah_observe::access::Logs;
 use howdah_tls::{Acceptor, HttpProofs, Tls};
 use http::HeaderValue;
@@ -16,7 +17,7 @@ use super::quic;
 use crate::answer::upstream::tls::TlsClients;
 use crate::listen::error::BindError;
 use crate::listen::inherited::InheritedSockets;
-use crate::listen::listener::{self, ListenerSpec, Place, SiteAddress};
+use crate::listen::listener::{self, ListenerSpec, Place, RequiredListener};
 use crate::listen::unix::{self, SocketFile};
 use crate::message::endpoint::Endpoints;
 use crate::message::running_pools::RunningPools;
@@ -87,7 +88,7 @@ pub(crate) struct Sockets {
 #[derive(Debug)]
 pub(crate) enum Order {
     /// Make everything that is needed.
-    Prepare(Box<Change>, oneshot::Sender<std::io::Result<()>>),
+    Prepare(Box<Change>, oneshot::Sender<io::Result<()>>),
     /// Serve what was prepared.
     Switch(oneshot::Sender<()>),
     /// Forget what was prepared.
@@ -105,8 +106,15 @@ pub(crate) struct Change {
     pub(crate) grace: Duration,
 }
 
-/// Listeners, where each comes from, and the new sockets of each front thread.
-type BoundListeners = (Vec<BoundListener>, Vec<Origin>, Vec<Sockets>);
+/// The listeners of a configuration, with the sockets that it needs beyond those of the one before.
+#[derive(Debug)]
+pub(crate) struct BoundListeners {
+    pub(crate) listeners: Vec<BoundListener>,
+    /// Where each comes from.
+    pub(crate) origins: Vec<Origin>,
+    /// The new sockets of each front thread.
+    pub(crate) sockets: Vec<Sockets>,
+}
 
 /// The listeners of a configuration: those that `old` has are kept, the others bound.
 pub(crate) fn bind(
@@ -116,51 +124,29 @@ pub(crate) fn bind(
     old: &[BoundListener],
     inherited: &mut InheritedSockets,
 ) -> Result<BoundListeners, BindError> {
-    let (mut bounds, mut origins) = (Vec::new(), Vec::new());
-    let mut sockets: Vec<Sockets> = (0..threads).map(|_| Sockets::default()).collect();
-    for (number, (required, hosts)) in listener::required_listeners(config)?
+    let mut binder = Binder {
+        old,
+        inherited,
+        sockets: (0..threads).map(|_| Sockets::default()).collect(),
+    };
+    let (mut listeners, mut origins) = (Vec::new(), Vec::new());
+    for (number, required) in listener::required_listeners(config)?
         .into_iter()
         .enumerate()
     {
-        let kept = old
-            .iter()
-            .position(|bound| bound.required.is_same(&required));
-        let (address, file) = match (kept, &required.place) {
+        let RequiredListener { spec, hosts } = required;
+        let kept = old.iter().position(|bound| bound.required.is_same(&spec));
+        let (address, file) = match (kept, &spec.place) {
             (Some(kept), _) => (old[kept].address, old[kept].file.clone()),
-            (None, Place::Ip(ip)) => {
-                let given = inherited.take_tcp(*ip, required.port);
-                let shared = given.is_some();
-                let bound = match given {
-                    Some(socket) => listener::adopt(socket, threads),
-                    None => listener::listen((*ip, required.port), threads),
-                };
-                let (address, own) = bound.map_err(|error| overlap(error, old))?;
-                for (thread, socket) in sockets.iter_mut().zip(own) {
-                    thread.tcp.push((number, socket));
-                    thread.shared.extend(shared.then_some(number));
-                }
-                (address, None)
-            }
-            (None, Place::Unix(socket)) => {
-                let (file, own) = if let Some(given) = inherited.take_unix(&socket.path) {
-                    (None, unix::adopt(given, socket, threads)?)
-                } else {
-                    let (file, own) = unix::listen(socket, threads)?;
-                    (Some(Arc::new(file)), own)
-                };
-                for (thread, socket) in sockets.iter_mut().zip(own) {
-                    thread.unix.push((number, socket));
-                    thread.shared.extend(file.is_none().then_some(number));
-                }
-                (unix::ADDRESS, file)
-            }
+            (None, Place::Ip(ip)) => (binder.bind_tcp(number, *ip, spec.port)?, None),
+            (None, Place::Unix(socket)) => (unix::ADDRESS, binder.bind_unix(number, socket)?),
         };
-        let acceptor = match (required.tls, tls) {
+        let acceptor = match (spec.tls, tls) {
             (false, _) => None,
-            (true, Some(tls)) => Some(Arc::new(acceptor(config, &hosts, tls))),
+            (true, Some(tls)) => Some(Arc::new(tls.acceptor(config, &hosts))),
             (true, None) => return Err(BindError::Certificates { address }),
         };
-        let limits = config.global.limits_of(&required.listener());
+        let limits = config.global.limits_of(&spec.listener());
         let mut udp = kept.is_some_and(|kept| old[kept].udp);
         let http3 = match &acceptor {
             Some(acceptor) if limits.http3 && !acceptor.is_strict() => {
@@ -168,17 +154,15 @@ pub(crate) fn bind(
                 let set_up = quic::set_up(acceptor, limits);
                 let set_up = set_up.map_err(|error| failed(error.to_string()))?;
                 if !std::mem::replace(&mut udp, true) {
-                    let socket = inherited.take_udp(address);
-                    let bound = quic::bind(number, (address, socket), set_up.clone());
-                    let bound = bound.map_err(|error| failed(error.to_string()))?;
-                    sockets[number % threads].http3.push(bound);
+                    let bound = binder.bind_udp(number, address, set_up.clone());
+                    bound.map_err(|error| failed(error.to_string()))?;
                 }
                 Some(set_up)
             }
             _ => None,
         };
         let bound = BoundListener {
-            required,
+            required: spec,
             address,
             file,
             hosts,
@@ -194,9 +178,78 @@ pub(crate) fn bind(
                 leaves: leaves(&old[number], &bound),
             },
         });
-        bounds.push(bound);
+        listeners.push(bound);
     }
-    Ok((bounds, origins, sockets))
+    Ok(BoundListeners {
+        listeners,
+        origins,
+        sockets: binder.sockets,
+    })
+}
+
+/// Binds addresses, and gives their sockets to the front threads.
+struct Binder<'a> {
+    old: &'a [BoundListener],
+    inherited: &'a mut InheritedSockets,
+    /// New sockets by front thread.
+    sockets: Vec<Sockets>,
+}
+
+impl Binder<'_> {
+    fn bind_tcp(
+        &mut self,
+        number: usize,
+        ip: Option<IpAddr>,
+        port: u16,
+    ) -> Result<SocketAddr, BindError> {
+        let threads = self.sockets.len();
+        let given = self.inherited.take_tcp(ip, port);
+        let shared = given.is_some();
+        let bound = match given {
+            Some(socket) => listener::adopt(socket, threads),
+            None => listener::listen(ip, port, threads),
+        };
+        let (address, own) = bound.map_err(|error| overlap(error, self.old))?;
+        for (thread, socket) in self.sockets.iter_mut().zip(own) {
+            thread.tcp.push((number, socket));
+            thread.shared.extend(shared.then_some(number));
+        }
+        Ok(address)
+    }
+
+    /// The file of the socket, unless a service manager has made it.
+    fn bind_unix(
+        &mut self,
+        number: usize,
+        socket: &UnixSocket,
+    ) -> Result<Option<Arc<SocketFile>>, BindError> {
+        let threads = self.sockets.len();
+        let (file, own) = if let Some(given) = self.inherited.take_unix(&socket.path) {
+            (None, unix::adopt(given, socket, threads)?)
+        } else {
+            let (file, own) = unix::listen(socket, threads)?;
+            (Some(Arc::new(file)), own)
+        };
+        for (thread, socket) in self.sockets.iter_mut().zip(own) {
+            thread.unix.push((number, socket));
+            thread.shared.extend(file.is_none().then_some(number));
+        }
+        Ok(file)
+    }
+
+    /// All HTTP/3 connections of an address are on one thread.
+    fn bind_udp(
+        &mut self,
+        number: usize,
+        address: SocketAddr,
+        config: quinn::ServerConfig,
+    ) -> io::Result<()> {
+        let inherited = self.inherited.take_udp(address);
+        let bound = quic::bind(number, address, inherited, config)?;
+        let thread = number % self.sockets.len();
+        self.sockets[thread].http3.push(bound);
+        Ok(())
+    }
 }
 
 /// The files of Unix sockets become what another configuration asks for; it is served.
@@ -237,11 +290,4 @@ fn overlap(error: BindError, old: &[BoundListener]) -> BindError {
         Some(own) => BindError::Overlap { address, own },
         None => error,
     }
-}
-
-fn acceptor(config: &Config, hosts: &[SiteAddress], tls: &Tls) -> Acceptor {
-    tls.acceptor(hosts.iter().map(|(site, address)| {
-        let host = config.sites[*site].addresses[*address].host.as_deref();
-        (*site, *address, host)
-    }))
 }

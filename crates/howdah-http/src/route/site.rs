@@ -16,7 +16,6 @@ use super::matcher::HostPattern;
 use super::outcome::Outcome;
 use super::pools::ScriptPools;
 use super::routes::Routes;
-use crate::listen::listener::SiteAddress;
 use crate::message::route_error::RouteError;
 
 /// A site, ready to serve.
@@ -65,12 +64,16 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// `served`: the addresses of the sites of `config` that the listener serves.
-    pub(crate) fn new(config: &model::Config, served: &[SiteAddress], sites: &[Rc<Site>]) -> Self {
+    pub(crate) fn new(
+        config: &model::Config,
+        served: &[model::SiteAddress],
+        sites: &[Rc<Site>],
+    ) -> Self {
         let mut hosts: Vec<(HostPattern, Rc<Site>)> = Vec::new();
-        for (site, address) in served {
-            let host = config.sites[*site].addresses[*address].host.as_deref();
+        for at in served {
+            let host = config.address(*at).host.as_deref();
             let pattern = host.map_or(HostPattern::Any, HostPattern::new);
-            hosts.push((pattern, Rc::clone(&sites[*site])));
+            hosts.push((pattern, Rc::clone(&sites[at.site])));
         }
         hosts.sort_by_key(|(pattern, _)| match pattern {
             HostPattern::Exact(_) => 0,
