@@ -1,4 +1,5 @@
-//! A clock that costs a few nanoseconds: timeouts are seconds, the kernel's tick is exact enough.
+//! A clock that costs a few nanoseconds. Timeouts are seconds, so the kernel's tick is precise
+//! enough.
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -1,4 +1,4 @@
-//! The `Date` of responses, written once a second.
+//! The `Date` of responses, formatted once a second.
 
 use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,10 +1,10 @@
 //! The web server in front of the PHP processes: listeners, TLS handshakes, HTTP/1.1, HTTP/2 and HTTP/3,
 //! timeouts and limits, request bodies, routes, static files and the access log.
 //!
-//! It runs no PHP and links no pool: a request whose script has been found and whose body has been read goes to
-//! an [`Application`]; everything else is answered here.
+//! It runs no PHP and links no pool: a request whose script has been found and whose body has been read goes to an
+//! [`Application`]; this crate responds to everything else.
 //!
-//! Its folders are floors, each of which uses those below it:
+//! Its folders are layers, each of which uses those below it:
 //!
 //! ```text
 //! front        front threads: start, accept, reload; the server

@@ -1,4 +1,4 @@
-//! The order to stop, sent by the coordinator to every front thread: first announced, then
+//! The order to stop, which the coordinator sends to every front thread: first announced, then
 //! carried out.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-/// Of the time between the announcement and the end, the last part in which connections of HTTP/1 end with
-/// their next response.
+/// The last fraction (one in so many) of the time between announcement and drain, in which connections of HTTP/1 close
+/// with their next response.
 const WIND_DOWN: u32 = 4;
-/// Requests for readiness within this time of each other are polls.
+/// Requests for readiness within this time of each other count as polling.
 const POLLED_WITHIN: Duration = Duration::from_secs(60);
-/// A script that waits for the start polls until one response says that the server is ready.
+/// Polls from which readiness counts as polled: a script that waits for the start stops after its
+/// first success.
 const POLLED_FROM: u64 = 2;
 
-/// Tells the front threads to stop. Clones give the same order.
+/// Orders the front threads to stop. Clones give the same order.
 #[derive(Debug, Clone)]
 pub struct Shutdown(Arc<Inner>);
 
@@ -24,11 +25,11 @@ struct Inner {
     order: watch::Sender<Option<Instant>>,
     /// Not set: the server keeps running.
     schedule: OnceLock<Schedule>,
-    /// What the times below are counted from.
+    /// The times below count from here.
     created: Instant,
     /// Requests for readiness that were served while the server was ready.
     polls: AtomicU64,
-    /// Milliseconds from `created` to the last one.
+    /// When the last one was served, in milliseconds since `created`.
     polled_at: AtomicU64,
 }
 
@@ -58,19 +59,19 @@ impl Shutdown {
         }))
     }
 
-    /// Says that [`drain`](Self::drain) follows after `delay`: everything is served as before until then.
-    /// Connections of HTTP/1 end with the first response of the last quarter. Only the first call counts.
+    /// Announces that [`drain`](Self::drain) follows after `delay`: until then everything is served as before.
+    /// Connections of HTTP/1 close with their first response in the last quarter. Only the first call has an effect.
     pub fn announce(&self, delay: Duration) {
         let now = Instant::now();
-        // A second call says what is known already.
+        // A second call changes nothing.
         let _ = self.0.schedule.set(Schedule {
             winds_down: saturating_deadline(now, delay.saturating_sub(delay / WIND_DOWN)),
             closes: saturating_deadline(now, delay),
         });
     }
 
-    /// Stop accepting and close idle connections at once; requests in flight have `grace` to finish,
-    /// then their connections are cut. A second call can shorten the grace, never lengthen it.
+    /// Stops accepting and closes idle connections immediately; requests in flight have `grace` to finish, then their
+    /// connections are cut. A second call can shorten the grace, never lengthen it.
     pub fn drain(&self, grace: Duration) {
         self.announce(Duration::ZERO);
         let until = saturating_deadline(Instant::now(), grace);
@@ -88,7 +89,7 @@ impl Shutdown {
         self.0.order.borrow().is_some()
     }
 
-    /// How long connections are still accepted; `None`: no stop was ordered.
+    /// How long connections are still accepted; `None`: no order was given.
     pub fn closes_in(&self) -> Option<Duration> {
         let schedule = self.0.schedule.get()?;
         Some(schedule.closes.saturating_duration_since(Instant::now()))
@@ -101,14 +102,14 @@ impl Shutdown {
         self.0.polls.fetch_add(1, Relaxed);
     }
 
-    /// Readiness is requested repeatedly, as load balancers do.
+    /// Whether readiness is requested repeatedly, as load balancers do.
     pub fn is_polled(&self) -> bool {
         let at = Duration::from_millis(self.0.polled_at.load(Relaxed));
         self.0.polls.load(Relaxed) >= POLLED_FROM
             && self.0.created.elapsed().saturating_sub(at) < POLLED_WITHIN
     }
 
-    /// Whether connections of HTTP/1 end with their next response.
+    /// Whether connections of HTTP/1 close with their next response.
     pub(crate) fn closes_connections(&self) -> bool {
         let schedule = self.0.schedule.get();
         schedule.is_some_and(|schedule| schedule.winds_down <= Instant::now())
@@ -119,7 +120,7 @@ impl Shutdown {
     }
 }
 
-/// A time beyond the range of the clock means a year, longer than any wait.
+/// A time beyond the range of the clock becomes a year, longer than any wait.
 fn saturating_deadline(now: Instant, wait: Duration) -> Instant {
     now.checked_add(wait)
         .unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600))

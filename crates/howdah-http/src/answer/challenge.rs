@@ -1,4 +1,4 @@
-//! Answers to the challenges by which an authority checks that a name is this server's: RFC 8555, 8.3.
+//! Responses to HTTP challenges, with which a certificate authority verifies control of a name: RFC 8555, 8.3.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::message::response::Content;
 
 const PREFIX: &str = "/.well-known/acme-challenge/";
 
-/// Where the answers are.
+/// Where the responses are stored.
 pub(crate) enum Challenges {
     /// A directory with a file for each token.
     Files {
@@ -57,7 +57,7 @@ impl Challenges {
         })
     }
 
-    /// Those to ask for the answer to such a request, if they are on another machine.
+    /// The servers to request the response to such a challenge from, if it is on another machine.
     pub(crate) fn shared<'p>(&self, path: &'p str) -> Option<(&SharedProofs, &'p str)> {
         match self {
             Self::Files { .. } => None,
@@ -66,7 +66,7 @@ impl Challenges {
     }
 }
 
-/// What an answer from another machine is sent as.
+/// The response with a proof that another machine has sent.
 pub(crate) fn answer(proof: Vec<u8>) -> Response<Content> {
     let mut response = Response::new(Content::Bytes(proof.into()));
     let kind = HeaderValue::from_static("application/octet-stream");

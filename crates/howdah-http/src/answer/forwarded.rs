@@ -3,8 +3,8 @@
 use http::HeaderMap;
 use http::header::{CONNECTION, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE};
 
-/// Takes out what is for one connection alone (RFC 9110 §7.6.1). `Host` never is, whatever `Connection` says:
-/// without it a request is not valid HTTP/1.1.
+/// Removes hop-by-hop fields (RFC 9110 §7.6.1). `Host` stays even if `Connection` names it: without it a request is not
+/// valid HTTP/1.1.
 pub(crate) fn remove_hops(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -22,7 +22,7 @@ pub(crate) fn remove_hops(headers: &mut HeaderMap) {
     }
     for name in [
         "keep-alive",
-        // Answered here, when the body is read.
+        // Handled here, when the body is read.
         "expect",
         "proxy-connection",
         "proxy-authenticate",
@@ -33,7 +33,7 @@ pub(crate) fn remove_hops(headers: &mut HeaderMap) {
     }
 }
 
-/// `X-Forwarded-*` for an upstream. Values that the client sent are only used from trusted proxies.
+/// `X-Forwarded-*` for an upstream. Values from the client are only used if it is a trusted proxy.
 /// Each field with its value; `None`: not set.
 pub(crate) struct ForwardedHeaders(Vec<(HeaderName, Option<HeaderValue>)>);
 

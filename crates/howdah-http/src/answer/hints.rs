@@ -1,9 +1,8 @@
-//! Early hints that the server has learned: the files that a page's answer asks browsers to fetch are named to
-//! those who ask for the page next, before the application answers.
+//! Early hints that the server has learned: when the response to a page has asked browsers to fetch files, the next
+//! client of the page gets these links before the application responds.
 //!
-//! Hints of private responses are not shared: they are learned from responses that anyone
-//! could have got, to requests without cookies and authorization. They are sent where browsers take them: to
-//! navigations over HTTP/2 and HTTP/3.
+//! Hints from private responses are not shared: they are learned only from responses to requests without cookies and
+//! authorization. They are sent where browsers accept them: for navigations over HTTP/2 and HTTP/3.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,11 +14,11 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Version};
 
 use crate::message::interim::Interim;
 
-/// Most pages that a front thread stores; when full, it forgets the half that was not requested lately.
+/// Most pages that a front thread stores; when full, it drops the half that was not requested lately.
 const PAGES_MAX: usize = 2048;
-/// Bytes of links that are kept for a page. More would delay the answer that they are to come before.
+/// Bytes of links that are stored for a page. More would delay the response that they should precede.
 const LINKS_MAX: usize = 4096;
-/// What is fetched early without harm.
+/// Relations of links that can be fetched early without harm.
 const RELATIONS: [&str; 3] = ["preload", "modulepreload", "preconnect"];
 
 /// What one front thread has learned.
@@ -64,7 +63,7 @@ impl Pages {
 #[derive(Debug)]
 pub(crate) struct Page {
     key: Box<str>,
-    /// Whether the request is one that anyone could have sent.
+    /// Whether anyone could have sent the request.
     public: bool,
 }
 
@@ -94,7 +93,7 @@ impl Page {
 }
 
 impl Hints {
-    /// Sends what is known of the page.
+    /// Sends the hints of the page.
     pub(crate) fn send(&self, page: &Page, interim: Interim<'_>) {
         let links = self.pages.borrow_mut().find(&page.key);
         if let Some(links) = links
@@ -104,7 +103,7 @@ impl Hints {
         }
     }
 
-    /// Remembers what the page's answer says, and forgets what it no longer says.
+    /// Stores the links of the page's response, and drops those that it no longer has.
     pub(crate) fn learn<B>(&self, page: Page, response: &Response<B>) {
         if !page.public {
             return;
@@ -123,7 +122,7 @@ impl Hints {
     }
 }
 
-/// A page of HTML that was not made for one client.
+/// An HTML page that was not made for one client.
 fn is_public(headers: &HeaderMap) -> bool {
     let text = |value: &HeaderValue| value.to_str().map(str::to_ascii_lowercase).ok();
     let html = headers.get(CONTENT_TYPE).and_then(text);
@@ -135,7 +134,7 @@ fn is_public(headers: &HeaderMap) -> bool {
         && !headers.contains_key(SET_COOKIE)
 }
 
-/// The links that are worth a hint.
+/// The links that are suitable as hints.
 fn links(headers: &HeaderMap) -> HeaderMap {
     let mut found = HeaderMap::new();
     let mut size = 0;
@@ -171,7 +170,7 @@ fn is_hint(link: &str) -> bool {
     })
 }
 
-/// The pieces between separators that stand neither in `<…>` nor in quotes.
+/// The pieces between separators, except separators within `<…>` or quotes.
 fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped, mut address) = (false, false, false);
     text.split(move |char: char| {

@@ -1,4 +1,4 @@
-//! A script to run, as routes hand it over.
+//! A request for a script, as routes pass it on.
 
 use super::fastcgi::FastCgiJob;
 use crate::message::request::Script;
@@ -15,7 +15,7 @@ pub(crate) struct ScriptJob {
     pub(crate) roadrunner: Option<RoadRunnerJob>,
     /// The hub of the site, by its index in [`Config::hubs`](howdah_config::model::Config::hubs).
     pub(crate) hub: Option<usize>,
-    /// Early hints are learned from its answers.
+    /// Early hints are learned from its responses.
     pub(crate) learns_hints: bool,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct ScriptJob {
 pub(crate) struct RoadRunnerJob {
     /// The pool, by its index in [`Config::roadrunner`](howdah_config::model::Config::roadrunner).
     pub(crate) pool: usize,
-    /// Escaped.
+    /// Percent-encoded.
     pub(crate) path: String,
     pub(crate) attributes: Vec<(String, String)>,
 }

@@ -13,8 +13,8 @@ pub(super) const FAREWELL: Duration = Duration::from_millis(500);
 /// How long a client may send a body that is not read before the connection is reset.
 pub(super) const LINGER: Duration = Duration::from_secs(2);
 
-/// Responds to bytes that never became a request, as far as the socket takes the response, and closes. Without
-/// a `text` the body is the status.
+/// Responds to bytes that are not a request, as far as the socket accepts the response, and closes. Without a `text`
+/// the body is the status.
 pub(super) async fn refuse(mut stream: Stream, status: StatusCode, text: &str) {
     let reason = status.canonical_reason().unwrap_or("");
     let code = status.as_u16();
@@ -29,7 +29,7 @@ pub(super) async fn refuse(mut stream: Stream, status: StatusCode, text: &str) {
         httpdate::fmt_http_date(SystemTime::now()),
         body.len(),
     );
-    // A socket that does not take these few bytes belongs to a client that would not read them.
+    // A client whose socket does not accept these few bytes would not read them.
     let sent = match &mut stream {
         Stream::Plain(socket) => socket.tcp().try_write(response.as_bytes()).is_ok(),
         Stream::Tls(stream) => {
@@ -64,11 +64,11 @@ pub(super) async fn linger(mut stream: Stream, limit: Duration) {
             .is_ok_and(|read| read > 0)
         {}
     };
-    // The end of the time and the end of the stream come to the same: the socket is closed.
+    // A timeout and the end of the stream have the same result: the socket is closed.
     let _ = tokio::time::timeout(limit, drain).await;
 }
 
-/// Closes without waiting for what the client has not taken.
+/// Closes without waiting for the client to read the rest.
 pub(super) fn reset(stream: &TcpStream) {
     if let Err(error) = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO)) {
         tracing::debug!(%error, "a connection cannot be reset");

@@ -1,4 +1,4 @@
-//! The timeouts of a connection, and the order to drain, in each of its states.
+//! Timeouts and the order to drain in each state of a connection.
 
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -13,10 +13,10 @@ use crate::observe::thread::ThreadState;
 use crate::socket::state::{ConnectionState, Phase};
 use crate::socket::timer::Timer;
 
-/// An idle HTTP/1 connection gives its buffers (about 17 KiB) back after so many milliseconds.
+/// Milliseconds after which an idle HTTP/1 connection frees its buffers (about 17 KiB).
 const HIBERNATE: u64 = 2_000;
-/// A client that has just connected has so many milliseconds to send its first request although the server
-/// shuts down: the kernel has accepted the connection.
+/// Milliseconds that a new client has to send its first request during a shutdown: the kernel has accepted the
+/// connection.
 const FRESH: u64 = 1_000;
 
 /// A deadline that has passed.
@@ -24,11 +24,11 @@ const FRESH: u64 = 1_000;
 pub(super) enum Deadline {
     /// The header is not complete.
     Header,
-    /// No request for too long.
+    /// No request within the idle timeout.
     Idle,
     /// No request for a while.
     Hibernate,
-    /// The client takes nothing, or the server's grace is over.
+    /// The client accepts no bytes, or the shutdown grace is over.
     Cut,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Driver<'c, 'd> {
     drained: Pin<&'d mut Notified<'c>>,
     /// Deadline of the first request while the server shuts down, on the coarse clock; 0: it has arrived.
     fresh_until: u64,
-    /// Whether the task's waker waits for the order to drain.
+    /// Whether the task's waker is registered for the order to drain.
     registered: bool,
-    /// Whether the protocol was ordered to end: on HTTP/2, by GOAWAY.
+    /// Whether the protocol was ordered to close: on HTTP/2, by GOAWAY.
     pub(super) goaway_sent: bool,
     /// When an HTTP/2 connection is cut after GOAWAY.
     pub(super) force_at: u64,
@@ -72,12 +72,12 @@ impl<'c, 'd> Driver<'c, 'd> {
         }
     }
 
-    /// The connection had a request.
+    /// Records that the connection had a request.
     pub(super) fn set_used(&mut self) {
         self.fresh_until = 0;
     }
 
-    /// The task is always the same, so its waker needs registering once.
+    /// Registers the waker. The task is always the same, so once is enough.
     pub(super) fn register(&mut self, cx: &mut Context<'_>) {
         if !self.registered {
             self.registered = true;
@@ -86,7 +86,7 @@ impl<'c, 'd> Driver<'c, 'd> {
         }
     }
 
-    /// Ready when the connection is to end.
+    /// Completes when the connection has to close.
     pub(super) async fn stopped(&mut self) {
         std::future::poll_fn(|cx| {
             self.register(cx);
@@ -99,7 +99,7 @@ impl<'c, 'd> Driver<'c, 'd> {
         .await;
     }
 
-    /// The result of the work, unless the deadline passes before, or the connection has to close.
+    /// The result of `work`, unless the deadline passes first, or the connection has to close.
     pub(super) async fn before_deadline<T>(
         &mut self,
         deadline: u64,
@@ -126,14 +126,14 @@ impl<'c, 'd> Driver<'c, 'd> {
         }
     }
 
-    /// True once, when the connection is to end.
+    /// True once, when the connection has to close.
     pub(super) fn take_drain_order(&mut self) -> bool {
         let now = self.drain.is_ordered() && !self.goaway_sent;
         self.goaway_sent |= now;
         now
     }
 
-    /// The first deadline, and what is done then.
+    /// The next deadline, and what happens then.
     pub(super) fn due(&self, hibernates: bool) -> (u64, Deadline) {
         let limits = self.limits;
         let since = self.state.phase_start();

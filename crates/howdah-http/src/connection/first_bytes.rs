@@ -1,4 +1,5 @@
-//! The first bytes of a connection, or of its next request after a pause: HTTP/1 or HTTP/2?
+//! Detects the protocol from the first bytes of a connection, or of its next request after a pause:
+//! HTTP/1 or HTTP/2.
 
 use std::mem::MaybeUninit;
 use std::pin::Pin;
@@ -11,7 +12,7 @@ use super::driver::{Deadline, Driver};
 use crate::socket::io::Io;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// A usual request fits, so that nothing but the connection is allocated before it.
+/// Large enough for a typical request, so that nothing but the connection is allocated before it.
 const READ: usize = 4096;
 
 /// The protocol that the first bytes show.
@@ -21,7 +22,7 @@ pub(super) enum FirstBytes {
     Http2,
     /// The client disconnected, was idle for too long, or the server drains.
     Closed,
-    /// The bytes of a header have stopped coming.
+    /// The rest of a header did not arrive in time.
     TimedOut,
 }
 
@@ -48,7 +49,7 @@ impl Driver<'_, '_> {
                     Poll::Pending => break,
                 }
             }
-            // After what has arrived was read: it is served.
+            // Checked after reading, so that a request that has arrived is served.
             if io.prefix.is_empty() && self.timer.poll(cx, self.first_request_until()).is_ready() {
                 return Poll::Ready(FirstBytes::Closed);
             }

@@ -1,4 +1,4 @@
-//! The TLS handshake of a connection, in its time and its place.
+//! The TLS handshake of a connection, with its deadline and its limit on concurrent handshakes.
 
 use std::future::poll_fn;
 use std::io;
@@ -23,8 +23,7 @@ use crate::socket::handshakes::Place;
 use crate::socket::stream::Stream;
 use crate::socket::tcp::Socket;
 
-/// How long a client waits at most for a certificate that is got for it, in milliseconds: an authority that
-/// has not finished by then is slower than any browser is patient.
+/// Milliseconds that a client waits at most for an on-demand certificate: no browser waits longer.
 const CERTIFICATE_MAX: u64 = 90_000;
 
 /// Response to a client that speaks HTTP where HTTPS is expected.
@@ -43,11 +42,11 @@ pub(super) struct OpenConnection {
     pub(super) stream: Stream,
     /// `None` without encryption.
     pub(super) tls: Option<Tls>,
-    /// Negotiated by the handshake: anything but HTTP/2 is a fault.
+    /// Negotiated by the handshake: then anything but HTTP/2 is an error.
     pub(super) is_http2: bool,
 }
 
-/// What a client requests, by its first message.
+/// What the first message of a client requests.
 enum ClientHello {
     Tls(Box<StartHandshake<Socket>>, Choice),
     PlainHttp(Socket),
@@ -69,7 +68,7 @@ impl Driver<'_, '_> {
                 is_http2: false,
             });
         };
-        // In memory of its own, so that it is given back.
+        // Boxed, so that its memory is freed after the handshake.
         let handshake = Box::pin(self.handshake(&acceptor, stream, local, remote));
         match handshake.await {
             HandshakeOutcome::Done(stream) => {
@@ -89,8 +88,7 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// What the client does takes no longer than a request's header may; a certificate that is to be got
-    /// first is not its fault.
+    /// The client has as much time as for the header of a request. The time to obtain a certificate does not count.
     async fn handshake(
         &mut self,
         acceptor: &Acceptor,
@@ -112,7 +110,7 @@ impl Driver<'_, '_> {
             }
             Some(Err(error)) => {
                 self.life.count_handshake(Handshake::Failed);
-                // Scanners and clients that trust others do this all the time.
+                // Scanners, and clients that trust other authorities, cause this all the time.
                 tracing::debug!(%remote, %error, "a TLS handshake failed");
                 HandshakeOutcome::Failed
             }
@@ -127,7 +125,7 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// `None`: it was given up.
+    /// `None`: the handshake was abandoned.
     async fn negotiate(
         &mut self,
         place: &mut Place<'_>,
@@ -165,7 +163,7 @@ impl Driver<'_, '_> {
         Some(done.map(|stream| HandshakeOutcome::Done(Box::new(stream))))
     }
 
-    /// `None`: its place is another's, its time is over, or the server leaves.
+    /// `None`: a newer handshake took its place, the time is over, or the server shuts down.
     async fn run_with_place<T>(
         &mut self,
         place: &mut Place<'_>,
@@ -195,7 +193,7 @@ async fn client_hello(
     Ok(ClientHello::Tls(Box::new(start), choice))
 }
 
-/// Facts about a connection for its requests.
+/// Properties of a connection for its requests.
 fn describe(connection: &ServerConnection, acceptor: &Acceptor, local: SocketAddr) -> Tls {
     let host = acceptor
         .is_strict()
@@ -224,7 +222,7 @@ fn client(connection: &ServerConnection, acceptor: &Acceptor, local: SocketAddr)
     }
 }
 
-/// The IANA name; rustls has its own for those of TLS 1.3.
+/// The IANA name; rustls has different names for those of TLS 1.3.
 fn cipher(suite: CipherSuite) -> &'static str {
     match suite {
         CipherSuite::TLS13_AES_128_GCM_SHA256 => "TLS_AES_128_GCM_SHA256",

@@ -1,4 +1,4 @@
-//! HTTP/1 on a connection, until it ends or has been idle for a while.
+//! HTTP/1 on a connection, until it closes or has been idle for a while.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ enum ServeEnd {
     Deadline(Deadline),
 }
 
-/// Handles each request in the configuration of its moment.
+/// Handles each request with the configuration that is current when it begins.
 pub(super) fn service<A: Application>(
     shared: Shared<A>,
 ) -> impl Service<
@@ -51,8 +51,8 @@ pub(super) fn service<A: Application>(
 }
 
 impl Driver<'_, '_> {
-    /// Serves HTTP/1 until the connection ends; or until it has been idle for a while: then it is returned, and
-    /// hyper's buffers are freed.
+    /// Serves HTTP/1 until the connection closes. A connection that has been idle for a while is returned, and hyper's
+    /// buffers are freed.
     pub(super) async fn http1<S, B>(&mut self, io: Io, service: S) -> Option<Io>
     where
         S: Service<Request<hyper::body::Incoming>, Response = Response<B>, Error = ConnectionAbort>,
@@ -68,7 +68,7 @@ impl Driver<'_, '_> {
             if let Poll::Ready(result) = Pin::new(&mut *connection).poll(cx) {
                 return Poll::Ready(ServeEnd::Done(result));
             }
-            // A request of which something has come is served before: hyper would drop it.
+            // A request that has partly arrived is served first: hyper would drop it.
             if self.state.phase() != Phase::Header && self.take_drain_order() {
                 Pin::new(&mut *connection).graceful_shutdown();
                 if let Poll::Ready(result) = Pin::new(&mut *connection).poll(cx) {
@@ -95,12 +95,12 @@ impl Driver<'_, '_> {
         None
     }
 
-    /// Closes a connection whose protocol has ended, or makes it the tunnel that the last request asked for.
+    /// Closes a connection whose protocol has ended, or makes it the tunnel that the last request has requested.
     async fn finish_http1(&mut self, mut io: Io, unparsed: &[u8], result: hyper::Result<()>) {
         let state = self.state;
         if let Some(tunnel) = state.take_tunnel().filter(|_| result.is_ok()) {
             let first = [unparsed, &io.prefix[..]].concat();
-            // In memory of its own: few connections ever need it.
+            // Boxed: few connections need it.
             Box::pin(tunnel.run(&mut io.stream, &first, self.stopped())).await;
             io.stream.close_notify();
         } else if let Some(status) = state.refusal() {
@@ -113,8 +113,8 @@ impl Driver<'_, '_> {
     }
 }
 
-/// Puts what hyper has read and not parsed in front of what is read next. Copied, since it is in the buffer that
-/// is freed.
+/// Puts the bytes that hyper has read but not parsed before the bytes that are read next. They are copied, since
+/// hyper's buffer is freed.
 fn with_unparsed(mut io: Io, unparsed: &[u8]) -> Io {
     let mut bytes = Vec::with_capacity(unparsed.len() + io.prefix.len());
     bytes.extend_from_slice(unparsed);

@@ -1,14 +1,14 @@
-//! What of a listener outlives configurations: its socket, and what its connections look at when a request
-//! comes.
+//! The parts of a listener that outlive configurations: its socket, and the state that its connections check for each
+//! request.
 //!
 //! ```text
 //! accept ─> Socket ─> Listener <─ connections, of which each request takes
 //!                        └─> Service: the current application and routes
 //! ```
 //!
-//! A new configuration is put in the place of the old one; requests that have begun keep theirs. Where the
-//! connections themselves are of the past (the address is gone, or is encrypted otherwise than before),
-//! they keep their listener and configuration, and are closed when idle.
+//! A new configuration replaces the old one; requests in flight keep theirs. Connections that the new configuration
+//! does not allow (the address is gone, or its encryption has changed) keep their listener and configuration, and are
+//! closed when idle.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use crate::request::snapshot::Service;
 /// An order to connections to end.
 #[derive(Default)]
 pub(crate) struct Drain {
-    /// On the coarse clock: when what is left is cut. `None`: no order.
+    /// When remaining connections are cut, on the coarse clock. `None`: no order.
     cut_at: Cell<Option<u64>>,
     ordered: Notify,
 }
@@ -45,15 +45,15 @@ impl Drain {
         self.cut_at.get().unwrap_or(u64::MAX)
     }
 
-    /// Ends with an order that is given after this call.
+    /// Completes with an order that is given after this call.
     pub(crate) fn ordered(&self) -> Notified<'_> {
         self.ordered.notified()
     }
 }
 
-/// What the connections of an address follow.
+/// The state that the connections of an address follow.
 pub(crate) struct Listener<A> {
-    /// With the number of the listener in the configuration.
+    /// The configuration, with the listener's number in it.
     current: RefCell<(Rc<Service<A>>, usize)>,
     pub(crate) drain: Drain,
 }
@@ -66,22 +66,22 @@ impl<A> Listener<A> {
         })
     }
 
-    /// The configuration of now, and the number of this listener in it.
+    /// The current configuration, and the number of this listener in it.
     pub(crate) fn current(&self) -> (Rc<Service<A>>, usize) {
         let current = self.current.borrow();
         (Rc::clone(&current.0), current.1)
     }
 }
 
-/// What is accepted from.
+/// A socket that connections are accepted from.
 pub(crate) struct Socket<A> {
     listener: RefCell<Rc<Listener<A>>>,
     /// Listener of HTTP/3 connections, which may have to close while the others stay open.
     http3_listener: RefCell<Rc<Listener<A>>>,
-    /// Nothing more is accepted.
+    /// Nothing more is accepted from it.
     closed: Cell<bool>,
-    /// HTTP/3 is off. Its socket stays: who turns it on again would find the port taken as long as a
-    /// connection of before is there.
+    /// HTTP/3 is off. Its socket stays open: otherwise, turning HTTP/3 on again would fail as long as an old connection
+    /// uses the port.
     http3_off: Cell<bool>,
     http3: RefCell<Option<quinn::Endpoint>>,
     changed: Notify,
@@ -113,24 +113,24 @@ impl<A> Socket<A> {
         self.closed.get()
     }
 
-    /// Connections of HTTP/3 are refused.
+    /// Whether HTTP/3 connections are refused.
     pub(crate) fn is_http3_off(&self) -> bool {
         self.http3_off.get()
     }
 
-    /// Ends with a close that comes after this call.
+    /// Completes with a close that comes after this call.
     pub(crate) fn changed(&self) -> Notified<'_> {
         self.changed.notified()
     }
 
-    /// HTTP/3 is served there.
+    /// HTTP/3 is served on `endpoint`.
     pub(crate) fn set_http3(&self, endpoint: quinn::Endpoint) {
         self.http3_off.set(false);
         self.http3.replace(Some(endpoint));
     }
 
-    /// Requests from now on are for this configuration. `http3` is for connections that come, if they do;
-    /// `leave`: those that there are do not follow. Who does not has `grace` to end.
+    /// Serves this configuration from the next request on. `http3`: whether HTTP/3 connections are accepted; `leave`:
+    /// existing connections do not follow, and have `grace` to end.
     pub(crate) fn follow(
         &self,
         next: &(Rc<Service<A>>, usize),
@@ -160,7 +160,7 @@ impl<A> Socket<A> {
         self.changed.notify_waiters();
     }
 
-    /// Accepts nothing more, and has the connections end.
+    /// Accepts nothing more, and drains the connections.
     pub(crate) fn close(&self, until: Instant) {
         self.closed.set(true);
         self.http3.take();
@@ -170,7 +170,7 @@ impl<A> Socket<A> {
     }
 }
 
-/// A time beyond the range of the clock means a year, longer than any wait.
+/// A time beyond the range of the clock becomes a year, longer than any wait.
 pub(crate) fn saturating_deadline(grace: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(grace)

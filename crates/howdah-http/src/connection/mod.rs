@@ -6,7 +6,8 @@
 //!    └──timeout, drain──> closed <── lingering <── refused, or an unread body
 //! ```
 //!
-//! An encrypted one has its handshake first. Timeouts are kept here (`driver.rs`) and not by hyper: one timer for all, armed rarely.
+//! A connection with TLS starts with its handshake. The timeouts are here (`driver.rs`) and not in hyper: one timer for
+//! all of them, which is rarely armed.
 
 mod close;
 mod driver;
@@ -46,11 +47,11 @@ pub(crate) async fn serve<A: Application>(
     mut stream: TcpStream,
     remote: SocketAddr,
 ) {
-    // What a connection has of the configuration that it was accepted in; the rest is each request's.
+    // What a connection uses of the configuration in which it was accepted; everything else depends on the request.
     let (service, number) = listener.current();
     let snapshot = &service.snapshot;
     let Ok(local) = snapshot.local_address(number, &stream) else {
-        return; // closed already
+        return; // already closed
     };
     let acceptor = snapshot.acceptor(number).cloned();
     let (life, limits) = (
@@ -99,7 +100,7 @@ pub(crate) async fn serve<A: Application>(
             driver.first_bytes(&mut io).await
         };
         match first {
-            // Again after it was idle.
+            // After it was idle.
             FirstBytes::Http1 => {
                 driver.set_used();
                 io.stream.report_failed_writes();

@@ -1,5 +1,4 @@
-//! What requests of HTTP/2 and HTTP/3 have in common: several are under way on a connection, each on a
-//! stream of its own.
+//! What requests of HTTP/2 and HTTP/3 have in common: several are in flight on a connection, each on a separate stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use tokio::sync::Notify;
 use crate::date;
 use crate::socket::state::ConnectionState;
 
-/// Fields of HTTP/1 connections, which have no meaning here.
+/// Connection-specific fields of HTTP/1, which are not allowed here.
 const OF_CONNECTIONS: [HeaderName; 5] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -25,7 +24,7 @@ const OF_CONNECTIONS: [HeaderName; 5] = [
     UPGRADE,
 ];
 
-/// Whether a request has none of the fields that it may not have.
+/// Whether a request has no forbidden fields.
 pub(crate) fn is_well_formed(headers: &HeaderMap) -> bool {
     let te = headers.get_all(TE).iter();
     !OF_CONNECTIONS.iter().any(|name| headers.contains_key(name))
@@ -34,7 +33,7 @@ pub(crate) fn is_well_formed(headers: &HeaderMap) -> bool {
             .all(|value| value.eq_ignore_ascii_case(b"trailers"))
 }
 
-/// Makes a response what it is on the wire. The flag is true if `body` is sent too.
+/// Prepares a response for the wire. The flag is true if `body` is sent too.
 pub(crate) fn finalize<B: Body>(mut parts: Parts, body: &B, head: bool) -> (Response<()>, bool) {
     strip(&mut parts.headers);
     let bodiless = head
@@ -60,7 +59,7 @@ pub(crate) fn finalize<B: Body>(mut parts: Parts, body: &B, head: bool) -> (Resp
     (response, !bodiless && !body.is_end_stream())
 }
 
-/// Takes away what is for one connection of HTTP/1, and what its `Connection` field names.
+/// Removes fields that are specific to a connection of HTTP/1, and those that `Connection` names.
 fn strip(headers: &mut HeaderMap) {
     if let Some(named) = headers.remove(CONNECTION)
         && let Ok(named) = named.to_str()
@@ -78,11 +77,11 @@ fn strip(headers: &mut HeaderMap) {
 #[derive(Debug)]
 pub(crate) struct Expectation(Arc<Notify>);
 
-/// `100 Continue` is still to be sent.
+/// Completes when `100 Continue` has to be sent.
 pub(crate) type ContinueSignal = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Expectation {
-    /// `None`: the request has none.
+    /// `None`: the request does not expect `100 Continue`.
     pub(crate) fn of(headers: &HeaderMap) -> Option<(Self, ContinueSignal)> {
         let value = headers.get(EXPECT)?.as_bytes();
         value.eq_ignore_ascii_case(b"100-continue").then(|| {
@@ -95,17 +94,17 @@ impl Expectation {
         })
     }
 
-    /// The body is being read.
+    /// Sends `100 Continue`: the body is being read.
     pub(crate) fn fulfill(self) {
         self.0.notify_one();
     }
 }
 
-/// Interim responses that have come, and then perhaps the answer.
+/// Interim responses, and the response if it is ready.
 pub(crate) type Step<T> = (Vec<Response<()>>, Poll<T>);
 
-/// Polls what answers a request: interim responses, and the response when it is ready. Whatever else ran
-/// on the thread before left nothing in the connection's queue, so what is there is of this request.
+/// Polls a request: collects interim responses, and the response when it is ready. All other code on the thread leaves
+/// the connection's queue empty, so its entries belong to this request.
 pub(crate) fn poll_answer<F: Future>(
     cx: &mut Context<'_>,
     answering: Pin<&mut F>,

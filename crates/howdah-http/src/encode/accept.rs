@@ -1,4 +1,4 @@
-//! `Accept-Encoding`: what the client takes, and how much it likes it.
+//! `Accept-Encoding`: which codings the client accepts, and their weights.
 
 use howdah_config::model::ContentCoding;
 use http::HeaderMap;
@@ -10,7 +10,8 @@ pub(crate) struct AcceptedCodings {
     gzip: u16,
     zstd: u16,
     brotli: u16,
-    /// `None`: not mentioned, which means acceptable and liked less than what is mentioned.
+    /// `None`: not mentioned, which means acceptable, with less weight than any coding that is
+    /// mentioned.
     identity: Option<u16>,
 }
 
@@ -58,18 +59,18 @@ impl AcceptedCodings {
         }
     }
 
-    /// Whether the client takes the coding, and likes nothing at all no better.
+    /// Whether the client accepts the coding, with at least the weight of no coding.
     pub(crate) fn accepts(self, coding: ContentCoding) -> bool {
         let weight = self.weight(coding);
         weight > 0 && weight >= self.identity.unwrap_or(0)
     }
 
-    /// Whether the client refuses an uncompressed body.
+    /// Whether the client refuses a body without coding.
     pub(crate) fn refuses_identity(self) -> bool {
         self.identity == Some(0)
     }
 
-    /// The coding that the client likes best; of equal ones the first.
+    /// The coding with the highest weight; of equal ones the first.
     pub(crate) fn best<T>(
         self,
         offers: impl IntoIterator<Item = T>,
@@ -91,8 +92,7 @@ fn is(name: &[u8], known: &str) -> bool {
     name.eq_ignore_ascii_case(known.as_bytes())
 }
 
-/// `q=0.5`; 1 without it, and 0 for what is not a weight: a coding is not forced on a client that may have
-/// meant to refuse it.
+/// `q=0.5`; 1 without it, and 0 for an invalid weight: the client may have meant to refuse the coding.
 fn weight(parameters: &[u8]) -> u16 {
     for parameter in parameters.split(|byte| *byte == b';') {
         let parameter = parameter.trim_ascii();

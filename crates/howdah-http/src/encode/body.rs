@@ -1,4 +1,4 @@
-//! Bodies whose start was taken to look at it, and bodies that are compressed while they are sent.
+//! Bodies whose start was read in advance, and bodies that are compressed while they are sent.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,20 +14,20 @@ use super::coder::Coder;
 use super::stream::{Encoder, FlushMode};
 use crate::message::response::Source;
 
-/// Bytes that are compressed in one go. Then other connections have their turn: with the slowest
+/// Bytes that are compressed without a pause, in which other connections can run: with the slowest
 /// formats this takes a millisecond or two.
 pub(super) const SLICE: usize = 64 << 10;
-/// Compressed bytes that are handed on at a time.
+/// Compressed bytes that are passed on at a time.
 const FRAME: usize = 16 << 10;
 
-/// A body, and what was taken off its start.
+/// A body, and the start that was read from it.
 pub(crate) struct PeekedBody<B> {
     start: VecDeque<Bytes>,
     length: usize,
     rest: Source<B>,
-    /// There is nothing behind the start.
+    /// There is nothing after the start.
     ended: bool,
-    /// What came in place of more data: an error, or a frame of another kind.
+    /// What came in place of more data: an error, or a frame of a different kind.
     stopped_by: Option<Result<Frame<Bytes>, io::Error>>,
 }
 
@@ -45,7 +45,7 @@ where
         }
     }
 
-    /// Takes what is there, up to a little more than `limit` bytes, without waiting.
+    /// Reads what is available, up to a little more than `limit` bytes, without waiting.
     pub(super) fn fill(&mut self, cx: &mut Context<'_>, limit: usize) {
         while !self.ended && self.stopped_by.is_none() && self.length <= limit {
             if self.rest.is_end_stream() {
@@ -67,7 +67,7 @@ where
         }
     }
 
-    /// The body, if all of it was taken and it has up to `limit` bytes.
+    /// The whole body, if all of it was read and it has up to `limit` bytes.
     pub(super) fn whole(&mut self, limit: usize) -> Option<Bytes> {
         if !self.ended || self.length > limit {
             return None;
@@ -161,8 +161,8 @@ where
     }
 }
 
-/// A body that is compressed while it is sent. Whenever there is no more of it for the moment, all
-/// that was put in comes out, so that what PHP flushes reaches the client.
+/// A body that is compressed while it is sent. Whenever no more of it is available for the moment,
+/// the encoder is flushed, so that what PHP flushes reaches the client.
 pub(crate) struct EncodedBody<B> {
     input: Box<PeekedBody<B>>,
     coder: Rc<Coder>,
@@ -171,9 +171,9 @@ pub(crate) struct EncodedBody<B> {
     /// Input that is not compressed yet.
     chunk: Bytes,
     output: Vec<u8>,
-    /// Something was put in since the last flush.
+    /// Input was added since the last flush.
     held_back: bool,
-    /// Bytes until other connections have their turn.
+    /// Bytes until the next pause for other connections.
     slice: usize,
     /// What follows the compressed body.
     after: Option<Result<Frame<Bytes>, io::Error>>,
@@ -346,7 +346,7 @@ mod tests {
 
     use super::*;
 
-    /// A body in pieces; `None` is a time when there is nothing.
+    /// A body in pieces; `None` is a pause.
     struct Pieces(VecDeque<Option<Bytes>>);
 
     impl Body for Pieces {
@@ -403,7 +403,8 @@ mod tests {
                     Poll::Ready(Some(frame)) => {
                         seen.extend_from_slice(frame.unwrap().data_ref().unwrap());
                     }
-                    // A turn for others comes with a part of the body still to do.
+                    // A pause for other connections while a part of the body is still to be
+                    // compressed.
                     Poll::Pending if !encoded.chunk.is_empty() => {}
                     Poll::Pending => {
                         let left: usize = match &encoded.input.rest {

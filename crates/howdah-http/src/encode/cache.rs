@@ -9,11 +9,11 @@ use howdah_config::model::Compression;
 
 use crate::message::file_origin::{Identity, Origin};
 
-/// Bytes that a front thread keeps; beyond, it restarts.
+/// Bytes that a front thread caches; when full, the cache is emptied.
 const CAPACITY: usize = 16 << 20;
-/// The largest compressed form that is kept.
+/// The largest compressed form that is cached.
 const LARGEST: usize = 2 << 20;
-/// What an entry costs besides its bytes.
+/// Bytes that an entry needs in addition to its contents.
 const ENTRY: usize = 128;
 
 /// The compressed files of one front thread.
@@ -32,11 +32,11 @@ struct Inner {
 struct Form {
     compression: Compression,
     identity: Identity,
-    /// `None`: it does not become smaller.
+    /// `None`: compression does not make it smaller.
     contents: Option<Bytes>,
 }
 
-/// What is known of a file.
+/// What is cached of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CachedForm {
     Nothing,
@@ -67,7 +67,7 @@ impl CompressedFiles {
         }
     }
 
-    /// Keeps a form, unless the file may still be changing.
+    /// Caches a form, unless the file may still change.
     pub(super) fn put(&self, origin: &Origin, compression: Compression, contents: Option<Bytes>) {
         let form = Form {
             compression,
@@ -84,7 +84,7 @@ impl CompressedFiles {
         }
         let forms = inner.files.entry(origin.path.clone()).or_default();
         let bytes = &mut inner.bytes;
-        // What an earlier version of the file was is of no use.
+        // Forms of an earlier version of the file are useless.
         forms.retain(|old| {
             let stays = old.identity == form.identity && old.compression != compression;
             if !stays {
@@ -121,14 +121,14 @@ impl Recorder {
         }
     }
 
-    /// Returns whether it goes on: no longer when there is too much.
+    /// Returns whether it continues: not when the form is too large.
     pub(super) fn add(&mut self, frame: &Bytes) -> bool {
         self.length += frame.len();
         self.frames.push(frame.clone());
         self.length <= LARGEST
     }
 
-    /// Keeps what was collected, which is all.
+    /// Caches the form, which is complete.
     pub(super) fn finish(self) {
         let mut contents = BytesMut::with_capacity(self.length);
         for frame in &self.frames {

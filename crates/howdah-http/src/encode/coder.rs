@@ -1,4 +1,5 @@
-//! One format at one level, with the contexts of a front thread: making one costs more than a page.
+//! One format at one level, with the contexts of a front thread: creating one costs more than
+//! compressing a page.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,32 +11,32 @@ use libdeflater::{CompressionLvl, Compressor};
 
 use super::stream::{self, Encoder};
 
-/// Contexts that are kept for the next response. More are made when more responses are on their way at a
-/// time, and dropped after it.
+/// Contexts that are kept for the next response. When more responses are in flight, more are created, and dropped
+/// afterwards.
 const IDLE_MAX: usize = 4;
-/// A body that is compressed to more than so many hundredths is sent as it is: what the network gains
-/// is less than what the client pays.
+/// A body that is compressed to more than so many hundredths is sent as it is: the network gains less than the client
+/// pays.
 const WORTH: usize = 90;
-/// The part of a body that decides whether compression pays.
+/// Length of the start that decides whether compression pays.
 const PROBE: usize = 8 << 10;
-/// How much of a body has its bytes counted first.
+/// Length of the start whose bytes are counted first.
 const COUNTED: usize = 4 << 10;
-/// In larger bodies, one byte in so many is counted, which is as reliable; in smaller ones each. Odd, so that all bytes
-/// of numbers and characters that have several are seen.
+/// In larger bodies, only one byte in `STEP` is counted, which is as reliable. The number is odd, so that all
+/// bytes of multi-byte numbers and characters are seen.
 const STEP: usize = 3;
 
 /// A compiled [`Compression`].
 pub(super) struct Coder {
     pub(super) compression: Compression,
-    /// For bodies that are whole; gzip alone has a faster way for them.
+    /// For whole bodies; only gzip has a faster way for them.
     deflate: RefCell<Option<Deflate>>,
     idle: RefCell<Vec<Encoder>>,
 }
 
-/// What compresses whole bodies with gzip.
+/// Compresses whole bodies with gzip.
 struct Deflate {
     compressor: Compressor,
-    /// Room for the longest result so far: memory that was just used is faster than any that is new.
+    /// Buffer for the longest result so far: memory that was just used is faster than new memory.
     output: Vec<u8>,
 }
 
@@ -91,7 +92,7 @@ impl Coder {
         }
     }
 
-    /// To how many bytes a body is compressed.
+    /// The length of the body when compressed.
     fn compressed_length(&self, body: &[u8]) -> io::Result<usize> {
         match self.compression {
             Compression::Gzip(level) => self.gzip(body, level, <[u8]>::len),
@@ -117,7 +118,7 @@ impl Coder {
         Ok(then(&output[..length]))
     }
 
-    /// Whether a body that starts like this becomes so much smaller that it is worth it.
+    /// Whether compressing a body that starts like this is worth it.
     pub(super) fn is_compressible(&self, start: &[u8]) -> io::Result<bool> {
         if is_skewed(&start[..start.len().min(COUNTED)]) {
             return Ok(true);
@@ -132,8 +133,8 @@ pub(super) fn saves_enough(compressed: usize, plain: usize) -> bool {
     compressed <= plain / 100 * WORTH + plain % 100 * WORTH / 100
 }
 
-/// Whether some bytes are so much more frequent than others that any coding finds it: texts of all
-/// kinds are. Counting costs a hundredth of compressing.
+/// Whether some bytes are so much more frequent than others that any coding can use it, as in texts
+/// of all kinds. Counting costs a hundredth of compressing.
 fn is_skewed(sample: &[u8]) -> bool {
     let mut counts = [0_u16; 256];
     let step = if sample.len() < COUNTED { 1 } else { STEP };
@@ -150,7 +151,7 @@ fn is_skewed(sample: &[u8]) -> bool {
             count * (length / count).log2()
         })
         .sum();
-    // Some room below the limit: a few counted bytes look more uneven than they are.
+    // Somewhat below the limit: a small sample looks more uneven than the whole.
     bits < length * 8.0 * 0.8
 }
 
@@ -189,10 +190,10 @@ mod tests {
                 (text.as_bytes(), true),
                 (&noise, false),
                 (&noise[..600], false),
-                // No byte is more frequent than others, but each run of bytes comes again.
+                // No byte is more frequent than others, but each sequence of bytes is repeated.
                 (&repeated, true),
                 (&digits, true),
-                // A quarter less, although nothing comes again.
+                // A quarter smaller, although nothing is repeated.
                 (&base64, true),
                 (&wide, true),
             ] {

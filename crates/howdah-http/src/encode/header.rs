@@ -1,4 +1,4 @@
-//! What the header of a response says about compression.
+//! Response header fields about compression.
 
 use howdah_config::model::ContentCoding;
 use http::header::{
@@ -9,8 +9,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("Accept-Encoding");
 
-/// Whether the body must stay as it is: there is none, it is a part of one, it is encoded already, or
-/// the script says so.
+/// Whether the body must stay as it is: there is none, it is partial, it is already encoded, or the script forbids it.
 pub(super) fn is_final(head: &Parts) -> bool {
     let headers = &head.headers;
     matches!(
@@ -27,7 +26,7 @@ pub(super) fn is_untransformed(headers: &HeaderMap) -> bool {
     has_member(headers, &CACHE_CONTROL, "no-transform")
 }
 
-/// Whether a list has a member, in whatever case.
+/// Whether a list has a member, ignoring case.
 fn has_member(headers: &HeaderMap, name: &http::HeaderName, member: &str) -> bool {
     headers.get_all(name).iter().any(|value| {
         value
@@ -46,14 +45,14 @@ pub(super) fn content_length(head: &Parts) -> Option<u64> {
         .ok()
 }
 
-/// Says that the response depends on what the client takes.
+/// Adds `Vary`: the response depends on `Accept-Encoding`.
 pub(crate) fn vary(headers: &mut HeaderMap) {
     if !has_member(headers, &VARY, "accept-encoding") && !has_member(headers, &VARY, "*") {
         headers.append(VARY, ACCEPT_ENCODING);
     }
 }
 
-/// Says how the body is encoded, and takes out what was true of the other one.
+/// Sets the coding of the body, and removes fields that apply to the uncompressed body.
 pub(crate) fn set_encoding(headers: &mut HeaderMap, coding: ContentCoding) {
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     headers.remove(CONTENT_LENGTH);
@@ -63,7 +62,7 @@ pub(crate) fn set_encoding(headers: &mut HeaderMap, coding: ContentCoding) {
     }
 }
 
-/// The same tag for a body that means the same; `None` if it is one already.
+/// The weak form of a tag; `None` if it is weak already.
 fn weak(etag: &HeaderValue) -> Option<HeaderValue> {
     let text = etag.as_bytes();
     if !text.starts_with(b"\"") {
@@ -72,8 +71,7 @@ fn weak(etag: &HeaderValue) -> Option<HeaderValue> {
     HeaderValue::from_bytes(&[b"W/", text].concat()).ok()
 }
 
-/// A client that has the compressed body knows it by the weak tag: only with that tag does a 304 mean
-/// what it has.
+/// A client with the compressed body has stored the weak tag, so a 304 must have that tag to match.
 pub(super) fn set_revalidated_tag(head: &mut Parts, if_none_match: Option<&HeaderValue>) {
     if head.status != StatusCode::NOT_MODIFIED {
         return;

@@ -25,7 +25,7 @@ impl Matcher {
     pub(crate) fn compile(matcher: &ResponseMatcher) -> Result<Self, RouteError> {
         let headers = matcher.headers.iter().map(|(name, values)| {
             let header = header_name(name)?;
-            // Media types have no case.
+            // Media types are case-insensitive.
             let lower = header == CONTENT_TYPE;
             let pattern = |text: &String| {
                 if lower {
@@ -68,7 +68,8 @@ impl Field {
                 let mut patterns = self.values.iter().flatten();
                 patterns.any(|pattern| pattern.matches(text))
             };
-            // As it is first: nearly all are written in lower case, up to their parameters.
+            // First without conversion: nearly all types are in lower case, except their
+            // parameters.
             fits(&text)
                 || (self.name == CONTENT_TYPE
                     && text.bytes().any(|byte| byte.is_ascii_uppercase())

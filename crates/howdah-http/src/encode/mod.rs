@@ -1,4 +1,4 @@
-//! Compressed responses: which, in what format, and how they say so.
+//! Compressed responses: which ones, in what format, and with which header fields.
 //!
 //! ```text
 //! response ── can it be? ──no──> as it is
@@ -42,7 +42,7 @@ use crate::message::file_origin::Origin;
 use crate::message::response::{Content, Source};
 use crate::message::route_error::RouteError;
 
-/// How much of a body is looked at before its header is sent, if it does not come whole.
+/// Length of the start that is read before the header is sent, if the body is not complete.
 const SAMPLE: usize = 8 << 10;
 
 /// A compiled [`model::Encode`].
@@ -68,7 +68,7 @@ impl Encoding {
 #[derive(Debug, Default)]
 pub(crate) struct Encodings {
     innermost: Option<Rc<Encoding>>,
-    /// Nearly always none, which needs no memory.
+    /// Nearly always empty, which needs no memory.
     outer: Vec<Rc<Encoding>>,
 }
 
@@ -82,9 +82,9 @@ impl Encodings {
         self.innermost.is_none()
     }
 
-    /// With what the request says about it; `None` without any `encode`.
+    /// Adds what the request accepts; `None` without any `encode`.
     pub(crate) fn negotiate(self, method: &Method, headers: &HeaderMap) -> Option<Negotiation> {
-        // A request may say, too, that nothing is to be changed (RFC 9111 §5.2.1.6).
+        // A request may also forbid transformations (RFC 9111 §5.2.1.6).
         (!self.is_empty() && !header::is_untransformed(headers)).then(|| Negotiation {
             encodings: self,
             accepted: AcceptedCodings::new(headers),
@@ -116,10 +116,10 @@ impl Negotiation {
         let origin = head.extensions.remove::<Origin>();
         header::set_revalidated_tag(head, self.if_none_match.as_ref());
         match head.status {
-            // As the whole response does (RFC 9110 §15.4.5); its type is not there to ask.
+            // Like the whole response (RFC 9110 §15.4.5), except that its type is unknown.
             StatusCode::NOT_MODIFIED => vary(&mut head.headers),
             StatusCode::PARTIAL_CONTENT if !header::is_untransformed(&head.headers) => {
-                // Says so if the whole could have been compressed.
+                // Adds `Vary` if the whole could have been compressed.
                 self.choose(head, None);
             }
             _ => {}
@@ -127,7 +127,7 @@ impl Negotiation {
         if header::is_final(head) {
             return source;
         }
-        // A response to HEAD without a length may have any.
+        // A response to HEAD without a length may have any length.
         let exact = source.size_hint().exact();
         let length = exact
             .filter(|length| *length > 0 || !self.head)
@@ -148,7 +148,7 @@ impl Negotiation {
         job.run(head, source)
     }
 
-    /// How the response is to be compressed, if it can be; says that it could have been.
+    /// How to compress the response, if that is possible; sets `Vary` in that case.
     fn choose(&self, head: &mut Parts, length: Option<u64>) -> Option<(Rc<Coder>, u64)> {
         let Encodings { innermost, outer } = &self.encodings;
         let encoding = innermost
@@ -170,7 +170,7 @@ impl Negotiation {
 struct Job<'f> {
     coder: Rc<Coder>,
     minimum_length: u64,
-    /// The client takes nothing that is not compressed.
+    /// The client refuses uncompressed responses.
     is_forced: bool,
     origin: Option<(Origin, &'f Rc<CompressedFiles>)>,
 }
@@ -188,7 +188,7 @@ impl Job<'_> {
             }
         }
         let mut started = Box::new(PeekedBody::new(source));
-        // The connection asks for the body as soon as it has the header: no task needs to be woken.
+        // The connection polls the body as soon as it has the header: no task needs to be woken.
         started.fill(&mut Context::from_waker(Waker::noop()), SLICE);
         match self.compress(head, started) {
             Ok(source) => source,
@@ -199,7 +199,7 @@ impl Job<'_> {
         }
     }
 
-    /// Fails before anything was changed.
+    /// Compresses the body. If it fails, nothing was changed.
     fn compress<B>(
         self,
         head: &mut Parts,
@@ -246,7 +246,7 @@ impl Job<'_> {
         Ok(Source::Encoded(Box::new(encoded)))
     }
 
-    /// Keeps what came of a file.
+    /// Caches the compressed form of a file.
     fn cache(&self, compressed: Option<&Bytes>) {
         if let Some((origin, files)) = &self.origin {
             files.put(origin, self.coder.compression, compressed.cloned());

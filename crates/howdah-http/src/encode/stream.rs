@@ -9,40 +9,40 @@ use howdah_config::model::Compression;
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, ResetDirective};
 
-/// Bits of the bytes that Zstandard and Brotli look back at in a stream: 256 KiB, which bounds the
-/// memory of a response on its way.
+/// Bits of the window of Zstandard and Brotli in a stream: 256 KiB, which limits the memory of a
+/// response in flight.
 const WINDOW: u32 = 18;
-/// Brotli's own buffer between it and the output.
+/// Size of Brotli's internal buffer for its output.
 const BROTLI_BUFFER: usize = 4 << 10;
-/// Room that is made in the output at a time, at least.
+/// Minimum space that is reserved in the output at a time.
 const ROOM: usize = 512;
 
 /// A context with a body in it.
 pub(super) enum Encoder {
     Gzip(Compress),
     Zstd(CCtx<'static>),
-    /// Writes to its own buffer, which is emptied after each step.
+    /// Writes to a buffer, which is emptied after each step.
     Brotli(Box<CompressorWriter<Vec<u8>>>),
-    /// A Brotli body that has ended: there is no way to use its context again.
+    /// A Brotli body that has ended: its context cannot be used again.
     Spent,
 }
 
 /// What follows the input of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlushMode {
-    /// More input, so output may be held back.
+    /// More input follows, so output may be held back.
     Continue,
-    /// All that was put in must come out: the client waits for it.
+    /// All input must be output: the client waits for it.
     Flush,
-    /// Nothing.
+    /// The end of the body.
     Finish,
 }
 
 impl Encoder {
     pub(super) fn new(compression: Compression) -> io::Result<Self> {
         Ok(match compression {
-            // zlib's fastest level finds next to nothing; its second is as good as the first one of
-            // the library that compresses whole bodies.
+            // zlib's level 1 compresses hardly anything; its level 2 is as good as level 1 of the
+            // library that compresses whole bodies.
             Compression::Gzip(level) => Self::Gzip(Compress::new_gzip(
                 flate2::Compression::new(u32::from(level).max(2)),
                 15,
@@ -61,7 +61,7 @@ impl Encoder {
         })
     }
 
-    /// The context without a body; `None` if it cannot be used again.
+    /// Resets the context for another body; `None` if it cannot be used again.
     pub(super) fn reset(mut self) -> Option<Self> {
         match &mut self {
             Self::Gzip(context) => context.reset(),
@@ -73,7 +73,7 @@ impl Encoder {
         Some(self)
     }
 
-    /// Compresses a body at once, at the start of one.
+    /// Compresses a whole body; the context must be at its start.
     pub(super) fn compress(&mut self, body: &[u8]) -> io::Result<Vec<u8>> {
         match self {
             Self::Zstd(context) => {
@@ -89,7 +89,7 @@ impl Encoder {
         }
     }
 
-    /// Takes all of the input, and appends to the output.
+    /// Consumes all of the input, and appends to the output.
     pub(super) fn step(
         &mut self,
         input: &[u8],
@@ -127,7 +127,7 @@ fn append(output: &mut Vec<u8>, written: &mut Vec<u8>) {
     }
 }
 
-/// Compresses a body at once.
+/// Compresses a whole body.
 pub(super) fn brotli(body: &[u8], quality: u8) -> io::Result<Vec<u8>> {
     let mut writer = brotli_writer(quality, body.len());
     writer.write_all(body)?;
@@ -275,7 +275,7 @@ mod tests {
         ]
     }
 
-    /// Pieces that compress and pieces that do not, short and long.
+    /// Compressible and incompressible pieces, short and long.
     fn pieces() -> impl Strategy<Value = Vec<(Vec<u8>, bool)>> {
         let piece = prop_oneof![
             prop::collection::vec(any::<u8>(), 0..3000),
@@ -291,7 +291,7 @@ mod tests {
         #[test]
         fn decoding_reverses_encoding(compression in compression(), pieces in pieces()) {
             let coder = Coder::new(compression);
-            // The second body comes out of the context of the first.
+            // The second body is compressed with the context of the first.
             for _ in 0..2 {
                 let mut encoder = coder.take().unwrap();
                 let (mut body, mut encoded) = (Vec::new(), Vec::new());

@@ -17,12 +17,13 @@ use crate::listen::unix;
 use crate::message::application::Application;
 use crate::observe::thread::{ConnectionGuard, ThreadState};
 
-/// A socket from which a connection was accepted within so many milliseconds before it is closed...
+/// A socket from which a connection was accepted within so many milliseconds before it is closed
+/// ...
 const BUSY: u64 = 1_000;
-/// ... is waited for so long, for clients whose connections the kernel is just making.
+/// ... is kept open for so long, for clients whose connections the kernel is just accepting.
 const HANDSHAKES: Duration = Duration::from_millis(100);
 
-/// What connections are accepted from.
+/// A socket that connections are accepted from.
 pub(super) struct AcceptSource {
     socket: AcceptSocket,
     /// Another process listens on it too, and continues when this server closes it.
@@ -48,7 +49,7 @@ impl AcceptSource {
         true
     }
 
-    /// The next connection, and where it comes from.
+    /// The next connection, and its remote address.
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         match &self.socket {
             AcceptSocket::Tcp(listener) => listener.poll_accept(cx),
@@ -78,7 +79,7 @@ pub(super) fn listeners(sockets: &mut Sockets) -> io::Result<Vec<(usize, AcceptS
         .collect()
 }
 
-/// Accepts connections until the socket is closed, and those that the kernel has by then.
+/// Accepts connections until the socket is closed, and those that the kernel has accepted by then.
 pub(super) async fn accept<A: Application>(
     socket: Rc<Socket<A>>,
     life: Rc<ThreadState>,
@@ -111,17 +112,17 @@ pub(super) async fn accept<A: Application>(
             }
             Err(error) if is_exhausted(&error) => {
                 complaints.add(&error);
-                // The connection waits in the kernel; trying at once would spin.
+                // The connection waits in the kernel; retrying immediately would spin.
                 tokio::select! {
                     () = tokio::time::sleep(Duration::from_millis(100)) => {}
                     () = changed => {}
                 }
             }
-            // The client went away before it was accepted.
+            // The client disconnected before it was accepted.
             Err(_) => {}
         }
     }
-    // Connections that the kernel has accepted are served once: their clients are connected.
+    // Connections that the kernel has accepted are served: their clients see them as connected.
     let is_busy = clock::now() < last_accepted.saturating_add(BUSY);
     if listener.start_closing() && is_busy {
         let mut over = std::pin::pin!(tokio::time::sleep(HANDSHAKES));
@@ -133,7 +134,7 @@ pub(super) async fn accept<A: Application>(
             match accepted {
                 Ok((stream, remote)) => start(&socket, &life, stream, remote),
                 Err(error) if is_exhausted(&error) => break,
-                // The client went away before it was accepted.
+                // The client disconnected before it was accepted.
                 Err(_) => {}
             }
         }
@@ -159,7 +160,7 @@ fn start<A: Application>(
     });
 }
 
-/// Out of descriptors or memory.
+/// Whether descriptors or memory are exhausted.
 fn is_exhausted(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let code = error.raw_os_error();

@@ -1,4 +1,4 @@
-//! Front threads: each has its runtime, accepts connections, and changes to the next configuration on a reload.
+//! Front threads: each has its runtime, accepts connections, and switches to the next configuration on a reload.
 
 mod accept;
 pub(crate) mod server;

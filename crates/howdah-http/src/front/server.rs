@@ -36,21 +36,21 @@ use crate::observe::thread::ThreadState;
 use crate::request::snapshot::{Plan, Service, Snapshot};
 use crate::shutdown::Shutdown;
 
-/// Threads of a front thread's own that read files from disk when the page cache does not have them.
+/// Threads per front thread that read files from disk when the page cache does not have them.
 const DISK_THREADS: usize = 8;
 
-/// Numbers of pools that configurations may have had together, unless the first has more: requests are
-/// counted for each as long as the server runs.
+/// Numbers of pools that all configurations together may use, unless the first has more: requests are counted per
+/// number as long as the server runs.
 pub const POOLS_MAX: usize = 128;
 
 /// A bound server: its sockets listen, nothing is accepted yet.
 #[derive(Debug)]
 pub struct Server {
-    /// What is served.
+    /// The current configuration.
     current: Mutex<Arc<Setup>>,
     /// State for each front thread, until it runs.
     starts: Vec<Mutex<Option<ThreadStart>>>,
-    /// To each front thread.
+    /// Senders to each front thread.
     orders: Vec<mpsc::UnboundedSender<Order>>,
     stats: Arc<Stats>,
     spool: SpoolDir,
@@ -61,7 +61,7 @@ pub struct Server {
     finished: FinishedRequests,
 }
 
-/// What a front thread begins with.
+/// What a front thread is started with.
 #[derive(Debug)]
 struct ThreadStart {
     setup: Arc<Setup>,
@@ -71,7 +71,8 @@ struct ThreadStart {
     questions: Option<mpsc::UnboundedReceiver<LiveQuery>>,
 }
 
-/// What front threads count of requests, from the first configuration on that asks for it.
+/// Request counters of the front threads. They exist from the first configuration on that needs
+/// them.
 #[derive(Debug, Clone, Default)]
 pub struct RequestCounters(Arc<OnceLock<Arc<Measures>>>);
 
@@ -82,7 +83,7 @@ impl RequestCounters {
     }
 }
 
-/// Counts spans that were lost, from the first configuration on that has traces.
+/// Counts spans that were dropped, from the first configuration on that has traces.
 #[derive(Debug, Clone, Default)]
 pub struct LostSpans(Arc<OnceLock<Arc<Tracer>>>);
 
@@ -94,7 +95,7 @@ impl LostSpans {
     }
 }
 
-/// Another configuration, whose sockets listen: [`Server::switch`] serves it. Dropped, nothing has happened.
+/// A new configuration, whose sockets listen: [`Server::switch`] serves it. Dropping it changes nothing.
 #[derive(Debug)]
 pub struct PreparedConfiguration {
     setup: Arc<Setup>,
@@ -103,7 +104,7 @@ pub struct PreparedConfiguration {
     sockets: Vec<Sockets>,
 }
 
-/// Why a configuration is not served. The one before it is.
+/// Why a configuration is not served. The previous one is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the message shows what the fields are")]
@@ -112,7 +113,7 @@ pub enum SwitchError {
     #[error("front thread {index} cannot serve it: {source}")]
     Service {
         index: usize,
-        /// Its reason.
+        /// The cause.
         source: io::Error,
     },
     /// A thread has ended: the server is about to stop.
@@ -120,12 +121,12 @@ pub enum SwitchError {
     Stopping,
 }
 
-/// Called by a front thread's runtime; the pools' wake-up protocol hangs on them.
+/// Called by a front thread's runtime; the wake-up protocol of the pools depends on them.
 #[derive(Default)]
 pub struct Hooks {
     /// Before the thread waits for events; it may wake tasks, and then the thread does not wait.
     pub on_thread_park: Option<Box<dyn Fn() + Send + Sync>>,
-    /// When it has waited.
+    /// After it has waited.
     pub on_thread_unpark: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -135,14 +136,14 @@ impl std::fmt::Debug for Hooks {
     }
 }
 
-/// Why a front thread ended other than by the order to stop.
+/// Why a front thread ended without an order to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// There is no such thread, or it was started before.
+    /// There is no such thread, or it was already started.
     #[error("front thread {index} does not exist or was started before")]
     Index {
-        /// The requested address.
+        /// The requested index.
         index: usize,
     },
     /// The runtime or a listener failed.
@@ -150,7 +151,7 @@ pub enum RunError {
     Runtime {
         /// The thread.
         index: usize,
-        /// The system's reason.
+        /// The cause.
         source: io::Error,
     },
     /// A route cannot be executed; [`Server::bind`] would have reported it.
@@ -158,7 +159,8 @@ pub enum RunError {
     Route(#[from] crate::message::route_error::RouteError),
 }
 
-/// Front threads for a configuration: `front_threads`, or [`default_threads`] of this machine.
+/// Number of front threads for a configuration: `front_threads`, or [`default_threads`] of this
+/// machine.
 pub fn front_threads(config: &Config) -> usize {
     let cores = available_parallelism().map_or(1, usize::from);
     let configured = config.global.php.front_threads;
@@ -167,21 +169,21 @@ pub fn front_threads(config: &Config) -> usize {
         .clamp(1, FRONT_THREADS_MAX)
 }
 
-/// Default number of front threads: one for each core, 1 to 16. Half as many keep up with PHP, but
-/// encryption, compression and files may need every core, and a thread that has nothing to do costs nothing.
+/// Default number of front threads: one for each core, 1 to 16. Half as many are enough for PHP, but encryption,
+/// compression and files may need every core, and an idle thread costs nothing.
 fn default_threads(cores: usize) -> usize {
     cores.clamp(1, FRONT_THREADS_MAX)
 }
 
-/// All pools but the classic one of all sites.
+/// All pools except the classic pool of all sites.
 fn pools_of(config: &Config) -> usize {
     config.pools.len() + config.workers.len() + config.roadrunner.len()
 }
 
-/// Says what [`Server::bind`] would say of a configuration, as far as that needs no address and no log.
+/// Reports the errors that [`Server::bind`] would report, as far as that needs no addresses and no logs.
 ///
 /// # Errors
-/// The first of what is wrong.
+/// The first error.
 pub fn check(config: &Config) -> Result<(), BindError> {
     for wanted in listener::required_listeners(config)? {
         Limits::compile(config.global.limits_of(&wanted.spec.listener()))?;
@@ -212,9 +214,9 @@ pub fn check(config: &Config) -> Result<(), BindError> {
 }
 
 impl Server {
-    /// Compiles the routes, makes the spool directory and listens on every address, once for each
-    /// front thread. All errors of a configuration on this machine are reported here.
-    /// `tls` has the certificates of addresses with HTTPS.
+    /// Compiles the routes, creates the spool directory and listens on every address, once for each
+    /// front thread. This reports all errors that a configuration has on this machine. `tls` has
+    /// the certificates of addresses with HTTPS.
     pub fn bind(config: &Config, tls: Option<&Tls>) -> Result<Self, BindError> {
         Self::bind_with(
             config,
@@ -224,8 +226,8 @@ impl Server {
         )
     }
 
-    /// The same for pools with `users` of their own, and with sockets that are there already for some of the addresses:
-    /// those are taken out.
+    /// The same for pools with their own `users`, and with existing sockets for some of the addresses, which are taken
+    /// from `inherited`.
     pub fn bind_with(
         config: &Config,
         tls: Option<&Tls>,
@@ -279,9 +281,9 @@ impl Server {
         Ok(server)
     }
 
-    /// Does for another configuration what [`bind`](Self::bind) did for the first, and changes nothing.
-    /// Addresses that are listened on already are not bound again. The number of front threads and
-    /// whether there is an admin API are those of the first configuration.
+    /// Prepares a new configuration as [`bind`](Self::bind) does the first, and changes nothing. Addresses that are
+    /// already listened on are not bound again. The number of front threads, and whether there is an admin API, stay as
+    /// in the first configuration.
     pub fn prepare(
         &self,
         config: &Config,
@@ -291,7 +293,7 @@ impl Server {
     ) -> Result<PreparedConfiguration, BindError> {
         let current = self.current();
         let threads = self.threads();
-        // What a service manager handed over was taken at the start.
+        // Inherited sockets were taken at the start.
         let none = &mut InheritedSockets::default();
         let bound = setup::bind(config, tls, threads, &current.listeners, none)?;
         let logs = current.logs.next(&config.sites)?;
@@ -313,11 +315,11 @@ impl Server {
         })
     }
 
-    /// Serves another configuration: each request that begins from now on. Requests that have begun go on
-    /// with the one before. Connections of addresses that are gone, and of those that are encrypted
-    /// otherwise, end as when the server stops, with `grace` for their requests.
+    /// Switches to a new configuration for all requests that begin from now on. Requests in flight continue with the
+    /// previous one. Connections of addresses that are gone, or whose encryption has changed, close as at a shutdown,
+    /// with `grace` for their requests.
     ///
-    /// Returns when every front thread does so. It must not be called while another call is under way.
+    /// Returns when every front thread has switched. Calls must not overlap.
     pub async fn switch(
         &self,
         prepared: PreparedConfiguration,
@@ -348,7 +350,7 @@ impl Server {
                 Err(_) => SwitchError::Stopping,
             };
             for order in &self.orders {
-                // A thread that has ended has forgotten it.
+                // A thread that has ended has dropped it.
                 let _ = order.send(Order::Abandon);
             }
             return Err(failed);
@@ -364,7 +366,7 @@ impl Server {
             })
             .collect();
         for reply in switched {
-            // One that ends meanwhile serves nothing any more.
+            // A thread that ends meanwhile serves nothing.
             let _ = reply.await;
         }
         let old = self.replace(Arc::clone(&setup));
@@ -379,7 +381,7 @@ impl Server {
         std::mem::replace(&mut current, setup)
     }
 
-    /// Starts what observes requests, if the configuration asks for it. It stays.
+    /// Starts the observation of requests, if the configuration needs it. It is never stopped.
     fn observe(&self, config: &Config) -> Result<(), BindError> {
         if config.global.tracing && self.tracer.get().is_none() {
             let settings = Settings::from_env(|name| std::env::var(name).ok())?;
@@ -394,7 +396,7 @@ impl Server {
         Ok(())
     }
 
-    /// Compiled routes stay on their thread; this proves that each thread can make its own.
+    /// Compiled routes stay on their thread; this proves that each thread can compile them.
     fn check(&self, setup: &Setup) -> Result<(), crate::message::route_error::RouteError> {
         let life = ThreadState::new(0, self.stats(), self.first_id, Shutdown::new());
         Snapshot::new(setup, self.plan(life, None)).map(drop)
@@ -414,12 +416,12 @@ impl Server {
         Arc::clone(&current)
     }
 
-    /// Front threads to start: [`Server::run_thread`] with every index below.
+    /// Number of front threads to start: call [`Server::run_thread`] with every index below it.
     pub fn threads(&self) -> usize {
         self.orders.len()
     }
 
-    /// The addresses that are listened on, with the ports that the system chose for port 0.
+    /// The addresses that are listened on, with the ports that the system has chosen for port 0.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
         let current = self.current();
         let ports = current
@@ -439,8 +441,8 @@ impl Server {
         files.map(|file| file.path().clone()).collect()
     }
 
-    /// Removes the files of the Unix sockets that the server made: clients that connect from now on notice it at
-    /// once, and who has connected is served.
+    /// Removes the files of the Unix sockets that the server has created: new clients fail immediately, and connected
+    /// clients are still served.
     pub fn remove_unix_sockets(&self) {
         for file in self
             .current()
@@ -452,8 +454,7 @@ impl Server {
         }
     }
 
-    /// Of the addresses with HTTPS, in the order of [`local_addrs`](Self::local_addrs), what chooses
-    /// their certificates.
+    /// The certificate acceptors of the addresses with HTTPS, in the order of [`local_addrs`](Self::local_addrs).
     pub fn acceptors(&self) -> Vec<(SocketAddr, Arc<Acceptor>)> {
         let current = self.current();
         let listeners = current.listeners.iter();
@@ -467,22 +468,22 @@ impl Server {
         Arc::clone(&self.stats)
     }
 
-    /// Counts lines of access logs that were lost.
+    /// Counts lines of access logs that were dropped.
     pub fn log_losses(&self) -> Losses {
         self.current().logs.losses()
     }
 
-    /// Counts spans that were lost.
+    /// Counts spans that were dropped.
     pub fn span_losses(&self) -> LostSpans {
         LostSpans(Arc::clone(&self.tracer))
     }
 
-    /// What front threads count of requests.
+    /// The request counters of the front threads.
     pub fn counted(&self) -> RequestCounters {
         self.measures.clone()
     }
 
-    /// Asks for the requests that are under way. Knows none if the admin API is off.
+    /// Queries the requests in flight. Empty if the admin API is off.
     pub fn live_requests(&self) -> LiveRequests {
         self.live.clone()
     }
@@ -492,8 +493,8 @@ impl Server {
         self.finished.clone()
     }
 
-    /// Sets what answers `metrics` and `mercure`, before the first thread runs; later calls change nothing.
-    /// Requests for what is missing are answered 503.
+    /// Sets the endpoints of `metrics` and `mercure`, before the first thread runs; later calls change nothing.
+    /// Requests for a missing endpoint get a 503.
     pub fn set_endpoints(&self, endpoints: Endpoints) {
         // A second call is a harmless mistake.
         let _ = self.current().endpoints.set(endpoints);
@@ -504,9 +505,9 @@ impl Server {
         &self.spool
     }
 
-    /// Serves on the calling thread until `shutdown` has been carried out. `start` makes the
-    /// thread's application, inside the runtime: it may spawn tasks and register descriptors.
-    /// If every clone of `shutdown` is dropped, the thread stops at once.
+    /// Serves on the calling thread until `shutdown` has been carried out. `start` creates the
+    /// thread's application, inside the runtime: it may spawn tasks and register descriptors. If
+    /// every clone of `shutdown` is dropped, the thread stops immediately.
     pub fn run_thread<A: Application>(
         &self,
         index: usize,

@@ -15,7 +15,7 @@ use crate::listen::setup::{Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
 use crate::request::snapshot::{Plan, Service, Snapshot};
 
-/// A running front thread: the configuration that it serves, and what it accepts from.
+/// A running front thread: the configuration that it serves, and its sockets.
 struct Front<A> {
     service: Rc<Service<A>>,
     /// By number of the listener.
@@ -23,7 +23,7 @@ struct Front<A> {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// A configuration that is ready to be served from.
+/// A configuration that is ready to be served.
 struct ReadyConfiguration<A> {
     service: Rc<Service<A>>,
     change: Box<Change>,
@@ -63,7 +63,7 @@ impl<A: Application> Front<A> {
         }
     }
 
-    /// Makes everything that another configuration needs, and changes nothing.
+    /// Creates everything that a new configuration needs, and changes nothing.
     fn prepare(
         &self,
         plan: Plan,
@@ -81,7 +81,7 @@ impl<A: Application> Front<A> {
         })
     }
 
-    /// Serves it from now on.
+    /// Switches to the configuration.
     fn switch(&mut self, ready: ReadyConfiguration<A>) {
         let ReadyConfiguration {
             service,
@@ -115,7 +115,7 @@ impl<A: Application> Front<A> {
     }
 }
 
-/// Serves until the order to drain has been carried out. `plan` makes what a further configuration needs.
+/// Serves until the order to drain has been carried out. `plan` creates what a new configuration needs.
 pub(crate) async fn run<A: Application>(
     service: Rc<Service<A>>,
     sockets: Sockets,
@@ -152,7 +152,8 @@ pub(crate) async fn run<A: Application>(
     };
     drop(ready);
     let app = Rc::clone(&front.service.app);
-    // A turn of the runtime: what has arrived by now is known to its connection, and is served.
+    // Lets the runtime run once: connections see requests that have arrived by now, and these are
+    // served.
     tokio::task::yield_now().await;
     for socket in &front.sockets {
         socket.close(until.unwrap_or_else(Instant::now));
@@ -166,8 +167,8 @@ pub(crate) async fn run<A: Application>(
     loop {
         let room = life.room.notified();
         let is_empty = life.is_empty();
-        // Connections cut themselves at `until`. What is left shortly after, because the grace was
-        // shortened or because it lingers, ends with the runtime.
+        // Connections cut themselves at `until`. What is left shortly afterwards, because the grace
+        // was shortened or because it lingers, ends with the runtime.
         let end = until.unwrap_or_else(Instant::now) + Duration::from_millis(100);
         tokio::select! {
             () = app.settled(), if is_empty => return Ok(()),

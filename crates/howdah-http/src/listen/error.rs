@@ -10,11 +10,11 @@ use howdah_observe::trace::{SettingsError, StartError};
 use crate::message::route_error::RouteError;
 use crate::message::spool::SpoolError;
 
-/// Why an address cannot be listened on.
+/// Why the server cannot listen on an address.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// Another program has it.
+    /// Another program uses it.
     #[error("port {} is in use ({address}): stop the other program or choose another port", address.port())]
     InUse {
         /// The requested address.
@@ -25,7 +25,7 @@ pub enum BindError {
     Overlap {
         /// The requested address.
         address: SocketAddr,
-        /// What is listened on.
+        /// The address that is listened on.
         own: SocketAddr,
     },
     /// A port below 1024 without the right to it.
@@ -36,12 +36,12 @@ pub enum BindError {
         /// The requested address.
         address: SocketAddr,
     },
-    /// Anything else.
+    /// Any other error.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The requested address.
         address: SocketAddr,
-        /// The system's reason.
+        /// The cause.
         source: io::Error,
     },
     /// Another program listens on a Unix socket.
@@ -50,15 +50,15 @@ pub enum BindError {
         /// The requested address.
         path: PathBuf,
     },
-    /// A Unix socket cannot be made.
+    /// A Unix socket cannot be created.
     #[error("cannot listen on unix/{}: {source}", path.display())]
     Unix {
         /// The requested address.
         path: PathBuf,
-        /// The system's reason.
+        /// The cause.
         source: io::Error,
     },
-    /// HTTP/3 cannot be served there.
+    /// HTTP/3 cannot be served on the address.
     #[error(
         "cannot serve HTTP/3 on {address}/udp: {reason}; free the port, or turn HTTP/3 off with `servers {{ protocols h1 h2 }}`"
     )]
@@ -83,13 +83,13 @@ pub enum BindError {
     /// An access log cannot be written.
     #[error(transparent)]
     AccessLog(#[from] OpenError),
-    /// A variable about traces cannot be honoured.
+    /// An environment variable for traces has an invalid value.
     #[error(transparent)]
     TraceSettings(#[from] SettingsError),
     /// Traces cannot be exported.
     #[error(transparent)]
     Trace(#[from] StartError),
-    /// The directory for large request bodies cannot be made.
+    /// The directory for large request bodies cannot be created.
     #[error("cannot create the directory for request bodies: {0}")]
     Spool(#[from] SpoolError),
 }

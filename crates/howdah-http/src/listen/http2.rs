@@ -1,18 +1,18 @@
-//! What connections of HTTP/2 may do, as h2 enforces it.
+//! Limits of HTTP/2 connections, which h2 enforces.
 
 use h2::server::Builder;
 use howdah_config::model::Limits;
 
-/// Streams of a connection at a time, the number that nginx allows.
+/// Concurrent streams of a connection, as in nginx.
 const STREAMS_MAX: u32 = 128;
-/// Bytes that a client may send unread: of a request, and of a connection.
+/// Bytes that a client may send before they are read: of a request, and of a connection.
 const WINDOW: u32 = 1 << 20;
 /// Bytes of one response that wait to be sent.
 const SEND_BUFFER: usize = 400 << 10;
-/// Streams that ended by a fault of the client before its connection does.
+/// Streams that may end because of client errors before the connection is closed.
 const FAULTS_MAX: usize = 1024;
 
-/// What connections are made from.
+/// The builder of connections.
 pub(crate) fn builder(limits: &Limits) -> Builder {
     let mut builder = Builder::new();
     builder

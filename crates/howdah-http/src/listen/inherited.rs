@@ -1,4 +1,4 @@
-//! Sockets that were there before the server: a service manager made them and hands them over.
+//! Sockets that existed before the server: a service manager has created them and hands them over.
 
 use std::fmt;
 use std::io;
@@ -21,26 +21,26 @@ struct InheritedSocket {
 enum Kind {
     Tcp(SocketAddr, TcpListener),
     Udp(SocketAddr, UdpSocket),
-    /// Without a path: an abstract one or none.
+    /// `None`: an abstract socket or one without a path.
     Unix(Option<PathBuf>, UnixListener),
 }
 
 impl InheritedSockets {
-    /// Adds a listening TCP socket. `name` is what messages call it.
+    /// Adds a listening TCP socket. `name` is its name in messages.
     pub fn add_tcp(&mut self, name: impl Into<String>, socket: TcpListener) -> io::Result<()> {
         let address = socket.local_addr()?;
         self.add(name.into(), Kind::Tcp(address, socket));
         Ok(())
     }
 
-    /// Adds a bound UDP socket, for HTTP/3. `name` is what messages call it.
+    /// Adds a bound UDP socket, for HTTP/3. `name` is its name in messages.
     pub fn add_udp(&mut self, name: impl Into<String>, socket: UdpSocket) -> io::Result<()> {
         let address = socket.local_addr()?;
         self.add(name.into(), Kind::Udp(address, socket));
         Ok(())
     }
 
-    /// Adds a listening Unix socket. `name` is what messages call it.
+    /// Adds a listening Unix socket. `name` is its name in messages.
     pub fn add_unix(&mut self, name: impl Into<String>, socket: UnixListener) -> io::Result<()> {
         let path = socket.local_addr()?.as_pathname().map(Path::to_owned);
         self.add(name.into(), Kind::Unix(path, socket));

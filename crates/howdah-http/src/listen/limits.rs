@@ -11,10 +11,11 @@ use crate::clock::milliseconds;
 use crate::listen::trusted_proxies::TrustedProxies;
 use crate::message::route_error::RouteError;
 
-/// hyper's buffer beyond the header limit: room for the read that shows that a header is too large.
+/// hyper's buffer in addition to the header limit: space for the read that shows that a header is
+/// too large.
 const BUFFER_MARGIN: usize = 64 << 10;
 
-/// Compiled [`model::Limits`]; times that are numbers are in milliseconds.
+/// Compiled [`model::Limits`]; times as numbers are in milliseconds.
 pub(crate) struct Limits {
     pub(crate) read_header: u64,
     pub(crate) read_body: Duration,
@@ -23,7 +24,7 @@ pub(crate) struct Limits {
     pub(crate) max_header_size: usize,
     pub(crate) max_body_size: u64,
     pub(crate) memory_body_size: usize,
-    /// Access logs have header fields with passwords as they are.
+    /// Header fields with credentials are not redacted in access logs.
     pub(crate) log_credentials: bool,
     pub(crate) proxies: TrustedProxies,
     pub(crate) proxy_protocol: Option<model::ProxyProtocol>,
@@ -31,9 +32,9 @@ pub(crate) struct Limits {
     pub(crate) h2: bool,
     /// HTTP/2 is served without TLS.
     pub(crate) h2c: bool,
-    /// How its connections of HTTP/1 are served.
+    /// Builder of its HTTP/1 connections.
     pub(crate) http1: http1::Builder,
-    /// The same of HTTP/2.
+    /// Builder of its HTTP/2 connections.
     pub(crate) http2: h2::server::Builder,
 }
 

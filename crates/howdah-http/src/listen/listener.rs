@@ -1,4 +1,4 @@
-//! Sockets to listen on: which ones the sites ask for, and one of each for every front thread.
+//! Sockets to listen on: which ones the sites need, and one of each for every front thread.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -12,7 +12,7 @@ use super::unix::{self, BACKLOG};
 /// Where a listener is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// No IP means all of them.
+    /// `None`: all addresses.
     Ip(Option<IpAddr>),
     Unix(UnixSocket),
 }
@@ -20,25 +20,25 @@ pub(crate) enum Place {
 impl Place {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            // The file stays, whatever its mode is to be.
+            // The file is the same, whatever its mode.
             (Self::Unix(own), Self::Unix(other)) => own.path == other.path,
             _ => self == other,
         }
     }
 }
 
-/// An address as the sites ask for it.
+/// An address as the sites need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListenerSpec {
     pub(crate) place: Place,
     /// Port; on a Unix socket that of plain HTTP.
     pub(crate) port: u16,
-    /// Tells listeners on port 0 apart; elsewhere the sites agree.
+    /// Distinguishes listeners on port 0; on other ports the sites agree.
     pub(crate) tls: bool,
 }
 
 impl ListenerSpec {
-    /// As configurations name it.
+    /// The address as named in configurations.
     pub(crate) fn listener(&self) -> ListenerAddress {
         match &self.place {
             Place::Ip(ip) => ListenerAddress::Tcp {
@@ -49,7 +49,7 @@ impl ListenerSpec {
         }
     }
 
-    /// Whether a socket for one is a socket for the other.
+    /// Whether a socket for one can serve the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.place.is_same(&other.place)
             && self.port == other.port
@@ -127,7 +127,7 @@ pub(crate) fn listen(
     named(address, sockets(address, threads))
 }
 
-/// The same with a socket that listens already: all front threads accept from its one queue.
+/// Uses a socket that already listens: all front threads accept from its one queue.
 pub(crate) fn adopt(
     first: TcpListener,
     threads: usize,
@@ -145,11 +145,11 @@ pub(crate) fn adopt(
     Ok((address, sockets))
 }
 
-/// Has the kernel drop what asks for a new connection, and go on with those that it has answered. Such a client
-/// asks again after a second, and is refused once the socket is closed: no client sees a connection
-/// and then reset. For a socket that is about to be closed, and that no other process listens on.
+/// Makes the kernel drop packets that open a connection, and continue with connections that it has accepted. Such a
+/// client retries after a second, and is refused once the socket is closed: no client is connected and then reset. For
+/// a socket that is about to be closed, and that no other process listens on.
 pub(crate) fn refuse_connections(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
-    // Of classic BPF, on the TCP header: the byte with the flags, of which SYN without ACK is dropped.
+    // Classic BPF on the TCP header: loads the byte with the flags, and drops SYN without ACK.
     const LOAD_BYTE: u16 = 0x30;
     const AND: u16 = 0x54;
     const JUMP_IF_EQUAL: u16 = 0x15;
@@ -185,8 +185,8 @@ fn named(
 fn sockets(address: SocketAddr, threads: usize) -> io::Result<(SocketAddr, Vec<TcpListener>)> {
     let shared = threads > 1;
     if shared && address.port() != 0 {
-        // SO_REUSEPORT lets a second server of the same user take half of the connections
-        // unnoticed, so a socket without it asks first whether the port is free.
+        // With SO_REUSEPORT, a second server of the same user would take half of the connections
+        // unnoticed. So a socket without it first checks whether the port is free.
         drop(socket(address, false)?);
     }
     let first = socket(address, shared)?;
@@ -215,7 +215,8 @@ fn socket(address: SocketAddr, reuse_port: bool) -> io::Result<Socket> {
     if reuse_port {
         socket.set_reuse_port(true)?;
     }
-    // Linux hands this down to the accepted sockets: one system call less for each connection.
+    // Linux passes this on to the accepted sockets, which saves one system call for each
+    // connection.
     socket.set_tcp_nodelay(true)?;
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;

@@ -1,4 +1,4 @@
-//! Addresses: their sockets, their limits, and the trusted proxies in front of them.
+//! Listen addresses: their sockets, their limits, and the trusted proxies in front of them.
 
 pub(crate) mod error;
 mod http2;

@@ -1,4 +1,4 @@
-//! The UDP socket of an address with HTTP/3, and what connections of QUIC may do.
+//! The UDP socket of an address with HTTP/3, and the limits of QUIC connections.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -12,19 +12,19 @@ use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{IdleTimeout, ServerConfig, TransportConfig, VarInt};
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Requests of a connection at a time, as on HTTP/2.
+/// Concurrent requests of a connection, as on HTTP/2.
 const STREAMS_MAX: u32 = 128;
-/// A client needs three, and may have some of unknown kinds.
+/// A client needs three, and may have some of unknown types.
 const UNI_STREAMS_MAX: u32 = 8;
-/// Bytes that a client may send unread: of a request, of a connection.
+/// Bytes that a client may send before they are read: of a request, of a connection.
 const WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 1 << 20;
-/// Bytes of responses that wait to be confirmed by a client.
+/// Bytes of responses that wait to be acknowledged by a client.
 const SEND_WINDOW: u64 = 1 << 20;
-/// Connections that wait to be accepted, and bytes kept for them.
+/// Connections that wait to be accepted, and bytes buffered for them.
 const INCOMING_MAX: usize = 1024;
 const INCOMING_BYTES: u64 = 4 << 20;
-/// A UDP socket that is bound, with what its connections are made from.
+/// A bound UDP socket, with the settings of its connections.
 #[derive(Debug)]
 pub(crate) struct BoundSocket {
     pub(crate) listener: usize,
@@ -33,7 +33,7 @@ pub(crate) struct BoundSocket {
     pub(crate) config: ServerConfig,
 }
 
-/// Why there is no HTTP/3.
+/// Why HTTP/3 is not available.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SetUpError {
     #[error(transparent)]
@@ -42,12 +42,12 @@ pub(crate) enum SetUpError {
     Cipher(#[from] quinn::crypto::rustls::NoInitialCipherSuite),
 }
 
-/// What HTTP/1 and HTTP/2 say of it.
+/// The `Alt-Svc` header for responses over HTTP/1 and HTTP/2.
 pub(crate) fn alt_svc(port: u16) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("h3=\":{port}\"; ma=2592000")).ok()
 }
 
-/// How connections are accepted.
+/// The settings with which connections are accepted.
 pub(crate) fn set_up(
     acceptor: &Arc<Acceptor>,
     limits: &Limits,
@@ -61,7 +61,7 @@ pub(crate) fn set_up(
     Ok(config)
 }
 
-/// Binds the address, whose TCP socket is there already, unless the UDP one is there too.
+/// Binds the UDP port of an address whose TCP socket exists, unless the UDP socket exists too.
 pub(crate) fn bind(
     listener: usize,
     address: SocketAddr,
@@ -96,8 +96,8 @@ fn socket(address: SocketAddr) -> io::Result<UdpSocket> {
 
 fn transport(limits: &Limits) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    // Longer than the client may be idle, which is measured by requests: this finds clients that are
-    // gone, and the server's own packets keep a connection whose request takes long.
+    // Longer than the idle timeout, which counts requests: this detects clients that are gone, and the server's packets
+    // keep a connection alive whose request takes long.
     let idle = limits.idle.max(Duration::from_secs(10));
     transport
         .max_concurrent_bidi_streams(STREAMS_MAX.into())

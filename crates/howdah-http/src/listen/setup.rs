@@ -1,5 +1,4 @@
-//! A configuration as it is served: what all front threads need of it, and the orders by which they go from
-//! one to the next.
+//! A configuration as it is served: what all front threads need of it, and the orders by which they switch to the next.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -22,21 +21,21 @@ use crate::listen::unix::{self, SocketFile};
 use crate::message::endpoint::Endpoints;
 use crate::message::running_pools::RunningPools;
 
-/// A configuration with everything that it takes but sockets.
+/// A configuration with everything that it needs except sockets.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) config: Config,
     pub(crate) listeners: Vec<BoundListener>,
-    /// Where authorities find the answers to their challenges.
+    /// Responses to HTTP challenges of certificate authorities.
     pub(crate) challenges: Option<HttpProofs>,
     pub(crate) pools: RunningPools,
     pub(crate) logs: Logs,
-    /// How upstreams with HTTPS are known.
+    /// TLS configurations for upstreams.
     pub(crate) tls_clients: Arc<TlsClients>,
     pub(crate) endpoints: OnceLock<Endpoints>,
 }
 
-/// A listener without its sockets, which the front threads have.
+/// A listener without its sockets, which are in the front threads.
 #[derive(Debug)]
 pub(crate) struct BoundListener {
     required: ListenerSpec,
@@ -45,16 +44,16 @@ pub(crate) struct BoundListener {
     pub(crate) file: Option<Arc<SocketFile>>,
     pub(crate) hosts: Vec<SiteAddress>,
     pub(crate) acceptor: Option<Arc<Acceptor>>,
-    /// What responses say of HTTP/3, if it has that.
+    /// The `Alt-Svc` header of responses, if it serves HTTP/3.
     pub(crate) alt_svc: Option<HeaderValue>,
-    /// How its connections are accepted.
+    /// The settings with which HTTP/3 connections are accepted.
     pub(crate) http3: Option<quinn::ServerConfig>,
-    /// It has a UDP socket, which stays when HTTP/3 is turned off.
+    /// It has a UDP socket, which stays open when HTTP/3 is turned off.
     udp: bool,
 }
 
 impl BoundListener {
-    /// Its limits in the configuration that it is of.
+    /// Its limits in its configuration.
     pub(crate) fn limits<'c>(&self, config: &'c Config) -> &'c Limits {
         config.global.limits_of(&self.required.listener())
     }
@@ -65,7 +64,7 @@ impl BoundListener {
 pub(crate) enum Origin {
     /// It was bound for this configuration.
     New,
-    /// It was in the one before.
+    /// It was in the previous configuration.
     Kept {
         /// Its number there.
         number: usize,
@@ -79,7 +78,7 @@ pub(crate) enum Origin {
 pub(crate) struct Sockets {
     pub(crate) tcp: Vec<(usize, TcpListener)>,
     pub(crate) unix: Vec<(usize, UnixListener)>,
-    /// Numbers of those that a service manager listens on too.
+    /// Numbers of the listeners that a service manager listens on too.
     pub(crate) shared: Vec<usize>,
     pub(crate) http3: Vec<quic::BoundSocket>,
 }
@@ -87,22 +86,22 @@ pub(crate) struct Sockets {
 /// What a front thread does when the configuration changes. Every thread is ready before one changes.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Make everything that is needed.
+    /// Create everything that is needed.
     Prepare(Box<Change>, oneshot::Sender<io::Result<()>>),
-    /// Serve what was prepared.
+    /// Serve the configuration that was prepared.
     Switch(oneshot::Sender<()>),
-    /// Forget what was prepared.
+    /// Drop the configuration that was prepared.
     Abandon,
 }
 
-/// Another configuration.
+/// A new configuration.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) setup: Arc<Setup>,
     /// Origins of its listeners.
     pub(crate) origins: Arc<[Origin]>,
     pub(crate) sockets: Sockets,
-    /// For connections that have to end.
+    /// Time for connections that have to close.
     pub(crate) grace: Duration,
 }
 
@@ -116,7 +115,7 @@ pub(crate) struct BoundListeners {
     pub(crate) sockets: Vec<Sockets>,
 }
 
-/// The listeners of a configuration: those that `old` has are kept, the others bound.
+/// Binds the listeners of a configuration: those that `old` has are kept.
 pub(crate) fn bind(
     config: &Config,
     tls: Option<&Tls>,
@@ -252,7 +251,7 @@ impl Binder<'_> {
     }
 }
 
-/// The files of Unix sockets become what another configuration asks for; it is served.
+/// Updates the files of Unix sockets when a new configuration is served.
 pub(crate) fn update_socket_files(old: &[BoundListener], new: &[BoundListener]) {
     for bound in new {
         if let (Some(file), Place::Unix(socket)) = (&bound.file, &bound.required.place) {
@@ -267,8 +266,7 @@ pub(crate) fn update_socket_files(old: &[BoundListener], new: &[BoundListener]) 
     }
 }
 
-/// Whether older connections must close: they were not encrypted, or their clients were not asked for a
-/// certificate.
+/// Whether older connections must close: they had no TLS, or their clients were not requested to send a certificate.
 fn leaves(old: &BoundListener, new: &BoundListener) -> bool {
     match (&old.acceptor, &new.acceptor) {
         (None, None) => false,
@@ -277,7 +275,7 @@ fn leaves(old: &BoundListener, new: &BoundListener) -> bool {
     }
 }
 
-/// Says it if the port is taken by the server itself, on another address.
+/// Changes the error if the server itself uses the port, on a different address.
 fn overlap(error: BindError, old: &[BoundListener]) -> BindError {
     let BindError::InUse { address } = error else {
         return error;

@@ -1,4 +1,4 @@
-//! Proxies in front of this server, and what they say about the client.
+//! Proxies in front of this server, and what they report about the client.
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ impl TrustedProxies {
         })
     }
 
-    /// Is what this address says about the client believed?
+    /// Whether this address is a trusted proxy.
     pub(crate) fn trust(&self, address: IpAddr) -> bool {
         self.ranges.iter().any(|range| range.contains(address))
     }
@@ -45,7 +45,7 @@ impl TrustedProxies {
                 .filter_map(address)
                 .collect();
             let found = if self.strict {
-                // Only what trusted proxies have added is known to be true.
+                // Only addresses that trusted proxies have added are reliable.
                 let last = addresses.iter().rev().find(|ip| !self.trust(**ip));
                 last.or(addresses.first())
             } else {

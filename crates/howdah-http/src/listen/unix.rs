@@ -1,8 +1,8 @@
 //! Unix sockets that sites listen on.
 //!
-//! A connection is a stream socket for the kernel, whatever it came by, and all that is done with a
-//! [`TcpStream`] after it was accepted is done with its descriptor. So connections by a Unix socket are
-//! such streams too, and what serves them knows one kind. They have no addresses: see [`ADDRESS`].
+//! For the kernel a connection is a stream socket, whatever its family, and everything that is done with an accepted
+//! [`TcpStream`] is done with its descriptor. So connections over a Unix socket are wrapped in this type too, and the
+//! code that serves them handles one type. They have no addresses: see [`ADDRESS`].
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -18,19 +18,19 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::error::BindError;
 
-/// Connections that the kernel may hold until they are accepted; `net.core.somaxconn` caps it.
+/// Connections that the kernel may queue until they are accepted; `net.core.somaxconn` caps it.
 pub(crate) const BACKLOG: i32 = 4096;
 
-/// Where a connection by a Unix socket comes to: this machine, on the port of plain HTTP.
+/// Local address of a connection over a Unix socket: this machine, on the port of plain HTTP.
 pub(crate) const ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 80));
-/// Where it comes from: this machine, from no port.
+/// Remote address of such a connection: this machine, no port.
 pub(crate) const CLIENT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
 /// The file of a socket that is listened on. It is removed when its last listener closes.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
-    /// Device and inode, which distinguish it from a socket of another server at the same path.
+    /// Device and inode, which distinguish it from the socket of another server at the same path.
     identity: Option<(u64, u64)>,
     removed: AtomicBool,
 }
@@ -49,7 +49,7 @@ impl SocketFile {
         &self.path
     }
 
-    /// Clients cannot connect any more.
+    /// Removes the file: clients can no longer connect.
     pub(crate) fn remove(&self) {
         if self.removed.swap(true, Relaxed) {
             return;
@@ -62,7 +62,7 @@ impl SocketFile {
         }
     }
 
-    /// Gives it another mode.
+    /// Changes its mode.
     pub(crate) fn permit(&self, mode: u32) {
         if let Err(error) = std::fs::set_permissions(&self.path, PermissionsExt::from_mode(mode)) {
             tracing::warn!(file = %self.path.display(), %error, "the permissions of a Unix socket cannot be changed");
@@ -98,7 +98,7 @@ pub(crate) fn listen(
     Ok((file, adopt(first, socket, threads)?))
 }
 
-/// The same with a socket that listens already, whose file is its maker's.
+/// Uses a socket that already listens; its creator owns the file.
 pub(crate) fn adopt(
     first: UnixListener,
     socket: &UnixSocket,
@@ -141,7 +141,7 @@ mod tests {
         file.permit(0o222);
         let metadata = std::fs::metadata(file.path()).expect("it is there");
         assert_eq!(metadata.permissions().mode() & 0o777, 0o222);
-        // Another process took the place.
+        // Another process took the path.
         let aside = directory.path().join("aside");
         std::fs::rename(file.path(), &aside).expect("moved");
         std::fs::write(file.path(), "another").expect("written");

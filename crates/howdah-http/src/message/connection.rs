@@ -12,31 +12,31 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// The listener's side.
     pub local: SocketAddr,
-    /// What is known of the encryption, if it is encrypted.
+    /// Properties of TLS, if it is encrypted.
     pub tls: Option<Tls>,
 }
 
-/// What is known of an encrypted connection.
+/// Properties of an encrypted connection.
 #[derive(Debug, Clone)]
 pub struct Tls {
     /// `TLSv1.3`.
     pub protocol: &'static str,
     /// Cipher suite by its IANA name.
     pub cipher: &'static str,
-    /// The host that requests must be for: the server name of the client's handshake,
-    /// empty without one. `None`: any.
+    /// The host that requests must name: the server name of the client's handshake, empty without
+    /// one. `None`: any.
     pub host: Option<Box<str>>,
-    /// Certificate of the client, where the site requests one; it was verified.
+    /// The client's certificate, if the site requests one; it was verified.
     pub client: TlsClient,
 }
 
-/// What a client has shown of itself.
+/// How a client has authenticated itself.
 #[derive(Debug, Clone, Default)]
 pub enum TlsClient {
     /// No certificate was requested.
     #[default]
     Unasked,
-    /// No certificate, which the site allows.
+    /// No certificate was sent, which the site allows.
     Nobody,
     /// A certificate.
     Verified(Rc<ClientCertificate>),
@@ -52,7 +52,7 @@ impl TlsClient {
         }
     }
 
-    /// The CGI variables of it, by the names that they have in nginx and Apache, before `others`.
+    /// Its CGI variables, with the names that nginx and Apache use, before `others`.
     pub(crate) fn variables(&self, others: Vec<(String, String)>) -> Vec<(String, String)> {
         let known = match self {
             Self::Unasked => return others,

@@ -1,8 +1,7 @@
-//! Keeps a request that arrived whole until it is taken, though its client may have disconnected.
+//! Keeps a complete request until it is handed over, even if its client disconnects.
 //!
-//! A client need not wait for the answer. Where its request has to wait inside the server before it is handed over
-//! (passwords are checked, another server is asked, an upstream is on its way to the whole of it), it is not given up
-//! meanwhile.
+//! A client need not wait for the response. While its request waits inside the server before it is handed over (a
+//! password check, a request to another server, an upstream that is still receiving it), it is not aborted.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -12,12 +11,12 @@ use std::task::{Context, Poll};
 #[derive(Debug, Default)]
 pub(crate) struct DisconnectGuard {
     on: Cell<bool>,
-    /// The end of the client was found meanwhile.
+    /// The client's disconnect was detected meanwhile.
     ended: Cell<bool>,
 }
 
 impl DisconnectGuard {
-    /// The request must not be aborted. Checked when the client has disconnected.
+    /// Whether the request must not be aborted. Checked when the client has disconnected.
     pub(crate) fn is_on(&self) -> bool {
         if self.on.get() {
             self.ended.set(true);
@@ -25,7 +24,7 @@ impl DisconnectGuard {
         self.on.get()
     }
 
-    /// The request is not given up during `work`, unless that releases it.
+    /// The request is not aborted during `work`, unless `work` releases it.
     pub(crate) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         self.on.set(true);
         let result = work.await;
@@ -37,7 +36,7 @@ impl DisconnectGuard {
         result
     }
 
-    /// The request may be given up from now on. Who polls it looks for the end again.
+    /// The request may be aborted from now on. The polling task checks for the disconnect again.
     pub(crate) fn release(&self, cx: &Context<'_>) {
         self.on.set(false);
         if self.ended.take() {

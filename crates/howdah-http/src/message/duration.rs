@@ -1,9 +1,9 @@
-//! Times as Caddy's users know them.
+//! Durations in the format that Caddy's users know.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-/// As [`duration`], with microseconds below a second: `0.712ms`.
+/// Like [`duration`], with microseconds below a second: `0.712ms`.
 pub(crate) fn precise_duration(time: Duration) -> String {
     if time.as_secs() > 0 {
         return duration(time);
@@ -11,7 +11,7 @@ pub(crate) fn precise_duration(time: Duration) -> String {
     format!("{:.3}ms", time.as_secs_f64() * 1e3)
 }
 
-/// In the words of Go, which Caddy's users know, to the millisecond: `850ms`, `4.2s`, `1m0.5s`.
+/// In Go's format, which Caddy's users know, to the millisecond: `850ms`, `4.2s`, `1m0.5s`.
 pub(crate) fn duration(time: Duration) -> String {
     let milliseconds = time.as_millis();
     if (1..1000).contains(&milliseconds) {

@@ -1,4 +1,4 @@
-//! The seam to what other parts of the server answer: `metrics`, `readiness` and `mercure` in a site.
+//! The interface to other parts of the server: `metrics`, `readiness` and `mercure` in a site.
 
 use std::any::Any;
 use std::io;
@@ -14,23 +14,23 @@ use super::connection::Connection;
 
 /// The body of an endpoint's response.
 pub type EndpointBody = Pin<Box<dyn Body<Data = Bytes, Error = io::Error>>>;
-/// The response of an endpoint, on its way.
+/// A future of an endpoint's response.
 pub type EndpointFuture = Pin<Box<dyn Future<Output = Response<EndpointBody>>>>;
 
-/// A request for an endpoint, its body read.
+/// A request for an endpoint, with its body.
 #[derive(Debug)]
 pub struct EndpointRequest {
-    /// Line and header fields, as sent.
+    /// Request line and header fields, as sent.
     pub parts: Parts,
     /// The query after rewrites.
     pub query: String,
     /// The body, empty if there was none.
     pub body: Bytes,
-    /// Where it came from.
+    /// The connection that it came on.
     pub connection: std::rc::Rc<Connection>,
 }
 
-/// Answers requests. Called on front threads, so it must not block.
+/// Handles requests. Called on front threads, so it must not block.
 pub trait Endpoint: Any + Send + Sync {
     /// The response. Dropping the future or the body means that the client disconnected.
     fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture;
@@ -58,9 +58,10 @@ pub(crate) enum EndpointName {
 pub struct Endpoints {
     /// The page of metrics.
     pub metrics: Option<Arc<dyn Endpoint>>,
-    /// Whether the server takes requests.
+    /// Whether the server accepts requests.
     pub readiness: Option<Arc<dyn Endpoint>>,
-    /// The pools of `roadrunner`, in the order of the configuration: they are the application's.
+    /// The pools of `roadrunner`, in the order of the configuration; their types belong to the
+    /// application.
     pub roadrunner: Vec<Arc<dyn Any + Send + Sync>>,
     /// The Mercure hubs, in the order of the configuration.
     pub hubs: Vec<Arc<dyn Endpoint>>,

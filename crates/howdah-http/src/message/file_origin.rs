@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::Stat;
 
-/// A file must have been left alone for so long. Some file systems tick in two seconds.
+/// A file must not have changed for so long. Some file systems have a resolution of two seconds.
 const SETTLED: Duration = Duration::from_secs(3);
 
 /// Identity of a version of a file. Seconds and nanoseconds since 1970.
@@ -40,7 +40,7 @@ impl Identity {
         }
     }
 
-    /// Whether the file was left alone for long enough that a further change would show.
+    /// Whether the file has been unchanged long enough that a further change would show.
     pub(crate) fn is_settled(&self) -> bool {
         let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else {
             return false;
@@ -52,7 +52,7 @@ impl Identity {
     }
 }
 
-/// The file that a response is, in its extensions.
+/// The file of a response, in its extensions.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     pub(crate) path: Box<str>,

@@ -1,5 +1,5 @@
-//! Contents of files: from the page cache at once, from the disk on another thread. Where a connection
-//! allows it, what is in the page cache is not read at all: the kernel puts it into the socket.
+//! Contents of files: read immediately from the page cache, or on another thread from the disk. Where a connection
+//! allows it, the kernel sends cached parts to the socket without reading them here.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -16,22 +16,22 @@ use crate::message::sendfile::{PART, SendfileTarget};
 
 /// Bytes of one read.
 const CHUNK: usize = 128 << 10;
-/// The kernel reads ahead and forgets in pieces larger than this: where both ends are cached, all is.
+/// The kernel reads ahead and evicts in pieces larger than this: if both ends are cached, all is.
 const PIECE: u64 = 256 << 10;
 /// A file that was completely cached so far is checked less often: each check costs as much as sending 10 KiB.
 const LARGEST_PIECE: u64 = 1 << 20;
 
-/// A part of a file on its way to the client.
+/// A part of a file that is sent to the client.
 pub(crate) struct FileStream {
     file: Arc<File>,
     offset: u64,
     remaining: u64,
-    /// Bytes between two looks into the page cache.
+    /// Bytes between two checks of the page cache.
     piece: u64,
-    /// The last chunk: its memory is taken again when the socket has it.
+    /// The last chunk: its memory is reused when the socket has taken it.
     last: Bytes,
     reading: Option<JoinHandle<io::Result<BytesMut>>>,
-    /// The connection that takes parts of files in place of their bytes.
+    /// The connection that accepts parts of files in place of their bytes.
     target: Option<Rc<dyn SendfileTarget>>,
 }
 
@@ -53,8 +53,8 @@ impl FileStream {
         }
     }
 
-    /// From now on what is in the page cache goes to the connection as parts of the file, and the chunks
-    /// are stand-ins of the same length. They must reach its socket as they are.
+    /// From now on, cached parts of the file go to the connection, and the chunks are placeholders of the same length.
+    /// They must reach its socket unchanged.
     pub(crate) fn send_by_kernel(&mut self, target: Rc<dyn SendfileTarget>) {
         self.target = Some(target);
     }
@@ -63,8 +63,8 @@ impl FileStream {
         self.remaining
     }
 
-    /// An error if the file has become shorter: the connection is then cut, since what was
-    /// promised cannot be sent.
+    /// Returns an error if the file has become shorter: the connection is then cut, since the
+    /// promised bytes cannot be sent.
     pub(crate) fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if self.remaining == 0 {
             return Poll::Ready(None);
@@ -123,7 +123,7 @@ impl FileStream {
         }
     }
 
-    /// The next part as a stand-in, if its sender would not wait for the disk.
+    /// The next part as a placeholder, if sending it would not wait for the disk.
     fn take_stand_in(&mut self) -> Option<Bytes> {
         let target = self.target.clone()?;
         let length = self.cached(self.remaining.min(PART as u64));
@@ -143,7 +143,7 @@ impl FileStream {
         let (file, offset) = (&self.file, self.offset);
         let has = |at: u64| read_cached(file, &mut [0], offset + at) == Ok(1);
         let mut length = 0;
-        // The last look was at the byte before.
+        // The last check was for the byte before.
         let mut all = self.piece > PIECE || has(0);
         while all && length < limit {
             let end = limit.min(length + self.piece);
@@ -160,7 +160,7 @@ impl FileStream {
     }
 }
 
-/// Reads a small part at once.
+/// Reads a small part completely.
 pub(crate) async fn read_whole(file: File, offset: u64, length: u64) -> io::Result<Bytes> {
     let length = usize::try_from(length).map_err(io::Error::other)?;
     let mut buffer = vec![0; length];
@@ -185,7 +185,7 @@ pub(crate) async fn read_whole(file: File, offset: u64, length: u64) -> io::Resu
     Ok(buffer.into())
 }
 
-/// What the page cache has, at least one byte; `AGAIN` if that is nothing.
+/// Reads what the page cache has, at least one byte; `AGAIN` if it has none.
 fn read_cached(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
     loop {
         let slices = &mut [IoSliceMut::new(buffer)];
@@ -196,7 +196,7 @@ fn read_cached(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize, Err
     }
 }
 
-/// Fills `buffer` as far as the file goes.
+/// Fills `buffer` up to the end of the file.
 fn read_disk(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     use std::os::unix::fs::FileExt;
     let mut filled = 0;
@@ -245,11 +245,11 @@ mod tests {
         let mut stream = FileStream::new(file.try_clone().unwrap(), 5, PART as u64 + 9);
         stream.send_by_kernel(Rc::<Queue>::clone(&target));
         let first = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await;
-        // Written a moment ago: it is in the page cache.
+        // It was just written, so it is in the page cache.
         assert_eq!(first.unwrap().unwrap(), vec![0; PART]);
         assert!(!target.is_empty());
         assert_eq!(stream.remaining(), 9);
-        // Its last byte is missing: what there is comes as bytes, then an error.
+        // Its last byte is missing: the rest comes as bytes, then an error.
         let second = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await;
         assert_eq!(second.unwrap().unwrap(), vec![1; 5]);
         let third = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await;

@@ -1,4 +1,4 @@
-//! Changes of a header that are applied once the header is there.
+//! Changes of a header that are applied later, when the header is complete.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use super::single_fields::SINGULAR;
 
 const EMPTY: HeaderValue = HeaderValue::from_static("");
 
-/// What is done with which field.
+/// What to do with which field.
 #[derive(Debug)]
 pub(crate) enum Change {
     Set(HeaderName),
@@ -29,7 +29,7 @@ pub(crate) enum Change {
 #[derive(Debug)]
 pub(crate) struct PendingChange {
     pub(crate) change: Rc<Change>,
-    /// `None` where the change needs none.
+    /// `None` if the change needs no value.
     pub(crate) value: Option<PendingValue>,
     /// The value is the upstream's name, once an upstream is chosen.
     pub(crate) is_upstream: bool,
@@ -61,12 +61,12 @@ impl PendingValue {
     }
 }
 
-/// What is known of a response whose header is changed.
+/// What is known of a response when its header is changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ResponseSoFar {
-    /// 0 where the header is that of a request.
+    /// 0 if the header is that of a request.
     pub(crate) status: u16,
-    /// What the request has cost, if PHP runs it and that was measured.
+    /// What the request has cost so far, if PHP runs it and that was measured.
     pub(crate) php: Option<UsageSoFar>,
 }
 
@@ -75,20 +75,20 @@ pub(crate) struct ResponseSoFar {
 pub(crate) struct Changes {
     /// Changes of an upstream's response, applied first.
     down: Vec<PendingChange>,
-    /// As if made before there was a response: the application's field is sent in addition.
+    /// Applied as if made before the response: a field of the application is sent in addition.
     immediate: Vec<PendingChange>,
-    /// Of routes that were taken later, when the response was there.
+    /// Changes by routes that ran after the response had arrived.
     later: Vec<PendingChange>,
-    /// Made last, in this order: that of `header` from the last to the first.
+    /// Applied last, in this order: the changes of `header`, from the last directive to the first.
     deferred: Vec<PendingChange>,
 }
 
-/// Whether a response has one field of the name: that of `header` stands in place of the application's.
+/// Whether a response may have only one such field: the field of `header` then replaces the application's.
 fn is_single(name: &HeaderName) -> bool {
     SINGULAR.contains(name) || matches!(*name, CONTENT_ENCODING | CONTENT_LENGTH)
 }
 
-/// Removes the fields whose names are of this kind.
+/// Removes the fields whose names match.
 pub(crate) fn remove_where(headers: &mut HeaderMap, is_doomed: impl Fn(&HeaderName) -> bool) {
     let doomed = headers.keys().filter(|name| is_doomed(name));
     for name in doomed.cloned().collect::<Vec<_>>() {
@@ -97,36 +97,36 @@ pub(crate) fn remove_where(headers: &mut HeaderMap, is_doomed: impl Fn(&HeaderNa
 }
 
 impl Changes {
-    /// Behind what there is.
+    /// Adds changes after the existing ones.
     pub(crate) fn add(&mut self, changes: Vec<PendingChange>) {
         self.immediate.extend(changes);
     }
 
-    /// `header_down`.
+    /// Adds the changes of `header_down`.
     pub(crate) fn add_down(&mut self, changes: Vec<PendingChange>) {
         self.down.extend(changes);
     }
 
-    /// Those of one `header`.
+    /// Adds the deferred changes of one `header`.
     pub(crate) fn defer(&mut self, changes: Vec<PendingChange>) {
         self.deferred.splice(0..0, changes);
     }
 
-    /// Those of routes that were taken later.
+    /// Adds the changes of routes that ran later.
     pub(crate) fn append(&mut self, later: Self) {
         self.down.extend(later.down);
         self.later.extend(later.immediate);
         self.defer(later.deferred);
     }
 
-    /// Whether what the request costs is in one of them.
+    /// Whether a change contains what the request costs.
     pub(crate) fn has_figures(&self) -> bool {
         let all = [&self.down, &self.immediate, &self.later, &self.deferred];
         let is_late = |change: &PendingChange| matches!(change.value, Some(PendingValue::Late(_)));
         all.into_iter().flatten().any(is_late)
     }
 
-    /// `is_foreign`: as [`ExternalResponse`](super::response::Foreign).
+    /// `is_foreign`: the response is an [`ExternalResponse`](super::response::ExternalResponse).
     pub(crate) fn apply(self, headers: &mut HeaderMap, is_foreign: bool, response: &ResponseSoFar) {
         for change in self.down {
             change.apply(headers, response);
@@ -147,7 +147,7 @@ impl Changes {
 }
 
 impl PendingChange {
-    /// Whether its field may be there along with one of the application.
+    /// Whether the field may be sent in addition to the application's.
     fn may_repeat(&self) -> bool {
         match &*self.change {
             Change::Set(name) | Change::Add(name) => !is_single(name),
@@ -155,7 +155,7 @@ impl PendingChange {
         }
     }
 
-    /// As [`PendingChange::apply`], with `upstream` for `{upstream_hostport}`.
+    /// Like [`PendingChange::apply`], with `upstream` for `{upstream_hostport}`.
     pub(crate) fn apply_for(&self, upstream: &HeaderValue, headers: &mut HeaderMap) {
         let value = match &self.value {
             _ if self.is_upstream => Some(upstream.clone()),
@@ -206,7 +206,7 @@ impl Change {
     }
 }
 
-/// Puts fields in front of those of the same name.
+/// Inserts fields before those of the same name.
 fn prepend(fields: &HeaderMap, headers: &mut HeaderMap) {
     for name in fields.keys() {
         let previous: Vec<HeaderValue> = headers.get_all(name).iter().cloned().collect();
@@ -223,6 +223,6 @@ fn replace(value: &HeaderValue, regex: &Regex, replacement: &[u8]) -> Option<Hea
         tracing::warn!("a header field was dropped: its value is too long after the replacement");
         return None;
     };
-    // Both texts are valid values, so what is made of them is one too.
+    // Both texts are valid values, so the result is one too.
     Some(HeaderValue::from_bytes(&replaced).unwrap_or_else(|_| value.clone()))
 }

@@ -1,4 +1,4 @@
-//! Bodies of requests, whichever protocol they come by.
+//! Bodies of requests, whatever the protocol.
 
 use std::io;
 use std::pin::Pin;
@@ -9,12 +9,12 @@ use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body::{Body, Frame, SizeHint};
 
-/// The body of a request on its way in.
+/// The body of a request while it arrives.
 pub(crate) enum Incoming {
     Http1(hyper::body::Incoming),
     Http2(Upload),
     Http3(Upload),
-    /// The body of a stream that ended with its header.
+    /// The stream ended with its header: there is no body.
     Empty,
 }
 
@@ -73,7 +73,7 @@ impl Body for Incoming {
     }
 }
 
-/// The length in the header, if it is there; all its fields have to agree.
+/// The value of `Content-Length`, if present; all its fields must agree.
 pub(crate) fn length(headers: &HeaderMap) -> Result<Option<u64>, MalformedBody> {
     let mut declared = None;
     for value in headers.get_all(CONTENT_LENGTH) {

@@ -1,4 +1,4 @@
-//! Text with what a request costs, which is known when the response is there, or over.
+//! Text with the costs of a request, which are known when the response has arrived or has ended.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -8,16 +8,16 @@ use howdah_observe::usage::UsageSoFar;
 
 use super::duration::precise_duration;
 
-/// What is known of a request's costs at a moment.
+/// The costs of a request that are known at a certain time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Figures {
-    /// Since the end of the request's header.
+    /// Time since the end of the request's header.
     pub(crate) duration: Duration,
     /// 0 without a response.
     pub(crate) status: u16,
     /// Bytes of the bodies, once the response is over.
     pub(crate) bytes: Option<BodyBytes>,
-    /// If PHP runs it.
+    /// Usage in PHP, if PHP runs it.
     pub(crate) php: Option<UsageSoFar>,
 }
 
@@ -47,12 +47,12 @@ impl LateText {
         Self { parts, begin }
     }
 
-    /// Since the end of the request's header.
+    /// Time since the end of the request's header.
     pub(crate) fn elapsed(&self) -> Duration {
         self.begin.elapsed()
     }
 
-    /// What is not known is left out.
+    /// The text; unknown figures are left out.
     pub(crate) fn text(&self, figures: &Figures) -> String {
         let mut text = String::new();
         for part in &self.parts {
@@ -88,7 +88,7 @@ impl Figures {
 
 fn push_number(text: &mut String, number: Option<u64>) {
     if let Some(number) = number {
-        // A String takes all that is written to it.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "{number}");
     }
 }

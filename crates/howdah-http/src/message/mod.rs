@@ -1,5 +1,5 @@
-//! What the other folders speak about: requests, responses, their bodies and the errors of both. Nothing here
-//! imports anything else of the crate.
+//! Types that the other folders share: requests, responses, their bodies and the errors of both. Nothing here imports
+//! anything else of the crate.
 
 pub(crate) mod application;
 pub(crate) mod connection;

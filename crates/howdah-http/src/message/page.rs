@@ -1,4 +1,4 @@
-//! Pages that the server makes itself, for browsers: one file each, without scripts, in the colours that the user
+//! Pages that the server itself generates for browsers: one file each, without scripts, in the colours that the user
 //! prefers, and readable on a phone.
 
 use http::header::{
@@ -7,7 +7,7 @@ use http::header::{
 use http::{HeaderMap, StatusCode};
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-/// The style is all that such a page has.
+/// Such a page contains nothing but its style.
 const POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
 
@@ -41,7 +41,7 @@ pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Makes a response's header that of an error page.
+/// Changes the header of a response to that of an error page.
 pub(crate) fn describe_error(headers: &mut HeaderMap) {
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, HTML);
@@ -52,7 +52,7 @@ pub(crate) fn describe_error(headers: &mut HeaderMap) {
     headers.append(VARY, HeaderValue::from_static("Accept"));
 }
 
-/// The page of an error. It has nothing of the cause, which the log has under `id`.
+/// The error page. It does not show the cause, which is in the log under `id`.
 pub(crate) fn error(status: StatusCode, id: u64) -> String {
     let code = status.as_u16();
     let name = status.canonical_reason().unwrap_or("Error");
@@ -67,7 +67,7 @@ pub(crate) fn error(status: StatusCode, id: u64) -> String {
     )
 }
 
-/// What the error means for who sees it, and what they can do.
+/// What the error means for the user, and what they can do.
 fn explanation(status: StatusCode) -> &'static str {
     match status.as_u16() {
         401 => "Please log in to see this page.",

@@ -16,7 +16,8 @@ pub(crate) enum PathError {
     Nul,
 }
 
-/// What a path needs encoded in a URI, and the backslash, which browsers take for a slash.
+/// Characters that must be encoded in the path of a URI, and the backslash, which browsers treat as
+/// a slash.
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -35,8 +36,8 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'}');
 
 /// Decodes an escaped path and merges its dot segments and slashes. The result starts with a slash
-/// and has no empty, `.` or `..` segment; a trailing slash stays. Bytes that are not UTF-8 are
-/// as [`text_of`] has them.
+/// and has no empty, `.` or `..` segment; a trailing slash stays. Bytes that are not UTF-8 become
+/// text as in [`text_of`].
 pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     let bytes = escaped.as_bytes();
     let mut encoded = false;
@@ -44,7 +45,7 @@ pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     let mut previous = 0;
     for byte in bytes.iter().copied() {
         match byte {
-            // A character that would stand for a byte may follow.
+            // It may be followed by a character that stands for a byte.
             b'%' | BYTE_LEAD => encoded = true,
             0 => return Err(PathError::Nul),
             b'/' | b'.' if previous == b'/' => messy = true,
@@ -63,8 +64,7 @@ pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     })
 }
 
-/// Decodes an escaped path that has several slashes in a row, and keeps them. `None`: it has none, or is not a path
-/// that a request is answered for.
+/// Decodes an escaped path with several slashes in a row, and keeps them. `None`: it has none, or is not a valid path.
 pub(crate) fn decode_as_sent(escaped: &str) -> Option<String> {
     if !escaped.contains("//") {
         return None;
@@ -73,7 +73,7 @@ pub(crate) fn decode_as_sent(escaped: &str) -> Option<String> {
     Some(text_of(&decoded).into_owned())
 }
 
-/// Merges the segments of a path that is decoded already, such as one from the configuration.
+/// Merges the segments of a decoded path, such as one from the configuration.
 pub(crate) fn clean(decoded: &str) -> Cow<'_, str> {
     let messy = !decoded.starts_with('/') || decoded.contains("//") || decoded.contains("/.");
     if messy {
@@ -88,7 +88,7 @@ pub(crate) fn encode(decoded: &str) -> Cow<'_, str> {
     percent_encoded(decoded, PATH)
 }
 
-/// The bytes of a text, all but those that need no encoding as `%XX`.
+/// Percent-encodes the bytes of a text, except those that need no encoding.
 pub(crate) fn percent_encoded<'t>(text: &'t str, set: &'static AsciiSet) -> Cow<'t, str> {
     match bytes_of(text) {
         Cow::Borrowed(bytes) => percent_encode(bytes, set).into(),
@@ -96,7 +96,7 @@ pub(crate) fn percent_encoded<'t>(text: &'t str, set: &'static AsciiSet) -> Cow<
     }
 }
 
-/// The path as the operating system has it.
+/// The path in the form of the operating system.
 pub(crate) fn on_disk(path: &str) -> Cow<'_, OsStr> {
     match bytes_of(path) {
         Cow::Borrowed(bytes) => Cow::Borrowed(OsStr::from_bytes(bytes)),
@@ -115,7 +115,7 @@ pub(crate) fn absolute(path: &str) -> Option<String> {
     Some(from_disk(absolute.as_os_str()).into_owned())
 }
 
-/// The text for people: bytes that are not UTF-8 are U+FFFD.
+/// The text for display: bytes that are not UTF-8 become U+FFFD.
 pub(crate) fn readable(text: &str) -> Cow<'_, str> {
     match bytes_of(text) {
         Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -123,15 +123,15 @@ pub(crate) fn readable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a text can be the path of a URI as it is. One with two slashes at its start would lead to another host
-/// where it is a link.
+/// Whether a text can be used as the path of a URI without changes. With two slashes at its start, it would lead to a
+/// different host where it is a link.
 pub(crate) fn is_escaped(text: &str) -> bool {
     const WRITTEN: &AsciiSet = &PATH.remove(b'%');
     let encoded = Cow::from(utf8_percent_encode(text, WRITTEN));
     text.starts_with('/') && !text.starts_with("//") && matches!(encoded, Cow::Borrowed(_))
 }
 
-/// An escaped path behind what its start stands for: `decoded`.
+/// Splits an escaped path after the part whose decoded form is `decoded`.
 pub(crate) fn split_escaped<'e>(escaped: &'e str, decoded: &str) -> Option<(&'e str, &'e str)> {
     let mut at = 0;
     for _ in 0..bytes_of(decoded).len() {
@@ -144,7 +144,7 @@ pub(crate) fn split_escaped<'e>(escaped: &'e str, decoded: &str) -> Option<(&'e 
     escaped.split_at_checked(at)
 }
 
-/// Decodes a value of a query: `+` is a space, bad escapes stay as they are.
+/// Decodes a value of a query: `+` is a space, invalid escapes stay as they are.
 pub(crate) fn decode_query(value: &str) -> String {
     let spaced = value.replace('+', " ");
     let decoded: Cow<'_, [u8]> = percent_encoding::percent_decode_str(&spaced).into();
@@ -274,9 +274,9 @@ mod tests {
                 prop_assert!(path.starts_with('/'));
                 prop_assert!(!path.contains("//"));
                 prop_assert!(!path.split('/').any(|segment| segment == ".." || segment == "."));
-                // Once more changes nothing.
+                // A second run changes nothing.
                 prop_assert_eq!(clean(&path).into_owned(), path.as_ref());
-                // What is sent back in a redirect comes back as the same path.
+                // A redirect to the path leads to the same path.
                 let again = encode(&path);
                 let again = normalise(&again);
                 prop_assert_eq!(again.as_deref(), Ok(path.as_ref()));

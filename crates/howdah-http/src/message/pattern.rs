@@ -1,6 +1,6 @@
-//! Wildcards as Caddy has them.
+//! Wildcards as in Caddy.
 
-/// `*` at one end or both, or a glob, or plain text.
+/// `*` at one end or both, a glob, or plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pattern {
     All,
@@ -12,8 +12,7 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// A pattern of paths: `*` elsewhere than at the ends, `?` and `[` make it a glob whose `*` does
-    /// not cross slashes.
+    /// A path pattern: a `*` that is not at the ends, `?` and `[` make it a glob whose `*` does not match slashes.
     pub(crate) fn path(text: &str) -> Self {
         let text = text.to_lowercase();
         let inner = text.trim_start_matches('*').trim_end_matches('*');
@@ -54,7 +53,7 @@ impl Pattern {
 pub(crate) fn matches_glob(glob: &str, text: &str) -> bool {
     let glob: Vec<char> = glob.chars().collect();
     let text: Vec<char> = text.chars().collect();
-    // Where to go on when a guess about `*` fails: one star suffices, the last.
+    // Where to continue when a guess about `*` fails: the last star is enough.
     let (mut g, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     loop {
@@ -85,7 +84,7 @@ pub(crate) fn matches_glob(glob: &str, text: &str) -> bool {
     }
 }
 
-/// Matches one character; returns the place behind what matched it.
+/// Matches one character; returns the position after the part of the glob that matched it.
 fn step(glob: &[char], at: usize, character: char) -> Option<usize> {
     match glob[at] {
         '?' => (character != '/').then_some(at + 1),
@@ -102,7 +101,7 @@ fn class(glob: &[char], mut at: usize, character: char) -> Option<usize> {
     }
     let start = at;
     let mut found = false;
-    // An open bracket without its end matches nothing.
+    // A bracket that is not closed matches nothing.
     while *glob.get(at)? != ']' || at == start {
         let low = glob[at];
         let high = match (glob.get(at + 1), glob.get(at + 2)) {
@@ -153,7 +152,7 @@ mod tests {
     proptest! {
         #[test]
         fn globs_end(glob in r"[*?\[\]^a-c/\\-]{0,12}", text in r"[a-c/]{0,24}") {
-            // Any answer will do, but there must be one.
+            // The result does not matter, only that it returns.
             let _ = matches_glob(&glob, &text);
             prop_assert!(matches_glob("*", &text.replace('/', "")));
         }

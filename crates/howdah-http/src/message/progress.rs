@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use howdah_observe::usage::ScriptUsage;
 
-/// What is notified of the progress of a request.
+/// Receives the progress of a request.
 pub(crate) trait ProgressSink {
     fn on_claim(&self, claimed_ns: u64, worker: u16);
     fn on_usage(&self, usage: ScriptUsage);
     fn on_done(&self);
 }
 
-/// The application's side of an observed request: says where it is.
+/// The application's side of an observed request: reports its progress.
 #[derive(Clone)]
 pub struct Progress(Rc<dyn ProgressSink>);
 
@@ -20,17 +20,17 @@ impl Progress {
         Self(sink)
     }
 
-    /// A PHP process has taken it, at this time of `CLOCK_MONOTONIC` in nanoseconds.
+    /// A PHP process has claimed the request, at this time of `CLOCK_MONOTONIC` in nanoseconds.
     pub fn on_claim(&self, claimed_ns: u64, worker: u16) {
         self.0.on_claim(claimed_ns, worker);
     }
 
-    /// What it cost, which is known with the end of its response.
+    /// Reports what the request cost, which is known at the end of its response.
     pub fn on_usage(&self, usage: ScriptUsage) {
         self.0.on_usage(usage);
     }
 
-    /// PHP is done with it.
+    /// PHP has finished the request.
     pub fn on_done(&self) {
         self.0.on_done();
     }

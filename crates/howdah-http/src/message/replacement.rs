@@ -1,19 +1,18 @@
-//! What a regular expression's finds are replaced by, when text and replacement can both be a client's:
-//! the result is as long as their lengths multiplied, gigabytes of two fields of 32 KiB.
+//! Replacements for the matches of a regular expression, when text and replacement can both come from a client: without
+//! a limit the result could be as long as their lengths multiplied, gigabytes for two fields of 32 KiB.
 
 use std::borrow::Cow;
 
 use regex::{Captures, Regex, Replacer, bytes};
 
-/// Bytes of a URI that was changed, and of what a replacement may bring: no URI that is sent is longer,
-/// nor is it passed on if it is.
+/// Longest URI after a change, and most bytes that a replacement may add: no URI that is sent or passed on is longer.
 pub(crate) const MAX_LEN: usize = 65_534;
 
-/// More than [`MAX_LEN`].
+/// The result is longer than [`MAX_LEN`].
 #[derive(Debug)]
 pub(crate) struct TooLong;
 
-/// A replacement with `$1` and `$name` for groups, which brings [`MAX_LEN`] bytes at most in all texts together.
+/// A replacement with `$1` and `$name` for groups, which adds at most [`MAX_LEN`] bytes to all texts together.
 pub(crate) struct Replacement<'t, T: ?Sized> {
     text: &'t T,
     brought: usize,

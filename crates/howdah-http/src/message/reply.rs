@@ -1,4 +1,4 @@
-//! Responses that the server makes itself: short, plain text, and they say what is wrong.
+//! Responses that the server itself generates: short, plain text, with the reason.
 
 use std::borrow::Cow;
 
@@ -10,27 +10,27 @@ use crate::message::response::Content;
 
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// In the extensions of a response: it is an error of the server, which `handle_errors` may form.
-/// Responses of an application that have it are taken as such too.
+/// In the extensions of a response: it is an error of the server, which `handle_errors` may
+/// replace. Responses of an application with this extension are treated the same.
 #[derive(Debug, Clone)]
 pub struct Failure {
     /// `{err.message}`; may be empty.
     pub message: Cow<'static, str>,
 }
 
-/// The status and its name.
+/// A response with the status and its name.
 pub(crate) fn plain(status: StatusCode) -> Response<Content> {
     error(status, Cow::Borrowed(""))
 }
 
-/// The status and its name for the client, and what is wrong for `handle_errors`.
+/// A response with the status and its name; the reason is for `handle_errors`.
 pub(crate) fn error(status: StatusCode, message: Cow<'static, str>) -> Response<Content> {
     let reason = status.canonical_reason().unwrap_or("");
     let body = format!("{} {reason}\n", status.as_u16()).into();
     failure(text(status, body), message)
 }
 
-/// The status and what is wrong.
+/// A response with the status and the reason.
 pub(crate) fn explain(status: StatusCode, reason: &str) -> Response<Content> {
     let response = text(status, format!("{reason}\n").into());
     failure(response, Cow::Owned(reason.to_owned()))
@@ -54,7 +54,7 @@ pub(crate) fn not_found() -> Response<Content> {
     failure(text(StatusCode::NOT_FOUND, body), Cow::Borrowed(""))
 }
 
-/// FPM's words.
+/// PHP-FPM's text.
 pub(crate) fn no_script() -> Response<Content> {
     let body = Bytes::from_static(b"File not found.\n");
     let message = Cow::Borrowed("the script does not exist");
@@ -69,7 +69,7 @@ pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Content> {
     response
 }
 
-/// Without a body, for OPTIONS.
+/// The response to OPTIONS, without a body.
 pub(crate) fn options(allow: &'static str) -> Response<Content> {
     let mut response = empty(StatusCode::NO_CONTENT);
     response
@@ -93,7 +93,8 @@ pub(crate) fn text(status: StatusCode, body: Bytes) -> Response<Content> {
     response
 }
 
-/// `location` as it is; 500 if a placeholder put control characters into it.
+/// Redirects to `location`, which is not changed; 500 if a placeholder has added control
+/// characters.
 pub(crate) fn redirect(status: StatusCode, location: &str) -> Response<Content> {
     if let Ok(location) = HeaderValue::from_bytes(&howdah_cgi::bytes_of(location)) {
         let mut response = empty(status);
@@ -105,8 +106,8 @@ pub(crate) fn redirect(status: StatusCode, location: &str) -> Response<Content> 
     }
 }
 
-/// To the same path with a slash. `path` is normalised: it starts with one slash, is escaped here, and
-/// so cannot name another host.
+/// Redirects to the same path with a slash. `path` is normalised: it starts with one slash, is escaped here, and so
+/// cannot name another host.
 pub(crate) fn directory_redirect(path: &str, query: &str) -> Response<Content> {
     let mut location = crate::message::path::encode(path).into_owned();
     location.push('/');
@@ -117,7 +118,7 @@ pub(crate) fn directory_redirect(path: &str, query: &str) -> Response<Content> {
     redirect(StatusCode::PERMANENT_REDIRECT, &location)
 }
 
-/// Ends the HTTP/1 connection after the response.
+/// Closes the HTTP/1 connection after the response.
 pub(crate) fn close<B>(response: &mut Response<B>) {
     response
         .headers_mut()

@@ -1,4 +1,4 @@
-//! Requests that are handed to an application.
+//! Requests that are passed to an application.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -16,12 +16,12 @@ use super::spool::SpoolFile;
 /// A request whose body has been read and whose script has been found.
 #[derive(Debug)]
 pub struct AppRequest {
-    /// Unique in this server's life, never 0; in hexadecimal it names the request in the logs.
+    /// Unique for the lifetime of the server, never 0; logs show it in hexadecimal.
     pub id: u64,
     /// As sent.
     pub method: Method,
-    /// Path and query as sent, before rewrites. Without an authority: the `Host` header has it, unless a
-    /// directive has changed that since.
+    /// Path and query as sent, before rewrites. Without an authority, which is in the `Host` header unless a directive
+    /// has changed that.
     pub original_uri: Uri,
     /// Raw query after rewrites, without `?`; empty without a query.
     pub query: String,
@@ -31,28 +31,28 @@ pub struct AppRequest {
     pub headers: HeaderMap,
     /// The whole body.
     pub body: RequestBody,
-    /// Where it came from.
+    /// The connection that it came on.
     pub connection: Rc<Connection>,
-    /// The pool that runs it: 0 is the classic one, worker pools follow in the order of
-    /// [`Config::workers`](howdah_config::model::Config::workers), those of further configurations have the
-    /// numbers that [`Server::prepare`](crate::Server::prepare) was given.
+    /// The number of the pool that runs it: 0 is the classic one, worker pools follow in the order of
+    /// [`Config::workers`](howdah_config::model::Config::workers); pools of later configurations have the numbers that
+    /// [`Server::prepare`](crate::Server::prepare) was given.
     pub pool: usize,
-    /// What to run.
+    /// The script to run.
     pub script: Script,
-    /// Further variables, they override all others.
+    /// Additional variables, which override all others.
     pub env: Vec<(String, String)>,
-    /// The user that the server itself authenticated, if it did.
+    /// The user that the server has authenticated, if any.
     pub remote_user: Option<String>,
     /// Receives the progress of the request, if it is observed.
     pub progress: Option<Progress>,
-    /// What it costs is to be measured, for [`Progress::measured`].
+    /// The costs have to be measured, for [`Progress::on_usage`].
     pub account: bool,
-    /// The header of the response contains what it cost so far: the response is to have
+    /// The header of the response contains the costs so far: the response needs
     /// [`UsageSoFar`](howdah_observe::usage::UsageSoFar) as an extension.
     pub figures: bool,
     /// The hub of the site, if it has one: of [`Endpoints::hubs`](super::endpoint::Endpoints::hubs).
     pub hub: Option<Arc<dyn Endpoint>>,
-    /// What runs it in place of a pool of scripts.
+    /// The `roadrunner` pool that runs it, in place of a pool of scripts.
     pub roadrunner: Option<RoadRunnerTarget>,
 }
 
@@ -68,7 +68,7 @@ pub struct RoadRunnerTarget {
 }
 
 impl AppRequest {
-    /// What its CGI variables are made of.
+    /// The input for its CGI variables.
     #[must_use]
     pub fn input(&self) -> Input<'_> {
         let connection = &*self.connection;
@@ -96,7 +96,7 @@ impl AppRequest {
     }
 }
 
-/// What to run, and which parts of the path led to it. All paths are decoded and absolute.
+/// The script to run, and how the path was split. All paths are decoded and absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
     /// `DOCUMENT_ROOT`, without a trailing slash (unless it is `/`).
@@ -105,12 +105,12 @@ pub struct Script {
     pub name: String,
     /// `PATH_INFO`: empty, or with a leading slash.
     pub path_info: String,
-    /// `SCRIPT_FILENAME`, if it is not `root` and `name` together.
+    /// `SCRIPT_FILENAME`, if it is not `root` followed by `name`.
     pub file: Option<Rc<str>>,
 }
 
 impl RequestBody {
-    /// Bytes.
+    /// Length in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Self::Empty => 0,
@@ -119,7 +119,7 @@ impl RequestBody {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there is no body.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

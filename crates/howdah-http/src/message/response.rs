@@ -11,16 +11,16 @@ use super::endpoint::EndpointBody;
 use super::file_stream::FileStream;
 use super::tunnel::Tunnel;
 
-/// In the extensions of a response: its header is an application's, or an upstream's.
+/// In the extensions of a response: its header comes from an application or an upstream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExternalResponse;
 
-/// A body that the server makes itself.
+/// A body that the server itself generates.
 pub(crate) enum Content {
     Empty,
     Bytes(Bytes),
     File(Box<FileStream>),
-    /// What an endpoint or an upstream answers.
+    /// The body of an endpoint or an upstream.
     Endpoint(EndpointBody),
     /// No body: a different protocol follows.
     Tunnel(Box<Tunnel>),
@@ -30,7 +30,7 @@ pub(crate) enum Content {
 pub(crate) enum Source<B> {
     Content(Content),
     Application(B),
-    /// Made of another one by compression, or by a look at its start.
+    /// A body that is compressed, or whose start was read.
     Encoded(Box<dyn Body<Data = Bytes, Error = io::Error> + Unpin>),
 }
 

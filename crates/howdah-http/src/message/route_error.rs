@@ -2,7 +2,7 @@
 
 use http::HeaderName;
 
-/// Why a route cannot be executed. Found when the server starts, never by a request.
+/// Why a route cannot be executed. Reported when the server starts, never by a request.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct RouteError(#[from] RouteErrorKind);
@@ -23,7 +23,7 @@ pub(crate) enum RouteErrorKind {
     Upstream(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The name of a header field, spelled as in the configuration.
+/// The name of a header field, spelled as configured.
 pub(crate) fn header_name(text: &str) -> Result<HeaderName, RouteErrorKind> {
     HeaderName::from_bytes(text.as_bytes()).map_err(|_| RouteErrorKind::HeaderName {
         text: text.to_owned(),

@@ -1,4 +1,4 @@
-//! What the server knows of the pools that run a configuration.
+//! The running pools of a configuration.
 
 use std::sync::Arc;
 
@@ -8,6 +8,6 @@ pub struct RunningPools {
     /// The number by which the application knows each pool: the configuration's classic pools, then its worker pools,
     /// then those of `roadrunner`.
     pub numbers: Vec<usize>,
-    /// Ids of the users that they run as, the server's own left out.
+    /// Ids of the users that they run as, except the server's user.
     pub users: Arc<[u32]>,
 }

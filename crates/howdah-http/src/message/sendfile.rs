@@ -1,9 +1,9 @@
-//! Parts of files that the kernel puts into the socket by itself, without their bytes coming here.
+//! Parts of files that the kernel sends to the socket without copying their bytes to this process.
 //!
-//! hyper knows nothing but bytes. What it is given for a part is a stand-in of the same length: memory
-//! that holds nothing. The socket knows a stand-in by its address and sends the part of the file that
-//! waits first. Only an HTTP/1 connection without TLS may be given stand-ins, and only where each byte
-//! of a body reaches the socket as it is.
+//! hyper handles bytes only. For a part of a file it gets a placeholder of the same length: memory without contents.
+//! The socket recognises a placeholder by its address and sends the part of the file that is first in the queue. Only
+//! an HTTP/1 connection without TLS may get placeholders, and only where each byte of a body reaches the socket
+//! unchanged.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -18,20 +18,20 @@ use rustix::net::{SendAncillaryBuffer, SendFlags};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// Bytes of one part. The access log takes a part for sent when it is handed over.
+/// Bytes of one part. The access log counts a part as sent when it is handed over.
 pub(crate) const PART: usize = 2 << 20;
 
 thread_local! {
-    /// Never touched, so it takes no memory but its addresses.
+    /// Never touched, so it only takes address space.
     static STAND_IN: Bytes = Bytes::from(vec![0; PART]);
 }
 
-/// A connection that takes parts of files in place of their bytes.
+/// A connection that accepts parts of files in place of their bytes.
 pub(crate) trait SendfileTarget {
     fn queue(&self) -> &Queue;
 }
 
-/// The parts that hyper has stand-ins for, in the order of the response.
+/// The parts for which hyper has placeholders, in the order of the response.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     parts: RefCell<VecDeque<Part>>,
@@ -51,7 +51,7 @@ impl SendfileTarget for Queue {
 }
 
 impl Queue {
-    /// Takes `length` bytes of the file, at most [`PART`], and gives what stands for them.
+    /// Takes `length` bytes of the file, at most [`PART`], and returns their placeholder.
     pub(crate) fn push(&self, file: &Arc<File>, offset: u64, length: usize) -> Bytes {
         let length = length.min(PART);
         self.parts.borrow_mut().push_back(Part {
@@ -66,7 +66,7 @@ impl Queue {
         self.parts.borrow().is_empty()
     }
 
-    /// Writes bytes, or of a file, whatever is first.
+    /// Writes bytes, or a part of a file, whichever is first.
     pub(crate) fn poll_write(
         &self,
         socket: &TcpStream,
@@ -77,7 +77,7 @@ impl Queue {
         if first == Some(0) {
             return self.poll_part(socket, slices[0].len(), cx);
         }
-        // A head leaves together with the start of its file.
+        // A response head is sent together with the start of its file.
         let flags = match first {
             Some(_) => SendFlags::NOSIGNAL | SendFlags::MORE,
             None => SendFlags::NOSIGNAL,
@@ -89,7 +89,7 @@ impl Queue {
         })
     }
 
-    /// Sends of the first part, of which a stand-in has `length` bytes left.
+    /// Sends from the first part, of which `length` bytes of placeholder are left.
     fn poll_part(
         &self,
         socket: &TcpStream,
@@ -98,7 +98,7 @@ impl Queue {
     ) -> Poll<io::Result<usize>> {
         let mut parts = self.parts.borrow_mut();
         let Some(part) = parts.front_mut().filter(|part| part.left == length) else {
-            // A stand-in that was cut or came twice: the client must not get what it holds.
+            // A placeholder that was cut or repeated: the client must not get its contents.
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         };
         let sent = ready!(part.poll_send(socket, cx))?;
@@ -124,7 +124,7 @@ impl Part {
     }
 }
 
-/// Writes when the socket takes something.
+/// Writes when the socket is writable.
 fn poll_socket(
     socket: &TcpStream,
     cx: &mut Context<'_>,
@@ -168,7 +168,7 @@ mod tests {
         (listener.accept().await.unwrap().0, client.unwrap())
     }
 
-    /// Writes the slices as hyper does, and gives what the other side has received.
+    /// Writes the slices as hyper does, and returns what the other side has received.
     async fn written(queue: &Queue, slices: &[&[u8]]) -> io::Result<Vec<u8>> {
         let (server, mut client) = sockets().await;
         let sending = async move {

@@ -1,5 +1,5 @@
-//! Fields that a response has once (RFC 9110 §5.3). A recipient is free to take the first of two, or the last, or to
-//! refuse both, and a cache in between may take another than the browser.
+//! Fields that a response may have only once (RFC 9110 §5.3). Of two, a recipient may use the first or the last, or
+//! refuse both, and a cache may choose differently from the browser.
 
 use http::HeaderMap;
 use http::header::{
@@ -7,7 +7,7 @@ use http::header::{
     HeaderName, LAST_MODIFIED, LOCATION, RETRY_AFTER, SERVER,
 };
 
-/// Without `Content-Length`: two of them may be an attack, and are dealt with where the body is known.
+/// Without `Content-Length`: two of them may be an attack, and are handled where the body is known.
 pub(crate) const SINGULAR: [HeaderName; 12] = [
     AGE,
     CONTENT_DISPOSITION,
@@ -23,10 +23,10 @@ pub(crate) const SINGULAR: [HeaderName; 12] = [
     SERVER,
 ];
 
-/// Keeps the last of each: later code knows more. Browsers and nginx take the last
+/// Keeps the last of each: later code has more information. Browsers and nginx use the last
 /// `Content-Type` too.
 pub(crate) fn keep_last(headers: &mut HeaderMap) {
-    // Most responses repeat nothing, and this costs them nothing.
+    // Most responses repeat nothing, which is cheap to check.
     if headers.len() == headers.keys_len() {
         return;
     }

@@ -1,7 +1,7 @@
-//! Request bodies that are too large for memory: files of a private directory.
+//! Request bodies that are too large for memory, in files of a private directory.
 //!
-//! The directory belongs to one server instance, is readable by its user alone and holds a `lock`
-//! file under flock(2), which shows the next instance whether its owner still runs.
+//! The directory belongs to one server instance and only its user may read it. It contains a `lock`
+//! file under flock(2), by which the next instance recognises whether the owner still runs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 #[derive(Debug, thiserror::Error)]
 #[error("{} in {}: set TMPDIR to a directory that this user can write to", source, base.display())]
 pub struct SpoolError {
-    /// Where it was to be.
+    /// Where it should be created.
     base: PathBuf,
     source: io::Error,
 }
@@ -34,17 +34,18 @@ pub struct SpoolDir {
 struct Directory {
     path: PathBuf,
     descriptor: OwnedFd,
-    /// Held, never read: flock(2) ends with it.
+    /// Held, never read: closing it releases the lock.
     _lock: File,
 }
 
 impl SpoolDir {
-    /// Makes a directory under `$TMPDIR` (default `/tmp`) and removes those of dead instances.
+    /// Creates a directory under `$TMPDIR` (default `/tmp`) and removes those of instances that no
+    /// longer run.
     pub fn create() -> Result<Self, SpoolError> {
         Self::create_in(&std::env::temp_dir())
     }
 
-    /// The same under `base`.
+    /// Creates it under `base`.
     pub fn create_in(base: &Path) -> Result<Self, SpoolError> {
         remove_dead(base);
         Self::try_create(base).map_err(|source| SpoolError {
@@ -54,8 +55,8 @@ impl SpoolDir {
     }
 
     fn try_create(base: &Path) -> io::Result<Self> {
-        // The lock is taken under a name that no instance looks at; then the directory appears
-        // under its own name with the lock held.
+        // The lock is taken under a name that other instances ignore. Then the directory is renamed
+        // to its final name, already locked.
         let hidden = tempfile::Builder::new()
             .prefix(".howdah-new-")
             .permissions(fs::Permissions::from_mode(0o700))
@@ -91,13 +92,13 @@ impl SpoolDir {
         })
     }
 
-    /// The directory, to be handed to the PHP processes: they open bodies relative to it.
+    /// The directory's descriptor for the PHP processes, which open bodies relative to it.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.inner.descriptor.as_fd()
     }
 
-    /// Lets other users open those of its files that they are given, by name; they cannot see which there
-    /// are. Without it the directory is for its user alone.
+    /// Lets other users open the files that they are given by name; they cannot list the directory. Otherwise only its
+    /// user has access.
     pub fn open_to_users(&self) -> io::Result<()> {
         let mode = Mode::RWXU | Mode::XGRP | Mode::XOTH;
         Ok(rustix::fs::fchmod(&self.inner.descriptor, mode)?)
@@ -108,7 +109,7 @@ impl SpoolDir {
         &self.inner.path
     }
 
-    /// An empty file for the body of the request `id`.
+    /// Creates an empty file for the body of the request `id`.
     pub(crate) fn file(&self, id: u64) -> io::Result<SpoolFile> {
         let file = rustix::fs::openat(
             &self.inner.descriptor,
@@ -158,12 +159,12 @@ impl SpoolFile {
         self.directory.path.join(self.name())
     }
 
-    /// Bytes in it.
+    /// Length in bytes.
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -183,7 +184,7 @@ impl SpoolFile {
         Ok(file.into())
     }
 
-    /// Appends. Blocks, though only on a disk that is behind: the page cache takes it.
+    /// Appends bytes. Blocks only if the disk cannot keep up: otherwise the page cache takes them.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
         self.length += bytes.len() as u64;
@@ -191,7 +192,7 @@ impl SpoolFile {
     }
 }
 
-/// To give it to another user, who alone can read it then.
+/// For giving the file to another user, who alone can read it then.
 impl AsFd for SpoolFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
@@ -213,7 +214,8 @@ fn name(id: u64) -> String {
     format!("{id:016x}")
 }
 
-/// Removes what instances left that did not end in order. Failures leave it for the next start.
+/// Removes directories of instances that did not shut down cleanly. After a failure, the next start
+/// tries again.
 fn remove_dead(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else {
         return;
@@ -232,7 +234,7 @@ fn remove_dead(base: &Path) {
             continue;
         }
         let path = entry.path();
-        // Symbolic links are not followed: the directory above is everybody's.
+        // Symbolic links are not followed: anyone may write to the directory above.
         let Ok(metadata) = fs::symlink_metadata(&path) else {
             continue;
         };

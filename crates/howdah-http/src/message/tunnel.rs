@@ -1,4 +1,4 @@
-//! Connections that went over to another protocol, WebSocket: from then on bytes pass both ways as they come.
+//! Connections that were upgraded to another protocol, WebSocket: bytes are copied both ways as they arrive.
 
 use std::io;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-/// How long an upstream has for the rest of what it has to say when its client has sent all.
+/// Time for an upstream to send its last data after the client has closed its side.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// The upstream's side.
 #[derive(Debug)]
 pub(crate) struct Tunnel {
     upstream: OnUpgrade,
-    /// How long it may last.
+    /// Maximum duration.
     limit: Option<Duration>,
     request: u64,
-    /// Counts the request for its upstream as long as it lasts.
+    /// Counts the request for its upstream as long as the tunnel exists.
     _active: Box<dyn std::fmt::Debug>,
 }
 
@@ -36,8 +36,8 @@ impl Tunnel {
         }
     }
 
-    /// Runs until the upstream ends it, a side fails, the time is over or `stop` is ready. `first`: what
-    /// the client has sent already.
+    /// Copies until the upstream closes, a side fails, the time is over or `stop` is ready. `first`: bytes that the
+    /// client has already sent.
     pub(crate) async fn run<C: AsyncRead + AsyncWrite + Unpin>(
         self,
         client: &mut C,

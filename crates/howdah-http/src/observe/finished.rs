@@ -1,5 +1,4 @@
-//! Finished requests, for observers of the server. Without observers, a request costs the read of one
-//! number here.
+//! Finished requests, for observers of the server. Without observers, a request only reads one number here.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +9,7 @@ use http::{HeaderValue, Method, Uri};
 
 use crate::clock;
 
-/// Requests of one front thread that wait to be taken; further ones are counted.
+/// Requests of one front thread that wait for the observer; further ones are only counted.
 const BATCH_MAX: usize = 4096;
 
 /// A request whose response has ended.
@@ -26,15 +25,15 @@ pub struct FinishedRequest {
     pub host: Option<HeaderValue>,
     /// The client.
     pub remote: SocketAddr,
-    /// The pool that it was given to.
+    /// The pool that ran it.
     pub pool: Option<usize>,
-    /// The status; 0: the client left before there was one.
+    /// The status; 0: the client disconnected before there was one.
     pub status: u16,
     /// From the end of its header to the end of the response.
     pub duration: Duration,
     /// Of that, the wait for a worker.
     pub queue: Duration,
-    /// Of that, the time that PHP had it.
+    /// Of that, the time in PHP.
     pub php: Duration,
     /// Bytes of the response's body.
     pub sent: u64,
@@ -42,12 +41,12 @@ pub struct FinishedRequest {
     pub memory_peak: Option<u64>,
 }
 
-/// The requests that have ended since the last time.
+/// The requests that have finished since the last batch.
 #[derive(Debug, Default)]
 pub struct FinishedBatch {
-    /// In no order.
+    /// Not sorted.
     pub requests: Vec<FinishedRequest>,
-    /// Requests that are not among them, because there were too many.
+    /// Requests that were dropped, because there were too many.
     pub missed: u64,
 }
 
@@ -57,18 +56,18 @@ pub struct FinishedRequests(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// `CLOCK_MONOTONIC` in milliseconds: until then requests are kept.
+    /// Until then requests are stored; `CLOCK_MONOTONIC` in milliseconds.
     until: AtomicU64,
     threads: Box<[ThreadBatch]>,
 }
 
 /// Finished requests of one front thread. The lock is contended only while a batch is taken.
 #[derive(Debug, Default)]
-#[repr(align(128))] // two lines: the prefetcher of x86 takes lines in pairs
+#[repr(align(128))] // two lines: x86 prefetches lines in pairs
 struct ThreadBatch(Mutex<FinishedBatch>);
 
 impl FinishedRequests {
-    /// For so many front threads.
+    /// For this number of front threads.
     pub fn new(threads: usize) -> Self {
         Self(Arc::new(Shared {
             until: AtomicU64::new(0),
@@ -76,13 +75,13 @@ impl FinishedRequests {
         }))
     }
 
-    /// Has requests kept for this time from now on.
+    /// Stores finished requests for this time from now on.
     pub fn watch(&self, time: Duration) {
         let until = clock::now().saturating_add(clock::milliseconds(time));
         self.0.until.store(until, Relaxed);
     }
 
-    /// Takes what there is.
+    /// Takes the stored requests.
     pub fn take(&self) -> FinishedBatch {
         let mut all = FinishedBatch::default();
         for thread in &self.0.threads {

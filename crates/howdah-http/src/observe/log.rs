@@ -1,5 +1,4 @@
-//! The access log: what is kept of a request for its line, which is written when its response has ended
-//! or was cut.
+//! The access log: stores what the line of a request needs; the line is written when its response has ended or was cut.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,13 +14,13 @@ use crate::message::connection::Connection;
 use crate::message::late_text::{BodyBytes, Figures, LateText};
 use crate::message::path;
 
-/// Status in the log when the client left before there was a response, as nginx has it.
+/// Status in the log when the client disconnected before there was a response, as in nginx.
 const CLIENT_GONE: u16 = 499;
 
-/// What the line needs of a request that will be gone by then.
+/// Data for the line of a request that no longer exists by then.
 pub(crate) struct LogEntry {
     logs: Arc<[Log]>,
-    /// Header fields with passwords are logged as they are.
+    /// Header fields with credentials are not redacted.
     pub(crate) credentials: bool,
     pub(crate) start: Instant,
     id: u64,
@@ -56,19 +55,19 @@ impl AppendedValue {
 /// How a response ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResponseEnd {
-    /// 0: there was none.
+    /// 0: there was no response.
     pub(crate) status: u16,
     /// Bytes of the request's body.
     pub(crate) received: u64,
     /// Bytes of the body, as handed to the connection.
     pub(crate) sent: u64,
     pub(crate) finished: bool,
-    /// What the request cost in PHP, if that is known.
+    /// What the request cost in PHP, if known.
     pub(crate) php: Option<PhpUsage>,
 }
 
 impl LogEntry {
-    /// `start`: of the request.
+    /// `start`: when the request began.
     pub(crate) fn new(
         logs: &Arc<[Log]>,
         start: Instant,
@@ -104,7 +103,7 @@ impl LogEntry {
         self.appended = fields;
     }
 
-    /// Keeps the header of the response.
+    /// Stores the header of the response.
     pub(crate) fn response(&mut self, headers: &HeaderMap) {
         self.response_headers.clone_from(headers);
     }

@@ -26,7 +26,7 @@ use crate::observe::trace::Trace;
 pub(crate) struct Observer {
     /// With the number of this thread.
     measures: Option<(Arc<Measures>, usize)>,
-    /// By which hosts requests are counted.
+    /// The hosts by which requests are counted.
     hosts: Option<CountedHosts>,
     /// Requests in flight, of all configurations.
     live: Option<LiveList>,
@@ -48,22 +48,22 @@ pub(crate) struct ObserverOptions {
     pub(crate) tracer: Option<Arc<Tracer>>,
     /// `None`: no observer is possible.
     pub(crate) finished: Option<FinishedRequests>,
-    /// Access logs have what a request cost.
+    /// Access logs contain the costs of a request.
     pub(crate) logs: bool,
     pub(crate) per_route: bool,
 }
 
-/// The hosts that requests are counted by.
+/// The hosts by which requests are counted.
 #[derive(Debug)]
 pub(crate) struct CountedHosts {
     /// In lower case; a name may start with `*.`.
     names: HashSet<String>,
-    /// Each host that a request names is one.
+    /// Every host that a request names is counted separately.
     all: bool,
 }
 
 impl CountedHosts {
-    /// Those that the configuration asks for.
+    /// The hosts that the configuration counts.
     pub(crate) fn of(config: &Config) -> Option<Self> {
         let all = match config.global.host_metrics {
             HostMetrics::Off => return None,
@@ -97,7 +97,7 @@ impl CountedHosts {
     }
 }
 
-/// The requests that are under way on a front thread; places that are free are in `free`.
+/// The requests in flight on a front thread; free entries are listed in `free`.
 pub(crate) type LiveList = Rc<RefCell<LiveTable>>;
 
 #[derive(Default)]
@@ -106,7 +106,7 @@ pub(crate) struct LiveTable {
     free: Vec<usize>,
 }
 
-/// Answers queries until all senders are gone.
+/// Answers queries until all senders are dropped.
 pub(crate) async fn answer(live: LiveList, mut questions: mpsc::UnboundedReceiver<LiveQuery>) {
     while let Some(question) = questions.recv().await {
         let now = now_ns();
@@ -123,36 +123,36 @@ pub(crate) async fn answer(live: LiveList, mut questions: mpsc::UnboundedReceive
 /// Observers query each front thread.
 pub(crate) type LiveQuery = oneshot::Sender<Vec<LiveRequest>>;
 
-/// A request that is under way.
+/// A request in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveRequest {
     /// Its id.
     pub id: u64,
     /// The method.
     pub method: String,
-    /// The authority of the target (HTTP/2, HTTP/3, absolute form), or the `Host` header; empty without.
+    /// The authority of the target (HTTP/2, HTTP/3, absolute form), or the `Host` header; empty if absent.
     pub host: String,
     /// Path and query as sent.
     pub uri: String,
     /// The client.
     pub remote: SocketAddr,
-    /// The pool that it was given to.
+    /// The pool that runs it.
     pub pool: Option<usize>,
     /// The worker that runs it, if its output has begun.
     pub worker: Option<u16>,
-    /// Since the end of its header.
+    /// Time since the end of its header.
     pub age: Duration,
-    /// `front`, `queue`, `php` or `send`. A worker is known from its first output on: until then the
-    /// phase of a request that PHP runs is `queue`.
+    /// `front`, `queue`, `php` or `send`. The worker is known from its first output on: until then a request that PHP
+    /// runs has the phase `queue`.
     pub phase: &'static str,
 }
 
-/// Asks front threads for the requests that are under way. Clones ask the same ones.
+/// Queries the front threads for requests in flight. Clones query the same threads.
 #[derive(Debug, Clone, Default)]
 pub struct LiveRequests(pub(crate) Vec<mpsc::UnboundedSender<LiveQuery>>);
 
 impl LiveRequests {
-    /// All of them, the oldest first. Nothing of a front thread that has ended.
+    /// All of them, the oldest first. Front threads that have ended are skipped.
     pub async fn list(&self) -> Vec<LiveRequest> {
         let mut answers = Vec::with_capacity(self.0.len());
         for thread in &self.0 {
@@ -170,7 +170,7 @@ impl LiveRequests {
     }
 }
 
-/// One request. Kept by its exchange, by the list, and by the pool until PHP is done.
+/// One request. Shared by its exchange, the list, and the pool until PHP has finished.
 pub(crate) struct Record {
     observer: Rc<Observer>,
     place: Cell<Option<usize>>,
@@ -219,12 +219,12 @@ impl Observer {
         })
     }
 
-    /// What traces are sampled by.
+    /// The sampler of traces.
     pub(crate) fn sampler(&self) -> Option<&Sampler> {
         self.tracer.as_ref().map(|tracer| tracer.sampler())
     }
 
-    /// A request's header was read.
+    /// Starts a record: a request's header was read.
     pub(crate) fn begin(
         self: &Rc<Self>,
         id: u64,
@@ -273,25 +273,25 @@ impl Observer {
 }
 
 impl Record {
-    /// The request is about to go to PHP; `received`: bytes of the body.
+    /// Records that the request is about to go to PHP; `received`: bytes of the body.
     pub(crate) fn record_call(&self, pool: usize, received: u64) {
         self.pool.set(Some(pool));
         self.received.set(received);
         self.called.set(now_ns());
     }
 
-    /// Whether its spans are exported, which have what it cost.
+    /// Whether its spans, which contain its costs, are exported.
     pub(crate) fn is_traced(&self) -> bool {
         let exports = self.observer.tracer.as_ref().is_some_and(|t| t.exports());
         let trace = self.trace.borrow();
         exports && trace.as_ref().is_some_and(|trace| trace.context.sampled)
     }
 
-    /// What it cost in PHP, if that is known.
+    /// What it cost in PHP, if known.
     pub(crate) fn usage(&self) -> Option<PhpUsage> {
         let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
         let claimed = Some(self.claimed.get()).filter(|claimed| *claimed > 0)?;
-        // The response may be complete before the word that the worker is done.
+        // The response may be complete before the report that the worker is done.
         let until = Some(self.done.get())
             .filter(|done| *done > 0)
             .unwrap_or_else(now_ns);
@@ -302,12 +302,12 @@ impl Record {
         })
     }
 
-    /// Its trace.
+    /// Sets its trace.
     pub(crate) fn trace(&self, trace: Trace) {
         self.trace.replace(Some(trace));
     }
 
-    /// The response is over.
+    /// Records the end of the response.
     pub(crate) fn end(&self, status: u16, sent: u64) {
         self.ended.set(now_ns());
         self.status.set(status);
@@ -353,7 +353,7 @@ impl Record {
 
     fn finished(&self, sent: u64) -> FinishedRequest {
         let (called, claimed, ended) = (self.called.get(), self.claimed.get(), self.ended.get());
-        // A script may go on after the end of its response.
+        // A script may continue after the end of its response.
         let done = match self.done.get() {
             0 => ended,
             done => done.min(ended),
@@ -410,7 +410,7 @@ impl Record {
     }
 }
 
-/// Complete: response and script have ended.
+/// The record is complete: response and script have ended.
 impl Drop for Record {
     fn drop(&mut self) {
         let Some(trace) = self.trace.take() else {
@@ -473,7 +473,7 @@ impl Record {
         let (called, claimed, done) = (self.called.get(), self.claimed.get(), self.done.get());
         part("queue", called, claimed);
         part("php", claimed, done);
-        // A script may go on after the end of its response.
+        // A script may continue after the end of its response.
         if ended > done {
             part("send", done, ended);
         }
@@ -521,7 +521,7 @@ impl Record {
     }
 }
 
-/// What a request cost in PHP, and the size of its body, for a span.
+/// Span attributes: what a request cost in PHP, and the size of its body.
 fn usage_attributes(
     usage: &PhpUsage,
     received: u64,
@@ -543,7 +543,7 @@ fn usage_attributes(
 
 impl ProgressSink for Record {
     fn on_claim(&self, claimed_ns: u64, worker: u16) {
-        // The worker's word is believed as far as it is possible.
+        // The worker's time is accepted as far as it is plausible.
         let claimed = claimed_ns.clamp(self.called.get(), now_ns().max(self.called.get()));
         self.claimed.set(claimed);
         self.worker.set(Some(worker));

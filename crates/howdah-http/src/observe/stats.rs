@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use howdah_observe::metrics::Connections;
 
-/// What the front threads are doing. Each thread writes a cache line of its own, readers add them up.
+/// Activity of the front threads. Each thread writes to a separate cache line, readers add the values up.
 #[derive(Debug)]
 pub struct Stats {
     threads: Box<[ThreadStats]>,
@@ -12,7 +12,7 @@ pub struct Stats {
 
 /// Counters of one front thread.
 #[derive(Debug, Default)]
-#[repr(align(128))] // two lines: the prefetcher of x86 takes lines in pairs
+#[repr(align(128))] // two lines: x86 prefetches lines in pairs
 pub(crate) struct ThreadStats {
     pub(crate) connections: AtomicUsize,
     pub(crate) in_flight: AtomicUsize,
@@ -20,7 +20,7 @@ pub(crate) struct ThreadStats {
     /// Connections by protocol.
     pub(crate) open: [AtomicU64; 3],
     pub(crate) accepted: [AtomicU64; 3],
-    /// TLS handshakes by their end.
+    /// TLS handshakes by result.
     pub(crate) handshakes: [AtomicU64; 3],
 }
 
@@ -66,7 +66,7 @@ impl Stats {
         })
     }
 
-    /// Requests whose header has been read and whose response is not yet finished.
+    /// Requests whose header has been read and whose response has not ended.
     pub fn in_flight(&self) -> usize {
         self.threads
             .iter()

@@ -1,4 +1,4 @@
-//! What a front thread keeps whatever configuration it serves: counters, ids, the number of connections.
+//! State of a front thread that is independent of its configuration: counters, ids, the number of connections.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,9 +15,9 @@ use crate::socket::handshakes::Handshakes;
 /// State of one front thread.
 pub(crate) struct ThreadState {
     pub(crate) handshakes: Handshakes,
-    /// Woken when a connection ends, or when there may be more of them.
+    /// Notified when a connection ends, or when the limit of connections is raised.
     pub(crate) room: Notify,
-    /// Whether the server is to stop, and when.
+    /// Whether and when the server has to stop.
     pub(crate) shutdown: Shutdown,
     stats: Arc<Stats>,
     index: usize,
@@ -42,20 +42,20 @@ impl ThreadState {
             shutdown,
             stats,
             index,
-            // The thread in the top byte: unique without a shared counter, and never 0.
+            // The thread's number is in the top byte: unique without a shared counter, and never 0.
             next_id: Cell::new(((index as u64 + 1) << 56) | (first_id & ID_MASK)),
             connections: Cell::new(0),
             max_connections: Cell::new(usize::MAX),
         })
     }
 
-    /// Sets how many connections there may be at a time; those beyond stay.
+    /// Sets the limit of concurrent connections; existing connections beyond it stay.
     pub(crate) fn set_max_connections(&self, most: usize) {
         self.max_connections.set(most);
         self.room.notify_waiters();
     }
 
-    /// Whether there are as many connections as there may be.
+    /// Whether the limit of connections is reached.
     pub(crate) fn is_full(&self) -> bool {
         self.connections.get() >= self.max_connections.get()
     }
@@ -83,12 +83,12 @@ impl ThreadState {
         self.stats().in_flight.fetch_sub(1, Relaxed);
     }
 
-    /// Counts a TLS handshake that is over.
+    /// Counts a finished TLS handshake.
     pub(crate) fn count_handshake(&self, how: Handshake) {
         self.stats().handshakes[how as usize].fetch_add(1, Relaxed);
     }
 
-    /// Counts what a connection speaks, for as long as the guard lives.
+    /// Counts the protocol of a connection, as long as the guard lives.
     pub(crate) fn count_protocol(self: &Rc<Self>, protocol: Protocol) -> ProtocolGuard {
         let stats = self.stats();
         stats.accepted[protocol as usize].fetch_add(1, Relaxed);
@@ -101,7 +101,7 @@ impl ThreadState {
     }
 }
 
-/// Counts a connection for as long as it lives, however it ends.
+/// Counts a connection as long as it lives.
 pub(crate) struct ConnectionGuard(Rc<ThreadState>);
 
 impl ConnectionGuard {
@@ -120,7 +120,7 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// A connection that has shown what it speaks.
+/// A connection whose protocol is known.
 pub(crate) struct ProtocolGuard(Rc<ThreadState>, Protocol);
 
 impl Drop for ProtocolGuard {

@@ -1,5 +1,5 @@
-//! The phase in which passwords are checked and `forward_auth` requests are sent. Routes do not wait for
-//! that: they return what they need, and run again with the verdict.
+//! The phase in which passwords are checked and `forward_auth` requests are sent. Routes do not wait for that: they
+//! return the check that they need, and run again with its verdict.
 
 use http::StatusCode;
 use http::request::Parts;
@@ -14,13 +14,13 @@ use crate::route::verdict::Verdict;
 /// Limit of password checks and `forward_auth` requests per request.
 const CHECKS_MAX: usize = 8;
 
-/// Whether the routes need an authorization to be resolved first.
+/// Whether the routes need an authorization first.
 pub(super) fn is_needed(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::CheckPassword(_) | Outcome::ForwardAuth(_))
 }
 
-/// Runs the routes again with each password that was checked, and with each response of a `forward_auth` server
-/// that lets the request go on.
+/// Runs the routes again with each password that was checked, and with each response of a `forward_auth` server that
+/// allows the request.
 pub(super) async fn authorize<A>(
     scope: &RequestScope<A>,
     parts: &Parts,

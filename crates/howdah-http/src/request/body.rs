@@ -1,4 +1,5 @@
-//! Request bodies: read whole before anything is dispatched, so that a slow client holds no worker.
+//! Request bodies: read completely before a request is dispatched, so that a slow client holds no
+//! worker.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -11,11 +12,10 @@ use crate::message::incoming::{BodyError, Incoming};
 use crate::message::request::RequestBody;
 use crate::message::spool::{SpoolDir, SpoolFile};
 
-/// Bytes of a body that the server itself reads: a published update.
+/// Largest body that the server itself reads: a published update.
 const ENDPOINT_BODY_MAX: u64 = 1 << 20;
 
-/// Reads the body of the request `id`, of at most `limit` bytes. Trailers are dropped: CGI has no place for
-/// them.
+/// Reads the body of the request `id`, of at most `limit` bytes. Trailers are dropped: CGI cannot represent them.
 pub(crate) async fn read(
     mut incoming: Incoming,
     limits: &Limits,
@@ -49,7 +49,7 @@ pub(crate) async fn read(
             return spooled(incoming, file, limits, limit).await;
         }
         if first.is_empty() && rest.is_empty() {
-            // The usual body comes in one piece and is never copied.
+            // A typical body arrives in one piece and is never copied.
             first = data;
             continue;
         }
@@ -68,7 +68,7 @@ pub(crate) async fn read(
     })
 }
 
-/// A body for the server itself: in memory, and so with a limit of its own.
+/// Reads a body for the server itself: in memory, and so with a separate limit.
 pub(crate) async fn in_memory(mut incoming: Incoming, limits: &Limits) -> Result<Bytes, BodyError> {
     let limit = limits.max_body_size.min(ENDPOINT_BODY_MAX);
     if incoming.size_hint().lower() > limit {
@@ -107,7 +107,7 @@ async fn spooled(
     Ok(RequestBody::Spooled(file))
 }
 
-/// The next piece that is not empty. The timer costs nothing when the piece is there already.
+/// The next piece that is not empty. The timer costs nothing when the piece has already arrived.
 async fn next(incoming: &mut Incoming, limit: Duration) -> Result<Option<Bytes>, BodyError> {
     loop {
         let frame = std::future::poll_fn(|cx| Pin::new(&mut *incoming).poll_frame(cx));

@@ -1,7 +1,6 @@
-//! What a request must be before anything is done with it. hyper has refused the rest already:
-//! broken request lines and fields, NUL, differing or bad `Content-Length`, `Transfer-Encoding` that
-//! does not end in `chunked`. Requests with two lengths are found before hyper
-//! (`socket/framing.rs`).
+//! Checks a request before anything is done with it. hyper has refused the rest already: invalid request lines and
+//! fields, NUL, differing or invalid `Content-Length`, `Transfer-Encoding` that does not end in `chunked`. Requests
+//! with two lengths are refused before hyper (`socket/framing.rs`).
 
 use http::header::{COOKIE, EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
 use http::request::Parts;
@@ -10,20 +9,21 @@ use http::{HeaderMap, Method, Response, StatusCode, Version};
 use crate::message::reply;
 use crate::message::response::Content;
 
-/// Methods that nothing here answers. PHP sees every other one.
+/// Methods that are refused. PHP gets every other one.
 const REFUSED: [Method; 2] = [Method::TRACE, Method::CONNECT];
 const ALLOWED: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/// Boxed: it is the exception.
+/// Boxed, because it is rare.
 type Refusal = Box<Response<Content>>;
 
-/// Refuses with a response, or makes the `Host` header the one that counts, and `Cookie` one field.
+/// Refuses with a response, or makes the `Host` header authoritative, and joins `Cookie` into one
+/// field.
 pub(crate) fn check(
     parts: &mut Parts,
     received: usize,
     max_header_size: usize,
 ) -> Result<(), Refusal> {
-    // Nothing was counted for a request that came along with the one before it.
+    // No bytes were counted for a request that arrived together with the previous one.
     let pipelined = received == 0 && parts.version < Version::HTTP_2;
     if pipelined || received > max_header_size {
         check_size(parts, max_header_size)?;
@@ -70,7 +70,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Bytes that came may have been the body's, so the header is measured only when they are too many.
+/// The bytes received may include the body, so the header is only measured when there are too many.
 fn check_size(parts: &Parts, max: usize) -> Result<(), Refusal> {
     let uri = parts
         .uri
@@ -90,7 +90,7 @@ fn check_size(parts: &Parts, max: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// One `Host` on HTTP/1.1; the authority of an absolute target and of HTTP/2 takes its place.
+/// One `Host` on HTTP/1.1; the authority of an absolute target and of HTTP/2 replaces it.
 fn check_host(parts: &mut Parts) -> Result<(), Refusal> {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let first = hosts.next();
@@ -126,8 +126,8 @@ fn check_host(parts: &mut Parts) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Clients may send `Cookie` in pieces, which compress better. Whatever reads the header, and upstreams by
-/// HTTP/1.1, are to see it in one (RFC 9113 §8.2.3, RFC 9114 §4.2.1).
+/// Clients may split `Cookie` into several fields, which compress better. Code that reads the header, and upstreams
+/// over HTTP/1.1, must get one field (RFC 9113 §8.2.3, RFC 9114 §4.2.1).
 fn join_cookies(headers: &mut HeaderMap) {
     let mut crumbs = headers.get_all(COOKIE).iter();
     let (Some(first), Some(second)) = (crumbs.next(), crumbs.next()) else {
@@ -138,7 +138,7 @@ fn join_cookies(headers: &mut HeaderMap) {
         joined.extend_from_slice(b"; ");
         joined.extend_from_slice(crumb.as_bytes());
     }
-    // Of valid values.
+    // Joined from valid values.
     if let Ok(cookie) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
         headers.insert(COOKIE, cookie);
     }

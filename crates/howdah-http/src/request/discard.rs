@@ -9,10 +9,11 @@ use http_body::Body;
 
 use crate::message::response::{Content, Source};
 
-/// For so long the rest of an upstream's response is read when another one stands in its place.
+/// How long the rest of an upstream's response is read when a different response replaces it.
 const DISCARD_MAX: Duration = Duration::from_secs(10);
 
-/// Reads a body to its end. An application whose body is dropped before takes the client for gone.
+/// Reads a body to its end. If the body were dropped, the application would assume that the client
+/// has disconnected.
 pub(crate) async fn discard<B: Body<Data = Bytes, Error = io::Error> + Unpin>(mut body: B) {
     while let Some(Ok(_)) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {}
 }

@@ -76,7 +76,7 @@ pub(crate) struct Exchange {
     pub(crate) received: u64,
     /// Bytes of the body handed to the connection.
     sent: u64,
-    /// Whether the body was handed over to its end.
+    /// Whether the whole body was handed over.
     pub(crate) finished: bool,
 }
 
@@ -96,7 +96,7 @@ impl Exchange {
         }
     }
 
-    /// The header of the response is settled.
+    /// Records the final header of the response.
     pub(crate) fn set_response(&mut self, status: StatusCode, headers: &HeaderMap) {
         self.status = status.as_u16();
         if let Some(entry) = &mut self.log {

@@ -1,5 +1,5 @@
-//! The last phase: the connection's part of the header, the header changes of the routes, compression, and the body
-//! on its way to the connection.
+//! The last phase: connection-specific fields, the header changes of the routes, compression, and the body for the
+//! connection.
 
 use std::io;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ use crate::socket::state::ConnectionState;
 const NAME: HeaderValue = HeaderValue::from_static("Howdah");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// What the end of a response depends on in its request.
+/// What the end of a response needs of its request.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "properties of a request that have nothing to do with each other"
@@ -37,7 +37,7 @@ pub(super) struct Finish {
     is_head: bool,
     has_body: bool,
     is_misframed: bool,
-    /// Errors are shown as pages.
+    /// Errors are sent as pages.
     wants_page: bool,
     /// What client and routes request for compression.
     compression: Option<Negotiation>,
@@ -60,7 +60,7 @@ impl Finish {
         self.compression.is_some()
     }
 
-    /// Makes the response what the connection sends.
+    /// Completes the response for the connection.
     pub(super) fn finish<A, B>(
         mut self,
         scope: &RequestScope<A>,
@@ -111,7 +111,7 @@ impl Finish {
         Response::from_parts(head, ResponseBody::new(source, exchange))
     }
 
-    /// The part of the header that is about the connection.
+    /// Sets the fields that concern the connection.
     fn frame<A>(&self, scope: &RequestScope<A>, request: &PendingRequest, head: &mut Parts) {
         let is_http1 = self.version < Version::HTTP_2;
         let alt_svc = scope.snapshot().alt_svc(scope.listener);
@@ -123,11 +123,11 @@ impl Finish {
             && head.status.canonical_reason().is_none()
             && head.extensions.get::<ReasonPhrase>().is_none()
         {
-            // hyper would write one of its own.
+            // hyper would add its own.
             head.extensions.insert(ReasonPhrase::from_static(b""));
         }
         if is_http1 && scope.snapshot().life.shutdown.closes_connections() {
-            // The order came while the request was under way.
+            // The order came while the request was in flight.
             scope.state.set_closes();
         }
         if scope.state.closes() && head.status != StatusCode::SWITCHING_PROTOCOLS {
@@ -136,14 +136,14 @@ impl Finish {
         let is_unread = self.has_body && !request.is_body_read();
         if (is_unread || self.is_misframed) && is_http1 {
             // The body was not read to its end, or its end is unknown. The connection cannot be
-            // used again, and it must not be closed so hard that the client loses the response.
+            // reused, and it must not be closed so abruptly that the client loses the response.
             scope.state.set_linger();
             head.headers.insert(CONNECTION, CLOSE);
         }
     }
 
-    /// The application's body. Where HTTP has none, the application still runs to its end: if its body were dropped,
-    /// it would take the client for gone.
+    /// The application's body. Where HTTP allows none, the application still runs to its end: if its body were dropped,
+    /// it would assume that the client has disconnected.
     fn application_body<B>(&self, head: &mut Parts, body: B) -> Source<B>
     where
         B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
@@ -184,8 +184,7 @@ impl Finish {
         }
     }
 
-    /// Has the kernel send a file, where its body is framed by its own length: all of it reaches the socket, and
-    /// nothing between.
+    /// Lets the kernel send a file, if `Content-Length` frames its body: then every byte reaches the socket unchanged.
     fn send_by_kernel<A, B>(&self, scope: &RequestScope<A>, head: &Parts, source: &mut Source<B>) {
         if let Source::Content(Content::File(file)) = source
             && self.version < Version::HTTP_2

@@ -39,7 +39,7 @@ use crate::message::incoming::Incoming;
 #[error("the configuration closes this connection")]
 pub(crate) struct ConnectionAbort;
 
-/// Answers one request of the connection. Without a `hold` it is that of the connection.
+/// Handles one request of the connection. `hold`: its guard, if it is not the connection's.
 pub(crate) async fn handle<A: Application>(
     scope: RequestScope<A>,
     mut exchange: Exchange,
@@ -56,7 +56,7 @@ pub(crate) async fn handle<A: Application>(
     let mut decision = route::decide_first(scope, &mut received, &mut exchange);
     if authorize::is_needed(&decision.outcome) {
         let authorized = authorize::authorize(scope, &received.parts, &mut exchange, decision);
-        // In memory of its own: few requests need it.
+        // Boxed: few requests need it.
         decision = Box::pin(hold.during(authorized)).await;
     }
     let finish = Finish::new(&received, std::mem::take(&mut decision.encodings));

@@ -12,24 +12,24 @@ use crate::message::incoming::{BodyError, Incoming};
 use crate::message::reply;
 use crate::message::response::Content;
 
-/// A request that waits for its response, as the routes have left it.
+/// A request that waits for its response, after the routes have run.
 pub(super) struct PendingRequest {
     pub(crate) parts: Parts,
-    /// `None` when it has been taken to be read.
+    /// `None` once reading has started.
     pub(crate) body: Option<Incoming>,
     /// Raw, after rewrites; `None`: as sent.
     pub(crate) query: Option<String>,
-    /// The client expects no body, whatever method the routes changed its method to.
+    /// The client expects no body, even if routes have changed the method.
     pub(crate) is_head: bool,
-    /// The user that the server itself authenticated.
+    /// The user that the server has authenticated.
     pub(crate) user: Option<Rc<str>>,
-    /// Bytes of the body.
+    /// Limit in bytes.
     pub(crate) max_body_size: u64,
     /// The parts are needed again.
     pub(crate) is_kept: bool,
-    /// The response has to name its file.
+    /// The response must name its file.
     pub(crate) with_origin: bool,
-    /// Bytes of the body that was read; `None`: it was refused on the way, and not read to its end.
+    /// Bytes of the body that was read; `None`: it was refused, and not read to its end.
     pub(crate) received: Option<u64>,
 }
 

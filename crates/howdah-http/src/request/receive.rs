@@ -1,5 +1,5 @@
 //! The first phase: a request is recorded and checked. Invalid HTTP is refused, and challenges of certificate
-//! authorities are answered, before there are routes.
+//! authorities are answered, before routes run.
 
 use http::request::Parts;
 use http::{Method, Request, Response};
@@ -17,7 +17,7 @@ pub(super) struct ReceivedRequest {
     pub(super) parts: Parts,
     pub(super) body: Incoming,
     pub(super) has_body: bool,
-    /// The end of the body is unknown: the connection cannot be used again.
+    /// The end of the body is unknown: the connection cannot be reused.
     pub(super) is_misframed: bool,
     /// The response, if no route is run.
     pub(super) response: Option<Response<Content>>,
@@ -49,7 +49,8 @@ pub(super) fn receive<A>(
     }
 }
 
-/// The lookup of a challenge's response that another machine may have stored, if an authority may have sent the request.
+/// The lookup of a challenge's response that another machine may have stored, if the request may come from an
+/// authority.
 pub(super) fn shared_proof<'r, A>(
     scope: &'r RequestScope<A>,
     parts: &'r Parts,

@@ -1,6 +1,6 @@
 //! The phase in which a response may be replaced, by `intercept`, `handle_response` and `handle_errors`.
 //!
-//! Kept only for requests that may need it.
+//! The data is kept only for requests that may need it.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -30,7 +30,7 @@ use crate::route::outcome::Outcome;
 use crate::route::site::Site;
 use crate::route::variables::Variables;
 
-/// The request as it was when its routes had been run.
+/// The request after its routes have run.
 pub(super) struct DeferredHandlers {
     site: Rc<Site>,
     /// As sent.
@@ -43,11 +43,11 @@ pub(super) struct DeferredHandlers {
     notes: Variables,
     /// The outermost first.
     intercepts: Vec<Rc<Intercept>>,
-    /// As `intercepts`; those of the site come before them.
+    /// Like `intercepts`; those of the site come first.
     errors: Vec<Rc<[ErrorRoutes]>>,
 }
 
-/// A response whose body is the application's, or the server's.
+/// A response with a body of the application or the server.
 type AnyResponse<A> = Response<Source<<A as Application>::Body>>;
 
 impl DeferredHandlers {
@@ -71,8 +71,7 @@ impl DeferredHandlers {
         }))
     }
 
-    /// The response, or what stands in its place; `None` if the connection is to be closed. Adds to the
-    /// changes of the header.
+    /// The response or its replacement; `None` if the connection has to be closed. Adds to the changes of the header.
     pub(super) async fn apply<A: Application>(
         self,
         mut response: AnyResponse<A>,
@@ -136,13 +135,14 @@ impl DeferredHandlers {
             }
             return Some(Response::from_parts(head, body));
         }
-        // The application runs to its end: without its body it would take the client for gone.
+        // The application runs to its end: without its body it would assume that the client has
+        // disconnected.
         discard_source(body);
         if !intercept.keeps_header {
             copied_headers::keep(&mut head.headers, &copies);
         }
         if matches!(outcome, Outcome::Next) {
-            // Nothing answers: the header is all that is left.
+            // No route responds: only the header remains.
             return Some(replace_body(head, response_with(Content::Empty)));
         }
         let response = responder.respond(outcome, pending).await?;
@@ -164,7 +164,7 @@ impl DeferredHandlers {
     ) -> Option<AnyResponse<A>> {
         let host = host(&self.original);
         let mut context = self.context(responder, host);
-        // As Caddy: the request is that of the client again, with the variables of its routes.
+        // As in Caddy: the routes see the original request, with the variables of its routes.
         context.changed = None;
         context.query = None;
         context.escaped = None;
@@ -179,7 +179,7 @@ impl DeferredHandlers {
             return Some(response);
         }
         let formed = responder.respond(outcome, pending).await?;
-        // An error while an error page is made: the first one is reported.
+        // An error occurred while the error page was generated: the first one is reported.
         if formed.extensions().get::<Failure>().is_some() {
             return Some(response);
         }
@@ -197,7 +197,7 @@ impl DeferredHandlers {
         Some(formed)
     }
 
-    /// What the routes left for the request that they answer.
+    /// What the routes have set for the request that they respond to.
     fn prepare(
         &self,
         context: &mut Context<'_>,
@@ -208,7 +208,7 @@ impl DeferredHandlers {
         let changed = context.changed.take();
         pending.parts = changed.map_or_else(|| self.original.clone(), |parts| *parts);
         pending.query = Some(context.query().to_owned());
-        // What is compressed again is not what the file is.
+        // A response that is compressed again differs from the file.
         pending.with_origin = false;
     }
 
@@ -257,7 +257,7 @@ fn replace_body<B>(mut first: response::Parts, second: Response<Source<B>>) -> R
     }
     let keeps_type = first.headers.contains_key(CONTENT_TYPE);
     for name in second.headers.keys() {
-        // Either response may have been chosen by what it names.
+        // Either response may depend on the fields in its `Vary`.
         if *name != VARY && *name != CONTENT_TYPE {
             first.headers.remove(name);
         }

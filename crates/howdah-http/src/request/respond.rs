@@ -1,4 +1,4 @@
-//! The phase in which the decision of the routes becomes a response: the body is read and the request answered.
+//! The phase that carries out the decision of the routes: the body is read and a response created.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ pub(super) struct Responder<'p, A> {
     pub(super) scope: &'p RequestScope<A>,
     pub(super) hold: &'p DisconnectGuard,
     pub(super) record: Option<Rc<Record>>,
-    /// An access log has a line for it.
+    /// The request is logged.
     pub(super) is_logged: bool,
-    /// The header of the response contains what the request cost so far.
+    /// The header of the response contains the costs of the request so far.
     pub(super) has_figures: bool,
 }
 
@@ -60,9 +60,9 @@ impl<'p, A: Application> Responder<'p, A> {
         let content = match outcome {
             Outcome::Abort => return None,
             Outcome::Answer(response) => *response,
-            // Routes that copy a response are run where there is one.
+            // `copy_response` only has an effect where there is a response.
             Outcome::Next | Outcome::CopyResponse(_) => reply::not_found(),
-            // More than the server resolves for one request.
+            // The routes need more checks than the server makes for one request.
             Outcome::CheckPassword(_) | Outcome::ForwardAuth(_) => {
                 reply::plain(StatusCode::SERVICE_UNAVAILABLE)
             }
@@ -83,7 +83,7 @@ impl<'p, A: Application> Responder<'p, A> {
                 };
                 let body = pending.body.take_if(|_| job.has_body);
                 if body.is_some() {
-                    // An upstream may answer before the body is read: the client is not to lose that.
+                    // An upstream may respond before the body is read: the client must not lose that response.
                     self.scope.state.set_linger();
                 }
                 let interim = Interim::new(&*scope.state, pending.parts.version);

@@ -24,7 +24,7 @@ use crate::route::context::Context;
 use crate::route::outcome::Outcome;
 use crate::route::verdict::Verdict;
 
-/// What the routes decided, with nothing borrowed from the request.
+/// The decision of the routes, which borrows nothing from the request.
 pub(super) struct RouteDecision {
     pub(super) outcome: Outcome,
     pub(super) headers: Changes,
@@ -32,7 +32,7 @@ pub(super) struct RouteDecision {
     pub(super) trace: Option<Trace>,
     /// `None`: as sent.
     pub(super) query: Option<String>,
-    /// With another method or header.
+    /// With a different method or header.
     pub(super) changed: Option<Box<Parts>>,
     pub(super) user: Option<Rc<str>>,
     pub(super) max_body_size: Option<u64>,
@@ -55,7 +55,8 @@ impl RouteDecision {
     }
 }
 
-/// The first decision, before any authorization: the response of the first phase, or the routes'.
+/// The first decision, before any authorization: the response of the first phase, or the decision
+/// of the routes.
 pub(super) fn decide_first<A>(
     scope: &RequestScope<A>,
     received: &mut ReceivedRequest,
@@ -95,7 +96,7 @@ pub(super) fn decide<A>(
     if let Some(expected) = connection.tls.as_ref().and_then(|tls| tls.host.as_deref())
         && !host.is_some_and(|host| host.name.eq_ignore_ascii_case(expected))
     {
-        // Another host may not ask for the certificate that this one asks for.
+        // The other host may not require the client certificate that this host requires.
         return RouteDecision::answer(reply::explain(
             StatusCode::MISDIRECTED_REQUEST,
             "The connection was opened for another host.",
@@ -112,7 +113,7 @@ pub(super) fn decide<A>(
     };
     let limits = scope.limits();
     if !site.logs.is_empty() {
-        // What was found out for routes that are run again took its time too.
+        // When routes run again, the time of their first run counts too.
         let earlier = exchange.log.take().map(|entry| entry.start);
         let start = earlier.unwrap_or_else(Instant::now);
         let mut entry = LogEntry::new(&site.logs, start, scope.id, connection, parts);

@@ -8,19 +8,19 @@ use crate::message::connection::Connection;
 use crate::route::context::Environment;
 use crate::socket::state::ConnectionState;
 
-/// A request within its configuration and its connection.
+/// A request with its configuration and its connection.
 pub(crate) struct RequestScope<A> {
-    /// The configuration and the application of the moment in which the request came.
+    /// The configuration and the application that were current when the request arrived.
     pub(crate) service: Rc<Service<A>>,
     pub(crate) connection: Rc<Connection>,
     pub(crate) state: Rc<ConnectionState>,
-    /// Its number in the configuration.
+    /// The listener's number in the configuration.
     pub(crate) listener: usize,
     pub(crate) id: u64,
 }
 
 impl<A> RequestScope<A> {
-    /// A new request, with an id of its own.
+    /// Creates the scope of a request, with a new id.
     pub(crate) fn new(
         service: Rc<Service<A>>,
         listener: usize,
@@ -40,7 +40,7 @@ impl<A> RequestScope<A> {
         &self.service.snapshot
     }
 
-    /// What routes may look at.
+    /// What routes may use.
     pub(crate) fn environment(&self) -> Environment<'_> {
         let snapshot = self.snapshot();
         Environment {

@@ -76,7 +76,7 @@ impl<A: Application> Responder<'_, A> {
         Some(Progress::new(record))
     }
 
-    /// Sends the early hints that are known of a page, and returns the page if its response may add to them.
+    /// Sends the early hints of a page, and returns the page if its response may add to them.
     fn send_hints(
         &self,
         job: &ScriptJob,
@@ -142,7 +142,7 @@ fn finish_fastcgi(mut response: Response<Content>, is_head: bool) -> Response<Co
     let status = response.status();
     let is_bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     if is_head || is_bodiless {
-        // The script runs to its end, as it would here.
+        // The script runs to its end, as it does in a pool.
         let body = std::mem::replace(response.body_mut(), Content::Empty);
         if let Content::Endpoint(body) = body {
             tokio::task::spawn_local(discard(body));
@@ -151,8 +151,8 @@ fn finish_fastcgi(mut response: Response<Content>, is_head: bool) -> Response<Co
     response
 }
 
-/// `Host` is in the header, also where a directive changed it: the target of HTTP/2, or an absolute one,
-/// would come before it.
+/// `Host` is always in the header, even if a directive has changed it. An authority in the target (HTTP/2, absolute
+/// form) would override it.
 fn without_authority(uri: Uri) -> Uri {
     if uri.authority().is_none() {
         return uri;
@@ -160,6 +160,6 @@ fn without_authority(uri: Uri) -> Uri {
     let mut parts = uri.into_parts();
     parts.scheme = None;
     parts.authority = None;
-    // A path and a query are a target of their own.
+    // A path and a query are a valid target.
     Uri::from_parts(parts).unwrap_or_default()
 }

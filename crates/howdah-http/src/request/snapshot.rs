@@ -25,7 +25,7 @@ use crate::observe::thread::ThreadState;
 use crate::route::pools::ScriptPools;
 use crate::route::site::{Hosts, Site};
 
-/// A configuration as one front thread serves it: what its requests share.
+/// A configuration as one front thread serves it: data that its requests share.
 pub(crate) struct Snapshot {
     pub(crate) life: Rc<ThreadState>,
     pub(crate) spool: SpoolDir,
@@ -38,7 +38,7 @@ pub(crate) struct Snapshot {
     pub(crate) default_root: Rc<Root>,
     pub(crate) observer: Option<Rc<Observer>>,
     pub(crate) endpoints: Endpoints,
-    /// What answers authorities that check a name over plain HTTP.
+    /// Responds to authorities that verify a name over plain HTTP.
     pub(crate) challenges: Option<Challenges>,
     listeners: Vec<ListenerSnapshot>,
     pub(crate) max_connections: usize,
@@ -50,17 +50,17 @@ struct ListenerSnapshot {
     limits: Rc<Limits>,
     hosts: Hosts,
     acceptor: Option<Arc<Acceptor>>,
-    /// If it has HTTP/3.
+    /// The `Alt-Svc` header, if HTTP/3 is served.
     alt_svc: Option<HeaderValue>,
 }
 
-/// A configuration and the application that is served with it, on one front thread.
+/// A configuration and its application, on one front thread.
 pub(crate) struct Service<A> {
     pub(crate) app: Rc<A>,
     pub(crate) snapshot: Rc<Snapshot>,
 }
 
-/// What a thread is made from, besides the configuration.
+/// What a thread needs to serve a configuration, besides the configuration.
 pub(crate) struct Plan {
     pub(crate) life: Rc<ThreadState>,
     pub(crate) spool: SpoolDir,
@@ -113,7 +113,7 @@ impl Snapshot {
         })
     }
 
-    /// Listeners that it has.
+    /// Number of its listeners.
     pub(crate) fn listeners(&self) -> usize {
         self.listeners.len()
     }
@@ -131,12 +131,12 @@ impl Snapshot {
         self.listeners[listener].acceptor.as_ref()
     }
 
-    /// What responses of a listener with HTTP/3 say of it.
+    /// The `Alt-Svc` header for a listener with HTTP/3.
     pub(crate) fn alt_svc(&self, listener: usize) -> Option<&HeaderValue> {
         self.listeners[listener].alt_svc.as_ref()
     }
 
-    /// Asks the socket only when the listener does not know.
+    /// Queries the socket only if the listener has no fixed address.
     pub(crate) fn local_address(
         &self,
         listener: usize,

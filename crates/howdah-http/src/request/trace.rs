@@ -1,4 +1,4 @@
-//! The phase in which the trace of a request is passed on to the program that answers it.
+//! The phase in which the trace of a request is passed on to the program that handles it.
 
 use http::HeaderValue;
 
@@ -21,7 +21,7 @@ pub(super) fn pass_on(
     if let Ok(value) = HeaderValue::from_str(&trace.context.traceparent()) {
         headers.insert(TRACEPARENT, value);
     }
-    // It is of the caller's trace, and this is another.
+    // It belongs to the caller's trace, and this is a new one.
     if trace.context.parent.is_none() {
         headers.remove(TRACESTATE);
     }

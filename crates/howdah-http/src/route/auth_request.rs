@@ -1,4 +1,4 @@
-//! A request to the server of a `forward_auth`: its response says whether the client's request goes on.
+//! A request to the server of a `forward_auth`, whose response decides whether the client's request continues.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub(crate) struct AuthRequest {
 }
 
 impl AuthRequest {
-    /// `Err`: the response to a request that does not go on.
+    /// `Err`: the response to a request that is denied.
     pub(crate) async fn send(self, limits: &Limits, id: u64) -> Result<Grant, Response<Content>> {
         let limits = UploadLimits {
             size: 0,

@@ -16,20 +16,20 @@ use crate::route::text::Text;
 pub(crate) struct Candidate {
     path: Text,
     query: Option<Text>,
-    /// It ends in a slash as it is written.
+    /// It ends in a slash as configured.
     directory: bool,
-    /// The text below `{path}`, if that is its form.
+    /// The text after `{path}/`, if it has that form.
     below_path: Option<Box<str>>,
 }
 
 /// A candidate that exists.
 #[derive(Debug)]
 pub(crate) struct CandidateFile<'c> {
-    /// Place among the candidates.
+    /// Index in the list of candidates.
     pub(crate) index: usize,
     /// Normalised, below the root.
     pub(crate) path: Cow<'c, str>,
-    /// What was cut off behind the script.
+    /// The part of the path after the script.
     pub(crate) path_info: String,
     /// Not evaluated.
     pub(crate) query: Option<&'c Text>,
@@ -57,19 +57,19 @@ impl Candidate {
         self.below_path.as_deref()
     }
 
-    /// It must be a directory.
+    /// Whether it must be a directory.
     pub(crate) fn is_directory(&self) -> bool {
         self.directory
     }
 
-    /// Whether it exists, as `kind` of what is at its place on disk.
+    /// Whether it exists; `kind` is what is on disk at its path.
     pub(super) fn accepts(
         &self,
         kind: Kind,
         found: &CandidateFile<'_>,
         context: &Context<'_>,
     ) -> bool {
-        // `/a.txt/` is the path of a directory, not of a file. A slash behind a script is its PATH_INFO.
+        // `/a.txt/` is the path of a directory, not of a file. A slash after a script is its PATH_INFO.
         let slash = || self.is_path() && found.path_info.is_empty() && context.path.ends_with('/');
         match kind {
             Kind::Directory => self.directory,
@@ -78,7 +78,7 @@ impl Candidate {
         }
     }
 
-    /// What it is for this request, whether that exists or not.
+    /// The path of the candidate for this request, whether it exists or not.
     pub(super) fn place<'c>(
         &'c self,
         index: usize,
@@ -86,7 +86,7 @@ impl Candidate {
         split: &[String],
     ) -> CandidateFile<'c> {
         let path = self.evaluate(context);
-        // A slash behind a script is its PATH_INFO.
+        // A slash after a script is its PATH_INFO.
         let whole = if self.is_path() {
             &*context.path
         } else {
@@ -115,7 +115,7 @@ impl Candidate {
         self.path.is_path()
     }
 
-    /// The path of a constant candidate.
+    /// The path of a candidate without placeholders.
     pub(crate) fn constant(&self) -> Option<&str> {
         self.path.constant().map(|path| &**path)
     }
@@ -133,7 +133,7 @@ impl Candidate {
         match self.path.evaluate(context, Purpose::File) {
             Cow::Borrowed(path) => Cow::Borrowed(path),
             Cow::Owned(mut path) => {
-                // A value of a query can have it, decoded; no path that goes on has, and no file's name.
+                // A decoded value of a query can contain it; a valid path or file name cannot.
                 if path.contains('\0') {
                     path = path.replace('\0', "\u{fffd}");
                 }
@@ -153,7 +153,7 @@ pub(crate) fn find<'c>(
 ) -> Option<CandidateFile<'c>> {
     let mut nothing_below = false;
     for (index, candidate) in candidates.iter().enumerate() {
-        // What does not exist, or is a file, has nothing below it: no need to ask the disk.
+        // A missing path, or a file, has nothing below it: the disk need not be checked.
         if nothing_below && candidate.below_path.is_some() {
             continue;
         }
@@ -169,7 +169,7 @@ pub(crate) fn find<'c>(
     None
 }
 
-/// Cuts a template at its first question mark.
+/// Splits a template at its first question mark.
 pub(crate) fn split_query(template: &Template) -> (Template, Option<Template>) {
     for (index, part) in template.parts.iter().enumerate() {
         let Part::Text(text) = part else { continue };

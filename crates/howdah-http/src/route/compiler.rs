@@ -1,4 +1,4 @@
-//! Compiles routes. Directives with routes of their own use it too.
+//! Compiles routes. Directives that contain routes use it too.
 
 use howdah_config::model;
 
@@ -9,13 +9,13 @@ use super::pools::ScriptPools;
 use super::routes::{Route, Routes};
 use crate::message::route_error::RouteError;
 
-/// Makes a handler of one directive.
+/// Compiles the handler of one directive.
 type HandlerCompiler = fn(&model::Handler, &Compiler) -> Result<Box<dyn Handler>, RouteError>;
 
-/// What routes of a site are compiled with.
+/// What the routes of a site are compiled with.
 pub(super) struct Compiler {
     pub(super) pools: ScriptPools,
-    /// From outside, since it names every directive.
+    /// Passed in, since it names every directive.
     handler: HandlerCompiler,
 }
 

@@ -1,4 +1,4 @@
-//! A request on its way through the routes.
+//! A request while its routes run.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -25,18 +25,18 @@ use crate::route::variables::Variables;
 use crate::route::verdict::Verdict;
 use crate::shutdown::Shutdown;
 
-/// What the routes say about the request's line in the access log.
+/// Options of the routes for the request's line in the access log.
 #[derive(Debug, Default)]
 pub(crate) struct LogChoice {
     pub(crate) skip: bool,
     pub(crate) append: Vec<(String, AppendedValue)>,
 }
 
-/// The request as the routes have left it so far.
+/// The request as changed by the routes so far.
 pub(crate) struct Context<'r> {
     /// As sent.
     pub(crate) original: &'r Parts,
-    /// With another method or header; its URI is that of the request all the same.
+    /// With a different method or header; its URI is always the original one.
     pub(crate) changed: Option<Box<Parts>>,
     pub(crate) connection: &'r Connection,
     pub(crate) id: u64,
@@ -44,25 +44,25 @@ pub(crate) struct Context<'r> {
     pub(crate) original_host: Option<Host<'r>>,
     /// Decoded and normalised.
     pub(crate) path: Cow<'r, str>,
-    /// The path as a URI has it, once it is no longer that of the request; `None`: as sent.
+    /// The escaped path, if it has changed; `None`: as sent.
     pub(crate) escaped: Option<String>,
     /// `None`: as sent.
     pub(crate) query: Option<String>,
-    /// What `try_files` cut off behind the script.
+    /// The part after the script, which `try_files` has split off.
     pub(crate) path_info: String,
     pub(crate) root: Rc<Root>,
     /// Changes of the response's header.
     pub(crate) headers: Changes,
     pub(crate) encodings: Encodings,
     pub(crate) notes: Variables,
-    /// What is done with responses of the application, the outermost first.
+    /// Rules for responses of the application, the outermost first.
     pub(crate) intercepts: Vec<Rc<Intercept>>,
-    /// `handle_errors` of the chains that the request is in, the outermost first.
+    /// `handle_errors` of the enclosing chains, the outermost first.
     pub(crate) errors: Vec<Rc<[ErrorRoutes]>>,
     /// `request_body`: bytes.
     pub(crate) max_body_size: Option<u64>,
     pub(crate) log: LogChoice,
-    /// What traces are sampled by, if a site has them.
+    /// The sampler of traces, if a site has them.
     pub(crate) sampler: Option<&'r Sampler>,
     pub(crate) trace: Option<Trace>,
     pub(crate) lookup: &'r StatCache,
@@ -75,11 +75,11 @@ pub(crate) struct Context<'r> {
     pub(crate) problem: Option<&'r Problem>,
     /// In `handle_response`.
     pub(crate) response: Option<&'r response::Parts>,
-    /// What stays of its header.
+    /// `copy_response_headers` that apply.
     pub(crate) copies: Vec<Rc<CopiedHeaders>>,
 }
 
-/// What of a front thread routes may look at.
+/// The parts of a front thread that routes may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Environment<'r> {
     pub(crate) lookup: &'r StatCache,
@@ -89,7 +89,7 @@ pub(crate) struct Environment<'r> {
 }
 
 impl<'r> Context<'r> {
-    /// A request that no route has seen; its path is that of the URI and not decoded yet.
+    /// A request that no route has seen; its path is that of the URI, not yet decoded.
     pub(crate) fn new(
         original: &'r Parts,
         connection: &'r Connection,
@@ -130,18 +130,18 @@ impl<'r> Context<'r> {
 }
 
 impl Context<'_> {
-    /// The request with what directives changed.
+    /// The request with the changes of directives.
     pub(crate) fn parts(&self) -> &Parts {
         self.changed.as_deref().unwrap_or(self.original)
     }
 
-    /// The request for changes.
+    /// The request, to be changed.
     pub(crate) fn parts_mut(&mut self) -> &mut Parts {
         self.changed
             .get_or_insert_with(|| Box::new(self.original.clone()))
     }
 
-    /// Name and port of the `Host` header, if it has one that is valid.
+    /// Name and port of the `Host` header, if it is present and valid.
     pub(crate) fn host(&self) -> Option<Host<'_>> {
         match &self.changed {
             None => self.original_host,
@@ -167,8 +167,7 @@ impl Context<'_> {
             .client_ip(self.connection.remote.ip(), &self.original.headers)
     }
 
-    /// Whether the other side of the connection is one of these proxies; `None`: one of those that the server
-    /// trusts.
+    /// Whether the peer of the connection is one of these proxies; `None`: one of the server's trusted proxies.
     pub(crate) fn trusts(&self, proxies: Option<&[Network]>) -> bool {
         let remote = self.connection.remote.ip();
         match proxies {
@@ -177,7 +176,7 @@ impl Context<'_> {
         }
     }
 
-    /// Joins the caller's trace, or begins one. Once.
+    /// Joins the caller's trace, or starts one; only once.
     pub(crate) fn begin_trace(&mut self) {
         let Some(sampler) = self.sampler.filter(|_| self.trace.is_none()) else {
             return;
@@ -204,12 +203,12 @@ impl Context<'_> {
         }
     }
 
-    /// Whether the path is no longer that of the request.
+    /// Whether the path has changed.
     pub(crate) fn is_rewritten(&self) -> bool {
         self.escaped.is_some()
     }
 
-    /// Another path, decoded and normalised.
+    /// Sets a new path, decoded and normalised.
     pub(crate) fn set_path(&mut self, path: String) {
         if path != self.path {
             self.escaped = Some(crate::message::path::encode(&path).into_owned());
@@ -217,8 +216,8 @@ impl Context<'_> {
         }
     }
 
-    /// As [`Context::set_path`] with the path in the form that a URI needs: an escaped slash does not separate segments
-    /// for the next server. What does not mean the same path, or cannot be in a URI, is made again from it.
+    /// Like [`Context::set_path`], with the escaped form of the path: an escaped slash does not separate segments for
+    /// the next server. If that form means a different path, or is not valid in a URI, it is generated from `path`.
     pub(crate) fn set_escaped_path(&mut self, path: String, escaped: &str) {
         if escaped == self.escaped_path() {
             return;
@@ -233,7 +232,7 @@ impl Context<'_> {
         self.path = Cow::Owned(path);
     }
 
-    /// The path as a URI has it.
+    /// The path, escaped for a URI.
     pub(crate) fn escaped_path(&self) -> &str {
         match &self.escaped {
             Some(escaped) => escaped,
@@ -241,8 +240,8 @@ impl Context<'_> {
         }
     }
 
-    /// The client's path where a directory's is to get its slash: it has none, and its last segment is
-    /// still that of the path.
+    /// The client's path if a directory's slash is missing: it has none, and its last segment is still that of the
+    /// path.
     pub(crate) fn slashless_path(&self) -> Option<Cow<'_, str>> {
         let own = if self.is_rewritten() {
             let own = crate::message::path::normalise(self.original.uri.path()).ok()?;
@@ -258,7 +257,7 @@ impl Context<'_> {
         self.path.strip_suffix('/').unwrap_or(&self.path)
     }
 
-    /// Path and query as a URI has them.
+    /// Path and query, escaped for a URI.
     pub(crate) fn target(&self) -> String {
         let path = self.escaped_path();
         let query = self.query();

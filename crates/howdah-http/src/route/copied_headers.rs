@@ -1,4 +1,4 @@
-//! `copy_response_headers`: what stays of the header of a response that is replaced.
+//! `copy_response_headers`: which fields of a replaced response are kept.
 
 use howdah_config::model::CopyHeaders;
 use http::HeaderMap;
@@ -37,7 +37,7 @@ impl CopiedHeaders {
     }
 }
 
-/// Takes out what none of them keeps.
+/// Removes the fields that none of them keeps.
 pub(crate) fn keep(headers: &mut HeaderMap, copies: &[std::rc::Rc<CopiedHeaders>]) {
     remove_where(headers, |name| !copies.iter().any(|copy| copy.keeps(name)));
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-/// Name and password of the request.
+/// Name and password in the request.
 pub(crate) fn credentials(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
     let value = headers.get(AUTHORIZATION)?.as_bytes();
     let (scheme, rest) = value.split_at_checked(6)?;

@@ -1,4 +1,4 @@
-//! `handle_errors`: what is done when the server has to answer with an error.
+//! `handle_errors`: responses to errors of the server.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::context::Context;
 use super::handler::Handler;
 use super::outcome::Outcome;
 
-/// An error that `handle_errors` may form.
+/// An error that `handle_errors` may replace.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -30,7 +30,7 @@ impl ErrorRoutes {
         }
     }
 
-    /// The first that are for this status.
+    /// The first ones for this status.
     pub(crate) fn find(errors: &[Self], status: StatusCode) -> Option<&Self> {
         errors.iter().find(|errors| errors.apply_to(status))
     }

@@ -1,4 +1,4 @@
-//! `expression`, executed.
+//! Evaluates `expression`.
 
 use std::borrow::Cow;
 
@@ -99,7 +99,7 @@ impl Operand {
 
     fn text(&self, context: &Context<'_>) -> Cow<'_, str> {
         match self {
-            // Decoded, as the other matchers have it: an escape in the path gets past no comparison.
+            // Decoded, as in other matchers: an escape in the path cannot bypass a comparison.
             Self::Text(text) => text.evaluate(context, Purpose::File),
             Self::Number(number) => number.to_string().into(),
             Self::Bool(true) => "true".into(),
@@ -116,7 +116,8 @@ impl Operand {
     }
 }
 
-/// As numbers if one of them is one; what is not a number then is different and in no order.
+/// Compares as numbers if at least one is a number; a text that is not a number is then unequal and
+/// unordered.
 fn compare(left: &Operand, comparison: Comparison, right: &Operand, context: &Context<'_>) -> bool {
     use std::cmp::Ordering;
     let numbers = matches!(left, Operand::Number(_)) || matches!(right, Operand::Number(_));

@@ -1,4 +1,4 @@
-//! `header`: changes of a header as the configuration has them, and their values for a request.
+//! `header`: configured changes of a header, and their values for a request.
 
 use std::rc::Rc;
 
@@ -33,7 +33,7 @@ pub(super) fn compile(changes: &[HeaderChange]) -> Result<Box<[FieldChange]>, Ro
     changes.iter().map(FieldChange::compile).collect()
 }
 
-/// Takes the values from the request while there is one.
+/// Evaluates the values, which needs the request.
 pub(super) fn prepare(changes: &[FieldChange], context: &Context<'_>) -> Vec<PendingChange> {
     let pending = changes.iter().filter_map(|change| change.prepare(context));
     pending.collect()
@@ -86,7 +86,7 @@ impl FieldChange {
             }
             Value::Text(text) => text,
         };
-        // What a request costs is the same as nothing in this.
+        // The costs of a request are not known yet, and empty here.
         if let Ok(value) = HeaderValue::from_bytes(&bytes_of(&text.evaluate(context, Purpose::Uri)))
         {
             let is_replacement = matches!(*self.change, Change::Replace(..));

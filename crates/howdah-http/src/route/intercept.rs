@@ -1,4 +1,4 @@
-//! What is done with certain responses: `intercept` and `handle_response`.
+//! Rules for certain responses: `intercept` and `handle_response`.
 
 use http::{StatusCode, response};
 
@@ -11,7 +11,7 @@ use crate::encode::ResponseMatcher;
 #[derive(Debug)]
 pub(crate) struct Intercept {
     pub(super) rules: Box<[Rule]>,
-    /// Whether the header of a response that is replaced stays as a whole.
+    /// Whether a replaced response keeps its whole header.
     pub(crate) keeps_header: bool,
 }
 
@@ -42,7 +42,7 @@ impl Intercept {
         self.rules.is_empty()
     }
 
-    /// What is done with this response, if anything.
+    /// The action for this response, if any.
     pub(crate) fn action(&self, head: &response::Parts) -> Option<&Action> {
         let matches = |rule: &&Rule| {
             rule.matcher

@@ -26,7 +26,7 @@ pub(crate) enum Matcher {
     All(Box<[Matcher]>),
     Not(Box<Matcher>),
     Path(Box<[Pattern]>),
-    /// Patterns of the path, and some of the path with its slashes as they were sent.
+    /// Patterns of the path, and patterns of the path with repeated slashes as sent.
     PathAsSent(Box<[Pattern]>, Box<[Pattern]>),
     Method(Box<[Method]>),
     Host(Box<[HostPattern]>),

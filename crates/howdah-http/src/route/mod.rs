@@ -1,4 +1,4 @@
-//! Routes: the directives of the configuration in a form that is executed. Made once per front thread.
+//! Compiled routes: the directives of the configuration. Created once per front thread.
 //!
 //! ```text
 //! listener -> hosts -> site -> routes -> Outcome: a response, a file, a script

@@ -1,4 +1,4 @@
-//! What the routes have decided about a request.
+//! The decision of the routes about a request.
 
 use http::{Response, StatusCode};
 
@@ -10,9 +10,9 @@ use crate::answer::proxy::job::ProxyJob;
 use crate::message::endpoint::EndpointName;
 use crate::message::response::Content;
 
-/// What the routes make of a request.
+/// The decision of the routes.
 pub(crate) enum Outcome {
-    /// No route answered.
+    /// No route has responded.
     Next,
     Answer(Box<Response<Content>>),
     File(FileJob),
@@ -23,13 +23,13 @@ pub(crate) enum Outcome {
     CheckPassword(Box<PasswordCheck>),
     /// A `forward_auth` request has to be sent; then the routes run again.
     ForwardAuth(Box<AuthRequest>),
-    /// In `handle_response`: the response is sent after all, with this status.
+    /// In `handle_response`: the original response is sent, with this status.
     CopyResponse(Option<StatusCode>),
     /// The connection is closed.
     Abort,
 }
 
-/// The answer to a request that cannot be what the configuration makes of it.
+/// The response to a request for which the configured change is not possible.
 pub(super) type Refusal = Box<Response<Content>>;
 
 impl Outcome {
@@ -37,7 +37,7 @@ impl Outcome {
         Self::Answer(Box::new(response))
     }
 
-    /// Outcome of a change of the request.
+    /// The outcome of a change of the request.
     pub(super) fn of(change: Result<(), Refusal>) -> Self {
         change.map_or_else(Self::Answer, |()| Self::Next)
     }

@@ -1,4 +1,5 @@
-//! The parameters of a query, and changes of single ones. What is not changed stays as the client wrote it.
+//! The parameters of a query, and changes of individual ones. Parameters that do not change stay as the client has sent
+//! them.
 
 use std::borrow::Cow;
 
@@ -8,7 +9,7 @@ use regex::Regex;
 use crate::message::path;
 use crate::message::replacement::{Replacement, TooLong};
 
-/// Escaped in a name or value.
+/// Characters that are escaped in a name or value.
 const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -20,7 +21,7 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     path::percent_encoded(text, PARAMETER)
 }
 
-/// A query. Names and values are decoded ones.
+/// A query. Names and values are decoded.
 pub(super) struct Parameters<'q> {
     pairs: Vec<Pair<'q>>,
 }
@@ -28,7 +29,7 @@ pub(super) struct Parameters<'q> {
 struct Pair<'q> {
     /// Decoded.
     name: String,
-    /// As it goes on, with its name.
+    /// The escaped parameter, with its name.
     text: Cow<'q, str>,
 }
 
@@ -55,7 +56,7 @@ impl<'q> Pair<'q> {
 }
 
 impl<'q> Parameters<'q> {
-    /// Those that a client sent.
+    /// The parameters that a client has sent.
     pub(super) fn sent(query: &'q str) -> Self {
         let texts = query.split('&').filter(|text| !text.is_empty());
         Self {
@@ -63,7 +64,7 @@ impl<'q> Parameters<'q> {
         }
     }
 
-    /// Takes the place of those that have the new name already.
+    /// Renames a parameter; it replaces those that already have the new name.
     pub(super) fn rename(&mut self, old: &str, new: &str) {
         if old == new || !self.pairs.iter().any(|pair| pair.name == old) {
             return;
@@ -74,21 +75,21 @@ impl<'q> Parameters<'q> {
         }
     }
 
-    /// In place of all of that name.
+    /// Sets a parameter; it replaces all of that name.
     pub(super) fn set(&mut self, name: &str, value: &str) {
-        // The place of the first one is kept: those before it have other names.
+        // It takes the position of the first one.
         let first = self.pairs.iter().position(|known| known.name == name);
         self.delete(name);
         let index = first.unwrap_or(self.pairs.len());
         self.pairs.insert(index, Pair::new(name, value));
     }
 
-    /// Behind the others.
+    /// Adds a parameter at the end.
     pub(super) fn add(&mut self, name: &str, value: &str) {
         self.pairs.push(Pair::new(name, value));
     }
 
-    /// Replaces what is found in values; `None`: in those of all names.
+    /// Replaces matches in values; `None`: in those of all names.
     pub(super) fn replace(
         &mut self,
         name: Option<&str>,
@@ -106,12 +107,12 @@ impl<'q> Parameters<'q> {
         Ok(())
     }
 
-    /// All of that name.
+    /// Removes all of that name.
     pub(super) fn delete(&mut self, name: &str) {
         self.pairs.retain(|pair| pair.name != name);
     }
 
-    /// As it goes on.
+    /// The escaped query.
     pub(super) fn text(&self) -> String {
         let texts: Vec<&str> = self.pairs.iter().map(|pair| &*pair.text).collect();
         texts.join("&")

@@ -1,8 +1,8 @@
 //! Names and passwords of `basic_auth`.
 //!
-//! bcrypt takes tens of milliseconds by design, so it runs on other threads, a few at a time, and what was
-//! right is known for a while by a keyed hash. Routes do not wait: they ask for a check, and are run again
-//! with its verdict.
+//! bcrypt takes tens of milliseconds by design, so it runs on separate threads, a few at a time. Valid passwords are
+//! cached for a while by a keyed hash. Routes do not wait: they return the check that they need, and run again with its
+//! verdict.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,15 +21,15 @@ use crate::message::response::Content;
 use crate::route::credentials::credentials;
 use crate::route::verdict::Verdict;
 
-/// Checks at a time, of all front threads: each is a core at work.
+/// Concurrent checks of all front threads: each occupies a core.
 static AT_WORK: Semaphore = Semaphore::const_new(2);
-/// Checks that wait or are at work.
+/// Checks that wait or run.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
-/// More are answered 503.
+/// Further checks get a 503.
 const PENDING_MAX: usize = 64;
-/// Milliseconds for which a password that was right is known.
+/// Milliseconds for which a valid password is cached.
 const KNOWN_FOR: u64 = 5 * 60_000;
-/// Passwords that are known to a front thread; beyond, it restarts.
+/// Passwords that a front thread caches; when full, the cache is emptied.
 const KNOWN_MAX: usize = 1024;
 
 /// The users of a `basic_auth`: a compiled [`BasicAuth`].
@@ -39,7 +39,7 @@ pub(crate) struct Passwords {
     /// Names and hashes.
     users: Box<[(Rc<str>, String)]>,
     keys: [RandomState; 2],
-    /// What was right, and until when, on the coarse clock.
+    /// Valid passwords, with their expiry on the coarse clock.
     known: RefCell<HashMap<u128, u64>>,
 }
 
@@ -118,7 +118,7 @@ impl Passwords {
         })
     }
 
-    /// 401.
+    /// The 401 response.
     pub(crate) fn refusal(&self) -> Response<Content> {
         let mut response = reply::plain(StatusCode::UNAUTHORIZED);
         response
@@ -128,12 +128,12 @@ impl Passwords {
     }
 }
 
-/// Counts a check for as long as it lives, however it ends.
+/// Counts a check as long as it lives.
 struct CheckPermit;
 
 impl CheckPermit {
     fn take() -> Option<Self> {
-        // Dropping it counts back.
+        // Dropping it decrements the counter.
         let (before, turn) = (PENDING.fetch_add(1, Relaxed), Self);
         (before < PENDING_MAX).then_some(turn)
     }
@@ -146,7 +146,7 @@ impl Drop for CheckPermit {
 }
 
 impl PasswordCheck {
-    /// `None`: too many wait already.
+    /// Checks the password; `None`: too many checks wait already.
     pub(crate) async fn run(self) -> Option<Verdict> {
         let turn = CheckPermit::take()?;
         let Self {
@@ -158,7 +158,8 @@ impl PasswordCheck {
         } = self;
         // The semaphore is never closed.
         let permit = AT_WORK.acquire().await.ok()?;
-        // A client that leaves ends this future, but not the work: that holds its place until it is done.
+        // If the client disconnects, this future is dropped, but the work continues and keeps its permit until it is
+        // done.
         let work = tokio::task::spawn_blocking(move || {
             let (_permit, _turn) = (permit, turn);
             bcrypt::verify(&password, &hash)
@@ -169,7 +170,7 @@ impl PasswordCheck {
                 tracing::warn!(%error, "a password cannot be checked");
                 false
             }
-            // The runtime ends.
+            // The runtime shuts down.
             Err(_) => return None,
         };
         if good {
@@ -214,7 +215,7 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            // The work cannot be done before this is.
+            // The work cannot finish before this is sent.
             let (go, wait) = mpsc::channel::<()>();
             let before = tokio::task::spawn_blocking(move || wait.recv());
             let free = AT_WORK.available_permits();
@@ -226,7 +227,7 @@ mod tests {
                 assert_eq!(AT_WORK.available_permits(), free - count);
                 assert_eq!(PENDING.load(Relaxed), count);
             }
-            // A check that stops waiting has no place.
+            // A check that stops waiting gives up its place.
             let mut waiting = Box::pin(check().run());
             let mut cx = Context::from_waker(Waker::noop());
             assert!(waiting.as_mut().poll(&mut cx).is_pending());

@@ -29,7 +29,7 @@ pub(crate) fn choose<'c>(
         TryPolicy::SmallestSize => best(|own, known| own.len() < known.len()),
         TryPolicy::LargestSize => best(|own, known| own.len() > known.len()),
         TryPolicy::MostRecentlyModified => best(|own, known| {
-            // A file system without times has none that is later.
+            // On a file system without times no file is later.
             match (own.modified(), known.modified()) {
                 (Ok(own), Ok(known)) => own > known,
                 _ => false,
@@ -38,7 +38,7 @@ pub(crate) fn choose<'c>(
     }
 }
 
-/// The one that exists and that no other is `better` than; of equals the first.
+/// The existing candidate that no other is `better` than; of equal ones the first.
 fn best<'c>(
     candidates: &'c [Candidate],
     context: &'c Context<'_>,

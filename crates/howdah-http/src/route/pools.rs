@@ -1,5 +1,5 @@
-//! Which pool runs a script: a worker pool whose `match` fits the path or whose file is the script,
-//! otherwise the classic pool of the site.
+//! Which pool runs a script: a worker pool whose `match` matches the path or whose file is the
+//! script, otherwise the classic pool of the site.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,10 +14,11 @@ use crate::message::running_pools::RunningPools;
 use crate::route::context::Context;
 use crate::route::matcher::matches_path;
 
-/// The number of the classic pool of all sites that name none.
+/// The number of the classic pool for all sites that name none.
 const CLASSIC: usize = 0;
 
-/// The pools of a configuration: the scripts of all worker pools in the order of the configuration; made once per front thread.
+/// The pools of a configuration: the scripts of all worker pools in the order of the configuration. Created once per
+/// front thread.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptPools {
     /// Numbers of the classic pools that sites name.
@@ -26,20 +27,20 @@ pub(crate) struct ScriptPools {
     files: Rc<[(usize, Rc<WorkerFile>)]>,
     /// Numbers of the pools of `roadrunner`.
     roadrunner: Rc<[usize]>,
-    /// Users of the pools that are not the server's own.
+    /// Users of the pools, except the server's user.
     pub(super) users: Arc<[u32]>,
     /// The hub of the site that is compiled.
     pub(super) hub: Option<usize>,
-    /// How upstreams are known, the same for all front threads.
+    /// TLS configurations for upstreams, shared by all front threads.
     pub(super) clients: Arc<TlsClients>,
 }
 
 /// A worker pool's script.
 #[derive(Debug)]
 pub(crate) struct WorkerFile {
-    /// As configured, absolute.
+    /// Absolute path as configured.
     written: Rc<str>,
-    /// With symbolic links resolved as they were when the server started.
+    /// With symbolic links resolved when the server started.
     resolved: Rc<str>,
 }
 
@@ -52,7 +53,7 @@ impl ScriptPools {
         let file = |pool: &model::WorkerPool| {
             let written: Rc<str> = pool.file.as_str().into();
             let resolved = std::fs::canonicalize(&pool.file).ok();
-            // A file that does not exist stays as it was written.
+            // A missing file stays as configured.
             let resolved = resolved.map_or_else(
                 || Rc::clone(&written),
                 |resolved| from_disk(resolved.as_os_str()).into(),
@@ -73,7 +74,7 @@ impl ScriptPools {
         }
     }
 
-    /// The number of a classic pool of the configuration; `None`: that of all sites.
+    /// The number of a classic pool of the configuration; `None`: the one for all sites.
     pub(super) fn classic(&self, pool: Option<u16>) -> usize {
         let number = pool.and_then(|pool| self.classic.get(usize::from(pool)));
         number.copied().unwrap_or(CLASSIC)
@@ -97,7 +98,7 @@ impl ScriptPools {
     }
 }
 
-/// The worker pools that a `php_server` or `php` hands requests to.
+/// The worker pools to which a `php_server` or `php` passes requests.
 #[derive(Debug)]
 pub(crate) struct WorkerPools {
     list: Box<[Worker]>,
@@ -108,23 +109,23 @@ pub(crate) struct WorkerPools {
 struct Worker {
     pool: usize,
     file: Rc<WorkerFile>,
-    /// Empty: requests whose script is the file.
+    /// If empty: requests whose script is the file.
     paths: Box<[Pattern]>,
 }
 
-/// What a worker pool whose `match` fits is to run.
+/// What a worker pool whose `match` matches has to run.
 pub(crate) struct WorkerMatch {
     pub(crate) pool: usize,
     /// `SCRIPT_NAME`; empty if the file is not below the root.
     pub(crate) name: String,
     /// What follows the name in the path; empty if the path does not start with the name.
     pub(crate) path_info: String,
-    /// The file, if it does not follow from root and name.
+    /// The file, if it is not below the root.
     pub(crate) file: Option<Rc<str>>,
 }
 
 impl WorkerPools {
-    /// Pools that `files` does not have are left out: their indices come from the same configuration.
+    /// Pools that are missing in `files` are left out: their indices come from the same configuration.
     pub(crate) fn compile(workers: &[model::PhpWorker], files: &ScriptPools) -> Self {
         let list: Box<[Worker]> = workers
             .iter()
@@ -147,7 +148,7 @@ impl WorkerPools {
         }
     }
 
-    /// The pool whose `match` fits the path.
+    /// The pool whose `match` matches the path.
     pub(crate) fn by_path(&self, root: &Root, context: &Context<'_>) -> Option<WorkerMatch> {
         if !self.any_match {
             return None;
@@ -171,7 +172,7 @@ impl WorkerPools {
         })
     }
 
-    /// The worker pool whose file the script is, links on the way to it included.
+    /// The worker pool whose file is the script, symbolic links resolved.
     pub(crate) fn worker_of(
         &self,
         root: &Root,
@@ -191,7 +192,7 @@ impl WorkerPools {
         });
         plain
             .or_else(|| {
-                // A link below the root may lead to it as well.
+                // A symbolic link below the root may point to it as well.
                 let path = context.lookup.real_path(root, name)?;
                 candidates.find(|worker| worker.file.resolved == path)
             })

@@ -1,4 +1,4 @@
-//! Document roots: most are constant and made once.
+//! Document roots: most are constant and resolved once.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ impl RootText {
         }
     }
 
-    /// The root of a directive: its own, or that of the request.
+    /// The root of a directive, or that of the request if it has none.
     pub(crate) fn choose(own: Option<&Self>, context: &Context<'_>) -> Option<Rc<Root>> {
         match own {
             None => Some(Rc::clone(&context.root)),
@@ -32,7 +32,7 @@ impl RootText {
         }
     }
 
-    /// `None` if the request asks for a root that could lie anywhere.
+    /// `None` if the request could choose a root anywhere.
     pub(crate) fn evaluate(&self, context: &Context<'_>) -> Option<Rc<Root>> {
         match self {
             Self::Constant(root) => Some(Rc::clone(root)),

@@ -5,7 +5,7 @@ use super::handler::Handler;
 use super::matcher::Matcher;
 use super::outcome::Outcome;
 
-/// Routes that are run one after the other until one of them answers.
+/// Routes that run one after the other until one of them responds.
 #[derive(Debug)]
 pub(crate) struct Routes(pub(super) Box<[Route]>);
 

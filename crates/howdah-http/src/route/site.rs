@@ -44,12 +44,12 @@ impl Site {
         self.routes.run(context)
     }
 
-    /// Whether there is a `handle_errors`.
+    /// Whether it has a `handle_errors`.
     pub(crate) fn handles_errors(&self) -> bool {
         !self.errors.is_empty()
     }
 
-    /// The `handle_errors` that is for this status.
+    /// The `handle_errors` for this status.
     pub(crate) fn errors_for(&self, status: StatusCode) -> Option<&ErrorRoutes> {
         ErrorRoutes::find(&self.errors, status)
     }
@@ -58,7 +58,7 @@ impl Site {
 /// The sites of one listener by host.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    /// The most specific first: names, then wildcards, then the site for all.
+    /// The most specific first: names, then wildcards, then the site for all hosts.
     sites: Vec<(HostPattern, Rc<Site>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Status codes of the configuration.
+//! Configured status codes.
 
 use howdah_config::model;
 use http::StatusCode;
@@ -25,7 +25,7 @@ impl Status {
         })
     }
 
-    /// The code; without one that of the error that is answered, if there is one.
+    /// The code; if there is none, that of the error that is being handled, if any.
     pub(super) fn evaluate(&self, context: &Context<'_>) -> Option<StatusCode> {
         match self {
             Self::Default => context.problem.map(|problem| problem.status),
@@ -42,7 +42,7 @@ impl Status {
     }
 }
 
-/// A status that a response may have.
+/// Checks that a response may have this status.
 pub(super) fn valid(status: u16) -> Result<StatusCode, RouteError> {
     match StatusCode::from_u16(status) {
         Ok(code) if (200..600).contains(&status) => Ok(code),

@@ -1,4 +1,4 @@
-//! Text with placeholders. Text without any is one reference count per request.
+//! Text with placeholders. Text without placeholders costs one reference count per request.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -46,7 +46,7 @@ impl Text {
             if matches!(&**parts, [Part::Placeholder(Placeholder::Upstream)]))
     }
 
-    /// Whether it is `{path}` and a constant below it, which is returned.
+    /// If it is `{path}` followed by a constant path: that path.
     pub(crate) fn below_path(&self) -> Option<&str> {
         match self {
             Self::Parts(parts) => match &**parts {
@@ -61,13 +61,13 @@ impl Text {
         }
     }
 
-    /// Whether what a request costs is in it.
+    /// Whether it contains the costs of a request.
     pub(crate) fn has_figures(&self) -> bool {
         let is_figure = |part: &Part| matches!(part, Part::Placeholder(Placeholder::Figure(_)));
         matches!(self, Self::Parts(parts) if parts.iter().any(is_figure))
     }
 
-    /// The text but for what the request costs.
+    /// Evaluates the text, except the costs of the request.
     pub(crate) fn evaluate_late(&self, context: &Context<'_>, purpose: Purpose) -> LateText {
         let parts = match self {
             Self::Constant(text) => vec![LatePart::Text(text.to_string())],
@@ -114,8 +114,8 @@ impl Text {
         }
     }
 
-    /// The text as a query. What placeholders stand for is escaped, so that it cannot bring parameters of
-    /// its own; `{query}` is whole parameters where one begins, as in `a=1&{query}`.
+    /// The text as a query. Values of placeholders are escaped, so that they cannot add parameters; `{query}` is whole
+    /// parameters where one begins, as in `a=1&{query}`.
     pub(crate) fn evaluate_query(&self, context: &Context<'_>) -> Cow<'_, str> {
         let Self::Parts(parts) = self else {
             return self.evaluate(context, Purpose::Uri);
@@ -123,7 +123,7 @@ impl Text {
         let mut query = String::with_capacity(64);
         let mut value = String::new();
         let mut in_name = true;
-        // Of what is behind an `&` nothing may come, then the `&` goes too.
+        // If nothing follows an `&`, it is left out.
         let mut separator = false;
         for part in parts {
             match part {
@@ -151,7 +151,7 @@ impl Text {
         Cow::Owned(query)
     }
 
-    /// The text as a document root. `None` if a part that the client chose could lead elsewhere.
+    /// The text as a document root. `None` if a part from the client could lead outside.
     pub(crate) fn evaluate_root(&self, context: &Context<'_>) -> Option<Cow<'_, str>> {
         let Self::Parts(parts) = self else {
             return Some(self.evaluate(context, Purpose::File));
@@ -164,7 +164,7 @@ impl Text {
                     let start = text.len();
                     push(&mut text, placeholder, context, Purpose::File);
                     let value = &text[start..];
-                    // A variable can be what the client sent.
+                    // A variable can contain a value from the client.
                     let ours = matches!(placeholder, Placeholder::Env(_) | Placeholder::Root);
                     if !ours && (matches!(value, "" | "." | "..") || value.contains(['/', '\0'])) {
                         return None;
@@ -172,12 +172,12 @@ impl Text {
                 }
             }
         }
-        // Two harmless parts can make `..` between them.
+        // Two harmless parts can form `..` together.
         (!text.split('/').any(|segment| segment == "..")).then_some(Cow::Owned(text))
     }
 }
 
-/// Nothing in place of single quotes around nothing, which PHP does not take for a value.
+/// Empty quotes become nothing, since PHP does not accept them as a value.
 fn without_empty_quotes(mut text: String) -> String {
     if text.ends_with("=''") {
         text.truncate(text.len() - 2);
@@ -185,7 +185,7 @@ fn without_empty_quotes(mut text: String) -> String {
     text.replace("=''\n", "=\n")
 }
 
-/// Adds a piece of a query, and the `&` that waits in front of it.
+/// Appends a piece of a query, after the pending `&`.
 fn append(query: &mut String, piece: &str, separator: &mut bool) {
     if piece.is_empty() {
         return;

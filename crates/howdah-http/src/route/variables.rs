@@ -1,5 +1,5 @@
-//! What matchers and directives note about a request for placeholders: variables, the groups of regular
-//! expressions, the file that was found, the user. Nothing of it allocates before it is used.
+//! What matchers and directives store for placeholders: variables, the groups of regular expressions, the file that was
+//! found, the user. Nothing is allocated before it is used.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,19 +10,19 @@ use regex::Regex;
 use crate::message::route_error::{RouteError, RouteErrorKind};
 use crate::route::purpose::Purpose;
 
-/// The notes of one request.
+/// The stored values of one request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Variables {
     vars: Vec<(Rc<str>, Var)>,
-    /// The name that `basic_auth` has checked.
+    /// The name that `basic_auth` has verified.
     pub(crate) user: Option<Rc<str>>,
-    /// Matchers write while the request is only read.
+    /// Matchers write to it while they borrow the request immutably.
     found: RefCell<Matches>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Matches {
-    /// The last that matched comes last.
+    /// The last match comes last.
     groups: Vec<Groups>,
     file: Option<FoundFile>,
 }
@@ -30,9 +30,9 @@ struct Matches {
 /// The value of a variable.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Var {
-    /// As it is compared, or names a file.
+    /// For comparisons and file names.
     text: String,
-    /// As a URI has it, where that differs.
+    /// For URIs, if it differs.
     escaped: Option<String>,
 }
 
@@ -60,7 +60,7 @@ struct Groups {
     of_path: bool,
 }
 
-/// What a `file` matcher found.
+/// The file that a `file` matcher has found.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundFile {
     pub(crate) relative: String,
@@ -84,7 +84,7 @@ impl Regexp {
         }))
     }
 
-    /// Notes the groups if it matches. `of_path`: the text is a decoded path.
+    /// Stores the groups if it matches. `of_path`: the text is a decoded path.
     pub(crate) fn matches(self: &Rc<Self>, text: &str, of_path: bool, notes: &Variables) -> bool {
         let Some(captures) = self.regex.captures(text) else {
             return false;
@@ -138,8 +138,8 @@ impl Variables {
         }
     }
 
-    /// Hands out the group of the last expression with that name (of any, if it is empty), and whether it
-    /// is a part of a decoded path.
+    /// Passes on the group of the last expression with that name (of any, if it is empty), and whether it is a part of
+    /// a decoded path.
     pub(crate) fn with_group(&self, name: &str, group: &str, use_it: impl FnOnce(&str, bool)) {
         let found = self.found.borrow();
         let mut candidates = found.groups.iter().rev();

@@ -1,15 +1,16 @@
-//! What authentication has decided about a request, whose routes are run again with it.
+//! Results of authentication, with which the routes of a request run again.
 
 use std::rc::Rc;
 
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 
-/// The fields that a `forward_auth` copies: the one of the response, and the one of the request.
+/// The fields that a `forward_auth` copies: the field of the response, and the field of the
+/// request.
 #[derive(Debug)]
 pub(crate) struct CopiedFields(pub(crate) Box<[(HeaderName, HeaderName)]>);
 
-/// What was found out for one request, whose routes are run again with it.
+/// The result of one check of a request, with which its routes run again.
 pub(crate) enum Verdict {
     /// A password was checked.
     Password { key: u128, good: bool },
@@ -17,11 +18,11 @@ pub(crate) enum Verdict {
     Granted(Grant),
 }
 
-/// The server of a `forward_auth` has let a request go on.
+/// The server of a `forward_auth` has allowed the request.
 pub(crate) struct Grant {
-    /// Those of its `forward_auth`, which it is known by.
+    /// The fields of its `forward_auth`, by which it is identified.
     copy: Rc<CopiedFields>,
-    /// What is copied, of each field of `copy`.
+    /// The values to copy, for each field of `copy`.
     values: Vec<Vec<HeaderValue>>,
 }
 
@@ -33,12 +34,12 @@ impl Grant {
         }
     }
 
-    /// Whether it is the verdict of the `forward_auth` with these fields, and not of another one.
+    /// Whether it is the verdict of the `forward_auth` with these fields.
     pub(super) fn belongs_to(&self, copy: &Rc<CopiedFields>) -> bool {
         Rc::ptr_eq(&self.copy, copy)
     }
 
-    /// What the client itself sent in these fields is not believed.
+    /// Sets the fields; values from the client are replaced.
     pub(super) fn copy_to(&self, headers: &mut HeaderMap) {
         for ((_, to), values) in self.copy.0.iter().zip(&self.values) {
             headers.remove(to);

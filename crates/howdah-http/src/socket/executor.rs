@@ -1,7 +1,6 @@
-//! Runs the streams of HTTP/2 and HTTP/3 connections on the front thread, and ends those whose client takes
-//! nothing: flow control can stall a stream while its connection is busy, so the socket does not show it.
-//! What counts is the last piece that the body gave, at most 128 KiB: a client must take one in the
-//! time of the limit.
+//! Runs the streams of HTTP/2 and HTTP/3 connections on the front thread, and ends those whose client accepts no bytes:
+//! flow control can stall a stream while its connection is busy, so the socket does not show it. The limit applies to
+//! each piece that the body produces, at most 128 KiB: a client must accept one within that time.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -29,7 +28,7 @@ impl LocalExecutor {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BodyPoll {
-    /// The body was not asked for more: the client has to take what there is.
+    /// The body was not polled: the client has to accept what there is.
     Untouched,
     /// The application has to produce more.
     Waiting,
@@ -38,7 +37,7 @@ enum BodyPoll {
 }
 
 thread_local! {
-    /// What happened to the response's body in the running poll of a stream.
+    /// State of the response's body in the current poll of a stream.
     static BODY: Cell<BodyPoll> = const { Cell::new(BodyPoll::Untouched) };
 }
 
@@ -58,7 +57,7 @@ pub(crate) fn note_response() {
 
 struct Stream<F> {
     future: Pin<Box<F>>,
-    /// Armed while the client is being waited for.
+    /// Armed while the stream waits for the client.
     stall: Option<Pin<Box<Sleep>>>,
     limit: Duration,
 }

@@ -1,19 +1,19 @@
-//! Reads HTTP/1 requests before hyper does, and refuses those whose end can be read in two ways: with both
-//! `Content-Length` and `Transfer-Encoding`, with more than one `Content-Length`, with lines that end in
-//! LF alone, which others before this server may not take for an end.
+//! Reads HTTP/1 requests before hyper does, and refuses those whose end is ambiguous: with both `Content-Length` and
+//! `Transfer-Encoding`, with more than one `Content-Length`, with lines that end in LF alone, which a proxy before this
+//! server may interpret differently.
 //!
-//! hyper picks one reading and hides the other, so the bytes are looked at before it gets them. The
-//! reader follows heads and bodies as hyper does, and with pipelining it knows which request it means.
-//! It never guesses: what it cannot follow is refused, with all that comes after it.
+//! hyper chooses one interpretation and hides the other, so the bytes are inspected before. The reader follows heads
+//! and bodies as hyper does, and with pipelining it knows which request is meant. It never guesses: input that it
+//! cannot follow is refused, and so is everything after it.
 //!
-//! Bytes of a request target that hyper would refuse, though clients send them, are found as well.
+//! It also finds bytes of a request target that hyper would refuse, although clients send them.
 
 use memchr::{memchr, memchr_iter};
 
-/// Bytes kept of a line that arrives in pieces. Fields with a length may not be longer, so that the
-/// answer does not depend on the pieces.
+/// Bytes that are stored of a line that arrives in pieces. Fields with a length may not be longer,
+/// so that the result does not depend on the pieces.
 const LINE_MAX: usize = 128;
-/// What an HTTP/2 connection begins with.
+/// The start of an HTTP/2 connection.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
 const TWO_LENGTHS: &str = "the body has two lengths";
@@ -23,33 +23,34 @@ const LINE_END: &str = "a line does not end in CR LF";
 const BAD_CHUNK: &str = "the chunks of the body before cannot be read";
 const NOT_HTTP1: &str = "the connection is not HTTP/1";
 
-/// The requests of one connection, as their bytes come.
+/// The requests of one connection, read as their bytes arrive.
 #[derive(Debug, Default)]
 pub(crate) struct Framing {
     state: State,
     head: Head,
     line: Line,
-    /// Heads that are complete.
+    /// Number of complete heads.
     heads: u64,
-    /// From which request on, counted from 1, all are refused, and why.
+    /// The request, counted from 1, from which on all are refused, and why.
     refused: Option<(u64, &'static str)>,
-    /// Where in the bytes received last a request target has what a URI may not have.
+    /// Positions in the bytes received last where a request target has characters that are not
+    /// valid in a URI.
     unescaped: Vec<usize>,
-    /// A request upgrades the connection: what follows may not be a request, and stays unchanged.
+    /// A request upgrades the connection: what follows may not be HTTP, and is not changed.
     upgrades: bool,
 }
 
-/// Where the next byte stands. The states of a chunked body are hyper's.
+/// What the next byte belongs to. The states of a chunked body are hyper's.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
     #[default]
     Head,
-    /// So many bytes are left.
+    /// Bytes that are left.
     Body(u64),
     Chunk(Chunk, u64),
-    /// Nothing that follows is a request that is served. hyper gets it all the same.
+    /// No further request is served. hyper gets the bytes all the same.
     Stopped,
-    /// In a body: hyper gets nothing more.
+    /// In a body: hyper gets no more bytes.
     Broken,
 }
 
@@ -69,7 +70,7 @@ enum Chunk {
     EndLf,
 }
 
-/// A line whose end has not come.
+/// A line whose end has not arrived.
 #[derive(Debug, Default)]
 struct Line {
     /// Its start.
@@ -78,10 +79,10 @@ struct Line {
     last: u8,
 }
 
-/// How far a head has come.
+/// The part of a head that comes next.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Empty lines may come before.
+    /// Empty lines may precede it.
     #[default]
     Method,
     /// The rest of the request line.
@@ -95,14 +96,14 @@ enum Part {
 struct Head {
     part: Part,
     lengths: u32,
-    /// `None`: no number.
+    /// `None`: not a number.
     length: Option<u64>,
     coded: bool,
     upgrades: bool,
 }
 
 impl Framing {
-    /// Takes what was received, all of it and in order. Answers how many of these bytes hyper may have.
+    /// Takes all received bytes, in order. Returns how many of them hyper may get.
     pub(crate) fn receive(&mut self, bytes: &[u8]) -> usize {
         let mut position = 0;
         while let Some(rest) = bytes.get(position..).filter(|rest| !rest.is_empty()) {
@@ -144,7 +145,7 @@ impl Framing {
         position
     }
 
-    /// Nothing of this connection is HTTP/1.
+    /// The connection is not HTTP/1.
     pub(crate) fn stop(&mut self) {
         *self = Self {
             state: State::Stopped,
@@ -159,17 +160,17 @@ impl Framing {
             .map(|(_, reason)| reason)
     }
 
-    /// Whether the body of the last request has not come to its end.
+    /// Whether the body of the last request has not ended.
     pub(crate) fn is_in_body(&self) -> bool {
         matches!(self.state, State::Body(_) | State::Chunk(..))
     }
 
-    /// Whether a body cannot be read any further.
+    /// Whether the rest of a body cannot be read.
     pub(crate) fn is_broken(&self) -> bool {
         self.state == State::Broken
     }
 
-    /// Where in the bytes received last something has to be percent-encoded, in order.
+    /// Positions in the bytes received last that must be percent-encoded, in order.
     pub(crate) fn unescaped(&self) -> &[usize] {
         &self.unescaped
     }
@@ -184,8 +185,7 @@ impl Framing {
         self.state = State::Stopped;
     }
 
-    /// Lines of a head, which begin at `position` of what was received; answers how many bytes belong
-    /// to it.
+    /// Reads lines of a head, which begins at `position` of the received bytes; returns how many bytes belong to it.
     fn head(&mut self, bytes: &[u8], position: usize) -> usize {
         let mut start = 0;
         for end in memchr_iter(b'\n', bytes) {
@@ -226,7 +226,7 @@ impl Framing {
         bytes.len()
     }
 
-    /// Looks at a part of the request line.
+    /// Checks a part of the request line.
     fn find_unescaped(&mut self, piece: &[u8], position: usize) {
         let any = piece.iter().fold(0, |any, byte| any | unescaped(*byte));
         if any != 0 && !self.upgrades {
@@ -277,7 +277,7 @@ impl Line {
 }
 
 impl Head {
-    /// Takes a line without its LF: its start, its length and its last byte. True if it is the last one.
+    /// Takes a line without its LF: its start, its length and its last byte. True if it is the last line of the head.
     fn line(&mut self, line: &[u8], length: usize, last: Option<u8>) -> Result<bool, &'static str> {
         if last != Some(b'\r') {
             return Err(LINE_END);
@@ -290,7 +290,7 @@ impl Head {
         if self.part != Part::Fields {
             self.part = Part::Fields;
             return match first {
-                // hyper may pass over it, and count other heads.
+                // hyper may skip it, and count heads differently.
                 b'\r' => Err(LINE_END),
                 b'P' if line == PREFACE => Err(NOT_HTTP1),
                 _ => Ok(false),
@@ -315,8 +315,8 @@ impl Head {
     }
 }
 
-/// Not 0 for a byte that the `http` crate refuses somewhere in a URI, and other servers do not. Without
-/// branches, so that the loop over them takes many at once.
+/// Not 0 for a byte that the `http` crate refuses somewhere in a URI, while other servers accept it. Without branches,
+/// so that the loop over it can be vectorised.
 fn unescaped(byte: u8) -> u8 {
     let quote = u8::from(byte == b'"') | u8::from(byte == b'`');
     let angle = u8::from(byte == b'<') | u8::from(byte == b'>');
@@ -341,13 +341,13 @@ fn number(value: &[u8]) -> Option<u64> {
         .then(|| text.parse().ok())?
 }
 
-/// What is left of `left` after these bytes, and how many of them belong to it.
+/// What remains of `left` after these bytes, and how many of them belong to it.
 fn skip(left: u64, bytes: &[u8]) -> (u64, usize) {
     let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
     (left - taken as u64, taken)
 }
 
-/// One byte of a chunked body that is not a chunk's data. `None`: it may not stand there.
+/// One byte of a chunked body that is not data. `None`: it is not valid there.
 fn step(chunk: Chunk, size: u64, byte: u8) -> Option<State> {
     let next = match (chunk, byte) {
         (Chunk::Start | Chunk::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {

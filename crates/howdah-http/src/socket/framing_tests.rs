@@ -43,7 +43,7 @@ fn read<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> ReaderOutcome {
     }
 }
 
-/// However the bytes are cut, the answer is the same.
+/// The result is the same, however the bytes are divided.
 #[track_caller]
 fn outcome(text: &[u8]) -> ReaderOutcome {
     let whole = read(std::iter::once(text));
@@ -68,7 +68,7 @@ fn passes(text: &str, heads: u64) {
     assert_eq!(outcome, expected, "{text:?}");
 }
 
-/// Request `number` is refused, and every later one.
+/// Checks that request `number` and every later one is refused.
 #[track_caller]
 fn refused(text: &str, number: u64, reason: &str) {
     let outcome = outcome(text.as_bytes());
@@ -145,7 +145,7 @@ fn lines_end_in_cr_lf() {
         "GET / HTTP/1.1\nHost: a\n\n",
         "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
         "\r\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
-        // hyper passes over any CR before a request.
+        // hyper skips any CR before a request.
         "\r\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
         "\rGET / HTTP/1.1\r\nHost: a\r\n\r\n",
     ] {

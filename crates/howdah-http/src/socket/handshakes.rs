@@ -1,4 +1,4 @@
-//! The TLS handshakes that are under way on a front thread: the oldest gives way when there are too many.
+//! The TLS handshakes in flight on a front thread: the oldest is dropped when there are too many.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -7,11 +7,11 @@ use std::task::Context;
 
 use tokio::sync::oneshot;
 
-/// Handshakes of a front thread at a time. Beyond it the oldest, which has had the most time, is given
-/// up for a new one: slow clients cannot keep others out.
+/// Concurrent handshakes of a front thread. Beyond it the oldest, which has had the most time, is dropped for a new
+/// one: slow clients cannot block others.
 const UNDER_WAY_MAX: usize = 1024;
 
-/// The handshakes of a front thread that are under way, the oldest first.
+/// The handshakes in flight on a front thread, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Handshakes {
     under_way: RefCell<VecDeque<(u64, oneshot::Sender<()>)>>,
@@ -32,7 +32,7 @@ impl Handshakes {
         let (keep, taken) = oneshot::channel();
         let mut under_way = self.under_way.borrow_mut();
         if under_way.len() >= UNDER_WAY_MAX {
-            // Its receiver sees that its place was given up.
+            // Its receiver notices that the place was given up.
             under_way.pop_front();
         }
         under_way.push_back((id, keep));
@@ -78,7 +78,7 @@ mod tests {
         assert!(!second.is_evicted(&mut cx));
         drop(first);
         assert_eq!(all.under_way.borrow().len(), UNDER_WAY_MAX);
-        // A finished handshake makes room.
+        // A finished handshake frees its place.
         drop(rest);
         let third = all.place();
         assert!(!second.is_evicted(&mut cx));

@@ -1,14 +1,13 @@
-//! Interim responses (1xx), of which 103 Early Hints is the one in use.
+//! Interim responses (1xx); in practice 103 Early Hints.
 //!
-//! On HTTP/2 and HTTP/3 a request's future leaves them here while it is polled, and its poller sends
-//! them on its stream. hyper's server sends none, so on HTTP/1.1 their bytes go past it into the socket:
+//! On HTTP/2 and HTTP/3 a request's future queues them here while it is polled, and its poller sends them on its
+//! stream. hyper's server cannot send them, so on HTTP/1.1 their bytes are written to the socket without hyper:
 //!
-//! - A request's future queues them while hyper polls it. hyper flushes at the end of that poll, and it
-//!   writes nothing of the response before that: so what is queued is written at a flush, or before the
-//!   next bytes of hyper's, and is never inside a response.
-//! - hyper asks for a flush only when all that it had to write is written. Between a write and a flush
-//!   something of an earlier response may be left, and interim responses are refused: they would come
-//!   before its rest.
+//! - A request's future queues them while hyper polls it. hyper flushes at the end of that poll, and does not write
+//!   anything of the response before that. So the queue is written at a flush, or before the next bytes of hyper, and
+//!   never inside a response.
+//! - hyper flushes only when it has written everything. Between a write and a flush, a part of an earlier response may
+//!   remain, so interim responses are refused: they would come before that part.
 
 use std::cell::{Cell, RefCell};
 
@@ -21,10 +20,10 @@ use http::{HeaderMap, Response, StatusCode};
 use super::state::ConnectionState;
 use crate::message::interim::{InterimError, InterimSink, SIZE_MAX};
 
-/// What waits for a client that takes nothing.
+/// Most bytes that wait for a client that accepts none.
 const QUEUED_MAX: usize = 64 << 10;
 
-/// Fields of the connection, and of a content that an interim response has not.
+/// Fields of the connection, and fields that describe a content, which an interim response lacks.
 const LEFT_OUT: [HeaderName; 8] = [
     CONNECTION,
     CONTENT_LENGTH,
@@ -48,12 +47,12 @@ impl InterimSink for ConnectionState {
     }
 }
 
-/// What of them waits for the socket.
+/// Interim responses that wait for the socket.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     bytes: RefCell<BytesMut>,
     waiting: Cell<bool>,
-    /// hyper has written, and not said since that this was all.
+    /// hyper has written, and has not flushed since.
     unflushed: Cell<bool>,
     /// Interim responses of the stream that is being polled, and their size.
     heads: RefCell<Vec<Response<()>>>,
@@ -107,7 +106,7 @@ impl Queue {
         std::mem::take(&mut self.heads.borrow_mut())
     }
 
-    /// Whether bytes are to be written before hyper's.
+    /// Whether bytes must be written before hyper's.
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.get()
     }
@@ -117,12 +116,12 @@ impl Queue {
         self.unflushed.set(true);
     }
 
-    /// hyper has nothing left to write.
+    /// hyper has written everything.
     pub(crate) fn flushed(&self) {
         self.unflushed.set(false);
     }
 
-    /// Has `write` take from what waits.
+    /// Lets `write` consume from the queue.
     pub(crate) fn take<T>(&self, write: impl FnOnce(&[u8]) -> (usize, T)) -> T {
         let mut bytes = self.bytes.borrow_mut();
         let (written, result) = write(&bytes);

@@ -23,7 +23,7 @@ use super::*;
 use crate::message::interim::Interim;
 
 const HINT: &str = "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\n";
-/// A bound for a hang, not a measure.
+/// Only detects a hang; does not measure anything.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
@@ -40,7 +40,7 @@ fn hint(connection: &ConnectionState, version: Version) -> Result<(), InterimErr
     Interim::new(connection, version).send(StatusCode::EARLY_HINTS, &headers)
 }
 
-/// Both ends of a connection.
+/// Creates both ends of a connection.
 async fn pair() -> (Io, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("its address");
@@ -65,7 +65,7 @@ async fn receive(client: &mut TcpStream, expected: &str) {
     assert_eq!(String::from_utf8_lossy(&bytes), expected);
 }
 
-/// Up to and with `end`.
+/// Receives up to and including `end`.
 async fn receive_until(client: &mut TcpStream, end: &str) -> String {
     let mut text = Vec::new();
     while !text.ends_with(end.as_bytes()) {
@@ -75,7 +75,7 @@ async fn receive_until(client: &mut TcpStream, end: &str) -> String {
     String::from_utf8(text).expect("text")
 }
 
-/// What one request does: so many hints, then it waits, then so many more before its response.
+/// What one request does: so many hints, a wait, then so many more before its response.
 struct Step {
     first: usize,
     gate: Option<oneshot::Receiver<()>>,
@@ -218,7 +218,7 @@ async fn streams_find_theirs_after_each_poll() {
         let expected = headers(&[("link", "</a>"), ("link", "</b>")]);
         assert_eq!(*taken[0].headers(), expected);
         assert!(state.take_interim().is_empty());
-        // What one poll leaves has a limit, and the next one has it again.
+        // Each poll has a limit, which the next poll has again.
         let large = headers(&[("link", &"x".repeat(SIZE_MAX / 2))]);
         for _ in 0..2 {
             let sent = std::iter::repeat_with(|| interim.send(hints, &large));
@@ -232,7 +232,7 @@ async fn streams_find_theirs_after_each_poll() {
             assert!(size > SIZE_MAX && size <= QUEUED_MAX, "{size}");
         }
     }
-    // Nothing is added while the client takes nothing.
+    // Nothing is queued while the client accepts no bytes.
     state.write_pending();
     let refused = hint(state, Version::HTTP_2);
     assert_eq!(refused, Err(InterimError::Blocked));
@@ -271,7 +271,7 @@ async fn they_follow_an_earlier_100_continue() {
     served.expect("no error");
 }
 
-/// Writes until the socket takes no more; how many bytes it took.
+/// Writes until the socket is full; returns how many bytes it accepted.
 async fn fill(io: &mut Io) -> usize {
     let (mut taken, piece) = (0, vec![b'x'; 1 << 16]);
     poll_fn(|cx| {
@@ -300,7 +300,7 @@ async fn skip(client: &mut TcpStream, bytes: usize) {
 async fn nothing_gets_between_a_response_and_its_rest() {
     let (mut io, mut client) = pair().await;
     let taken = fill(&mut io).await;
-    // The first response is not all written: hints of the next would be inside.
+    // The first response is not completely written: hints of the next one would be inside it.
     assert_eq!(
         hint(&io.state, Version::HTTP_11),
         Err(InterimError::Blocked)
@@ -324,7 +324,7 @@ async fn nothing_gets_between_a_response_and_its_rest() {
 async fn buffers_are_closed_before_the_response() {
     let (mut io, mut client) = pair().await;
     let taken = fill(&mut io).await;
-    // As if hyper had had no more: the socket is full all the same.
+    // As if hyper had written everything: the socket is still full.
     io.state.interim.flushed();
     let mut sent = 0;
     while hint(&io.state, Version::HTTP_11).is_ok() {

@@ -1,5 +1,5 @@
-//! The socket of a connection: reports its events to the state, takes interim responses past hyper,
-//! and sends files where hyper writes what stands for them.
+//! The socket of a connection: reports its events to the state, writes interim responses without
+//! hyper, and sends files where hyper writes placeholders.
 
 use std::borrow::Cow;
 use std::io::{self, IoSlice};
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::state::{ConnectionState, EofDelivery};
 use super::stream::Stream;
 
-/// A socket, and bytes that were read before it came here.
+/// A socket, and bytes that were read from it before.
 pub(crate) struct Io {
     pub(crate) stream: Stream,
     pub(crate) prefix: Bytes,
@@ -21,7 +21,7 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    /// Counted when it was read.
+    /// These bytes were counted when they were read.
     fn take_prefix(&mut self, buffer: &mut ReadBuf<'_>) {
         let length = self.prefix.len().min(buffer.remaining());
         buffer.put_slice(&self.prefix[..length]);
@@ -35,7 +35,7 @@ impl Io {
         }
     }
 
-    /// What the server itself puts before the bytes of hyper's.
+    /// Writes the server's own bytes before those of hyper.
     #[cold]
     fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.state.interim.is_waiting() {
@@ -56,7 +56,7 @@ impl Io {
         Poll::Ready(Ok(()))
     }
 
-    /// Before each write of hyper's.
+    /// Runs before each write of hyper.
     fn poll_before(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.state.interim.is_waiting() {
             ready!(self.poll_interim(cx))?;
@@ -65,7 +65,7 @@ impl Io {
         Poll::Ready(Ok(()))
     }
 
-    /// What hyper writes has stand-ins for parts of files in it.
+    /// Writes hyper's bytes, which contain placeholders for parts of files.
     fn poll_write_files(
         &self,
         cx: &mut Context<'_>,
@@ -117,7 +117,7 @@ impl AsyncRead for Io {
             buffer.set_filled(before + passed);
             this.take_prefix(buffer);
             if buffer.filled().len() == before {
-                // Nothing would be the end.
+                // 0 bytes would mean the end.
                 return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
             }
         }
@@ -163,13 +163,13 @@ impl AsyncWrite for Io {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // hyper has written all that it had.
+        // hyper has written everything.
         let this = self.get_mut();
         this.state.interim.flushed();
         if this.state.interim.is_waiting() {
             ready!(this.poll_interim(cx))?;
         }
-        // What TLS has made of it may still be here.
+        // Encrypted data may still be buffered.
         let result = Pin::new(&mut this.stream).poll_flush(cx);
         match &result {
             Poll::Ready(_) => this.state.write_progressed(),

@@ -1,4 +1,4 @@
-//! A socket that returns to its owner when its user is dropped: h2 does not hand it out.
+//! A socket that returns to its owner when its user is dropped: h2 does not give it back.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -13,12 +13,12 @@ use super::stream::Stream;
 
 /// A socket that returns to its owner when it is dropped.
 pub(crate) struct Loan {
-    /// There until this is dropped.
+    /// Set until this is dropped.
     io: Option<Io>,
     owner: Rc<Cell<Option<Stream>>>,
 }
 
-/// Where it comes back to.
+/// Gets the socket back.
 pub(crate) struct Lender(Rc<Cell<Option<Stream>>>);
 
 impl Loan {

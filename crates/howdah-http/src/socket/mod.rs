@@ -1,4 +1,4 @@
-//! The socket of a client connection, and what the connection is doing on it.
+//! The socket of a client connection, and the state of the connection.
 
 pub(crate) mod executor;
 mod framing;

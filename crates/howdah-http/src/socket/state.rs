@@ -1,4 +1,4 @@
-//! What a connection is doing, and until when it may. Shared by its socket, its requests and its
+//! What a connection is doing, with its deadline. Shared by its socket, its requests and its
 //! driver, all on one thread.
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use crate::message::disconnect::DisconnectGuard;
 use crate::message::sendfile::{self, SendfileTarget};
 use crate::message::tunnel::Tunnel;
 
-/// Between requests, in the header of one, or busy with some.
+/// Between requests, in the header of one, or busy with requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Idle,
@@ -25,44 +25,44 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EofDelivery {
     Now,
-    /// When the connection has to be polled again.
+    /// In the next poll of the connection, which has to be scheduled.
     NextTurn,
-    /// When the connection is polled again, which the request under way asks for.
+    /// When the connection is polled again, which the request in flight causes.
     Later,
 }
 
-/// What a connection does, and its deadline.
+/// The activity of a connection, and its deadline.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
     phase: Cell<Phase>,
     /// When the phase began, on the coarse clock.
     since: Cell<u64>,
-    /// Since when a write has been waiting for the client; 0: it has not.
+    /// Since when a write has been waiting for the client; 0: none waits.
     blocked: Cell<u64>,
-    /// Exchanges that go on: at most one on HTTP/1.
+    /// Exchanges in flight: at most one on HTTP/1.
     active: Cell<u32>,
     /// Bytes received since the last request ended.
     header_bytes: Cell<usize>,
     /// Whether they contain the end of a line.
     line_ended: Cell<bool>,
-    /// Several requests at a time, on streams: HTTP/2 and HTTP/3.
+    /// Several concurrent requests, on streams: HTTP/2 and HTTP/3.
     multiplexed: Cell<bool>,
     /// Whether the end of the client's bytes was held back since the last request began.
     end_held: Cell<bool>,
     /// Guard of the current HTTP/1 request.
     pub(crate) hold: DisconnectGuard,
-    /// How often the connection was polled, and when the end of its bytes was found. HTTP/2.
+    /// How often the connection was polled, and when the end of its bytes was found. HTTP/2 only.
     turn: Cell<u64>,
     end_found: Cell<Option<u64>>,
     refusal: Cell<Option<StatusCode>>,
     linger: Cell<bool>,
-    /// A response says that the connection ends with it, since the server leaves.
+    /// A response announces the close of the connection, since the server shuts down.
     closes: Cell<bool>,
-    /// What the connection goes over to.
+    /// The tunnel that the connection becomes.
     tunnel: RefCell<Option<Box<Tunnel>>>,
     framing: RefCell<Framing>,
     pub(crate) interim: interim::Queue,
-    /// HTTP/1 without TLS.
+    /// For HTTP/1 without TLS.
     pub(crate) files: sendfile::Queue,
     /// Requests that have begun.
     requests: Cell<u64>,
@@ -107,7 +107,7 @@ impl ConnectionState {
         Some(self.blocked.get()).filter(|since| *since != 0)
     }
 
-    /// HTTP/2 and HTTP/3: headers come in frames that their libraries limit.
+    /// HTTP/2 and HTTP/3: their libraries limit headers, which arrive in frames.
     pub(crate) fn set_multiplexed(&self) {
         self.multiplexed.set(true);
         self.framing.borrow_mut().stop();
@@ -118,7 +118,7 @@ impl ConnectionState {
         self.multiplexed.get()
     }
 
-    /// Interim responses of the request that has just been polled. HTTP/2 and HTTP/3.
+    /// Takes the interim responses of the request that has just been polled. HTTP/2 and HTTP/3.
     pub(crate) fn take_interim(&self) -> Vec<Response<()>> {
         self.interim.take_heads()
     }
@@ -152,17 +152,17 @@ impl ConnectionState {
         }
     }
 
-    /// Bytes that came before the last request's header was complete.
+    /// Bytes that arrived before the last request's header was complete.
     pub(crate) fn header_bytes(&self) -> usize {
         self.header_bytes.get()
     }
 
-    /// Why the request that has just begun is refused before anything else is looked at. HTTP/1.
+    /// Why the request that has just begun is refused before any other check. HTTP/1.
     pub(crate) fn framing_refusal(&self) -> Option<&'static str> {
         self.framing.borrow().refusal(self.requests.get())
     }
 
-    /// Bytes came from the socket. Answers what hyper gets of them: as a rule all, as they are.
+    /// Records bytes from the socket. Returns what hyper gets: normally all of them, unchanged.
     pub(crate) fn read<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         self.received(bytes);
         if self.multiplexed.get() {
@@ -183,15 +183,15 @@ impl ConnectionState {
         !self.multiplexed.get() && self.framing.borrow().is_broken()
     }
 
-    /// An HTTP/2 connection is about to be polled.
+    /// Records that an HTTP/2 connection is about to be polled.
     pub(crate) fn begin_poll(&self) {
         self.turn.set(self.turn.get() + 1);
     }
 
-    /// What is to be done about the end of the client's bytes.
+    /// How to report the end of the client's bytes.
     ///
-    /// hyper looks for it as soon as it has a request, and h2 before it gives away those that came with it: both
-    /// would drop requests there unseen.
+    /// hyper looks for it as soon as it has a request, and h2 before it returns requests that arrived with it: both
+    /// would drop requests unseen.
     pub(crate) fn end_of_bytes(&self) -> EofDelivery {
         if self.multiplexed.get() {
             let turn = self.turn.get();
@@ -211,7 +211,7 @@ impl ConnectionState {
         }
     }
 
-    /// Bytes that may be of a header; those that hyper gives back are counted again.
+    /// Counts bytes that may belong to a header; bytes that hyper returns are counted again.
     pub(crate) fn received(&self, bytes: &[u8]) {
         if self.multiplexed.get() || self.phase.get() == Phase::Busy || bytes.is_empty() {
             return;
@@ -225,7 +225,8 @@ impl ConnectionState {
         }
     }
 
-    /// Asked before more is read: whether the header is too large already. The refusal stays.
+    /// Called before more is read: whether the header is already too large. The refusal is
+    /// permanent.
     pub(crate) fn refuses_more(&self) -> bool {
         if self.phase.get() != Phase::Header || self.header_bytes.get() <= self.max_header_size {
             return false;
@@ -242,7 +243,7 @@ impl ConnectionState {
         self.refusal.get()
     }
 
-    /// Whether something of a response has not reached the socket, as far as is known.
+    /// Whether a part of a response has not reached the socket, as far as is known.
     pub(crate) fn is_writing(&self) -> bool {
         self.blocked.get() != 0 || !self.files.is_empty()
     }
@@ -257,13 +258,13 @@ impl ConnectionState {
         self.blocked.set(0);
     }
 
-    /// The client may still be sending data that is not read: closing at once would reset the
-    /// connection and could take the response away from it.
+    /// The client may still be sending data that is not read: an immediate close would reset the
+    /// connection, and the client could lose the response.
     pub(crate) fn set_linger(&self) {
         self.linger.set(true);
     }
 
-    /// After the response that is being made the connection is another protocol's. HTTP/1.
+    /// After the current response the connection switches to another protocol. HTTP/1.
     pub(crate) fn set_tunnel(&self, tunnel: Box<Tunnel>) {
         self.tunnel.replace(Some(tunnel));
     }
@@ -272,8 +273,8 @@ impl ConnectionState {
         self.tunnel.take()
     }
 
-    /// The next response says that the connection ends with it: the server leaves, or the address does. The
-    /// client may be sending another request by then. HTTP/1.
+    /// The next response announces the close of the connection, since the server shuts down or the address is removed.
+    /// The client may already be sending another request. HTTP/1.
     pub(crate) fn set_closes(&self) {
         self.closes.set(true);
     }

@@ -1,4 +1,4 @@
-//! The bytes of a connection, encrypted or not.
+//! The bytes of a connection, with or without TLS.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::tcp::Socket;
 
-/// A connection, with or without TLS. One without TLS pays one comparison for each call.
+/// A connection, with or without TLS. Without TLS each call costs one comparison.
 pub(crate) enum Stream {
     Plain(Socket),
     Tls(Box<TlsStream<Socket>>),
@@ -40,12 +40,12 @@ impl Stream {
         }
     }
 
-    /// Notifies the client of an encrypted connection that it is closed, if the socket takes it
-    /// at once.
+    /// Notifies the client of a TLS connection that it is closed, if the socket accepts the message
+    /// immediately.
     pub(crate) fn close_notify(&mut self) {
         if let Self::Tls(stream) = self {
             let mut cx = Context::from_waker(Waker::noop());
-            // The connection is given up, whatever the result.
+            // The connection is abandoned, whatever the result.
             let _ = Pin::new(stream).poll_shutdown(&mut cx);
         }
     }
@@ -99,7 +99,7 @@ impl AsyncWrite for Stream {
         }
     }
 
-    /// Only the encryption ends: the driver closes the socket, at once or after lingering.
+    /// Only TLS is shut down: the driver closes the socket, immediately or after lingering.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(_) => Poll::Ready(Ok(())),

@@ -1,9 +1,9 @@
-//! The TCP socket of a connection, whose client may leave before it has read anything.
+//! The TCP socket of a connection, whose client may disconnect before it has read anything.
 //!
-//! A client that closes with unread bytes resets the connection. What it sent before that is still to be read
-//! here, while each write fails: session tickets of TLS, HTTP/2's settings. Were such an error passed on,
-//! requests that arrived whole would be dropped unseen. So failed writes are ignored while the reader of the
-//! connection goes on until its end, which comes after the last request.
+//! A client that closes with unread bytes resets the connection. What it sent before can still be read here, while each
+//! write fails: session tickets of TLS, HTTP/2's settings. If such an error were passed on, requests that arrived
+//! completely would be dropped unseen. So failed writes are ignored while the reader of the connection continues to its
+//! end, which comes after the last request.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -35,13 +35,13 @@ impl Socket {
         &mut self.stream
     }
 
-    /// From now on the end of the client is also found by writing: HTTP/1 writes only responses, and does not
+    /// From now on a write also detects that the client has disconnected: HTTP/1 writes only responses, and does not
     /// read while it has a body that is not needed.
     pub(crate) fn report_failed_writes(&mut self) {
         self.forgives = false;
     }
 
-    /// `length`: what a write that is forgiven has taken.
+    /// `length`: the bytes that an ignored write counts as written.
     fn ignore_reset(
         &self,
         result: Poll<io::Result<usize>>,
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// A socket whose client has sent `bytes` and left without reading what it got.
+    /// A socket whose client has sent `bytes` and disconnected without reading.
     async fn disconnected(bytes: &[u8]) -> Socket {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
         let listener = listener.expect("a listener");
@@ -143,7 +143,7 @@ mod tests {
         let mut read = [0; 9];
         socket.read_exact(&mut read).await.expect("it arrived");
         assert_eq!(&read, b"a request");
-        // The end is found by reading.
+        // Reading detects the end.
         assert!(!matches!(socket.read(&mut read).await, Ok(1..)));
     }
 

@@ -1,8 +1,7 @@
 //! One timer for all the timeouts of a connection.
 //!
-//! It is armed for the first deadline and left alone while later requests move that deadline away:
-//! when it fires, the deadline of that moment is looked at. A request costs it nothing but a look at
-//! the coarse clock.
+//! It is armed for the first deadline and left alone while later requests move that deadline: when it fires, the
+//! deadline at that moment is checked. A request only reads the coarse clock.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,14 +12,14 @@ use tokio::time::{Instant, Sleep};
 use crate::clock;
 
 const NEVER: u64 = u64::MAX;
-/// The coarse clock may be behind by its tick, which is at most so long.
+/// The coarse clock may be late by its tick, which is at most so long.
 const TICK: u64 = 10;
-/// What it may differ from the timer's.
+/// Largest difference between it and the timer's clock.
 const SLACK: u64 = 5 * TICK;
-/// A day: later deadlines are looked at again then.
+/// A day: later deadlines are checked again then.
 const LONGEST: u64 = 24 * 3600 * 1000;
 
-/// The timer, made when it is first needed.
+/// The timer, created when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
@@ -35,9 +34,9 @@ impl Timer {
         }
     }
 
-    /// Ready when `deadline`, on the coarse clock, has passed; otherwise the task is woken then. A tick later,
-    /// as what the deadline was counted from may be a tick too early: no limit is cut short.
-    /// Must always be polled by the same task: the waker of the arming poll is the one that counts.
+    /// Ready when `deadline`, on the coarse clock, has passed; otherwise the task is woken then. It fires a tick later,
+    /// since the start of the period may have been a tick too early: no limit is cut short. It must always be polled by
+    /// the same task: only the waker of the poll that arms it counts.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, deadline: u64) -> Poll<()> {
         let deadline = deadline.saturating_add(TICK);
         let mut now = clock::now();
@@ -85,12 +84,12 @@ mod tests {
     async fn deadlines_are_met_and_may_move() {
         let mut watch = Timer::new();
         let start = clock::now();
-        // Armed for later, then needed sooner.
+        // Armed for later, then needed earlier.
         let far = std::future::poll_fn(|cx| Poll::Ready(watch.poll(cx, start + 60_000))).await;
         assert!(far.is_pending());
         std::future::poll_fn(|cx| watch.poll(cx, start + 40)).await;
         assert!(clock::now() >= start + 40);
-        // Armed, moved away before it fires, still met.
+        // Armed, moved before it fires, still on time.
         let soon = clock::now() + 20;
         let pending = std::future::poll_fn(|cx| Poll::Ready(watch.poll(cx, soon))).await;
         assert!(pending.is_pending());

@@ -1,4 +1,4 @@
-//! What a FastCGI server writes after the header, and what it complains about.
+//! The body and the error messages that a FastCGI server sends.
 
 use std::io;
 use std::pin::Pin;
@@ -67,9 +67,9 @@ impl Drop for Problems {
 
 /// The body of a response.
 pub(super) struct Output {
-    /// What came with the header.
+    /// Bytes that arrived together with the header.
     first: Bytes,
-    /// Bytes that its header still promises, if it does.
+    /// Bytes that `Content-Length` still promises; `None`: it is missing.
     remaining: Option<u64>,
     reader: ReadHalf<Stream>,
     decoder: Decoder,
@@ -77,7 +77,7 @@ pub(super) struct Output {
     limit: Option<Duration>,
     timer: Option<Pin<Box<Sleep>>>,
     is_over: bool,
-    /// Something was left out.
+    /// Part of the body was left out.
     is_cut: bool,
     problems: Problems,
     sending: SendTask,
@@ -108,7 +108,7 @@ impl Output {
         }
     }
 
-    /// It is part of what is under way at its upstream.
+    /// Counts the response among the active requests of its upstream.
     pub(super) fn counted(self, active: ActiveRequest) -> Self {
         Self {
             _active: Some(active),
@@ -116,8 +116,8 @@ impl Output {
         }
     }
 
-    /// The next part; `None` at its end. What is beyond the length of the header is left out, as by nginx: a client
-    /// would take it for the next response.
+    /// The next part; `None` at the end. Bytes beyond `Content-Length` are discarded, as by nginx: a client would read
+    /// them as the next response.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         loop {
             let Some(part) = ready!(self.poll_part(cx)?) else {
@@ -135,7 +135,7 @@ impl Output {
         }
     }
 
-    /// As much of a part as the header has promised.
+    /// Truncates a part to the length that the header has promised.
     fn truncate_to_length(&mut self, mut part: Bytes) -> Bytes {
         let Some(remaining) = self.remaining else {
             return part;
@@ -154,7 +154,7 @@ impl Output {
             tracing::warn!(target: "howdah::php", %request_id, "a response is longer than its Content-Length; \
                 dropped the rest");
         }
-        // Less than the part has.
+        // Shorter than the part.
         part.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         part
     }
@@ -179,7 +179,7 @@ impl Output {
             }
             let mut buffer = ReadBuf::new(&mut self.scratch[..]);
             match Pin::new(&mut self.reader).poll_read(cx, &mut buffer) {
-                // All that was promised has come.
+                // The body has its full length.
                 Poll::Ready(Ok(())) if buffer.filled().is_empty() && self.remaining == Some(0) => {
                     self.is_over = true;
                 }

@@ -3,11 +3,11 @@
 use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
 use http::{HeaderMap, StatusCode};
 
-/// Bytes of a header; more is not a response. So many have fewer names than a map has room for, which would
-/// panic.
+/// Bytes of a header; more is not a valid response. A header of this size cannot have more names than a map has room
+/// for, which would panic.
 pub(super) const SIZE_MAX: usize = 64 << 10;
 
-/// Where the header ends and the body starts, if it is there as a whole.
+/// Where the header ends and the body starts, if the header is complete.
 pub(super) fn end(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     for at in memchr::memchr_iter(b'\n', bytes) {
@@ -20,12 +20,12 @@ pub(super) fn end(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// A `Status` that no final response has.
+/// A `Status` that is not valid for a final response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the Status of its response is not one of 200 to 999")]
 pub(super) struct StatusError;
 
-/// Status and fields of at most [`SIZE_MAX`] bytes. What is not a field is left out and counted.
+/// Status and fields of at most [`SIZE_MAX`] bytes. Invalid fields are left out and counted.
 pub(super) fn parse(bytes: &[u8]) -> Result<(StatusCode, HeaderMap, usize), StatusError> {
     let mut status = None;
     let mut headers = HeaderMap::new();
@@ -62,8 +62,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(StatusCode, HeaderMap, usize), Stat
     Ok((status.unwrap_or(default), headers, bad))
 }
 
-/// Bytes that the body has by its header, which says so once or not at all from now on. `Err`: what it says is not
-/// one number, and is gone: where the body ends is known without it.
+/// The length of the body by `Content-Length`, of which at most one field remains. `Err`: its value is not one number.
+/// It is removed then: the end of the body is known without it.
 pub(super) fn normalize_length(headers: &mut HeaderMap) -> Result<Option<u64>, HeaderValue> {
     let mut values = headers.get_all(CONTENT_LENGTH).iter();
     let Some(first) = values.next() else {
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_largest_header_leaves_room_for_the_fields_of_the_server() {
-        // All that a name may have, so that most of them are short.
+        // All characters that a name may have, so that most names are short.
         let letters = b"abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
         let mut text = Vec::new();
         for mut number in 1.. {

@@ -1,5 +1,5 @@
-//! Active health checks: a GET request for `health_uri`, to which PHP-FPM responds
-//! itself at its `ping.path` and `pm.status_path`, and by a script otherwise.
+//! Active health checks: a GET request for `health_uri`. PHP-FPM responds itself at its `ping.path`
+//! and `pm.status_path`; for other paths it runs a script.
 
 use std::rc::Rc;
 
@@ -35,7 +35,7 @@ impl health::Upstreams for FastCgi {
 }
 
 impl FastCgi {
-    /// The start of the request with all variables. `Err`: what is wrong with them.
+    /// Encodes the start of the request with all variables. `Err`: what is invalid.
     fn encode_request(&self, index: usize, check: &HealthCheck) -> Result<Vec<u8>, String> {
         let uri: Uri = check
             .uri

@@ -1,6 +1,6 @@
 //! `php_fastcgi`: PHP-FPM (or its like) runs the script in place of this server's PHP.
 //!
-//! One connection a request, as nginx does it by default.
+//! Each request has its own connection, as is nginx's default.
 
 mod body;
 mod head;
@@ -34,7 +34,8 @@ use crate::message::request::{AppRequest, RequestBody};
 use crate::message::response::Content;
 use crate::message::response::ExternalResponse;
 
-/// Why an upstream refuses: it takes one request a connection, or has too much to do.
+/// Protocol status of an upstream that refuses a request because it is overloaded, or takes one per
+/// connection.
 const CANNOT_MULTIPLEX: u8 = 1;
 const OVERLOADED: u8 = 2;
 
@@ -44,15 +45,15 @@ pub(crate) struct FastCgi {
     options: model::FastCgi,
     balancer: Balancer,
     checks: Checks,
-    /// Root of the first request: the script for health checks is below it.
+    /// Root of the first request, below which the script of health checks is.
     root: OnceCell<Rc<str>>,
     /// `split`.
     split: Box<[String]>,
-    /// What of `env` is the same for all requests.
+    /// The part of `env` that is the same for all requests.
     env: Box<[(String, String)]>,
 }
 
-/// A script that goes to one of the upstreams.
+/// A script that one of the upstreams runs.
 pub(crate) struct FastCgiJob {
     pub(crate) upstreams: Rc<FastCgi>,
     /// What the choice of an upstream depends on.
@@ -110,8 +111,8 @@ impl Failure {
         }
     }
 
-    /// Whether the request may be sent again: no server has begun it, or it changes nothing (`is_safe`). One
-    /// that took too long would only take so long again.
+    /// Whether the request may be sent again: no server has started it, or it is safe (`is_safe`). A request that timed
+    /// out is not repeated: it would time out again.
     fn is_harmless(&self, is_safe: bool) -> bool {
         match self {
             Self::Connect(_) | Self::Refused(CANNOT_MULTIPLEX | OVERLOADED) => true,
@@ -125,7 +126,7 @@ impl Failure {
         }
     }
 
-    /// Whether it says anything about the upstream.
+    /// Whether the upstream is at fault.
     fn is_upstream_fault(&self) -> bool {
         !matches!(self, Self::Body(_))
     }
@@ -139,8 +140,8 @@ impl FastCgi {
 }
 
 impl FastCgiJob {
-    /// Errors are responses too; their cause is logged. The `hold` is released when the request was sent: what
-    /// arrived whole is run, though its client may have left.
+    /// Runs the script. Errors become responses too; their cause is logged. The `hold` is released once the request was
+    /// sent: a request that arrived completely runs even if its client has disconnected.
     pub(crate) async fn run(
         self,
         mut request: AppRequest,
@@ -244,7 +245,7 @@ impl FastCgi {
         }
     }
 
-    /// Has one upstream answer the request `id` with this method.
+    /// Sends the request `id` with this method to one upstream, and returns its response.
     async fn attempt(
         &self,
         active: ActiveRequest,
@@ -259,8 +260,8 @@ impl FastCgi {
         Ok(response.map(|output| Content::Endpoint(Box::pin(output.counted(active)))))
     }
 
-    /// Has one upstream answer. What is sent is the start of the request and its body. Without an `id`
-    /// nothing is logged.
+    /// Sends the start of a request and its body to one upstream, and returns the response. Without an `id` nothing is
+    /// logged.
     async fn exchange(
         &self,
         index: usize,
@@ -326,20 +327,20 @@ impl FastCgi {
         let first = Bytes::from(output).slice(end..);
         let limit = self.options.read_timeout;
         let parts = (problems, sending);
-        // Where there is no body, its length is that of another one.
+        // Without a body, `Content-Length` is the length that the body would have.
         let has_body = *method != Method::HEAD && status != StatusCode::NOT_MODIFIED;
         let length = length.unwrap_or(None).filter(|_| has_body);
         let output = Output::new(first, length, (reader, decoder), limit, parts);
         let mut response = Response::new(output);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
-        // The length of the body is this server's business.
+        // This server decides how the body is framed.
         response.headers_mut().remove(TRANSFER_ENCODING);
         Ok(response)
     }
 }
 
-/// The start of the request with all variables.
+/// Encodes the start of the request with all variables.
 fn opening(input: &Input<'_>) -> Result<Vec<u8>, OpeningError> {
     let mut encoded = Vec::with_capacity(2048);
     howdah_cgi::encode(input, &mut encoded)?;

@@ -1,9 +1,9 @@
-//! The records of FastCGI 1.0: what is sent, and a decoder that takes bytes as they come.
+//! The records of FastCGI 1.0: an encoder, and a decoder that takes bytes as they arrive.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 const VERSION: u8 = 1;
-/// One request a connection, so one number.
+/// There is one request per connection, so the number is constant.
 const REQUEST_ID: [u8; 2] = [0, 1];
 const HEADER_SIZE: usize = 8;
 /// The most content of one record that needs no padding.
@@ -22,7 +22,7 @@ const RESPONDER: u8 = 1;
 pub(super) enum Record {
     Output(Bytes),
     Error(Bytes),
-    /// The status of the protocol: 0 is well.
+    /// Protocol status; 0 means success.
     End(u8),
 }
 
@@ -55,7 +55,7 @@ pub(super) fn params<'v>(variables: impl Iterator<Item = (&'v [u8], &'v [u8])>, 
             match u8::try_from(size) {
                 Ok(size) if size < 0x80 => content.push(size),
                 _ => {
-                    // A value of 2 GiB does not get here: headers are limited.
+                    // A value of 2 GiB is impossible: headers are limited.
                     let size = u32::try_from(size).unwrap_or(u32::MAX) | 0x8000_0000;
                     content.extend_from_slice(&size.to_be_bytes());
                 }
@@ -71,7 +71,7 @@ pub(super) fn params<'v>(variables: impl Iterator<Item = (&'v [u8], &'v [u8])>, 
     out.extend_from_slice(&header(PARAMS, 0));
 }
 
-/// The headers of records with a part of the body, and each with its content.
+/// Splits a part of the body into records: each header with its content.
 pub(super) fn stdin(body: &Bytes) -> impl Iterator<Item = ([u8; HEADER_SIZE], Bytes)> + '_ {
     (0..body.len()).step_by(CONTENT_MAX).map(|start| {
         let part = body.slice(start..body.len().min(start + CONTENT_MAX));
@@ -95,12 +95,12 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Whether a record has begun and is not there as a whole.
+    /// Whether a record is incomplete.
     pub(super) fn is_partial(&self) -> bool {
         !self.buffer.is_empty()
     }
 
-    /// The next record that says something, if it is there as a whole.
+    /// The next complete record that has a meaning.
     pub(super) fn next(&mut self) -> Result<Option<Record>, RecordError> {
         loop {
             let Some(header) = self.buffer.first_chunk::<HEADER_SIZE>() else {
@@ -125,7 +125,7 @@ impl Decoder {
                     let status = record.get(4).copied().ok_or(RecordError::Size)?;
                     return Ok(Some(Record::End(status)));
                 }
-                // The ends of streams, and what later versions may send.
+                // The ends of streams, and types of later versions.
                 _ => {}
             }
         }

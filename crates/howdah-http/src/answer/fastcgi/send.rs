@@ -1,5 +1,5 @@
-//! A request on its way to a FastCGI server. A task of its own sends it, so that the server may answer before
-//! it has read everything.
+//! Sends a request to a FastCGI server in a separate task, so that the server can respond before it has read
+//! everything.
 
 use std::cell::Cell;
 use std::io;
@@ -16,9 +16,9 @@ use super::{Failure, record};
 use crate::message::file_stream::FileStream;
 use crate::message::request::RequestBody;
 
-/// The task; it ends with this.
+/// The task; it is aborted when this is dropped.
 pub(super) struct SendTask {
-    /// `None`: it is over, and its result was reported.
+    /// `None`: it has ended, and its result was reported.
     task: Option<JoinHandle<Result<(), Failure>>>,
     is_answered: Rc<Cell<bool>>,
 }
@@ -33,8 +33,8 @@ enum SendError {
 }
 
 impl SendTask {
-    /// Sends the start of the request `id` and its body. Without an `id` nothing is logged. `limit`: how long
-    /// the server may take nothing before it has answered.
+    /// Starts to send the request `id` and its body. Without an `id` nothing is logged. `limit`: how long the server
+    /// may accept no bytes before it has responded.
     pub(super) fn start(
         writer: impl AsyncWrite + Unpin + 'static,
         (start, body): (Rc<[u8]>, Rc<RequestBody>),
@@ -56,8 +56,8 @@ impl SendTask {
                 }
                 Err(SendError::Write(error)) => error,
             };
-            // A server that has answered need not read the rest; one that is gone is noticed where its
-            // answer is read.
+            // A server that has responded need not read the rest. A closed connection is noticed where the response is
+            // read.
             if let Some(id) = id {
                 let request_id = format_args!("{id:016x}");
                 tracing::debug!(target: "howdah::php", %request_id, %error, "a request body was not read to its end");
@@ -70,17 +70,17 @@ impl SendTask {
         }
     }
 
-    /// The server has answered: it may take the rest when it likes.
+    /// The server has responded: there is no limit for reading the rest.
     pub(super) fn note_answer(&self) {
         self.is_answered.set(true);
     }
 
-    /// Whether nothing more is sent.
+    /// Whether sending has ended.
     pub(super) fn is_over(&self) -> bool {
         self.task.is_none()
     }
 
-    /// Ready when the rest of the request does not arrive, or is not accepted, in time. Once.
+    /// Ready, once, when the rest of the request is not received or not accepted in time.
     pub(super) fn poll_failure(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
         let Some(task) = &mut self.task else {
             return Poll::Pending;
@@ -194,7 +194,7 @@ mod tests {
             let body = Rc::new(RequestBody::Spooled(file));
             let (writer, _server) = duplex(1 << 10);
             let mut sending = SendTask::start(writer, (Rc::from(*b"start"), body), None, None);
-            // An answer does not change it: the server waits for the rest.
+            // A response changes nothing: the server waits for the rest.
             sending.note_answer();
             let failure = poll_fn(|cx| sending.poll_failure(cx)).await;
             assert!(matches!(failure, Failure::Body(_)), "{failure}");
@@ -205,7 +205,7 @@ mod tests {
 
     #[tokio::test(flavor = "local")]
     async fn a_server_may_respond_before_it_has_read_the_body() {
-        // It is gone.
+        // The server is gone.
         let (writer, server) = duplex(16);
         drop(server);
         let mut sending = SendTask::start(writer, memory(1 << 10), LIMIT, None);
@@ -214,7 +214,7 @@ mod tests {
             assert!(polled.is_pending(), "{polled:?}");
             tokio::task::yield_now().await;
         }
-        // It takes nothing, before and after it has answered.
+        // The server accepts no bytes, before and after its response.
         for is_answered in [false, true] {
             let (writer, mut server) = duplex(16);
             let mut sending = SendTask::start(writer, memory(1 << 10), LIMIT, None);
@@ -224,7 +224,7 @@ mod tests {
                 continue;
             }
             sending.note_answer();
-            // The wait is what is tested: it is longer than the limit.
+            // The test waits for the limit, so the wait must be longer.
             let wait = Duration::from_millis(20);
             let failed = poll_fn(|cx| sending.poll_failure(cx));
             assert!(tokio::time::timeout(wait, failed).await.is_err());

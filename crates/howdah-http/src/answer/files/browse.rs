@@ -44,7 +44,8 @@ pub(super) async fn list(
         .get_all(ACCEPT)
         .iter()
         .any(|value| value.as_bytes().starts_with(b"application/json"));
-    // FileJob holds what belongs to this thread, so the names are hidden here and read there.
+    // A `FileJob` cannot move to another thread, so hidden names are filtered here and metadata is
+    // read there.
     let folder = full.clone();
     let (policy, root) = (links.policy.clone(), links.root);
     let read = tokio::task::spawn_blocking(move || {
@@ -85,7 +86,7 @@ pub(super) async fn list(
 
 fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
-    // By its descriptor, whose way was looked at.
+    // Through the descriptor, whose path was checked.
     let checked = (!links.policy.follows_all()).then(|| descriptor(folder, links));
     let checked = checked.transpose()?;
     let by_descriptor = checked
@@ -98,7 +99,7 @@ fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
         if is_symlink && !links.policy.follows(&entry.path()) {
             continue;
         }
-        // A link that leads nowhere is nothing to open.
+        // A dangling link cannot be opened.
         let Ok(metadata) = std::fs::metadata(entry.path()) else {
             continue;
         };
@@ -117,7 +118,7 @@ fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The entries that the query asks for, in its order.
+/// The entries that the query selects, in its order.
 fn select<'e>(entries: &'e mut [Entry], query: &str) -> &'e [Entry] {
     let value = |name: &str| {
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -166,7 +167,7 @@ fn as_html(shown: &str, entries: &[Entry]) -> String {
     }
     for entry in entries {
         let slash = if entry.is_directory { "/" } else { "" };
-        // `./`: a name with a colon would be another scheme.
+        // `./`: a name with a colon would be read as a scheme.
         let link = escape(&path::encode(&entry.name));
         let name = escape(&readable(&entry.name));
         let (size, bytes) = if entry.is_directory {
@@ -179,7 +180,7 @@ fn as_html(shown: &str, entries: &[Entry]) -> String {
         };
         let time = i64::try_from(entry.modified).ok().and_then(date);
         let time = time.unwrap_or_default();
-        // A `String` takes all that is written to it.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(
             page,
             "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a></td><td{bytes}>{size}</td><td>{time}</td></tr>"
@@ -241,7 +242,7 @@ fn as_json(entries: &[Entry]) -> String {
     text
 }
 
-/// For HTML. Flame graphs have a function of their own: they are XML, in which some characters are not allowed.
+/// Escapes text for HTML. Flame graphs have a separate function: in XML some characters are not allowed.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {

@@ -1,9 +1,8 @@
 //! Contents of small files that are requested often.
 //!
-//! Nothing is trusted: a hit asks the disk for the file's identity, size and times, which is one system
-//! call in place of four, and none for those that follow in the same tick of the coarse clock, 1 to
-//! 10 ms. A file that changed a moment ago is not kept, since a second change within the clock's tick
-//! would not show.
+//! Every hit is verified: it reads the file's identity, size and times from the disk, which is one system call in place
+//! of four, and none for further hits in the same tick of the coarse clock, 1 to 10 ms. A file that has just changed is
+//! not cached, since a second change within the clock's tick would not show.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,7 +14,7 @@ use crate::clock;
 use crate::message::file_origin::Identity;
 use crate::message::path::on_disk;
 
-/// Bytes of contents that a front thread keeps; beyond, it restarts.
+/// Bytes of contents that a front thread caches; when full, the cache is emptied.
 const CAPACITY: usize = 8 << 20;
 /// The small files of one front thread.
 #[derive(Debug, Default)]
@@ -38,7 +37,7 @@ struct CachedFile {
 }
 
 impl FileCache {
-    /// The contents, if the file at `path` is the one that was kept.
+    /// The contents, if the file at `path` is the cached one.
     pub(super) fn get(&self, path: &str) -> Option<(Version, Bytes)> {
         let mut inner = self.inner.borrow_mut();
         let kept = inner.files.get(path)?;
@@ -53,7 +52,7 @@ impl FileCache {
         None
     }
 
-    /// Keeps the contents that the file had in this version.
+    /// Caches the contents that the file had in this version.
     pub(super) fn put(&self, path: &str, version: &Version, contents: &Bytes) {
         if !version.identity.is_settled() {
             return;
@@ -88,7 +87,7 @@ mod tests {
         Identity::new(&rustix::fs::stat(path).unwrap())
     }
 
-    /// As if the last look at the disk had been a while ago.
+    /// Makes the last check of the disk look old.
     fn expire_lookup(cache: &FileCache, path: &str) {
         cache.inner.borrow().files[path].seen.set(0);
     }
@@ -107,7 +106,7 @@ mod tests {
             "a file that changed a moment ago was kept"
         );
 
-        // As if the file had been there for a while.
+        // Makes the file look old.
         let kept = CachedFile {
             version,
             contents,
@@ -118,7 +117,7 @@ mod tests {
         inner.bytes = 3;
         drop(inner);
         assert_eq!(cache.get(&path).unwrap().1, "one");
-        // Another file of the same size and time in its place.
+        // A different file of the same size and time replaces it.
         let modified = fs::metadata(&path).unwrap().modified().unwrap();
         let other = directory.path().join("b");
         fs::write(&other, "two").unwrap();
@@ -137,7 +136,7 @@ mod tests {
 
     #[test]
     fn settled_files_are_kept_within_the_capacity() {
-        // The executable of the test was built before it was started.
+        // The test's executable was built before it was started.
         let path = std::env::current_exe()
             .unwrap()
             .to_str()

@@ -11,9 +11,9 @@ use super::joined;
 use crate::clock;
 use crate::message::file_origin::Identity;
 
-/// Seconds from 1970 to 1990. No file of the web is older. What has a time before that got it from a tool that
-/// gives one to all files, so that builds can be reproduced: 0 (Bazel, `OSTree`), 1 (Nix, Guix), 1980 (zip, Gradle,
-/// Cloud Native Buildpacks), 1984 (Yarn), 1985 (npm). The time of the next version of the file is the same.
+/// Seconds from 1970 to 1990. No file of the web is older. Tools for reproducible builds give all files the same
+/// earlier time: 0 (Bazel, `OSTree`), 1 (Nix, Guix), 1980 (zip, Gradle, Cloud Native Buildpacks), 1984 (Yarn), 1985
+/// (npm). Such a time does not change with the next version of the file.
 const FIRST_TIME: i64 = 631_152_000;
 
 /// Validators of a file: `ETag` and `Last-Modified`.
@@ -22,11 +22,11 @@ pub(super) struct Version {
     pub(super) identity: Identity,
     /// Strong: time in nanoseconds and size. `None`: the time says nothing about the version.
     pub(super) etag: Option<HeaderValue>,
-    /// `None` as above, for a time that is yet to come (RFC 9110 §8.8.2.1), and for one that HTTP cannot write.
+    /// `None` as above, for a time in the future (RFC 9110 §8.8.2.1), and for a time that HTTP cannot express.
     pub(super) last_modified: Option<HeaderValue>,
 }
 
-/// What the conditions come to.
+/// The result of the conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Go,
@@ -51,7 +51,7 @@ impl Version {
         }
     }
 
-    /// Seconds since 1970; `None` if that says nothing about the version.
+    /// Seconds since 1970; `None` if the time says nothing about the version.
     fn modified(&self) -> Option<i64> {
         let seconds = self.identity.modified.0;
         (seconds >= FIRST_TIME).then_some(seconds)
@@ -64,7 +64,7 @@ impl Version {
     }
 }
 
-/// In the order of section 13.2.2. Only GET and HEAD come here.
+/// Evaluates the conditions in the order of section 13.2.2. Only GET and HEAD come here.
 pub(super) fn evaluate(headers: &HeaderMap, version: &Version) -> Verdict {
     if let Some(list) = joined(headers, IF_MATCH) {
         if !list_matches(&list, version, true) {
@@ -83,7 +83,7 @@ pub(super) fn evaluate(headers: &HeaderMap, version: &Version) -> Verdict {
     Verdict::Go
 }
 
-/// `If-Range`: a range is for the version that the client has a part of.
+/// `If-Range`: whether the client has a part of this version.
 pub(super) fn range_applies(headers: &HeaderMap, version: &Version) -> bool {
     let Some(value) = headers.get(IF_RANGE) else {
         return true;
@@ -91,11 +91,11 @@ pub(super) fn range_applies(headers: &HeaderMap, version: &Version) -> bool {
     if value.as_bytes().starts_with(b"\"") || value.as_bytes().starts_with(b"W/") {
         return version.etag.as_ref() == Some(value);
     }
-    // A date must be the very one.
+    // A date must match exactly.
     parse_date(value).is_some_and(|date| version.modified() == Some(date))
 }
 
-/// Seconds since 1970 as HTTP writes them; `None`: it cannot. A file system may have kept any number.
+/// Formats seconds since 1970 for HTTP; `None`: out of range. A file system may have stored any number.
 pub(super) fn date(seconds: i64) -> Option<String> {
     let seconds = u64::try_from(seconds).ok()?;
     // The last second of the year 9999, where HTTP's dates end.

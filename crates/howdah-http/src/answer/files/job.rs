@@ -1,4 +1,4 @@
-//! A file to send, as routes hand it over.
+//! A request for a file, as routes pass it on.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Symbolic links below a root: which are followed, and how a path with some is opened.
+//! Symbolic links below a root: which ones are followed, and how a path with links is opened.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::message::path::on_disk;
 
-/// Links on one path, as the kernel limits them.
+/// Links in one path: the kernel's limit.
 const LINKS_MAX: u32 = 40;
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -21,15 +21,15 @@ const LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 #[derive(Debug, Clone)]
 pub(super) struct LinkPolicy {
     symlinks: Symlinks,
-    /// Users of PHP pools that are not the server's own.
+    /// Users of PHP pools other than the server's user.
     php_users: Arc<[u32]>,
 }
 
-/// A policy for a path.
+/// The policy for one path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Links<'p> {
     pub(super) policy: &'p LinkPolicy,
-    /// Bytes of the path that are its root, whose own links are always followed.
+    /// Length of the root in the path. Links in the root are always followed.
     pub(super) root: usize,
 }
 
@@ -41,7 +41,7 @@ impl LinkPolicy {
         }
     }
 
-    /// Whether no link has to be looked at.
+    /// Whether no link has to be checked.
     pub(super) fn follows_all(&self) -> bool {
         match self.symlinks {
             Symlinks::Follow => true,
@@ -50,13 +50,13 @@ impl LinkPolicy {
         }
     }
 
-    /// Whether contents may be kept by path. A file that was sent may be sent again where a link to it has taken its
-    /// place, but `off` and `if_owner_match` promise more: each request sees what is there.
+    /// Whether contents may be cached by path. A cached file may be sent although a link has replaced it, which is
+    /// acceptable except for `off` and `if_owner_match`: with these, each request is checked.
     pub(super) fn may_cache(&self) -> bool {
         matches!(self.symlinks, Symlinks::Follow | Symlinks::Auto)
     }
 
-    /// Whether a link of the user `link` is followed to what belongs to the user `target`.
+    /// Whether a link owned by the user `link` may point to a file owned by the user `target`.
     fn permits(&self, link: u32, target: u32) -> bool {
         match self.symlinks {
             Symlinks::Follow => true,
@@ -68,7 +68,7 @@ impl LinkPolicy {
 
     /// Whether the link at `path` is followed.
     pub(super) fn follows(&self, path: &Path) -> bool {
-        // Nothing is looked up where the owners do not matter.
+        // Owners are only looked up where they matter.
         match self.symlinks {
             Symlinks::Off => return false,
             _ if self.follows_all() => return true,
@@ -97,7 +97,7 @@ impl LinkPolicy {
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let name = on_disk(below);
         match retry(|| rustix::fs::openat2(&root, &*name, flags, Mode::empty(), resolve)) {
-            // A link, or a kernel or a sandbox that does not know the call: one name after the other.
+            // There is a link, or the kernel or a sandbox does not support the call: open one name after the other.
             Err(Errno::LOOP | Errno::NOSYS | Errno::PERM) => self.walk(&root, below, flags),
             opened => opened,
         }
@@ -116,7 +116,7 @@ impl LinkPolicy {
     }
 }
 
-/// One name after the other, so that each link on the way is seen.
+/// Opens one name after the other, so that each link is checked.
 struct Walk<'p> {
     policy: &'p LinkPolicy,
     links: u32,
@@ -143,7 +143,7 @@ impl Walk<'_> {
 
     fn step(&mut self, folder: &OwnedFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
         let error = match open_at(folder, name, flags | OFlags::NOFOLLOW) {
-            // What a link is refused with, depending on the flags.
+            // The error for a link, which depends on the flags.
             Err(error @ (Errno::LOOP | Errno::NOTDIR)) => error,
             opened => return opened,
         };
@@ -178,7 +178,7 @@ fn open_at(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Err
 pub(super) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {
-            // `openat2` asks for it when something was renamed meanwhile.
+            // `openat2` requests a retry when something was renamed meanwhile.
             Err(Errno::INTR | Errno::AGAIN) => {}
             result => return result,
         }
@@ -204,7 +204,7 @@ mod tests {
         text
     }
 
-    /// By each way there is: what was read or why not.
+    /// Reads a file in each possible way: its contents or the error.
     fn read_below(root: &str, below: &str, policy: &LinkPolicy) -> Result<String, Errno> {
         let by_kernel = policy.open_below(root, below, READ).map(contents);
         let folder = rustix::fs::open(root, FOLDER, Mode::empty()).expect("a folder");
@@ -306,11 +306,11 @@ mod tests {
             ("/root", denied, denied),
             ("/other", denied, denied),
             ("/folder/php", Ok("of-php/php"), Ok("of-php/php")),
-            // Folders of theirs have files of others because those were put there.
+            // Folders of PHP's users have files of others because those were put there.
             ("/folder/other", Ok("of-php/other"), Ok("of-php/other")),
             ("/foreign-folder/root", denied, denied),
             (&below_top, denied, denied),
-            // A link that leads through one of theirs.
+            // A link that leads through a folder of PHP's users.
             ("/operators", denied, denied),
             ("/plain", Ok("of-root/root"), Ok("of-root/root")),
             ("/others", Ok("of-php/other"), Ok("of-php/other")),

@@ -1,7 +1,8 @@
 //! Static files: types, validators, ranges, index files.
 //!
-//! A path is below its root by its text; symbolic links are followed wherever they lead, as nginx
-//! and Caddy do, unless `symlinks` says otherwise or PHP of a different user can have made them. Names that start with a dot are not served, `.well-known` excepted.
+//! A path must be below its root by its text. Symbolic links are followed wherever they point, as in nginx and Caddy,
+//! unless `symlinks` restricts them or PHP of a different user can have created them. Names that start with a dot are
+//! not served, except `.well-known`.
 
 mod browse;
 mod cache;
@@ -41,7 +42,7 @@ use crate::message::reply;
 use crate::message::response::Content;
 
 const ALLOW: &str = "GET, HEAD, OPTIONS";
-/// Files up to this size are read before the response starts, and may be kept.
+/// Files up to this size are read before the response starts, and may be cached.
 const SMALL: u64 = 64 << 10;
 
 /// A request for a file.
@@ -68,7 +69,8 @@ impl FileRequest<'_> {
     }
 }
 
-/// Answers with the file of `job`, in place of 200 with its status. With `with_origin` the response has an [`Origin`] if it is a file.
+/// Responds with the file of `job`, with its status in place of 200. With `with_origin` the response to a file has an
+/// [`Origin`].
 pub(crate) async fn serve(
     job: FileJob,
     parts: &Parts,
@@ -78,7 +80,7 @@ pub(crate) async fn serve(
     let Some(status) = job.status else {
         return serve_file(job, parts, cache, with_origin).await;
     };
-    // A page of an error is sent as a whole, whatever the client has already or asks for.
+    // An error page is sent completely, whatever conditions or ranges the request has.
     let mut plain = parts.clone();
     if plain.method != Method::HEAD {
         plain.method = Method::GET;
@@ -145,7 +147,7 @@ async fn directory(
     mut full: String,
     file_request: FileRequest<'_>,
 ) -> Response<Content> {
-    // Only where there is something to show: which folders exist stays private.
+    // Only where there is something to show: the server does not reveal which folders exist.
     let redirect = || {
         let redirect = job.redirect.as_ref()?;
         let path = redirect.path.as_deref().unwrap_or(&job.path);
@@ -211,7 +213,7 @@ fn open_error(error: rustix::io::Errno, path: &str) -> Response<Content> {
     }
 }
 
-/// The response to a method that reads no file. What does not exist is 404 for all methods.
+/// The response to a method that reads no file. A missing file is a 404 for all methods.
 fn other_method(parts: &Parts) -> Option<Response<Content>> {
     match parts.method {
         Method::GET | Method::HEAD => None,
@@ -226,7 +228,7 @@ enum Source {
     Kept(Bytes),
 }
 
-/// The file itself, or a file next to it in a coding that the client accepts.
+/// Opens the file itself, or a precompressed file next to it in a coding that the client accepts.
 async fn found(
     source: Source,
     version: Version,
@@ -278,7 +280,7 @@ async fn file_response(
     }
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(CONTENT_TYPE, content_type(named));
-    // RFC 9110: a range is defined for GET alone.
+    // RFC 9110: ranges are only defined for GET.
     let wanted =
         if parts.method == Method::GET && conditional::range_applies(&parts.headers, &version) {
             range::evaluate(&parts.headers, total)
@@ -289,8 +291,8 @@ async fn file_response(
         RangeOutcome::Whole => (0, total),
         RangeOutcome::Parts(ranges) => {
             let multipart = Multipart::new(&ranges, total, &content_type(named));
-            // Small parts with their headers may be more than the whole. And a content coding is that of the
-            // file: its meaning for a body around parts of it is not defined.
+            // Small parts with their headers may be longer than the whole. And a content coding applies to the file:
+            // its meaning for a body around parts of it is not defined.
             if multipart.length() < total && path == named {
                 return multipart.respond(source, response);
             }
@@ -327,7 +329,7 @@ async fn file_response(
     *response.body_mut() = match source {
         _ if length == 0 => Content::Empty,
         Source::Kept(contents) => {
-            // A range lies within the size, which is that of the contents.
+            // A range lies within the size, which is the length of the contents.
             let start = usize::try_from(start).unwrap_or(0);
             Content::Bytes(contents.slice(start..start + length as usize))
         }
@@ -355,11 +357,11 @@ fn insert(response: &mut Response<Content>, name: http::HeaderName, value: Strin
     }
 }
 
-/// By the extension; text is UTF-8.
+/// The content type by the extension; text is UTF-8.
 fn content_type(path: &str) -> HeaderValue {
     let name = path.rsplit('/').next().unwrap_or(path);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    // The frequent ones without a search.
+    // The frequent extensions without a search.
     let known = match extension {
         "html" | "htm" => "text/html; charset=utf-8",
         "css" => "text/css; charset=utf-8",
@@ -382,7 +384,7 @@ fn content_type(path: &str) -> HeaderValue {
     HeaderValue::from_static(known)
 }
 
-/// The values of a header as one list.
+/// Joins the values of a header into one list.
 fn joined(headers: &HeaderMap, name: http::HeaderName) -> Option<String> {
     let mut values = headers
         .get_all(name)

@@ -16,7 +16,7 @@ use super::Source;
 use crate::message::file_stream::FileStream;
 use crate::message::response::Content;
 
-/// What is sent: each part behind its header, and what ends the last one.
+/// The body to send: each part after its header, and the closing delimiter.
 #[derive(Debug)]
 pub(super) struct Multipart {
     boundary: String,
@@ -35,7 +35,7 @@ struct Part {
 impl Multipart {
     /// `ranges`: both ends included, within a file of `total` bytes and of the type `kind`.
     pub(super) fn new(ranges: &[(u64, u64)], total: u64, kind: &HeaderValue) -> Self {
-        // No file can contain it.
+        // Random, so that no file can contain it.
         let half = || RandomState::new().hash_one(total);
         Self::with_boundary(
             format!("{:016x}{:016x}", half(), half()),
@@ -51,7 +51,7 @@ impl Multipart {
         total: u64,
         kind: &HeaderValue,
     ) -> Self {
-        // Types are names of this server's own, or of a list.
+        // Types come from this server or from a list.
         let kind = kind.to_str().unwrap_or("application/octet-stream");
         let part = |(index, (first, last)): (usize, &(u64, u64))| {
             let line = if index == 0 { "" } else { "\r\n" };
@@ -79,12 +79,12 @@ impl Multipart {
         }
     }
 
-    /// Bytes of all that is sent.
+    /// Length of the whole body.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Makes a response that has the header of the file this one.
+    /// Changes the response with the file's header into this one.
     pub(super) fn respond(
         self,
         source: Source,
@@ -107,7 +107,7 @@ impl Multipart {
         let mut whole = BytesMut::with_capacity(usize::try_from(self.length).unwrap_or(0));
         for part in &self.parts {
             whole.extend_from_slice(&part.head);
-            // A range lies within the size, which is that of the contents.
+            // A range lies within the size, which is the length of the contents.
             let start = usize::try_from(part.first).unwrap_or(usize::MAX);
             let end = start.saturating_add(usize::try_from(part.length).unwrap_or(usize::MAX));
             whole.extend_from_slice(contents.get(start..end).unwrap_or_default());
@@ -168,7 +168,7 @@ impl Body for MultipartStream {
         let chunk = ready!(this.poll(cx));
         match &chunk {
             Some(Ok(chunk)) => this.remaining = this.remaining.saturating_sub(chunk.len() as u64),
-            // What was promised cannot be sent.
+            // The promised bytes cannot be sent.
             Some(Err(_)) | None => this.remaining = 0,
         }
         Poll::Ready(chunk.map(|chunk| chunk.map(Frame::data)))

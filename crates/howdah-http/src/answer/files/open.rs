@@ -1,4 +1,4 @@
-//! Opening what a path names.
+//! Opens the file or folder that a path names.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use crate::message::file_origin::Identity;
 use crate::message::path::on_disk;
 
 pub(super) const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::NONBLOCK) // never waits for the writer of a FIFO
+    .union(OFlags::NONBLOCK) // does not wait for the writer of a FIFO
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOCTTY);
 
@@ -23,7 +23,7 @@ pub(super) enum OpenOutcome {
     Other,
 }
 
-/// An open file with what was true when it was opened.
+/// An open file with its metadata when it was opened.
 pub(super) struct RegularFile {
     pub(super) file: File,
     pub(super) identity: Identity,
@@ -43,7 +43,7 @@ pub(super) fn open(path: &str, links: Links<'_>) -> Result<OpenOutcome, Errno> {
     })
 }
 
-/// The same as a bare descriptor.
+/// Opens the path as a bare descriptor.
 pub(super) fn descriptor(path: &str, links: Links<'_>) -> Result<OwnedFd, Errno> {
     if links.policy.follows_all() {
         return links::retry(|| rustix::fs::open(&*on_disk(path), READ, Mode::empty()));

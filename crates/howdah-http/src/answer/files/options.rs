@@ -15,9 +15,9 @@ use crate::message::pattern::matches_glob;
 pub(crate) struct FileOptions {
     pub(crate) index: Box<[String]>,
     hide: Box<[HidePattern]>,
-    /// Extensions that are never sent: they would show source code.
+    /// Extensions that are never sent: the file would reveal source code.
     scripts: Rc<[String]>,
-    /// Codings of files next to the file that may be sent in its place.
+    /// Codings of precompressed files that may be sent in place of a file.
     pub(super) precompressed: Box<[ContentCoding]>,
     /// Paths without their slash are redirected.
     pub(crate) canonical: bool,
@@ -29,14 +29,14 @@ pub(crate) struct FileOptions {
 /// A `hide` entry.
 #[derive(Debug)]
 enum HidePattern {
-    /// Of any file or folder.
+    /// Matches any file or folder with this name.
     Name(String),
-    /// Absolute; everything below it too.
+    /// An absolute path; everything below it is hidden too.
     Path(String),
 }
 
 impl FileOptions {
-    /// `scripts`: extensions that are never sent. `php_users`: users of PHP pools that are not the server's own.
+    /// `scripts`: extensions that are never sent. `php_users`: users of PHP pools other than the server's user.
     pub(crate) fn compile(
         files: &FileServer,
         scripts: Rc<[String]>,

@@ -1,4 +1,4 @@
-//! Files that were compressed beforehand, next to the file itself: `app.js.br`.
+//! Files that were compressed in advance, next to the file itself: `app.js.br`.
 
 use howdah_config::model::ContentCoding;
 use http::header::{CONTENT_ENCODING, HeaderValue};
@@ -18,8 +18,7 @@ pub(super) struct Sidecar {
     coding: ContentCoding,
 }
 
-/// Looks for the formats that the client takes, the one that it likes best first; of equal ones in the
-/// order of the configuration.
+/// Searches for the formats that the client accepts, in the order of its preference, then of the configuration.
 pub(super) fn find(path: &str, file_request: FileRequest<'_>) -> Option<Sidecar> {
     let accepted = AcceptedCodings::new(&file_request.parts.headers);
     let mut left = file_request.precompressed.to_vec();
@@ -38,7 +37,7 @@ pub(super) fn find(path: &str, file_request: FileRequest<'_>) -> Option<Sidecar>
     None
 }
 
-/// One that cannot be opened is as good as none: the file itself is there.
+/// A precompressed file that cannot be opened is ignored: the file itself exists.
 fn contents(path: &str, file_request: FileRequest<'_>) -> Option<(Source, Version)> {
     if let Some((version, contents)) = file_request.cached(path) {
         return Some((Source::Kept(contents), version));
@@ -50,7 +49,7 @@ fn contents(path: &str, file_request: FileRequest<'_>) -> Option<(Source, Versio
 }
 
 impl Sidecar {
-    /// The response, with the type of the file at `path`.
+    /// The response, with the content type of the file at `path`.
     pub(super) async fn respond(
         self,
         path: &str,

@@ -1,10 +1,10 @@
-//! Byte ranges, RFC 9110 section 14. Several that overlap, and more than a client has a use for, are the
-//! whole: what is sent for a request is never more than the file.
+//! Byte ranges, RFC 9110 section 14. Ranges that overlap, or too many of them, are answered with the whole file: a
+//! response is never longer than the file.
 
 use http::HeaderMap;
 use http::header::RANGE;
 
-/// What is to be sent.
+/// What to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RangeOutcome {
     Whole,
@@ -19,7 +19,7 @@ pub(super) enum RangeOutcome {
     None,
 }
 
-/// Ranges in one request; more are a whole file.
+/// Most ranges in one request; with more the whole file is sent.
 const MAX_RANGES: usize = 16;
 
 pub(super) fn evaluate(headers: &HeaderMap, total: u64) -> RangeOutcome {
@@ -34,7 +34,7 @@ pub(super) fn evaluate(headers: &HeaderMap, total: u64) -> RangeOutcome {
 }
 
 fn parse(text: &str, total: u64) -> RangeOutcome {
-    // Another unit and bad syntax are ignored, as the RFC says.
+    // An unknown unit and invalid syntax are ignored, as the RFC requires.
     let Some((unit, list)) = text.split_once('=') else {
         return RangeOutcome::Whole;
     };
@@ -68,7 +68,7 @@ fn overlap(parts: &[(u64, u64)]) -> bool {
     sorted.windows(2).any(|pair| pair[1].0 <= pair[0].1)
 }
 
-/// `Err`: bad syntax; `None`: beyond the end.
+/// `Err`: invalid syntax; `None`: beyond the end.
 fn one(spec: &str, total: u64) -> Result<Option<(u64, u64)>, ()> {
     let (first, last) = spec.split_once('-').ok_or(())?;
     let (first, last) = (first.trim(), last.trim());
@@ -93,7 +93,7 @@ fn number(text: &str) -> Result<u64, ()> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(());
     }
-    // More than 64 bits is beyond any end.
+    // A number above 64 bits is beyond any end.
     Ok(text.parse().unwrap_or(u64::MAX))
 }
 

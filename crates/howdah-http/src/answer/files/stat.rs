@@ -1,7 +1,7 @@
-//! What is on disk under a path; existing files are checked at most once a second.
+//! What exists on disk at a path; existing files are checked at most once a second.
 //!
-//! The cache of a front thread is small and forgets: an entry lives for less than a second. What is
-//! missing is not remembered: a script may make a file and send the client to it at once.
+//! The cache of a front thread is small: an entry lives for less than a second. Missing files are
+//! not cached: a script may create a file and redirect the client to it immediately.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::clock;
 use crate::message::path::{absolute, from_disk, on_disk};
 
-/// Lifetime of an entry in milliseconds: a second, less the coarse clock's tick.
+/// Lifetime of an entry in milliseconds: a second, minus the coarse clock's tick.
 const LIFE: u64 = 980;
 /// Entries of a thread, about 100 bytes each.
 const CAPACITY: usize = 4096;
@@ -48,12 +48,12 @@ struct Inner {
     known: HashMap<Box<str>, (Kind, u64)>,
     /// Files with their symbolic links resolved.
     real: HashMap<Box<str>, (Rc<str>, u64)>,
-    /// The key, so that a hit allocates nothing.
+    /// Buffer for the key, so that a hit allocates nothing.
     key: String,
 }
 
 impl StatCache {
-    /// What `path`, which starts with a slash, is under `root`.
+    /// What `path`, which starts with a slash, names under `root`.
     pub(crate) fn kind(&self, root: &Root, path: &str) -> Kind {
         let now = clock::now();
         let mut inner = self.inner.borrow_mut();
@@ -78,7 +78,7 @@ impl StatCache {
     }
 
     /// `path`, which starts with a slash, below `root` with all symbolic links resolved. `None` if
-    /// there is nothing.
+    /// it does not exist.
     pub(crate) fn real_path(&self, root: &Root, path: &str) -> Option<Rc<str>> {
         let now = clock::now();
         let mut inner = self.inner.borrow_mut();
@@ -118,7 +118,7 @@ impl Root {
         }
     }
 
-    /// What goes before a path with a leading slash: empty for `/`.
+    /// The prefix of a path with a leading slash: empty for `/`.
     pub(crate) fn prefix(&self) -> &str {
         if &*self.path == "/" { "" } else { &self.path }
     }
@@ -128,13 +128,13 @@ impl Root {
         &self.path
     }
 
-    /// With symbolic links resolved, looked at again once a second: a release is switched by
-    /// changing a link. The same text is the same allocation.
+    /// With symbolic links resolved. Checked once a second: a deployment may switch a link to the
+    /// new release. As long as the text does not change, neither does the allocation.
     pub(crate) fn resolved(&self) -> Rc<str> {
         let now = clock::now();
         let mut resolved = self.resolved.borrow_mut();
         if resolved.1 == 0 || now.saturating_sub(resolved.1) >= LIFE {
-            // A root that does not exist stays as it was written.
+            // A missing root stays as configured.
             let fresh = fs::canonicalize(on_disk(&self.path)).ok();
             let fresh = fresh.as_ref().map(|fresh| from_disk(fresh.as_os_str()));
             let text = fresh.as_deref().unwrap_or(&self.path);

@@ -1,4 +1,4 @@
-//! Why an upstream did not answer, and what follows from that.
+//! Why an upstream did not respond, and what follows from it.
 
 use std::error::Error as _;
 use std::io;
@@ -20,7 +20,7 @@ pub(super) enum Failure {
     /// The request was lost with a connection that earlier ones had used.
     #[error("it closed an idle connection while the request was sent ({cause})")]
     Lost { lost: RequestLoss, cause: String },
-    /// Its response could not be understood.
+    /// Its response is not valid.
     #[error(transparent)]
     Answer(#[from] Fault),
     #[error("it did not respond in time")]
@@ -32,7 +32,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// `connection`: the one that the request was sent on, if there was one.
+    /// `connection`: the connection on which the request was sent, if any.
     pub(super) fn of(error: &ClientError, connection: &CaptureConnection) -> Self {
         let mut text = error.to_string();
         let mut cause = error.source();
@@ -57,13 +57,13 @@ impl Failure {
         }
     }
 
-    /// Whether it says anything about the upstream. What cannot be sent to any of them does not: a client
-    /// could have them all taken for ill.
+    /// Whether the upstream is at fault. A request that cannot be sent to any upstream does not count: a client could
+    /// make all of them appear unhealthy.
     pub(super) fn is_upstream_fault(&self) -> bool {
         !matches!(self, Self::Request(_))
     }
 
-    /// Whether a request with this method may be sent again: no upstream has seen it, or it changes nothing.
+    /// Whether a request with this method may be sent again: no upstream has received it, or it changes nothing.
     pub(super) fn is_harmless(&self, method: &Method) -> bool {
         match self {
             Self::DialTimeout(_)
@@ -79,7 +79,7 @@ impl Failure {
         }
     }
 
-    /// What the client is answered.
+    /// The status of the response to the client.
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::HeaderTimeout | Self::DialTimeout(_) => StatusCode::GATEWAY_TIMEOUT,

@@ -1,5 +1,5 @@
-//! Whether the header of an upstream's response can be believed. hyper has refused what is not HTTP; this is about
-//! what two recipients could read in two ways (RFC 9112 §6.3).
+//! Checks the header of an upstream's response. hyper has refused what is not HTTP; this module refuses what two
+//! recipients could interpret differently (RFC 9112 §6.3).
 
 use http::header::{CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, Response, StatusCode, Version};
@@ -24,14 +24,14 @@ pub(super) enum Trust {
     Once,
 }
 
-/// Leaves at most one length in the header, and none with `Transfer-Encoding`, which is how the body was read.
-/// `asked`: the protocol of the request's `Upgrade`.
+/// Leaves at most one `Content-Length` in the header, and none with `Transfer-Encoding`, which determined how the body
+/// was read. `asked`: the protocol of the request's `Upgrade`.
 pub(super) fn check<B>(
     response: &mut Response<B>,
     requested: Option<&HeaderValue>,
 ) -> Result<Trust, Fault> {
     let (status, version) = (response.status(), response.version());
-    *response.version_mut() = Version::HTTP_11; // its own; what the client speaks is between it and this server
+    *response.version_mut() = Version::HTTP_11; // the connection's own; the client's version is independent of it
     let headers = response.headers_mut();
     if status == StatusCode::SWITCHING_PROTOCOLS {
         let is_requested = requested.is_some_and(|requested| {
@@ -51,8 +51,8 @@ pub(super) fn check<B>(
             headers.remove(CONTENT_LENGTH);
         }
     }
-    // With both, recipients may disagree about where the next response begins. And hyper would speak HTTP/1.0 from
-    // now on, which leaves out a body of unknown length.
+    // With both, recipients may disagree about where the next response begins. And hyper would continue with HTTP/1.0,
+    // which leaves out a body of unknown length.
     let is_doubtful = is_encoded && length.is_some();
     if is_doubtful || version == Version::HTTP_10 {
         return Ok(Trust::Once);
@@ -60,7 +60,7 @@ pub(super) fn check<B>(
     Ok(Trust::Kept)
 }
 
-/// Whether the body came in chunks. No other encoding was requested, and none would be decoded here.
+/// Whether the body was chunked. Other encodings were not requested, and could not be decoded here.
 fn is_chunked(headers: &HeaderMap) -> Result<bool, Fault> {
     let mut values = headers.get_all(TRANSFER_ENCODING).iter();
     let Some(encoding) = values.next() else {

@@ -33,7 +33,7 @@ impl health::Upstreams for Upstreams {
             answer.map_err(|error| Failure::of(&error, &connection))
         };
         let answer = match probe(&self.client).await {
-            // One that has closed a connection that was kept is not ill.
+            // An upstream that has closed an idle connection is not unhealthy.
             Err(Failure::Lost { .. }) => probe(&self.fresh).await,
             answer => answer,
         };

@@ -1,4 +1,4 @@
-//! A request for an upstream, as routes hand it over.
+//! A request for an upstream, as routes pass it on.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub(crate) struct ProxyJob {
     pub(crate) upgrade: Option<HeaderValue>,
     /// False: the body of the request is left out.
     pub(crate) has_body: bool,
-    /// The rest of what is to be done with the header, once the upstream is known.
+    /// Changes of the header that are applied once the upstream is known.
     pub(crate) header_up: Vec<PendingChange>,
     /// What the choice of an upstream depends on.
     pub(crate) hint: Hint,

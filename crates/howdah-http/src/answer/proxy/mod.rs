@@ -1,6 +1,7 @@
-//! `reverse_proxy`: requests go to other servers, over connections that each front thread keeps.
+//! `reverse_proxy`: passes requests on to other servers, over connections that each front thread
+//! keeps open.
 //!
-//! Both bodies are streamed: while one side does not read, the other is not read either.
+//! Both bodies are streamed: while one side does not read, nothing is read from the other side.
 
 mod failure;
 mod head;
@@ -49,13 +50,13 @@ use crate::message::tunnel::Tunnel;
 /// Interim responses of one request that wait to be passed on.
 const INTERIMS_MAX: usize = 16;
 
-/// Fields of a response's header; with more it is refused.
+/// Fields in the header of a response; a response with more is refused.
 const FIELDS_MAX: usize = 512;
 
 /// The upstreams of a `reverse_proxy`, as one front thread knows them.
 pub(crate) struct Upstreams {
     client: Client<Connector, Upload>,
-    /// The same with a new connection for each request.
+    /// The same, but with a new connection for each request.
     fresh: Client<Connector, Upload>,
     balancer: Balancer,
     /// The `Host` of requests to each upstream.
@@ -75,9 +76,9 @@ impl std::fmt::Debug for Upstreams {
 
 /// The `Host` of requests to an upstream.
 struct Host {
-    /// Its own, or what stands for one.
+    /// The upstream's name, or a placeholder where it has none.
     name: HeaderValue,
-    /// Takes the place of the client's, not only of none.
+    /// It replaces the client's `Host`, not only a missing one.
     is_fixed: bool,
 }
 
@@ -133,7 +134,7 @@ impl Upstreams {
         self.balancer.policy()
     }
 
-    /// Sends the request to an upstream. A request that is lost with a kept connection is sent again on a new one, if
+    /// Sends the request to an upstream. A request that is lost with a reused connection is sent again on a new one, if
     /// the upstream cannot have received it, or if it changes nothing.
     async fn send(
         &self,
@@ -168,7 +169,7 @@ impl Upstreams {
             set_upgrade(&mut headers, protocol.clone());
         }
         let host = &self.hosts[index];
-        // HTTP/1.0 may have none, which HTTP/1.1 may not (RFC 9112 §3.2).
+        // HTTP/1.0 requests may lack it, HTTP/1.1 requests may not (RFC 9112 §3.2).
         if host.is_fixed || !headers.contains_key(HOST) {
             headers.insert(HOST, host.name.clone());
         }
@@ -185,10 +186,10 @@ impl Upstreams {
             .body(Upload(source.clone()))
             .map_err(Failure::Request)?;
         *request.headers_mut() = headers;
-        // Where the client's protocol has none, the upstream's are left where they are.
+        // A protocol without interim responses leaves the upstream's unread.
         let (arrived, mut interims) = mpsc::channel(INTERIMS_MAX);
         on_informational(&mut request, move |response| {
-            // One too many is lost, as hints may be.
+            // Dropped when the channel is full: hints may be.
             let _ = arrived.try_send((response.status(), response.headers().clone()));
         });
         let connection = capture_connection(&mut request);
@@ -235,11 +236,12 @@ impl Upstreams {
     }
 }
 
-/// A kept connection that the upstream has closed shows it within this time after a request was sent. Until then
-/// the request may have to be sent again.
+/// If the upstream has closed a reused connection, this shows within so long after a request was sent. Until then the
+/// request may have to be sent again.
 const CLOSE_SHOWS: Duration = Duration::from_millis(250);
 
-/// Over when a connection has taken all of a request whose last part `ended` then.
+/// Completes when a connection has accepted all of a request whose last part was handed over at
+/// `ended`.
 async fn wait_until_sent(mut connection: CaptureConnection, ended: impl Fn() -> Option<Instant>) {
     connection.wait_for_connection_metadata().await;
     match failure::connection_progress(&connection) {
@@ -249,19 +251,19 @@ async fn wait_until_sent(mut connection: CaptureConnection, ended: impl Fn() -> 
                 tokio::time::sleep(CLOSE_SHOWS).await;
             }
         }
-        // There is no connection: the attempt fails.
+        // Without a connection the attempt fails.
         None => std::future::pending().await,
     }
 }
 
-/// What `reverse_proxy` may take of a client's body.
+/// Limits on reading a client's body for `reverse_proxy`.
 pub(crate) struct UploadLimits {
     pub(crate) size: u64,
     /// Between two reads.
     pub(crate) wait: Duration,
 }
 
-/// Has an upstream answer the request `id`; its interim responses are passed on. The `hold` is released when the request
+/// Sends the request `id` to an upstream, and passes its interim responses on. The `hold` is released once the request
 /// was sent, unless the upstream outlasts the client. `Err`: the body of the request is refused.
 pub(crate) async fn send(
     job: ProxyJob,
@@ -294,7 +296,7 @@ pub(crate) async fn send(
                     if failure.is_upstream_fault() {
                         balancer.fail(index);
                     }
-                    // An upstream may have begun to work.
+                    // An upstream may have started to process it.
                     let may_repeat = !source.has_started() && failure.is_harmless(&job.method);
                     let may_retry = may_repeat && attempts.may_continue();
                     let upstream = balancer.name(index);
@@ -330,13 +332,13 @@ impl Upstreams {
             return self.switch(response, upstream, active, id);
         }
         let (mut head, body) = response.into_parts();
-        // Without it hyper sends no trailers over HTTP/1.
+        // Without the field hyper sends no trailers over HTTP/1.
         let trailer = head.headers.remove(TRAILER);
         remove_hops(&mut head.headers);
         if let Some(trailer) = trailer {
             head.headers.insert(TRAILER, trailer);
         }
-        // hyper's own notes about the upstream's connection are not for the client's.
+        // hyper's notes about the upstream's connection must not affect the client's.
         let reason = head.extensions.remove::<hyper::ext::ReasonPhrase>();
         head.extensions.clear();
         head.extensions.insert(ExternalResponse);
@@ -355,7 +357,7 @@ impl Upstreams {
 }
 
 impl Upstreams {
-    /// The connection is upgraded to the protocol that the client has requested.
+    /// Upgrades the connection to the protocol that the client has requested.
     fn switch(
         &self,
         response: Response<Incoming>,

@@ -1,4 +1,4 @@
-//! The body of a request on its way to an upstream.
+//! The request body for an upstream.
 
 use std::io;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 use crate::message::incoming::BodyError;
 use crate::message::incoming::Incoming;
 
-/// The body, which stays here until an upstream reads it: an attempt that reaches no upstream costs nothing.
+/// The body. It stays here until an upstream reads it: an attempt that reaches no upstream costs nothing.
 #[derive(Clone)]
 pub(super) struct Source(Arc<Mutex<Inner>>);
 
@@ -27,9 +27,9 @@ struct Inner {
     wait: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     is_begun: bool,
-    /// The upstream has taken all that there is, and the client has more.
+    /// The upstream has taken everything so far, and more is expected from the client.
     is_awaited: bool,
-    /// When a part was handed over last, or the end.
+    /// When the last part, or the end, was handed over.
     handed: Option<Instant>,
     refused: Option<BodyError>,
 }
@@ -55,13 +55,13 @@ impl Source {
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether an upstream has had some of it.
+    /// Whether an upstream has received a part of it.
     pub(super) fn has_started(&self) -> bool {
         self.with(|inner| inner.is_begun)
     }
 
-    /// Over when the upstream has done nothing for `limit`: since now, or since the body, or a part of it,
-    /// was handed over. Time that the client takes is not the upstream's.
+    /// Completes when the upstream has been inactive for `limit`, counted from now or from when the body, or a part of
+    /// it, was handed over. Waiting for the client does not count.
     pub(super) async fn silence(&self, limit: Duration) {
         let mut since = Instant::now();
         loop {
@@ -75,7 +75,7 @@ impl Source {
         }
     }
 
-    /// How long an upstream whose request began at `start` has had the whole body, or its last part.
+    /// Time since the whole body, or its last part, was handed to an upstream whose request began at `start`.
     pub(super) fn latency(&self, start: Instant) -> Duration {
         let handed = self.with(|inner| inner.handed);
         handed.map_or(start, |handed| handed.max(start)).elapsed()
@@ -94,15 +94,14 @@ impl Source {
         self.with(|inner| inner.refused.take())
     }
 
-    /// Sets the length of what is sent, whatever client and directives wrote into the header. hyper
-    /// believes the header: a length without its body would have the upstream take the next request on
-    /// the connection for it.
+    /// Sets the length of what is sent, whatever client and directives wrote into the header. hyper trusts the header:
+    /// with a length but no body, the upstream would read the next request on the connection as the body.
     pub(super) fn frame(&self, method: &Method, headers: &mut HeaderMap) {
         headers.remove(TRANSFER_ENCODING);
         let (length, is_chunked) = self.with(|inner| match &inner.body {
             None => (Some(0), false),
-            // HTTP/1 and HTTP/2 have one without a length only if they say so. HTTP/3 does not show before it
-            // ends that it is empty.
+            // HTTP/1 and HTTP/2 have a body without a length only if they announce it. In HTTP/3 an empty body is only
+            // known at its end.
             Some(body) => (
                 body.size_hint().exact(),
                 !matches!(body, Incoming::Http3(_)),
@@ -119,7 +118,7 @@ impl Source {
             None => {
                 headers.remove(CONTENT_LENGTH);
                 if is_chunked {
-                    // hyper would leave out that of GET and HEAD.
+                    // hyper would leave out the body of GET and HEAD.
                     let chunked = HeaderValue::from_static("chunked");
                     headers.insert(TRANSFER_ENCODING, chunked);
                 }

@@ -1,4 +1,4 @@
-//! Which upstream a request goes to, and what is known of each: of `reverse_proxy` and `php_fastcgi`.
+//! Chooses an upstream for a request, and tracks the state of each: for `reverse_proxy` and `php_fastcgi`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use crate::clock::{self, milliseconds};
 pub(crate) enum Hint {
     None,
     Hash(u64),
-    /// The value of the cookie that the client was given.
+    /// The value of the sticky cookie that the client has sent.
     Cookie(String),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Balancer {
     retries: u32,
     try_duration: Duration,
     try_interval: Duration,
-    /// Milliseconds; 0: failures are not remembered.
+    /// Milliseconds; 0: failures are not counted.
     fail_duration: u64,
     unhealthy_status: Box<[(u16, u16)]>,
     unhealthy_latency: Option<Duration>,
@@ -89,7 +89,7 @@ impl Balancer {
         self.states.len()
     }
 
-    /// An upstream as it is written.
+    /// An upstream as configured.
     pub(crate) fn name(&self, index: usize) -> &str {
         &self.states[index].name
     }
@@ -105,7 +105,7 @@ impl Balancer {
         }
     }
 
-    /// A request has failed.
+    /// Records that a request has failed.
     pub(crate) fn fail(&self, index: usize) {
         self.states[index].counters.failures.fetch_add(1, Relaxed);
         if self.fail_duration > 0 {
@@ -114,7 +114,7 @@ impl Balancer {
         }
     }
 
-    /// A request was answered after so long, which may be a failure too.
+    /// Records a response and its time, which may count as a failure.
     pub(crate) fn record_response(&self, index: usize, status: StatusCode, latency: Duration) {
         let code = status.as_u16();
         let bad = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
@@ -124,14 +124,14 @@ impl Balancer {
         }
     }
 
-    /// Notes what an active check has found; whether that is something else than before.
+    /// Records the result of an active check; returns whether it has changed.
     pub(crate) fn note_health(&self, index: usize, is_ill: bool) -> bool {
         let state = &self.states[index];
         state.counters.is_ill.store(is_ill, Relaxed);
         state.is_ill.replace(is_ill) != is_ill
     }
 
-    /// The cookie by which a client stays with an upstream, if it does not have it.
+    /// The cookie that ties a client to an upstream, if the client lacks it.
     pub(crate) fn cookie(&self, index: usize, hint: &Hint) -> Option<HeaderValue> {
         let Policy::Cookie(name) = &self.policy else {
             return None;
@@ -144,18 +144,18 @@ impl Balancer {
     }
 }
 
-/// The attempts of one request: one upstream after the other, as long as the configuration says.
+/// The attempts of one request: one upstream after the other, within the configured limits.
 pub(crate) struct Attempts<'b> {
     balancer: &'b Balancer,
     hint: &'b Hint,
     start: Instant,
-    /// Those that are over.
+    /// Attempts that have ended.
     count: u32,
     tried: Vec<usize>,
 }
 
 impl Attempts<'_> {
-    /// The upstream of the next one; `None` if no upstream is well.
+    /// Starts an attempt with the next upstream; `None` if none is healthy.
     pub(crate) fn begin(&mut self) -> Option<ActiveRequest> {
         let balancer = self.balancer;
         let index = choose(
@@ -169,26 +169,26 @@ impl Attempts<'_> {
         Some(ActiveRequest::begin(&balancer.states, index))
     }
 
-    /// Whether there may be another one after this one, which has failed.
+    /// Whether another attempt is allowed after a failed one.
     pub(crate) fn may_continue(&self) -> bool {
         let Balancer {
             retries,
             try_duration,
             ..
         } = self.balancer;
-        // As in Caddy: where both are given both end it.
+        // As in Caddy: if both limits are set, both apply.
         let in_time = try_duration.is_zero() || self.start.elapsed() < *try_duration;
         let in_number = *retries == 0 || self.count < *retries;
         let any = *retries > 0 || !try_duration.is_zero();
         any && in_time && in_number
     }
 
-    /// The same if no upstream is well: that changes with time alone.
+    /// Whether to wait when no upstream is healthy: only time changes that.
     pub(crate) fn may_wait(&self) -> bool {
         !self.balancer.try_interval.is_zero() && self.may_continue()
     }
 
-    /// Until the next one.
+    /// Waits before the next attempt.
     pub(crate) async fn pause(&mut self) {
         self.count = self.count.saturating_add(1);
         if !self.balancer.try_interval.is_zero() {
@@ -200,15 +200,15 @@ impl Attempts<'_> {
 /// What a front thread knows of an upstream.
 #[derive(Debug)]
 struct State {
-    /// As it is written.
+    /// As configured.
     name: String,
-    /// Names it in the cookie of a client.
+    /// Identifies it in the sticky cookie of a client.
     cookie: String,
     /// Requests under way.
     active: Cell<usize>,
     /// The last active check failed.
     is_ill: Cell<bool>,
-    /// When failures are forgotten, on the coarse clock.
+    /// When each failure expires, on the coarse clock.
     failures: RefCell<VecDeque<u64>>,
     /// For observers.
     counters: Arc<UpstreamCounters>,
@@ -227,7 +227,7 @@ impl State {
         }
     }
 
-    /// Remembers a failure until `until`; never more of them than matter.
+    /// Records a failure until `until`; keeps at most `matter` of them.
     fn fail(&self, until: u64, matter: u32) {
         let mut failures = self.failures.borrow_mut();
         failures.push_back(until);
@@ -263,14 +263,14 @@ impl State {
     }
 }
 
-/// When an upstream is left alone.
+/// When an upstream gets no requests.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     max_fails: u32,
     max_requests: Option<usize>,
 }
 
-/// Counts a request for as long as it is under way.
+/// Counts a request as long as it is in flight.
 #[derive(Debug)]
 pub(crate) struct ActiveRequest {
     states: Rc<[State]>,
@@ -298,8 +298,7 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// Chooses among the upstreams that are well, of those among the ones that were not `tried` if there are
-/// any. `turn` counts the choices.
+/// Chooses among the healthy upstreams, and prefers those that were not `tried`. `turn` counts the choices.
 fn choose(
     states: &[State],
     policy: &Policy,
@@ -321,7 +320,7 @@ fn choose(
         let index = number % available.len() as u64;
         available.get(usize::try_from(index).unwrap_or(0)).copied()
     };
-    // Rendezvous hashing: who loses its upstream gets another one, all others keep theirs.
+    // Rendezvous hashing: if an upstream fails, only its clients change to another.
     let stable = |key: u64| {
         available
             .iter()
@@ -425,7 +424,7 @@ mod tests {
         states[1].is_ill.set(true);
         assert_eq!(first(), None);
         states[1].is_ill.set(false);
-        // Failures that are over are forgotten.
+        // Expired failures are removed.
         states[1].fail(0, 2);
         states[1].fail(0, 2);
         assert_eq!(first(), Some(1));
@@ -440,7 +439,7 @@ mod tests {
         Balancer::new(&upstreams, balance, "reverse_proxy")
     }
 
-    /// The upstreams of one request whose attempts all fail.
+    /// The upstreams that one request tries when all attempts fail.
     async fn failing(balance: &Balance, hint: &Hint) -> Vec<usize> {
         let balancer = balancer(balance);
         let mut attempts = balancer.attempts(hint);
@@ -474,7 +473,7 @@ mod tests {
         let mut spread = failing(&balance(Policy::IpHash, 2), &Hint::of(&7)).await;
         spread.sort_unstable();
         assert_eq!(spread, [0, 1, 2]);
-        // The end of the time is one of the attempts too.
+        // The attempt at the end of the time counts too.
         let timed = Balance {
             try_duration: Duration::from_nanos(1),
             ..balance(Policy::First, 3)

@@ -1,4 +1,4 @@
-//! State of upstreams as front threads see it, for observers. Each thread writes separate numbers; readers add them up.
+//! State of upstreams as front threads see it, for observers. Each thread has its own counters; readers add them up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -9,15 +9,15 @@ use crate::clock;
 /// An upstream at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamStatus {
-    /// As it is written in the configuration.
+    /// As configured.
     pub address: String,
     /// The directive.
     pub handler: &'static str,
-    /// It gets requests from all front threads.
+    /// All front threads send requests to it.
     pub is_healthy: bool,
     /// Requests in flight.
     pub in_flight: usize,
-    /// Requests that failed, since the configuration is in force.
+    /// Requests that failed since the configuration took effect.
     pub failures: u64,
 }
 
@@ -30,15 +30,15 @@ pub(crate) struct UpstreamCounters {
     pub(crate) failures: AtomicU64,
     /// The last active check failed.
     pub(crate) is_ill: AtomicBool,
-    /// Requests failed, and it gets none until then, on the coarse clock.
+    /// It gets no requests until then because requests failed; on the coarse clock.
     pub(crate) down_until: AtomicU64,
 }
 
-/// Counters of all front threads. Those of configurations that are no longer in force have no owner.
+/// Counters of all front threads. Those of previous configurations have no owner.
 static BOARD: Mutex<Vec<Weak<UpstreamCounters>>> = Mutex::new(Vec::new());
 
 impl UpstreamCounters {
-    /// Counters that are listed as long as they are in use.
+    /// Creates counters that are listed as long as they are in use.
     pub(crate) fn listed(address: &str, handler: &'static str) -> Arc<Self> {
         let own = Arc::new(Self {
             address: address.to_owned(),
@@ -59,7 +59,7 @@ impl UpstreamCounters {
     }
 }
 
-/// The upstreams of the configuration in force, and of those whose requests have not ended.
+/// The upstreams of the current configuration, and of previous ones whose requests have not ended.
 pub fn upstreams() -> Vec<UpstreamStatus> {
     let all: Vec<_> = {
         let board = BOARD.lock().unwrap_or_else(PoisonError::into_inner);

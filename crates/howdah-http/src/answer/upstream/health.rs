@@ -1,5 +1,4 @@
-//! Active checks of upstreams: each front thread asks its own whether they are well, from their first
-//! request on.
+//! Active health checks: each front thread checks the upstreams of its directives, from their first request on.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
@@ -13,7 +12,8 @@ use crate::answer::upstream::balance::Balancer;
 pub(crate) trait Upstreams: 'static {
     fn balancer(&self) -> &Balancer;
 
-    /// Has one answer `health_uri`. `Err`: why it does not. Dropped when that takes too long.
+    /// Sends a request for `health_uri` to one upstream. `Err`: why it failed. The future is
+    /// dropped after the timeout.
     fn probe(
         &self,
         index: usize,
@@ -36,7 +36,7 @@ impl Checks {
         }
     }
 
-    /// Starts them, if there are any and they are not under way. They end with the upstreams.
+    /// Starts the checks, if there are any and they do not run yet. They end with the upstreams.
     pub(crate) fn start<U: Upstreams>(&self, upstreams: &Rc<U>) {
         let Some(check) = &self.check else { return };
         if self.is_started.replace(true) {

@@ -1,4 +1,4 @@
-//! Connections to upstreams, over TCP or a Unix socket, encrypted if they are to be.
+//! Connections to upstreams, over TCP or a Unix socket, with or without TLS.
 
 pub(crate) mod balance;
 pub(crate) mod board;
@@ -49,7 +49,7 @@ pub(crate) async fn connect(upstream: &Upstream, limit: Duration) -> io::Result<
 /// A connection of a `reverse_proxy`.
 pub(crate) type MaybeTls = Either<Stream, Box<TlsStream<Stream>>>;
 
-/// Opens the connections of a client: the host of a URI is `u` and the number of the upstream.
+/// Opens the connections of a client. The host of a URI is `u` and the number of the upstream.
 #[derive(Clone)]
 pub(crate) struct Connector {
     upstreams: Arc<[Upstream]>,

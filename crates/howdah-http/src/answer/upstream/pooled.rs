@@ -1,5 +1,5 @@
-//! Connections that carry one request after another. An upstream may close one just as the next request goes out
-//! (RFC 9112 §9.3.1); what has passed over it says whether anybody can have seen that request.
+//! Connections that carry one request after another. An upstream may close one just as the next request is sent (RFC
+//! 9112 §9.3.1); the bytes that were transferred show whether the upstream can have received that request.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
@@ -14,16 +14,16 @@ use tokio::time::Instant;
 
 use super::MaybeTls;
 
-/// The first request is under way: nothing has come from the upstream.
+/// The first request is in flight; the upstream has sent nothing yet.
 const FIRST: u8 = 0;
-/// The upstream has had its say, now or about the request before.
+/// The upstream has sent something, for the current request or the previous one.
 const HEARD: u8 = 1;
 /// A further request is about to be written.
 const BEGUN: u8 = 2;
-/// Some of it was.
+/// A part of it was written.
 const WRITTEN: u8 = 3;
 
-/// What has passed over a connection, for who sends requests on it.
+/// What was transferred on a connection, for the code that sends requests on it.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionProgress(Arc<Inner>);
 
@@ -31,9 +31,9 @@ pub(crate) struct ConnectionProgress(Arc<Inner>);
 struct Inner {
     /// `FIRST` to `WRITTEN`.
     request: AtomicU8,
-    /// Some of what was to be written since the last flush was.
+    /// Something was written since the last flush.
     is_dirty: AtomicBool,
-    /// When all that was to be written was, last.
+    /// When everything to write was last written.
     flushed: Mutex<Option<Instant>>,
     flush: Notify,
 }
@@ -43,7 +43,7 @@ struct Inner {
 pub(crate) enum RequestLoss {
     /// None of it was sent.
     Unsent,
-    /// Some of it was sent, and not a byte was answered.
+    /// A part of it was sent, and no byte of a response was received.
     Unanswered,
 }
 
@@ -87,8 +87,8 @@ impl ConnectionProgress {
         self.0.request.store(HEARD, Relaxed);
     }
 
-    /// Over when all was written, and no more is left than at the time `since`; `None`: there will
-    /// be more. For one who waits.
+    /// Completes when everything was written, and nothing has been added since the time `since`;
+    /// `None`: more will be added. Only one task may wait.
     pub(crate) async fn sent(&self, since: impl Fn() -> Option<Instant>) {
         loop {
             let flushed = *self
@@ -96,7 +96,7 @@ impl ConnectionProgress {
                 .flushed
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            // A request that waited for a connection may get one on which another was written meanwhile.
+            // Another request may have been written on the connection while this one waited for it.
             let begun = self.0.request.load(Relaxed) != HEARD;
             if let (true, Some(flushed), Some(since)) = (begun, flushed, since())
                 && flushed >= since
@@ -107,8 +107,8 @@ impl ConnectionProgress {
         }
     }
 
-    /// What is lost of the request under way if the connection has ended. `None`: it was the first one, for which
-    /// the upstream was there, or its answer has begun.
+    /// How much of the request in flight is lost if the connection has closed. `None`: it was the first request of the
+    /// connection, or its response has begun.
     pub(crate) fn request_loss(&self) -> Option<RequestLoss> {
         match self.0.request.load(Relaxed) {
             BEGUN => Some(RequestLoss::Unsent),
@@ -118,8 +118,9 @@ impl ConnectionProgress {
     }
 }
 
-/// A connection that notes what passes. Where the upstream takes nothing any more, what is written is lost, and
-/// its response can still be read: it may have responded before it had the whole body, and closed the connection.
+/// A connection that records what is transferred. When the upstream accepts no more bytes, written bytes are dropped,
+/// and the response can still be read: the upstream may have responded before it had the whole body, and closed the
+/// connection.
 pub(crate) struct PooledConnection {
     stream: MaybeTls,
     passed: ConnectionProgress,
@@ -180,7 +181,7 @@ impl AsyncRead for PooledConnection {
         if buffer.filled().len() > before {
             self.passed.read();
         } else if self.is_deaf && buffer.remaining() > 0 {
-            // The writer got the reset. For the reader the connection did not close cleanly either.
+            // The writer got the reset. The reader must not see a clean close either.
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
         Poll::Ready(Ok(()))
@@ -247,7 +248,7 @@ mod tests {
     async fn writes_of_another_request_do_not_count() {
         let passed = ConnectionProgress::new();
         let start = Instant::now();
-        // It took the connection that this one waits for, and has its response.
+        // That request took the connection that this one waits for, and has its response.
         write(&passed);
         passed.read();
         let mut sent = pin!(passed.sent(|| Some(start)));

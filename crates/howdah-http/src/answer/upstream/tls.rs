@@ -17,13 +17,13 @@ use super::Stream;
 /// Sessions of upstreams that a front thread can resume, for each `reverse_proxy`.
 const SESSIONS: usize = 64;
 
-/// Verification of upstream certificates, by configuration. Made once for all front threads, since
-/// files are read for it.
+/// TLS configurations for upstreams, by settings. Shared by all front threads, since files are read
+/// for them.
 #[derive(Debug, Default)]
 pub(crate) struct TlsClients(Mutex<Vec<(UpstreamTls, ClientConfig)>>);
 
 impl TlsClients {
-    /// For one proxy of one front thread: sessions to resume are its own.
+    /// For one proxy of one front thread, which has its own sessions to resume.
     fn client(&self, tls: &UpstreamTls) -> Result<ClientConfig, TlsError> {
         let key = UpstreamTls {
             server_name: None,
@@ -44,7 +44,7 @@ impl TlsClients {
     }
 }
 
-/// Why connections cannot be encrypted as the configuration has it.
+/// Why connections cannot be encrypted as configured.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EncryptionError {
     #[error(transparent)]
@@ -65,7 +65,7 @@ pub(crate) struct Encryption {
 }
 
 impl Encryption {
-    /// `None`: they are not.
+    /// `None`: they are not encrypted.
     pub(crate) fn of(
         proxy: &ReverseProxy,
         clients: &TlsClients,
@@ -88,7 +88,7 @@ impl Encryption {
         }))
     }
 
-    /// The handshake with the upstream of this number.
+    /// Starts the handshake with the upstream of this number.
     pub(super) async fn begin(
         &self,
         index: usize,
@@ -108,7 +108,7 @@ impl Encryption {
     }
 }
 
-/// What to do about an error of TLS; `None` if it is another error, or if its own text is enough.
+/// How to fix a TLS error; `None` if it is not one, or if its own text is enough.
 pub(crate) fn explain(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {
@@ -149,7 +149,7 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
 
 fn certificate(error: &CertificateError) -> String {
     match error {
-        // The latter if another certificate has the name of a trusted one.
+        // The latter if a different certificate has the name of a trusted one.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "the issuer of its certificate is not trusted: add the authority, or the certificate itself if it is \
             self-signed, with `tls_trust_pool file FILE`"

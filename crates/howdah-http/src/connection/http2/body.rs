@@ -16,7 +16,7 @@ pub(crate) struct Upload {
     stream: RecvStream,
     /// Bytes that `Content-Length` still promises.
     remaining: Option<u64>,
-    /// Whether only trailers can follow.
+    /// Whether the data has ended: only trailers can follow.
     data_ended: bool,
     expectation: Option<Expectation>,
 }
@@ -51,7 +51,8 @@ impl Body for Upload {
         if !this.data_ended {
             match ready!(this.stream.poll_data(cx)) {
                 Some(Ok(data)) => {
-                    // The caller has room for it. Fails when more is returned than was received.
+                    // The caller has room for it. This only fails when more is released than was
+                    // received.
                     let released = this.stream.flow_control().release_capacity(data.len());
                     debug_assert!(released.is_ok());
                     let length = data.len() as u64;
@@ -60,10 +61,9 @@ impl Body for Upload {
                         .map(|remaining| remaining.saturating_sub(length));
                     return Poll::Ready(Some(Ok(Frame::data(data))));
                 }
-                // All of it came before the client gave the stream up.
+                // The whole body arrived before the client reset the stream.
                 Some(Err(_)) if this.remaining == Some(0) => return Poll::Ready(None),
-                // A client that ends its stream in the middle of the body, whatever it says, has not
-                // sent the whole of it.
+                // A client that ends its stream in the middle of the body, for whatever reason, has not sent all of it.
                 Some(Err(_)) => return Poll::Ready(Some(Err(MalformedBody))),
                 None => this.data_ended = true,
             }

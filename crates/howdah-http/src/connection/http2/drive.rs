@@ -15,7 +15,7 @@ use crate::socket::io::Io;
 use crate::socket::loan::Loan;
 use crate::socket::state::Phase;
 
-/// An HTTP/2 connection without streams that is still open so many milliseconds after GOAWAY is cut.
+/// Milliseconds after GOAWAY until an HTTP/2 connection without streams is cut.
 const GOAWAY: u64 = 1_000;
 
 impl Driver<'_, '_> {
@@ -34,7 +34,7 @@ impl Driver<'_, '_> {
             && let Some(stream) = lender.take()
         {
             tracing::debug!(%remote, %error, "an HTTP/2 connection ended");
-            // GOAWAY names the fault. A client that is still sending has to be able to read it.
+            // GOAWAY names the error. A client that is still sending must be able to read it.
             linger(stream, LINGER).await;
         }
     }
@@ -63,8 +63,8 @@ impl Driver<'_, '_> {
                 match self.poll_due(cx, false) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Deadline::Idle) if self.force_at == u64::MAX => {
-                        // A stream whose last bytes the client does not take is over for its
-                        // application, so the time to go is bounded.
+                        // When the client does not accept the last bytes of a stream, its
+                        // application has finished nevertheless, so the time for that is limited.
                         self.goaway_sent = true;
                         self.force_at = clock::now().saturating_add(GOAWAY);
                         connection.graceful_shutdown();
@@ -73,7 +73,7 @@ impl Driver<'_, '_> {
                         }
                     }
                     Poll::Ready(Deadline::Idle) => {
-                        // GOAWAY was sent; the forced end comes first from here on.
+                        // GOAWAY was sent; from now on the forced close comes first.
                         return self.timer.poll(cx, self.force_at).map(Ok);
                     }
                     Poll::Ready(_) => return Poll::Ready(Ok(())),

@@ -1,11 +1,11 @@
-//! HTTP/2: its frames by h2, requests by the service that HTTP/1 and HTTP/3 have.
+//! HTTP/2: frames by h2, requests by the service that HTTP/1 and HTTP/3 use too.
 //!
-//! h2 is driven here and not by hyper's server, which sends no interim responses. The timeouts, and the
-//! order to drain, are the connection's (`connection/mod.rs`).
+//! h2 is used directly and not through hyper's server, which sends no interim responses. The connection has the
+//! timeouts and the order to drain (`connection/mod.rs`).
 //!
-//! What clients can do to a server is bounded by h2: streams that they reset before they were looked at
-//! (20), streams that were reset for their own faults (1,024), frames that continue a header, small frames
-//! of data, acknowledgements that wait to be sent.
+//! h2 limits what clients can do to a server: streams that they reset before they were accepted (20), streams that were
+//! reset because of errors (1,024), CONTINUATION frames, small frames of data, and acknowledgements that wait to be
+//! sent.
 
 mod body;
 mod drive;
@@ -25,7 +25,7 @@ use crate::request::exchange::Exchange;
 use crate::socket::executor::LocalExecutor;
 use crate::socket::loan::Loan;
 
-/// A connection, to be polled until it ends.
+/// A connection, which must be polled until it ends.
 pub(crate) struct Connection<A> {
     shared: Rc<Shared<A>>,
     executor: LocalExecutor,
@@ -39,7 +39,7 @@ enum State {
 }
 
 impl<A: Application> Connection<A> {
-    /// `write_limit`: milliseconds in which a client has to take something.
+    /// `write_limit`: milliseconds in which a client has to accept some bytes.
     pub(crate) fn new(shared: Shared<A>, io: Loan, builder: &Builder, write_limit: u64) -> Self {
         Self {
             executor: LocalExecutor {
@@ -51,7 +51,7 @@ impl<A: Application> Connection<A> {
         }
     }
 
-    /// Tells the client to make no new requests here. The connection ends with those under way.
+    /// Sends GOAWAY. The connection closes after the requests in flight.
     pub(crate) fn graceful_shutdown(&mut self) {
         self.goaway_sent = true;
         if let State::Serving(connection) = &mut self.state {
@@ -59,8 +59,7 @@ impl<A: Application> Connection<A> {
         }
     }
 
-    /// Ready when the connection has ended; an error has been reported to the client, if it is one of the
-    /// protocol.
+    /// Ready when the connection has ended. A protocol error has been reported to the client.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
         loop {
             match &mut self.state {

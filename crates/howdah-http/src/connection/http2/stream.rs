@@ -20,7 +20,7 @@ use crate::request;
 use crate::request::exchange::Exchange;
 use crate::request::scope::RequestScope;
 
-/// Answers a request, unless its client gives it up before. What is dropped before its end is reset.
+/// Handles a request, unless its client resets the stream before. A stream that is dropped before its end is reset.
 pub(super) async fn serve<A: Application>(
     shared: Rc<Shared<A>>,
     exchange: Exchange,
@@ -69,7 +69,7 @@ pub(super) async fn serve<A: Application>(
         .await
     };
     match answered {
-        // The client has given it up.
+        // The client has reset the stream.
         None => {}
         // A route's order to close without a response.
         Some(Err(_)) => respond.send_reset(Reason::INTERNAL_ERROR),
@@ -88,8 +88,8 @@ pub(super) async fn serve<A: Application>(
     }
 }
 
-/// Sends a body as far as the client takes it. Fails only when the stream or its connection is over, which
-/// then has been sent already.
+/// Sends a body as far as the client accepts it. Fails only when the stream or its connection has ended, which the
+/// client then knows already.
 async fn send<B>(mut body: B, mut stream: SendStream<Bytes>)
 where
     B: Body<Data = Bytes, Error = std::io::Error> + Unpin,
@@ -110,8 +110,8 @@ where
         match frame.into_data() {
             Ok(data) if data.is_empty() => {}
             Ok(data) => {
-                // Asked for when there is something to send, and for one byte: what a stream has been
-                // given of the connection's window is kept from the others.
+                // Reserved only when there is something to send, and only one byte: other streams cannot use the part
+                // of the connection's window that a stream has reserved.
                 stream.reserve_capacity(1);
                 while stream.capacity() == 0 {
                     match std::future::poll_fn(|cx| stream.poll_capacity(cx)).await {

@@ -14,7 +14,7 @@ use crate::message::incoming::{MalformedBody, length};
 /// The body of an HTTP/3 request. Trailers are dropped.
 pub(crate) struct Upload {
     stream: RequestStream<h3_quinn::RecvStream, Bytes>,
-    /// What came along with the header.
+    /// Bytes that arrived together with the header.
     first: Option<Bytes>,
     /// Bytes that `Content-Length` still promises.
     left: Option<u64>,
@@ -37,7 +37,7 @@ impl Upload {
         })
     }
 
-    /// Takes what is there already, so that a request without a body is known to have none.
+    /// Takes what has already arrived, so that a request without a body is recognised.
     pub(super) fn poll_available(&mut self, cx: &mut Context<'_>) -> Result<(), MalformedBody> {
         match self.poll_data(cx) {
             Poll::Ready(Some(Ok(data))) => self.first = Some(data),
@@ -47,7 +47,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Reading the body fulfils it from now on.
+    /// Reading the body fulfils the expectation from now on.
     pub(super) fn expect(&mut self, expectation: Expectation) {
         self.expectation = Some(expectation);
     }

@@ -1,5 +1,5 @@
-//! QUIC streams for h3, with a limit of what it keeps in memory: h3 collects a frame of a header
-//! or of settings whole, however long the client says it is.
+//! QUIC streams for h3, with a limit on its memory: h3 buffers a whole frame of a header or of
+//! settings, whatever length the client has announced.
 
 use std::task::{Context, Poll, ready};
 
@@ -7,10 +7,9 @@ use bytes::Bytes;
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
 
-/// Bytes that a client may send in the life of a connection on each of its streams for control: settings,
-/// priorities.
+/// Bytes that a client may send on each of its control streams during a connection: settings, priorities.
 const CONTROL_MAX: usize = 1 << 20;
-/// More than the header: unknown frames, and bytes of the body that arrive with it.
+/// Allowance beyond the header: unknown frames, and bytes of the body that arrive with it.
 const MARGIN: usize = 64 << 10;
 
 type RequestStream = h3_quinn::BidiStream<Bytes>;
@@ -31,8 +30,8 @@ impl Quic {
     }
 }
 
-/// A stream that ends when its limit is reached; the receiving half of a request has none once its header
-/// is there and it is split off.
+/// A stream that ends when its limit is reached. The receiving half of a request has no limit once its header has
+/// arrived and the stream is split.
 pub(super) struct BoundedStream<S> {
     inner: S,
     left: usize,
@@ -173,7 +172,7 @@ impl quic::OpenStreams<Bytes> for Opener {
     }
 }
 
-/// A server opens none with an answer; the trait asks for it.
+/// A server opens no bidirectional streams; the trait requires the function.
 fn open<O>(opener: &mut O, cx: &mut Context<'_>) -> OpenResult<BoundedStream<RequestStream>>
 where
     O: quic::OpenStreams<Bytes, BidiStream = RequestStream>,

@@ -19,17 +19,17 @@ use crate::message::connection::{Connection, Tls, TlsClient};
 use crate::socket::executor::LocalExecutor;
 use crate::socket::state::{ConnectionState, Phase};
 
-/// After GOAWAY a connection without requests is closed when nothing was sent for so long: what the client
-/// has not confirmed by then is lost.
+/// After GOAWAY a connection without requests is closed when nothing was sent for so long. Data that the client has not
+/// acknowledged by then is lost.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Requests that a client may have sent before it learns that the connection ends.
+/// Requests that a client may have sent before it receives GOAWAY.
 const IN_FLIGHT: usize = 128;
-/// A handshake has so long to end although the server leaves.
+/// Time for a handshake to finish during a shutdown.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Serves a connection until it ends. `local`: the listener's address. `handshake` is dropped when the
-/// handshake is over.
+/// Serves a connection until it ends. `local`: the listener's address. `handshake` is dropped at the end of the
+/// handshake.
 pub(super) async fn serve<A: Application>(
     listener: Rc<Listener<A>>,
     connecting: quinn::Connecting,
@@ -78,7 +78,7 @@ pub(super) async fn serve<A: Application>(
             // quinn does not report which one was negotiated.
             cipher: "",
             host: None,
-            // Sites that ask are not served over HTTP/3.
+            // Sites that request client certificates are not served over HTTP/3.
             client: TlsClient::Unasked,
         }),
     };
@@ -114,7 +114,7 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
     };
     let mut drained = pin!(drain.ordered());
     drained.as_mut().enable();
-    // Asked to close: by the order to drain, or for being idle.
+    // Whether the connection has to close: by the order to drain, or because it is idle.
     let mut goaway_sent = false;
     let mut sent = 0;
     let mut wake = pin!(sleep(remaining_idle_time(limits, &shared.state)));
@@ -162,7 +162,8 @@ fn sleep_reset(wake: &mut std::pin::Pin<&mut tokio::time::Sleep>, wait: Duration
     wake.as_mut().reset(Instant::now() + wait);
 }
 
-/// How long the connection may still be without a request; the whole time while there is one.
+/// How long the connection may still be without a request; the full idle timeout while there is
+/// one.
 fn remaining_idle_time(limits: &Limits, state: &ConnectionState) -> Duration {
     let limit = limits.idle;
     Duration::from_millis(match state.phase() {

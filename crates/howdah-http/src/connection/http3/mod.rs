@@ -1,10 +1,11 @@
-//! HTTP/3: QUIC by quinn, its frames by h3, requests by the service that HTTP/1 and HTTP/2 have.
+//! HTTP/3: QUIC by quinn, frames by h3, requests by the service that HTTP/1 and HTTP/2 use too.
 //!
-//! Each address with HTTPS has one UDP socket, served by one front thread, the addresses in turn: a QUIC
-//! connection can change its address, so the kernel cannot spread packets over the sockets of several
-//! threads by it. The connections of an address stay on its thread.
+//! Each address with HTTPS has one UDP socket, and one front thread serves it; addresses are spread over the threads. A
+//! QUIC connection can change its address, so the kernel cannot distribute packets over the sockets of several threads
+//! by address. The connections of an address stay on its thread.
 //!
-//! Listeners with hosts that ask for client certificates have none: a connection is for all hosts.
+//! Listeners with hosts that request client certificates have no HTTP/3: a connection is for all
+//! hosts.
 
 mod body;
 mod bounded;
@@ -22,12 +23,12 @@ use crate::listen::quic::BoundSocket;
 use crate::message::application::Application;
 use crate::observe::thread::{ConnectionGuard, ThreadState};
 
-/// With more handshakes under way, clients have to prove their address first.
+/// With more handshakes in flight, clients must prove their address first.
 const RETRY_FROM: usize = 128;
-/// And with more, no new ones are taken.
+/// With more, new handshakes are refused.
 const HANDSHAKES_MAX: usize = 1024;
 
-/// Accepts connections until nothing more is to be accepted there.
+/// Accepts connections until the endpoint is closed.
 pub(crate) async fn accept<A: Application>(
     listener: Rc<Listening<A>>,
     life: Rc<ThreadState>,
@@ -59,13 +60,13 @@ pub(crate) async fn accept<A: Application>(
             continue;
         }
         if under_way >= RETRY_FROM && incoming.may_retry() && !incoming.remote_address_validated() {
-            // Fails only for what was not asked above.
+            // Fails only if the address is validated already, which was checked above.
             if let Err(error) = incoming.retry() {
                 error.into_incoming().refuse();
             }
             continue;
         }
-        // This refuses packets that do not belong to a handshake.
+        // Fails for packets that do not belong to a handshake.
         let Ok(connecting) = incoming.accept() else {
             continue;
         };

@@ -34,7 +34,7 @@ pub(super) struct Shared<A> {
     pub(super) quic: quinn::Connection,
 }
 
-/// Answers a request, unless its connection ends before.
+/// Handles a request, unless its connection ends before.
 pub(super) async fn serve<A: Application>(
     shared: Rc<Shared<A>>,
     resolver: RequestResolver<Quic, Bytes>,
@@ -45,7 +45,7 @@ pub(super) async fn serve<A: Application>(
     };
     let hold = DisconnectGuard::default();
     let answered = async {
-        // A header that is too large has been answered 431 when this fails.
+        // If this fails, 431 has been sent for a header that is too large.
         if let Ok(Ok((request, stream))) =
             tokio::time::timeout(limit, resolver.resolve_request()).await
         {
@@ -54,7 +54,7 @@ pub(super) async fn serve<A: Application>(
     };
     let (mut answered, mut closed) = (pin!(answered), pin!(shared.quic.closed()));
     std::future::poll_fn(|cx| {
-        // First what came before the end.
+        // First handle what arrived before the end.
         if answered.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }
@@ -119,16 +119,16 @@ async fn answer<A: Application>(
     }
 }
 
-/// The way of the response. What is dropped before its end is reset, so that a client does not take the
-/// part that it got for the whole.
+/// Sends the response. A stream that is dropped before its end is reset, so that a client does not mistake a part for
+/// the whole.
 struct Sender {
     send: RequestStream<h3_quinn::SendStream<Bytes>, Bytes>,
     done: bool,
 }
 
 impl Sender {
-    /// Sends an interim response, in the time in which a client has to take a part of a response. What is
-    /// too large for the client is left out.
+    /// Sends an interim response, within the time in which a client has to accept a part of a response. An interim
+    /// response that is too large for the client is left out.
     async fn inform(&mut self, response: Response<()>) -> Result<(), StreamError> {
         executor::note_response();
         let sent = self.send.send_response(response).await;
@@ -148,7 +148,7 @@ impl Sender {
     {
         let (parts, mut body) = response.into_parts();
         let (answer, has_body) = finalize(parts, &body, head);
-        // Interim responses may have come before it.
+        // Interim responses may precede it.
         executor::note_response();
         if self.send.send_response(answer).await.is_err() {
             return;

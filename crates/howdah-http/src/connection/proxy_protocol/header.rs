@@ -1,32 +1,33 @@
-//! What the first bytes of a connection say about the client behind a load balancer. Pure.
+//! Parses the PROXY header at the start of a connection, which names the client of a load balancer.
+//! Pure.
 
 use std::net::SocketAddr;
 
 use proxy_header::{Error, ParseConfig, ProxyHeader};
 
-/// Bytes of a header at most. One of version 2 with addresses has 52, and more with what load balancers add,
-/// of which certificates are the longest.
+/// Maximum length of a header. One of version 2 with addresses has 52 bytes, plus what load balancers add: certificates
+/// are the longest.
 pub(super) const LENGTH_MAX: usize = 4096;
-/// The same of one of version 1.
+/// Maximum length of a header of version 1.
 const LINE_MAX: usize = 107;
 
 const VERSION_1: &[u8] = b"PROXY ";
 const VERSION_2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-/// What is first on a connection.
+/// What a connection starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FirstBytes {
     /// No header, but the client's own bytes.
     Other,
     Header {
-        /// Its bytes.
+        /// Its length.
         length: usize,
         /// Client of the load balancer. `None`: the load balancer itself, or a client without an address.
         client: Option<SocketAddr>,
     },
 }
 
-/// Looks at the first bytes; `None`: more are needed.
+/// Parses the first bytes; `None`: more are needed.
 ///
 /// # Errors
 /// If they are a malformed header, or one longer than [`LENGTH_MAX`].
@@ -41,7 +42,7 @@ pub(super) fn detect(bytes: &[u8]) -> Result<Option<FirstBytes>, Error> {
         ..ParseConfig::default()
     };
     match ProxyHeader::parse(bytes, config) {
-        // However it is cut into parts.
+        // However the bytes are divided.
         Ok((_, length)) if begins(VERSION_1) && length > LINE_MAX => Err(Error::HeaderTooBig),
         Ok((header, length)) => Ok(Some(FirstBytes::Header {
             length,
@@ -81,7 +82,7 @@ mod tests {
             (b"PROXY UNKNOWN\r\n", header(15, "")),
             (b"PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n", header(35, "")),
             (V4, header(28, "192.0.2.7:12345")),
-            // LOCAL: a health check of the load balancer's own.
+            // LOCAL: a health check by the load balancer.
             (b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", header(16, "")),
             (b"GET / HTTP/1.1\r\n", FirstBytes::Other),
             (b"POST / HTTP/1.1\r\n", FirstBytes::Other),

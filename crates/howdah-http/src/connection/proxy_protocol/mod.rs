@@ -1,7 +1,7 @@
-//! The PROXY protocol: a load balancer that passes on bytes says first whose they are, before TLS and HTTP.
+//! The PROXY protocol: a load balancer that forwards bytes first sends the client's address, before TLS and HTTP.
 //!
-//! Source: <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>, versions 1 and 2; whose word
-//! counts is as in Caddy's `proxy_protocol`.
+//! Source: <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>, versions 1 and 2. Which load balancers are
+//! trusted is configured as in Caddy's `proxy_protocol`.
 
 mod header;
 
@@ -19,8 +19,8 @@ use crate::clock;
 use crate::listen::unix;
 
 impl Driver<'_, '_> {
-    /// The client of a connection: that of the PROXY header, where the listener takes one. `None`: the connection
-    /// is refused.
+    /// The client of a connection: the one in the PROXY header, if the listener accepts such a header. `None`: the
+    /// connection is refused.
     pub(super) async fn client(
         &mut self,
         stream: &mut TcpStream,
@@ -29,12 +29,13 @@ impl Driver<'_, '_> {
         let limits = self.limits;
         match &limits.proxy_protocol {
             None => Some(remote),
-            // In memory of its own, as the handshake is.
+            // Boxed, like the handshake.
             Some(protocol) => Box::pin(self.client_behind(protocol, stream, remote)).await,
         }
     }
 
-    /// Takes a header off the connection, and answers who the client is. `None`: it is not to be served.
+    /// Removes the header from the connection, and returns the client's address. `None`: the connection must not be
+    /// served.
     async fn client_behind(
         &mut self,
         protocol: &ProxyProtocol,
@@ -75,7 +76,7 @@ impl Driver<'_, '_> {
     }
 }
 
-/// Waits for what is first on the connection. A header is taken off it, and nothing else.
+/// Waits for the first bytes of the connection. Only a header is removed.
 async fn first(stream: &mut TcpStream) -> io::Result<FirstBytes> {
     let mut bytes = vec![0; LENGTH_MAX];
     let first = loop {
@@ -85,7 +86,8 @@ async fn first(stream: &mut TcpStream) -> io::Result<FirstBytes> {
             match detect(&bytes[..length]).map_err(io::Error::other)? {
                 Some(first) => Ok(first),
                 None if ready.is_read_closed() => Err(io::ErrorKind::UnexpectedEof.into()),
-                // What has come stays there: only the next bytes are worth another look.
+                // Bytes that have arrived stay in the socket: it is only readable again after
+                // further bytes.
                 None => Err(io::ErrorKind::WouldBlock.into()),
             }
         });

@@ -1,4 +1,4 @@
-//! `basic_auth`: only users with a password go on.
+//! `basic_auth`: only users with a valid password may continue.
 
 use std::rc::Rc;
 

@@ -1,11 +1,11 @@
-//! `metrics`, `readiness` and `mercure`: other parts of the server answer.
+//! `metrics`, `readiness` and `mercure`: other parts of the server respond.
 
 use crate::message::endpoint::EndpointName;
 use crate::route::context::Context;
 use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
 
-/// Where hubs answer.
+/// The path of a hub.
 const HUB_PATH: &str = "/.well-known/mercure";
 
 /// `metrics` and `readiness`.

@@ -1,4 +1,4 @@
-//! `error`: the response is an error, which `handle_errors` may form.
+//! `error`: the response is an error, which `handle_errors` may replace.
 
 use std::borrow::Cow;
 

@@ -54,7 +54,7 @@ impl Handler for FileServer {
     }
 }
 
-/// The job of sending the file that the request has come to.
+/// The job that sends the file of the request's current path.
 pub(super) fn file_job(root: Rc<Root>, options: Rc<FileOptions>, context: &Context<'_>) -> FileJob {
     let slashless = options.canonical.then(|| context.slashless_path());
     let redirect = slashless.flatten().map(|path| DirectoryRedirect {
@@ -70,7 +70,7 @@ pub(super) fn file_job(root: Rc<Root>, options: Rc<FileOptions>, context: &Conte
     }
 }
 
-/// Whether `file_server` finds anything to send. What it hides is not there.
+/// Whether `file_server` finds something to send. Hidden files count as missing.
 fn exists(root: &Root, options: &FileOptions, context: &Context<'_>) -> bool {
     let kind = |path: &str| {
         if options.hides(root.prefix(), path) {

@@ -1,6 +1,6 @@
-//! `forward_auth`: another server says whether a request goes on.
+//! `forward_auth`: another server decides whether a request continues.
 //!
-//! Routes do not wait: they ask for the question to be put, and are run again with its answer.
+//! Routes do not wait: they return the request to send, and run again with the response.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use crate::route::verdict::{CopiedFields, Verdict};
 #[derive(Debug)]
 pub(crate) struct ForwardAuth {
     proxy: Proxy,
-    /// A field of the answer, and the one that the request is given.
+    /// Pairs of a field in the response and the field that is set in the request.
     copy: Rc<CopiedFields>,
 }
 

@@ -1,4 +1,4 @@
-//! `handle`, `route` and the like: routes within routes.
+//! `handle`, `route` and similar directives: routes within routes.
 
 use crate::route::context::Context;
 use crate::route::handler::Handler;

@@ -1,4 +1,4 @@
-//! `handle_errors`: routes that form the responses to errors.
+//! `handle_errors`: routes that generate the responses to errors.
 
 use std::rc::Rc;
 

@@ -5,7 +5,7 @@ use crate::route::handler::Handler;
 use crate::route::header::{FieldChange, prepare};
 use crate::route::outcome::Outcome;
 
-/// Changes that are made as if before there was a response.
+/// Changes that apply as if made before the response.
 #[derive(Debug)]
 pub(super) struct Header(pub(super) Box<[FieldChange]>);
 
@@ -17,7 +17,7 @@ impl Handler for Header {
     }
 }
 
-/// Changes that are made when the response is there.
+/// Changes that are made when the response has arrived.
 #[derive(Debug)]
 pub(super) struct DeferredHeader(pub(super) Box<[FieldChange]>);
 

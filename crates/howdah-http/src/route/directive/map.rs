@@ -1,4 +1,4 @@
-//! `map`: variables that depend on the value of another text.
+//! `map`: variables that depend on the value of a text.
 
 use std::rc::Rc;
 
@@ -94,7 +94,7 @@ impl Handler for Map {
 }
 
 impl Row {
-    /// The value of a variable, if the row fits and says something of it.
+    /// The value of a variable, if the row matches and defines it.
     fn output(&self, index: usize, source: &str, context: &Context<'_>) -> Option<Var> {
         let output = self.outputs.get(index)?.as_ref()?;
         match &self.input {

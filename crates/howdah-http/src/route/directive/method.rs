@@ -1,4 +1,4 @@
-//! `method`: another method for the request.
+//! `method`: changes the method of the request.
 
 use http::Method;
 

@@ -1,4 +1,4 @@
-//! Directives, one file each. A new one gets its file here and its row in [`compile`].
+//! Directives, one file each. A new directive needs a file here and a row in [`compile`].
 
 mod abort;
 mod basic_auth;
@@ -44,7 +44,7 @@ use crate::encode::Encoding;
 use crate::message::endpoint::EndpointName;
 use crate::message::route_error::RouteError;
 
-/// The handler of a directive.
+/// Compiles the handler of a directive.
 pub(super) fn compile(
     directive: &model::Handler,
     compiler: &Compiler,

@@ -1,4 +1,4 @@
-//! `php_server` and `php`: from a path to a script, a file, or neither.
+//! `php_server` and `php`: resolve a path to a script, a file, or neither.
 
 use std::rc::Rc;
 
@@ -37,9 +37,9 @@ pub(crate) struct PhpScript {
     env: Box<[(String, Text, Purpose)]>,
     resolve: bool,
     workers: WorkerPools,
-    /// What runs all scripts that do not belong to a worker.
+    /// The pool for all scripts that do not belong to a worker.
     classic: usize,
-    /// What runs the scripts in place of a pool.
+    /// The FastCGI server that runs the scripts in place of a pool.
     fastcgi: Option<Rc<FastCgi>>,
     /// The hub of the site.
     hub: Option<usize>,
@@ -54,12 +54,12 @@ pub(crate) struct PhpServer {
     candidates: Box<[Candidate]>,
     /// The candidate `{path}/{index}`: finding it for a path without a slash redirects.
     directory_index: Option<usize>,
-    /// The last candidate if it is a script: taken for whatever is not found otherwise.
+    /// The last candidate if it is a script, which is the fallback for missing paths.
     front_controller: Option<Box<str>>,
     fallback: Option<StatusCode>,
     files: Option<Rc<FileOptions>>,
     files_root: Option<RootText>,
-    /// What is done with responses of its scripts.
+    /// The rules for responses of its scripts.
     intercept: Option<Rc<Intercept>>,
 }
 
@@ -90,7 +90,7 @@ impl PhpScript {
         }
     }
 
-    /// The worker script that takes this path, whatever is on disk.
+    /// The worker whose `match` matches this path, whatever is on disk.
     fn find_worker(&self, root: &Root, context: &Context<'_>) -> Option<Outcome> {
         let matched = self.workers.by_path(root, context)?;
         let script = Script {
@@ -262,7 +262,7 @@ impl PhpServer {
             Some(_) => &self.candidates[..self.candidates.len() - 1],
         };
         if let Some(found) = find(requested, context, &root, &self.script.split) {
-            // `{path}/{index}` was found, but what exists is a script within the path itself.
+            // `{path}/{index}` was found, but only because a script is within the path itself.
             if Some(found.index) == self.directory_index
                 && found.path.len() <= context.path.len()
                 && let Some(outcome) = self.script.path_script(&root, context)
@@ -291,7 +291,7 @@ impl PhpServer {
                 let pool = worker.unwrap_or(self.script.classic);
                 return self.script.script(pool, &root, path, info, context);
             }
-            // Only `{path}` keeps a slash that the request has: `/dir/` means its index.
+            // Only `{path}` keeps the slash of the request: `/dir/` means its index.
             let same = context.path_without_slash() == path;
             if !same {
                 context.set_path(path);
@@ -300,7 +300,7 @@ impl PhpServer {
         }
         if let Some(name) = &self.front_controller {
             let worker = self.script.workers.worker_of(&root, name, context);
-            // A worker pool has its script already, whatever is on disk now. PHP-FPM may have its on another machine.
+            // The script of a worker pool is known, whatever is on disk now. PHP-FPM's may be on another machine.
             let is_known = worker.is_some() || self.script.fastcgi.is_some();
             if is_known || context.lookup.kind(&root, name) == Kind::File {
                 let query = self.candidates.last().and_then(Candidate::query);

@@ -1,4 +1,4 @@
-//! `redir`: the client is sent elsewhere.
+//! `redir`: redirects the client.
 
 use http::StatusCode;
 

@@ -19,7 +19,7 @@ impl Handler for RequestHeader {
         for change in pending {
             change.apply(headers, &ResponseSoFar::default());
         }
-        // A request has one `Host` at the most.
+        // A request has at most one `Host`.
         if headers.get_all(HOST).iter().nth(1).is_some()
             && let Some(last) = headers.get_all(HOST).iter().next_back().cloned()
         {

@@ -1,4 +1,4 @@
-//! `respond`: the body and its type.
+//! `respond`: a fixed response, with the type of its body.
 
 use bytes::Bytes;
 use howdah_cgi::bytes_of;
@@ -85,7 +85,7 @@ impl Body {
     }
 }
 
-/// Whether a text is an object or an array of JSON: the response says so then, as Caddy's does.
+/// Whether a text is a JSON object or array: its content type is JSON then, as in Caddy.
 fn is_json(text: &str) -> bool {
     text.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(text).is_ok()
 }

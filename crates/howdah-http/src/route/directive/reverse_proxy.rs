@@ -1,4 +1,4 @@
-//! `reverse_proxy`: which request goes to an upstream, and with which header.
+//! `reverse_proxy`: which requests go to an upstream, and with which header.
 
 use std::rc::Rc;
 
@@ -32,7 +32,7 @@ pub(crate) struct Proxy {
     upstreams: Rc<Upstreams>,
     method: Option<Text>,
     rewrite: Option<Rewrite>,
-    /// `None`: those of the server.
+    /// `None`: the server's trusted proxies.
     trusted: Option<Box<[Network]>>,
     header_up: Box<[FieldChange]>,
     header_down: Box<[FieldChange]>,
@@ -91,7 +91,7 @@ impl Proxy {
         })
     }
 
-    /// Path and query of the request to the upstream; those of the client's request stay.
+    /// Path and query of the request to the upstream; the client's request is not changed.
     fn target(&self, context: &mut Context<'_>) -> Result<String, Refusal> {
         let Some(rewrite) = &self.rewrite else {
             return Ok(context.target());
@@ -117,7 +117,7 @@ impl Handler for Proxy {
     }
 }
 
-/// What the choice of an upstream by this policy depends on in a request.
+/// What this policy needs of a request to choose an upstream.
 pub(super) fn hint(policy: &model::Policy, context: &Context<'_>) -> Hint {
     let headers = &context.parts().headers;
     match policy {
@@ -137,8 +137,8 @@ pub(super) fn hint(policy: &model::Policy, context: &Context<'_>) -> Hint {
     }
 }
 
-/// The protocol that a request upgrades its connection to, if it is WebSocket. Any other one, such
-/// as `h2c`, could carry requests that no route has seen. Only HTTP/1.1 has that.
+/// The protocol that a request upgrades its connection to, if it is WebSocket. Other protocols,
+/// such as `h2c`, could carry requests that bypass the routes. Only HTTP/1.1 has upgrades.
 fn upgrade(parts: &Parts) -> Option<HeaderValue> {
     let protocol = parts.headers.get(UPGRADE)?;
     if !protocol.as_bytes().eq_ignore_ascii_case(b"websocket") || parts.method != Method::GET {
@@ -152,13 +152,13 @@ fn upgrade(parts: &Parts) -> Option<HeaderValue> {
     (is_asked_for && parts.version == Version::HTTP_11).then(|| protocol.clone())
 }
 
-/// Takes out fields with an underscore, for which CGI has the same name as for one with a hyphen: a client could
-/// forge `X-Forwarded-For` and what directives set.
+/// Removes fields with an underscore. CGI does not distinguish it from a hyphen: a client could forge `X-Forwarded-For`
+/// and fields that directives set.
 fn remove_ambiguous(headers: &mut HeaderMap) {
     remove_where(headers, |name| name.as_str().contains('_'));
 }
 
-/// `X-Forwarded-*` for an upstream. Values that the client sent are only used from trusted proxies.
+/// `X-Forwarded-*` for an upstream. Values from the client are only used if it is a trusted proxy.
 pub(super) fn forwarded(context: &Context<'_>, trusted: bool) -> ForwardedHeaders {
     let headers = &context.parts().headers;
     let mut addresses = String::new();

@@ -18,7 +18,7 @@ use crate::route::text::Text;
 #[derive(Debug)]
 pub(crate) struct RoadRunner {
     pool: usize,
-    /// By which requests are counted.
+    /// The number by which its requests are counted.
     number: usize,
     attributes: Box<[(String, Text)]>,
 }

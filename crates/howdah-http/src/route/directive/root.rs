@@ -1,4 +1,4 @@
-//! `root`: the folder that paths are looked up in.
+//! `root`: the document root, in which paths are looked up.
 
 use crate::message::reply;
 use crate::route::context::Context;

@@ -1,4 +1,4 @@
-//! `try_files`: the request becomes one for the first candidate that exists.
+//! `try_files`: rewrites the request to the first candidate that exists.
 
 use std::rc::Rc;
 
@@ -30,7 +30,7 @@ impl TryFiles {
         let fallback = try_files.fallback_status.map(status::valid).transpose()?;
         Ok(Self {
             candidates: try_files.candidates.iter().map(Candidate::new).collect(),
-            // What is answered in the end is the last: nothing before it is taken without a look.
+            // The last candidate is a fallback that may be missing; those before it must exist.
             policy: match (policy, fallback) {
                 (TryPolicy::FirstExistFallback, Some(_)) => TryPolicy::FirstExist,
                 _ => policy,

@@ -32,18 +32,18 @@ impl Rewrite {
         }
     }
 
-    /// Whether there is anything behind its question mark.
+    /// Whether anything follows the question mark.
     fn has_query(&self) -> bool {
         let query = self.query.as_ref();
         query.is_some_and(|query| query.constant().is_none_or(|text| !text.is_empty()))
     }
 
-    /// `Err`: the request cannot be what the configuration makes of it.
+    /// `Err`: the configured rewrite is not possible for this request.
     pub(super) fn apply(&self, context: &mut Context<'_>) -> Result<(), Refusal> {
         let query = self.query.as_ref();
         let new_query = query.map(|query| query.evaluate_query(context).into_owned());
         let evaluated = self.path.evaluate(context, Purpose::Uri).into_owned();
-        // A placeholder such as `{uri}` brings a query of its own, which the one that is written replaces.
+        // A placeholder such as `{uri}` brings a query, which a configured query replaces.
         let (new_path, own_query) = match evaluated.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (evaluated.as_str(), None),
@@ -108,7 +108,7 @@ impl UriChange {
         match self {
             Self::StripPrefix(prefix) => {
                 let prefix = prefix.evaluate(context, Purpose::File);
-                // The slash at its start may be left out.
+                // The leading slash is optional.
                 strip_prefix(prefix.trim_start_matches('/'), context);
             }
             Self::StripSuffix(suffix) => {
@@ -177,7 +177,7 @@ impl Handler for StripPrefix {
     }
 }
 
-/// Leaves what is behind `prefix`, which has no slash at its start, with what is escaped in it as it was sent.
+/// Removes `prefix`, which has no leading slash, and keeps the escapes in the rest.
 fn strip_prefix(prefix: &str, context: &mut Context<'_>) {
     let rest = without_prefix(&context.path[1..], prefix);
     let Some(rest) = rest.filter(|_| !prefix.is_empty()) else {
@@ -200,7 +200,7 @@ fn without_prefix<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
     found.then_some(rest.as_str())
 }
 
-/// What is in front of `suffix`, as [`without_prefix`].
+/// What precedes `suffix`; see [`without_prefix`].
 fn without_suffix<'p>(path: &'p str, suffix: &str) -> Option<&'p str> {
     let mut rest = path.chars();
     let found = suffix
@@ -233,7 +233,7 @@ fn set_target(target: &str, context: &mut Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A configuration may have many changes; each can make a multiple of what it finds.
+/// Limits the length: a configuration may have many changes, and each can multiply it.
 fn check_len(context: &Context<'_>) -> Result<(), Refusal> {
     if context.path.len() + context.query().len() > MAX_LEN {
         return Err(TooLong.into());

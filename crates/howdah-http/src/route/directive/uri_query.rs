@@ -1,4 +1,4 @@
-//! `uri query`: changes of single parameters.
+//! `uri query`: changes of individual parameters.
 
 use howdah_config::model;
 use regex::Regex;
@@ -27,7 +27,7 @@ pub(super) enum QueryChange {
         value: Text,
     },
     Replace {
-        /// `None`: of all parameters.
+        /// `None`: all parameters.
         name: Option<Text>,
         find: Regex,
         replace: Text,

@@ -1,4 +1,4 @@
-//! What placeholders stand for: one table, with the values in a file for each subject.
+//! Values of placeholders: one table, with the values in a file for each subject.
 
 mod process;
 mod request;
@@ -13,7 +13,7 @@ use howdah_config::model::Placeholder;
 use super::context::Context;
 use super::purpose::Purpose;
 
-/// Appends what a placeholder stands for in this request.
+/// Appends the value of a placeholder for this request.
 pub(super) fn push(
     text: &mut String,
     placeholder: &Placeholder,
@@ -79,8 +79,8 @@ pub(super) fn push(
         Placeholder::Uri => target::uri(text, context),
         Placeholder::User => text.push_str(context.notes.user.as_deref().unwrap_or("")),
         Placeholder::Var(name) => request::variable(text, context, name, purpose),
-        // The upstream is not chosen yet; `header_up` puts it in later. `header` and `log_append` do the same with what a
-        // request costs.
+        // The upstream is not chosen yet: `header_up` inserts it later. `header` and `log_append` do the same with the
+        // costs of a request.
         Placeholder::Figure(_) | Placeholder::Upstream => {}
     }
 }

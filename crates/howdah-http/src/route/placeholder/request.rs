@@ -94,7 +94,7 @@ pub(super) fn group(
     });
 }
 
-/// A part of what a `file` matcher has found.
+/// A part of the file that a `file` matcher has found.
 pub(super) fn file_match(
     text: &mut String,
     context: &Context<'_>,

@@ -1,4 +1,4 @@
-//! Path and query of the request, as they are now and as they were sent.
+//! Path and query of the request, current and original.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(super) fn original_path<'c>(context: &'c Context<'_>, purpose: Purpose) -> C
     let path = context.original.uri.path();
     match purpose {
         Purpose::Uri => Cow::Borrowed(path),
-        // What cannot be decoded was refused before there were routes.
+        // A path that cannot be decoded was refused before routes ran.
         Purpose::File | Purpose::Setting => path::normalise(path).unwrap_or(Cow::Borrowed(path)),
     }
 }

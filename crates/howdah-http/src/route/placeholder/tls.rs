@@ -1,11 +1,11 @@
-//! The encryption of the connection.
+//! TLS of the connection.
 
 use howdah_config::model::ClientPart;
 
 use crate::route::context::Context;
 
 pub(super) fn version(text: &mut String, context: &Context<'_>) {
-    // `TLSv1.3` in the words of Caddy.
+    // `TLSv1.3` in Caddy's notation.
     let version = context.connection.tls.as_ref();
     if let Some(number) = version.and_then(|tls| tls.protocol.strip_prefix("TLSv")) {
         text.push_str("tls");
