@@ -1,7 +1,7 @@
 //! Crashes of a pool's processes by the route of the request that ran, and routes in quarantine.
 //!
-//! A route is a method and a path without its query, in which identifiers are replaced. The number of routes is
-//! limited: crashes of further ones are counted together.
+//! A route is a method and a path without its query, with identifiers replaced. The number of routes is limited:
+//! crashes of further routes are counted together.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use crate::status::RouteCrashes;
 const ROUTES_MAX: usize = 100;
 /// Crashes of all further routes.
 const OTHER: &str = "(other)";
-/// What a request is for, as the client sent it.
+/// Method and path of a request, as the client has sent them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Its method.
@@ -35,8 +35,7 @@ impl Target {
     }
 }
 
-/// The crashes of one pool. Front threads share them; none of it is touched by a request while no route is in
-/// quarantine.
+/// The crashes of one pool. Front threads share them; a request does not access them while no route is in quarantine.
 #[derive(Debug, Default)]
 pub(crate) struct Crashes {
     /// Routes in quarantine.
@@ -53,13 +52,13 @@ struct Route {
     until: Option<Instant>,
 }
 
-/// A crash as it was counted.
+/// A counted crash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Crash {
     pub(crate) route: String,
     /// Crashes of the route since the server started.
     pub(crate) count: u64,
-    /// The quarantine of the route begins with it, and ends at this time.
+    /// Set if this crash starts the quarantine of the route: its end.
     pub(crate) quarantine: Option<Instant>,
 }
 
@@ -94,7 +93,7 @@ impl Crashes {
         }
     }
 
-    /// How long requests of this target are refused; `None`: they are not.
+    /// How long requests of this target are refused; `None`: not in quarantine.
     pub(crate) fn quarantine(&self, target: &Target, now: Instant) -> Option<Duration> {
         if self.quarantined.load(Ordering::Relaxed) == 0 {
             return None;
@@ -103,19 +102,19 @@ impl Crashes {
         Some(until.saturating_duration_since(now)).filter(|left| !left.is_zero())
     }
 
-    /// The time of a quarantine is over.
+    /// Ends a quarantine whose time is over.
     pub(crate) fn end_quarantine(&self, route: &str) {
         let mut routes = self.routes();
         if let Some(own) = routes.get_mut(route)
             && own.until.take().is_some()
         {
-            // Those whose requests were still in PHP then.
+            // Crashes of requests that were already in PHP when the quarantine began.
             own.recent.clear();
             self.quarantined.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// All routes with a crash, by their names.
+    /// All routes with a crash, sorted by name.
     pub(crate) fn report(&self, now: Instant) -> Vec<RouteCrashes> {
         let routes = self.routes();
         let reports = routes.iter().map(|(route, own)| RouteCrashes {
@@ -129,7 +128,7 @@ impl Crashes {
         reports.collect()
     }
 
-    /// Begins with what was counted in the pool's name before. Its quarantines are over: the processes are new.
+    /// Starts with the counts of the previous pool of this name. Its quarantines have ended: the processes are new.
     pub(crate) fn count_on(&self, before: &[RouteCrashes]) {
         let mut routes = self.routes();
         for report in before {

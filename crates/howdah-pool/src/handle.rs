@@ -1,4 +1,4 @@
-//! A running supervisor's remote control.
+//! Remote control of a running supervisor.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::profile::ProfiledPool;
 use crate::status::Status;
 
-/// For a thread of a PHP process that does nothing else.
+/// How long to wait for a thread of a PHP process that does nothing else.
 const LOOK_TIME: Duration = Duration::from_millis(500);
 
-/// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while
+/// Controls a [`crate::Supervisor`] from any thread or task. Clones control the same one. It replies while
 /// [`crate::Supervisor::run_until`] is polled.
 #[derive(Debug, Clone)]
 pub struct Handle {
@@ -29,11 +29,11 @@ pub struct Handle {
 pub struct ShutdownError;
 
 impl Handle {
-    /// Boots a pool again, or all of them, from the files as they are now. Returns when the new generation
-    /// serves and the old one finishes what it has in hand. After an error the old one continues to serve;
-    /// of several pools the first error is returned, when all are done.
+    /// Boots a pool, or all of them, again from the current files. Returns when the new generation serves and the old
+    /// one finishes its requests. After an error the old one continues to serve; of several pools the first error is
+    /// returned, when all are done.
     ///
-    /// Reloads that come while one runs are done together when it is over.
+    /// Calls during a reload are combined into one further reload.
     pub async fn reload(&self, pool: Option<&str>) -> Result<(), ReloadError> {
         let (reply, mut results) = mpsc::unbounded_channel();
         let stopping = || ReloadError {
@@ -45,7 +45,7 @@ impl Handle {
             .map_err(|_| stopping())?;
         let mut first = None;
         while let Some(result) = results.recv().await {
-            // The first error counts, or that all went well.
+            // The first error counts, or success.
             if first.as_ref().is_none_or(Result::is_ok) {
                 first = Some(result);
             }
@@ -53,7 +53,7 @@ impl Handle {
         first.unwrap_or_else(|| Err(stopping()))
     }
 
-    /// What the processes do at this moment.
+    /// The current state of all processes.
     pub async fn status(&self) -> Result<Status, ShutdownError> {
         let (reply, status) = oneshot::channel();
         self.events
@@ -71,8 +71,8 @@ impl Handle {
         pools.await.map_err(|_| ShutdownError)
     }
 
-    /// What requests in the hand of PHP processes do at this moment, by their ids. A process that does not answer soon is
-    /// left out.
+    /// What the requests in PHP processes do at this moment, by their ids. A process that does not reply soon is left
+    /// out.
     pub async fn request_looks(&self) -> Result<HashMap<u64, RequestLook>, ShutdownError> {
         let (reply, books) = oneshot::channel();
         self.events
@@ -99,7 +99,7 @@ impl Handle {
         answer.await.map_err(|_| OpcacheError::NoRoot)?
     }
 
-    /// Returns when PHP code has called `opcache_reset()` since the last time.
+    /// Returns when PHP code has called `opcache_reset()` since the last call.
     pub async fn opcache_reset(&self) {
         self.resets.notified().await;
     }

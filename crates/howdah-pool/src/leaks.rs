@@ -1,5 +1,4 @@
-//! What `detect_leaks` has found in the workers of a pool: each place once in a generation, though every worker finds
-//! it.
+//! Findings of `detect_leaks` in the workers of a pool: each place once per generation, though every worker finds it.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Findings that are listed; further ones are counted and logged.
 const LISTED_MAX: usize = 200;
-/// Places of one generation that are logged: an application that leaks under ever new names fills no memory.
+/// Places of one generation that are logged: the limit bounds memory if an application leaks under ever new names.
 const PLACES_MAX: usize = 2000;
 
 /// State that a request left behind (`worker/include/howdah_shm.h`, "the log pipe").
@@ -16,11 +15,11 @@ const PLACES_MAX: usize = 2000;
 pub struct Leak {
     /// What it is: `static property`, `global variable`, ….
     pub kind: String,
-    /// How it was recognized: `grows`, `changes`, `holds request data` or `left behind`.
+    /// How it was recognised: `grows`, `changes`, `holds request data` or `left behind`.
     pub why: String,
     /// Where it is, such as `$GLOBALS['app']->services['log']->lines`.
     pub path: String,
-    /// The declared thing that it belongs to, such as `App\\Logger::$lines`.
+    /// The declaration that it belongs to, such as `App\\Logger::$lines`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
     /// A short text of the value, without secrets.
@@ -46,12 +45,12 @@ pub struct Leak {
     pub request: Option<String>,
 }
 
-/// What was found in a pool since the server started.
+/// Findings in a pool since the server started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Leaks {
     /// All findings.
     pub found: u64,
-    /// Those of the newest generation, the oldest first; not more than 200.
+    /// Findings of the newest generation, the oldest first; at most 200.
     pub findings: Vec<Leak>,
 }
 
@@ -70,12 +69,12 @@ struct State {
     leaks: Leaks,
 }
 
-/// What one pool's workers have found. Clones are the same one.
+/// Findings of one pool's workers. Clones are the same one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LeakBook(Arc<Mutex<State>>);
 
 impl LeakBook {
-    /// Enters a record of a worker of this generation. `None`: it is known, or is not what a worker writes.
+    /// Adds a record of a worker of this generation. `None`: it is already known, or is not a valid record.
     pub(crate) fn enter(&self, generation: u32, request: Option<&str>, json: &str) -> Option<Leak> {
         let mut leak: Leak = serde_json::from_str(json).ok()?;
         leak.request = request.map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Pools of PHP processes: who runs, who waits, and what happens when one dies.
+//! Pools of PHP processes: who runs, who waits, and what happens when one crashes.
 //!
 //! ```text
 //!   main thread                         front threads (one PoolFront for each pool on each)
@@ -8,27 +8,27 @@
 //!       └─ control sockets ─> zygotes         └─ shared memory <─> workers
 //! ```
 //!
-//! The [`Supervisor`] starts the root zygote, the pools' zygotes and the workers, replaces what ends, and
-//! forwards their logs. It reloads a pool by generations, and is reached from elsewhere by its [`Handle`]. A
-//! [`PoolFront`] hands requests to workers and collects their responses; it knows no processes, only places.
-//! The two exchange messages and share nothing else.
+//! The [`Supervisor`] starts the root zygote, the pools' zygotes and the workers, replaces processes that exit, and
+//! forwards their logs. It reloads a pool by generations, and is controlled through its [`Handle`]. A [`PoolFront`]
+//! passes requests to workers and collects their responses; it has no access to processes, only to places. The two
+//! exchange messages and share nothing else.
 //!
-//! # Floors
+//! # Layers
 //!
-//! Each may use those below it and no other:
+//! Each may use those below it and no others:
 //!
 //! | | |
 //! |---|---|
 //! | `supervisor` | all processes: starts, replaces and reloads them |
 //! | `pool` | what the supervisor records of one pool: generations, places, scaling |
 //! | `front` | requests and responses on a front thread |
-//! | `handle`, `load`, `looks`, `messages`, `response` | what the sides above exchange and count |
+//! | `handle`, `load`, `looks`, `messages`, `response` | what the layers above exchange and count |
 //! | `process` | one PHP process: the root's start, control messages, identity, log, OPcache |
 //! | `options`, `preload`, `profile`, `record`, `status` | options and figures |
 //! | `crash_report` | the reports of processes that crashed |
 //! | `system` | timers, clocks and descriptors |
 //!
-//! This crate must not know PHP's headers, HTTP connections or configuration files.
+//! This crate must not depend on PHP's headers, HTTP connections or configuration files.
 #![deny(unsafe_code)]
 
 mod crash_report;

@@ -1,5 +1,4 @@
-//! What the front threads of a pool and its supervisor know of its load. A pool's front threads share
-//! nothing else.
+//! The load of a pool, shared by its front threads and its supervisor. A pool's front threads share nothing else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -10,7 +9,7 @@ use crate::crashes::Crashes;
 use crate::response::CallError;
 use crate::status::{AbandonmentCounts, Exits, PoolStatus, RefusalCounts};
 
-/// One pool's numbers. Counters are hints for limits and for scaling; no memory is published by them.
+/// One pool's counters. They are hints for limits and for scaling; no memory is published through them.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     /// Requests of all front threads, waiting or running.
@@ -19,11 +18,11 @@ pub(crate) struct Load {
     slots: AtomicUsize,
     /// Requests without a slot.
     waiting: AtomicUsize,
-    /// Responses that a file took for slow clients.
+    /// Responses that were spooled for slow clients.
     spooled: AtomicU64,
     /// Requests refused with 503 before they reached PHP.
     refused: Refusals,
-    /// Requests whose clients left before a worker took them.
+    /// Requests whose clients disconnected before a worker claimed them.
     abandoned: Abandonments,
     exits: ExitCounts,
     /// Crashes by route.
@@ -31,7 +30,7 @@ pub(crate) struct Load {
     supervisor: SupervisorState,
 }
 
-/// Away from what changes with each request.
+/// In a cache line that is not written for each request.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Refusals {
@@ -58,27 +57,27 @@ struct ExitCounts {
     suspended: AtomicU64,
 }
 
-/// What changes seldom, away from what changes with each request.
+/// Rarely written, so in a different cache line than the counters of each request.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct SupervisorState {
-    /// Requests that the workers have room for.
+    /// Requests that the workers can take.
     room: AtomicUsize,
-    /// Front threads that may hand out requests.
+    /// Front threads that may dispatch requests.
     joined: AtomicUsize,
     /// There is no worker, and the last boot failed.
     failing: AtomicBool,
-    /// The supervisor was notified that requests wait, and looks at the pool until none does.
+    /// The supervisor was notified that requests wait, and checks the pool until none does.
     pressure: AtomicBool,
 }
 
 impl Load {
-    /// Counts a request in. Says how many there were before.
+    /// Counts a new request. Returns how many there were before.
     pub(crate) fn arrive(&self) -> usize {
         self.in_flight.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The request is over.
+    /// Counts the end of a request.
     pub(crate) fn leave_in_flight(&self) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
@@ -88,11 +87,11 @@ impl Load {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Takes the right to one more slot. False: there are as many as allowed.
+    /// Acquires the right to one more slot. False: the limit is reached.
     pub(crate) fn take_slot(&self, limit: Option<usize>) -> bool {
         let Some(limit) = limit else { return true };
-        // Sequentially consistent, as is the count of those who wait: either who gives a slot back sees
-        // the one who waits, or that one sees the slot.
+        // Sequentially consistent, as is the count of waiting requests: either the thread that releases a slot sees the
+        // waiting request, or the waiting request sees the slot.
         let taken = self
             .slots
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |slots| {
@@ -101,7 +100,7 @@ impl Load {
         taken.is_ok()
     }
 
-    /// Gives it back. Says whether others may wait for it.
+    /// Releases it. Returns whether others may wait for it.
     pub(crate) fn release_slot(&self, limit: Option<usize>) -> bool {
         if limit.is_none() {
             return false;
@@ -110,12 +109,12 @@ impl Load {
         self.waiting.load(Ordering::SeqCst) > 0
     }
 
-    /// A request without a slot begins to wait.
+    /// Counts a request that starts to wait for a slot.
     pub(crate) fn wait(&self) {
         self.waiting.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// It waits no longer.
+    /// Counts the end of a wait.
     pub(crate) fn end_wait(&self) {
         self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
@@ -125,7 +124,7 @@ impl Load {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Counts a request that got no worker, if that is why it failed.
+    /// Counts a request that failed because it got no worker.
     pub(crate) fn refused(&self, error: &CallError) {
         let counter = match error {
             CallError::QueueFull => &self.refused.queue_full,
@@ -137,7 +136,7 @@ impl Load {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What was counted so.
+    /// The counts of refused requests.
     pub(crate) fn refusals(&self) -> RefusalCounts {
         RefusalCounts {
             queue_full: self.refused.queue_full.load(Ordering::Relaxed),
@@ -147,17 +146,17 @@ impl Load {
         }
     }
 
-    /// Counts a request that stays queued though its client has left.
+    /// Counts a request that stays queued although its client has disconnected.
     pub(crate) fn abandon(&self) {
         self.abandoned.kept.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a request that was dropped for that.
+    /// Counts a request that was dropped because its client has disconnected.
     pub(crate) fn drop_abandoned(&self) {
         self.abandoned.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What was counted so.
+    /// The counts of abandoned requests.
     pub(crate) fn abandonments(&self) -> AbandonmentCounts {
         AbandonmentCounts {
             kept: self.abandoned.kept.load(Ordering::Relaxed),
@@ -165,7 +164,7 @@ impl Load {
         }
     }
 
-    /// Counts a request that is over, if its code was unwound.
+    /// Counts a request that has ended, if its code was unwound.
     pub(crate) fn ended(&self, exit: Exit) {
         let counter = match exit {
             Exit::Normal | Exit::Fatal => return,
@@ -178,7 +177,7 @@ impl Load {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What was counted so.
+    /// The counts of unwound requests.
     pub(crate) fn exits(&self) -> Exits {
         Exits {
             kept: self.exits.kept.load(Ordering::Relaxed),
@@ -189,12 +188,12 @@ impl Load {
         }
     }
 
-    /// Counts a response that a file takes for a slow client.
+    /// Counts a response that is spooled for a slow client.
     pub(crate) fn spool(&self) {
         self.spooled.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Those that were counted so.
+    /// The count of spooled responses.
     pub(crate) fn spooled(&self) -> u64 {
         self.spooled.load(Ordering::Relaxed)
     }
@@ -206,13 +205,13 @@ impl Load {
             && !self.supervisor.pressure.swap(true, Ordering::Relaxed)
     }
 
-    /// Front threads that may still hand out requests.
+    /// Front threads that may still dispatch requests.
     pub(crate) fn joined(&self) -> usize {
-        // What a thread counted before it left is to be seen.
+        // The counts of a thread before it left must be visible.
         self.supervisor.joined.load(Ordering::Acquire)
     }
 
-    /// Begins with what was counted in the pool's name before.
+    /// Starts with the counts of the previous pool of this name.
     pub(crate) fn count_on(&self, before: &PoolStatus) {
         self.crashes.count_on(&before.crashes);
         self.spooled.store(before.spooled, Ordering::Relaxed);
@@ -240,29 +239,29 @@ impl Load {
         counters.suspended.store(exits.suspended, Ordering::Relaxed);
     }
 
-    /// Whether there are more requests than the workers have room for.
+    /// Whether there are more requests than the workers can take.
     pub(crate) fn is_crowded(&self) -> bool {
         self.in_flight() > self.supervisor.room.load(Ordering::Relaxed)
     }
 
-    /// No request waits any longer.
+    /// No request waits any more.
     pub(crate) fn reset_pressure(&self) {
         self.supervisor.pressure.store(false, Ordering::Relaxed);
     }
 
-    /// No worker will take a request until a boot succeeds.
+    /// No worker will claim a request until a boot succeeds.
     pub(crate) fn is_failing(&self) -> bool {
         self.supervisor.failing.load(Ordering::Relaxed)
     }
 
-    /// The supervisor's view, for the front threads.
+    /// Publishes the supervisor's view for the front threads.
     pub(crate) fn publish(&self, room: usize, failing: bool) {
         self.supervisor.room.store(room, Ordering::Relaxed);
         self.supervisor.failing.store(failing, Ordering::Relaxed);
     }
 }
 
-/// A front thread may hand out requests until this is dropped.
+/// A front thread may dispatch requests until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Membership(Arc<Load>);
 

@@ -9,11 +9,11 @@ use tokio::sync::Notify;
 
 use crate::crash_report::text;
 
-/// Frames that are kept of a request.
+/// Frames that are stored of a request.
 const FRAMES_MAX: usize = 64;
 /// Characters of a frame or a peer.
 const LINE_MAX: usize = 400;
-/// Requests of a pool that are kept: processes make up no more.
+/// Most requests of a pool that are stored, in case a process invents some.
 const REQUESTS_MAX: usize = 4096;
 
 /// What a request does.
@@ -39,11 +39,12 @@ pub struct RequestWait {
     /// `descriptor`, `lock` (on a file), `semaphore` (or a message queue), `time`, `client`, `coroutine`, `channel`, `handle`
     /// (that others use), `loading` (a file of code, by another request), `thread` (others of its process run) or `unknown`.
     pub kind: &'static str,
-    /// The descriptor, also that of the locked file.
+    /// The descriptor, also that of a locked file.
     pub descriptor: Option<u32>,
-    /// What is at its other end, such as `tcp 127.0.0.1:5432`, or its file; `None`: not known.
+    /// The other end, such as `tcp 127.0.0.1:5432`, or its file; `None`: unknown.
     pub peer: Option<String>,
-    /// It is the only connection of the process, and nothing says that it is the one.
+    /// Guessed: it is the only connection of the process, without proof that the request waits for
+    /// it.
     pub is_guess: bool,
 }
 
@@ -65,7 +66,8 @@ struct State {
 }
 
 impl RequestLooks {
-    /// These workers report now. Earlier reports are discarded, unless another look goes on.
+    /// Starts a look at these workers. Earlier reports are discarded, unless another look is in
+    /// progress.
     pub(crate) fn begin(&self, workers: impl Iterator<Item = WorkerId>) {
         let mut state = self.state();
         if state.awaited.is_empty() {
@@ -74,7 +76,7 @@ impl RequestLooks {
         state.awaited.extend(workers);
     }
 
-    /// A record of level `q`; without a request it is the last one.
+    /// Adds a record of level `q`; without a request it is the last one.
     pub(crate) fn add(&self, worker: WorkerId, pid: i32, request: Option<u64>, record: &str) {
         let mut state = self.state();
         match request {
@@ -98,7 +100,7 @@ impl RequestLooks {
         }
     }
 
-    /// A process that has exited reports nothing.
+    /// A process has exited and will not report.
     pub(crate) fn give_up(&self) {
         self.state().awaited.clear();
     }
@@ -167,7 +169,7 @@ fn parse_wait(text: &str) -> RequestWait {
     }
 }
 
-/// Up to the first frame of PHP code, which has a file.
+/// The frames up to the first one of PHP code, which has a file.
 fn top(frames: &[String]) -> String {
     let names = frames
         .iter()

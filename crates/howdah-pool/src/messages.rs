@@ -1,5 +1,5 @@
-//! Messages between the supervisor, the front threads and the tasks that wait for something. The
-//! supervisor knows processes, a front thread knows requests; neither reaches into the other's state.
+//! Messages between the supervisor, the front threads and the tasks that wait for events. The supervisor owns
+//! processes, a front thread owns requests; neither accesses the other's state.
 
 use howdah_shm::{Fault, Front, Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
@@ -12,33 +12,34 @@ use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::profile::ProfiledPool;
 use crate::status::Status;
 
-/// How a worker came to its end.
+/// Why a worker exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Death {
     /// It was ordered to exit, or killed.
     Planned,
-    /// It was not to exit.
+    /// It exited unexpectedly.
     Crash,
-    /// It was ended with all its time used up: what it had begun is not run again.
+    /// It was killed after all its time: requests that it had started do not run again.
     Overdue,
 }
 
 /// To one front thread, for one pool.
 #[derive(Debug)]
 pub(crate) enum FrontMessage {
-    /// The process in this place exited (reported by its pidfd, or by its zygote if it has none): recover what it held.
+    /// The process in this place exited (reported by its pidfd, or by its zygote if it has none): recover its requests.
     WorkerGone(WorkerId),
-    /// The same, unexpectedly: the request that ran is suspected, and named in the report.
+    /// The same, unexpectedly: the request that ran is the suspect, and named in the report.
     WorkerCrashed(WorkerId, Option<CrashLink>),
-    /// As [`FrontMessage::WorkerGone`], and it was ended with all its time used up: what it had begun is not run again.
+    /// Like [`FrontMessage::WorkerGone`], but it was killed after all its time: requests that it had started do not run
+    /// again.
     WorkerOverdue(WorkerId),
     /// Check the segment for corruption.
     Check,
     /// A new segment and its number. All processes with the old one have exited.
     Segment(Box<Front>, u32),
-    /// Under `max_in_flight`: another front thread gave a slot back while requests waited.
+    /// With `max_in_flight`: another front thread released a slot while requests waited.
     Room,
-    /// The pool has ended: what is left gets no answer, and nothing of it is kept.
+    /// The pool has ended: remaining requests get no response, and nothing is kept.
     Ended,
 }
 
@@ -54,14 +55,15 @@ pub(crate) enum SupervisorMessage {
         /// The place.
         worker: WorkerId,
     },
-    /// End the process, if it still has this request in hand.
+    /// Kill the process, if it still has this request.
     Kill {
         /// Index of the pool.
         pool: usize,
         segment: u32,
         /// Its place.
         worker: WorkerId,
-        /// The request that is the reason; `None`: whatever it does (it broke the contract).
+        /// The request that is the reason; `None`: regardless of its request (it broke the
+        /// contract).
         request: Option<HeldRequest>,
         /// For the log.
         reason: KillReason,
@@ -74,51 +76,51 @@ pub(crate) enum SupervisorMessage {
         /// The evidence.
         fault: Fault,
     },
-    /// More requests are under way than there are workers.
+    /// More requests are in flight than there are workers.
     Pressure {
         /// Index of the pool.
         pool: usize,
     },
 }
 
-/// A request in a worker's hand.
+/// A request that a worker has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeldRequest {
     pub(crate) id: u64,
     pub(crate) hold: Hold,
 }
 
-/// Why a worker is ended.
+/// Why a worker is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KillReason {
-    /// Its request ran into `request_timeout`.
+    /// Its request exceeded `request_timeout`.
     RequestTimeout,
-    /// It wrote what the contract does not allow.
+    /// It wrote something that the contract does not allow.
     Fault(Fault),
 }
 
-/// Why a pool was not reloaded. What served before goes on serving.
+/// Why a pool was not reloaded. The previous generation continues to serve.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pool {pool} was not reloaded: {text}")]
 pub struct ReloadError {
     /// The pool's name.
     pub pool: String,
-    /// What its boot wrote, or what kept it from being started.
+    /// The output of its boot, or why it was not started.
     pub text: String,
 }
 
-/// Where the answer to a reload goes; each pool that was to be reloaded gives one.
+/// Where the result of a reload is sent; each pool of the reload sends one.
 pub(crate) type Reply = mpsc::UnboundedSender<Result<(), ReloadError>>;
 
-/// Where the answer to an order for OPcache goes.
+/// Where the result of an order for OPcache is sent.
 pub(crate) type OpcacheReply = oneshot::Sender<Result<OpcacheAnswer, OpcacheError>>;
 
-/// Something happened. `pool` is an index, `generation` and `serial` say of which process: what is about
-/// one that has been replaced is dropped.
+/// An event. `pool` is an index, `generation` and `serial` identify the process: events of a replaced process are
+/// ignored.
 #[derive(Debug)]
 pub(crate) enum Event {
     Front(SupervisorMessage),
-    /// A message of the root, or its end. The number counts roots.
+    /// A message of the root, or the end of its socket. The number counts roots.
     Root(u32, Result<Message, ControlError>),
     /// The same of a pool's zygote.
     Zygote {
@@ -126,13 +128,13 @@ pub(crate) enum Event {
         generation: u32,
         message: Result<Message, ControlError>,
     },
-    /// A zygote ended before it had booted, and all it wrote has been read.
+    /// A zygote exited before it had booted, and its output has been read.
     BootFailed {
         pool: usize,
         generation: u32,
         text: String,
     },
-    /// A zygote should have forked the worker that was requested a while ago.
+    /// A zygote should by now have forked the worker that was requested.
     OrderDue {
         pool: usize,
         generation: u32,
@@ -154,7 +156,7 @@ pub(crate) enum Event {
         serial: u64,
         state: StateRecord,
     },
-    /// The kernel has begun to end a worker, or so it looks.
+    /// The kernel seems to have started to end a worker.
     Ending {
         pool: usize,
         worker: WorkerId,
@@ -165,7 +167,7 @@ pub(crate) enum Event {
         worker: WorkerId,
         serial: u64,
     },
-    /// A worker ended before it was ready, and all it wrote has been read.
+    /// A worker exited before it was ready, and its output has been read.
     WorkerFailed {
         pool: usize,
         generation: u32,
@@ -177,9 +179,9 @@ pub(crate) enum Event {
         worker: WorkerId,
         serial: u64,
     },
-    /// A delay is over: processes that are missing may be started.
+    /// A delay is over: missing processes may be started.
     Fill(usize),
-    /// Places whose process was never reported, after a zygote died.
+    /// Places whose process was never reported, after a zygote exited.
     Forget {
         pool: usize,
         generation: u32,
@@ -189,7 +191,7 @@ pub(crate) enum Event {
         pool: usize,
         generation: u32,
     },
-    /// A generation whose workers are gone.
+    /// A generation without workers.
     LetGo {
         pool: usize,
         generation: u32,
@@ -198,15 +200,15 @@ pub(crate) enum Event {
     StartPool(usize),
     /// The processes with a corrupt segment have exited, or its replacement is retried.
     ReplaceSegment(usize),
-    /// Look whether requests wait.
+    /// Check whether requests wait.
     Scale(usize),
-    /// Look at all workers.
+    /// Check all workers.
     Tick,
-    /// PHP code requested a reload, and the last one is long enough ago.
+    /// PHP code requested a reload, and enough time has passed since the last one.
     ReloadAsked(usize),
-    /// A reload is over, and others were requested meanwhile.
+    /// A reload has ended, and others were requested meanwhile.
     ReloadNext(usize),
-    /// A reload may have taken too long for those that were requested meanwhile.
+    /// A reload has taken longer than it may delay those that were requested meanwhile.
     ReloadLong(usize),
     /// Requested by a [`crate::Handle`]; no name: all pools.
     Reload(Option<String>, Reply),

@@ -25,7 +25,7 @@ pub struct RootOptions {
     pub clear_env: bool,
     /// The PHP executable, `howdah-php`.
     pub executable: PathBuf,
-    /// Settings on top of php.ini, in order.
+    /// Settings in addition to php.ini, in order.
     pub ini: Vec<(String, String)>,
     /// Some pool is concurrent: PHP guards the handles that its requests may share.
     pub concurrent: bool,
@@ -39,9 +39,9 @@ pub struct RootOptions {
     pub start_timeout: Duration,
     /// All users of its pools.
     pub users: Vec<User>,
-    /// The monitor starts it as root, and it starts processes of no other users than these.
+    /// The monitor starts it as root, and starts processes of these users only.
     pub by_monitor: bool,
-    /// Takes the reports of processes that crash; `None`: none are written.
+    /// Receives the reports of processes that crash; `None`: no reports.
     pub crashes: Option<CrashSink>,
 }
 
@@ -52,12 +52,12 @@ pub struct PoolOptions {
     pub name: String,
     /// How its workers run requests.
     pub mode: Mode,
-    /// Worker processes that are always there, 1 to 512.
+    /// Minimum number of worker processes, 1 to 512.
     pub workers: usize,
-    /// Most worker processes while requests wait and processors are idle. If it is not more than `workers` (as 0, the
-    /// default), the number is fixed.
+    /// Maximum number of worker processes, which is used while requests wait and processors are idle. If it is not
+    /// larger than `workers` (as 0, the default), the number is fixed.
     pub workers_max: usize,
-    /// Its limits, as the configuration has them.
+    /// Its limits, as configured.
     pub limits: PoolLimits,
     /// How long a request of a concurrent pool may take to end after `request_timeout`; then its worker is killed, with
     /// all its other requests. Default 5 s.
@@ -70,7 +70,7 @@ pub struct PoolOptions {
     /// User of its processes, which switch to it before any code of the application runs, and need the right to do so.
     /// `None` (the default): the front's user.
     pub user: Option<User>,
-    /// PHP settings of this pool. It does not start with a final one that PHP does not know.
+    /// PHP settings of this pool. The pool does not start if PHP does not know a final one.
     pub ini: Ini,
     /// Record of the files that its processes run; `None` (the default): they record nothing.
     pub record: Option<Record>,
@@ -92,7 +92,7 @@ pub struct User {
 }
 
 impl User {
-    /// The user and group that files are made for.
+    /// The user and group that own files for it.
     #[must_use]
     pub fn receiver(&self) -> Receiver {
         Receiver {
@@ -102,7 +102,7 @@ impl User {
     }
 
     /// A pipe for the log of its processes, which they can open as `/dev/stderr`. They can neither read nor own it,
-    /// because it contains the keys of records. Where this process cannot make such a pipe, they can only write to the
+    /// because it contains the keys of records. If this process cannot create such a pipe, they can only write to the
     /// descriptors that they inherit.
     pub(crate) fn log_pipe(own: Option<&Self>) -> io::Result<(PipeReader, PipeWriter)> {
         let shared = own.and_then(|user| howdah_monitor::fs::pipe_for(user.gid).ok());
@@ -126,7 +126,7 @@ pub struct WorkerMode {
     pub script: PathBuf,
     /// Document root of the boot; `None`: the script's folder, as PHP decides.
     pub root: Option<PathBuf>,
-    /// Its options, as the configuration has them.
+    /// Its options, as configured.
     pub options: WorkerOptions,
 }
 
@@ -140,8 +140,8 @@ impl WorkerMode {
         }
     }
 
-    /// A boot that fails does not keep the server from starting: requests get a 503 until a boot succeeds. Somebody
-    /// whose files are watched is about to fix them.
+    /// Whether the server starts even if the boot fails: requests get a 503 until a boot succeeds. With `watch`, a
+    /// developer is about to fix the files.
     pub(crate) fn tolerates_failure(&self) -> bool {
         !self.options.watch.is_empty()
     }
@@ -183,7 +183,7 @@ impl PoolOptions {
         self.worker().map(|worker| &worker.options)
     }
 
-    /// Each request has a fork of its own.
+    /// Each request has its own fork.
     pub(crate) fn one_request(&self) -> bool {
         self.worker_options()
             .is_some_and(|options| options.isolation == Isolation::Request)

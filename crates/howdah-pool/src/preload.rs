@@ -1,4 +1,4 @@
-//! Files that PHP compiles and links when it starts, once for all requests: the message to the root zygote about them,
+//! Files that PHP compiles and links when it starts, once for all requests: the message about them to the root zygote,
 //! and its report about each (`worker/include/howdah_shm.h`, `struct howdah_preload`).
 
 use std::fs::File;
@@ -11,45 +11,45 @@ use howdah_shm::layout::{self, PRELOAD_ALL, PRELOAD_AUTO, PRELOAD_SIZE};
 use rustix::fs::MemfdFlags;
 use serde::Serialize;
 
-/// Which files are taken of those that are named.
+/// Which of the named files are preloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreloadMode {
-    /// Those that declare classes, interfaces, traits and enums and do nothing else.
+    /// Files that declare classes, interfaces, traits and enums and do nothing else.
     Auto,
-    /// All that can be compiled.
+    /// All files that can be compiled.
     All,
 }
 
 /// What is to be preloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preload {
-    /// Which files are taken.
+    /// Which files are preloaded.
     pub mode: PreloadMode,
-    /// The files, by absolute paths. Without files PHP only reports whether it has an `opcache.preload` of its own.
+    /// The files, by absolute paths. Without files PHP only reports whether php.ini has an `opcache.preload`.
     pub files: Vec<PathBuf>,
     /// Name of the user who reads them, where the server is root; empty: root.
     pub user: String,
-    /// Files in use that are not among them, since no autoloader has loaded them.
+    /// Files in use that are left out, since no autoloader has loaded them.
     pub left_out: Vec<PathBuf>,
     /// Why there are no files.
     pub problem: Option<String>,
 }
 
-/// What became of it.
+/// The result of preloading.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct PreloadResult {
-    /// PHP has the files, as far as they are fit. False: it was started without any.
+    /// PHP has preloaded the suitable files. False: it was started without any.
     pub done: bool,
-    /// php.ini has an `opcache.preload` of its own, which is in force instead.
+    /// php.ini has an `opcache.preload`, which is used instead.
     #[serde(skip)]
     pub foreign: bool,
-    /// Why it is not done.
+    /// Why nothing was preloaded.
     pub problem: Option<String>,
     /// Classes, interfaces, traits and enums that each request finds declared.
     pub classes: u32,
     /// Functions that it finds.
     pub functions: u32,
-    /// Bytes of OPcache's memory that they take.
+    /// Bytes of OPcache's memory that they use.
     pub memory: u64,
     /// The files, in the order in which they were named.
     pub files: Vec<PreloadedFile>,
@@ -60,9 +60,9 @@ pub struct PreloadResult {
 pub struct PreloadedFile {
     /// Its path.
     pub path: PathBuf,
-    /// What became of it.
+    /// Whether it is preloaded.
     pub verdict: Verdict,
-    /// Its size; 0: not known.
+    /// Its size in bytes; 0: unknown.
     pub bytes: u64,
 }
 
@@ -70,11 +70,11 @@ pub struct PreloadedFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is.
+    /// It is preloaded.
     Preloaded,
     /// It cannot be read.
     Missing,
-    /// PHP does not understand it.
+    /// It has a syntax error.
     Syntax,
     /// It declares nothing.
     NoClass,
@@ -86,17 +86,17 @@ pub enum Verdict {
     Condition,
     /// It does something besides declaring classes.
     Code,
-    /// Another file, or PHP itself, declares the same.
+    /// Another file, or PHP itself, declares the same name.
     Duplicate,
-    /// PHP reports a diagnostic when it is compiled, which each request has to see.
+    /// PHP reports a diagnostic when it compiles the file, which each request has to get.
     Diagnostic,
     /// It cannot be compiled.
     Failed,
-    /// What its class extends, implements or uses is not preloaded.
+    /// Its class extends, implements or uses something that is not preloaded.
     Unlinked,
     /// No autoloader has loaded it.
     NotAutoloaded,
-    /// It was not looked at.
+    /// It was not tried.
     NotTried,
 }
 
@@ -112,7 +112,7 @@ impl PreloadedFile {
 }
 
 impl Verdict {
-    /// By `HOWDAH_VERDICT_*`; anything else means that the root did not try the file.
+    /// From `HOWDAH_VERDICT_*`; any other value means that the root did not try the file.
     fn from_byte(byte: u8) -> Self {
         match byte {
             layout::VERDICT_LOADED => Self::Preloaded,
@@ -131,7 +131,7 @@ impl Verdict {
         }
     }
 
-    /// In the words of metrics and of the admin API.
+    /// The name in metrics and in the admin API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -154,7 +154,7 @@ impl Verdict {
 }
 
 impl PreloadResult {
-    /// How many files are preloaded; of one that is not done none are.
+    /// How many files are preloaded; 0 if preloading failed.
     #[must_use]
     pub fn count(&self) -> usize {
         self.files
@@ -164,7 +164,7 @@ impl PreloadResult {
     }
 }
 
-/// The memory that the root is given.
+/// The memory that is passed to the root.
 #[derive(Debug)]
 pub(crate) struct Plan {
     memory: File,
@@ -216,7 +216,7 @@ impl Plan {
         self.memory.as_fd()
     }
 
-    /// What the root wrote; of a broken one something that does no harm.
+    /// The result that the root wrote; invalid values are made harmless.
     pub(crate) fn result(self) -> PreloadResult {
         let mut bytes = vec![0; PRELOAD_SIZE + self.files.len()];
         if self.memory.read_exact_at(&mut bytes, 0).is_err() {

@@ -30,7 +30,7 @@ pub struct RecordedFile {
 }
 
 impl Record {
-    /// An empty one.
+    /// An empty record.
     pub fn new() -> std::io::Result<Self> {
         let memory = File::from(rustix::fs::memfd_create(
             "howdah-record",
@@ -40,7 +40,7 @@ impl Record {
         Ok(Self(Arc::new(memory)))
     }
 
-    /// One that has these files from the beginning.
+    /// A record that starts with these files.
     pub fn with(files: &[RecordedFile]) -> std::io::Result<Self> {
         let record = Self::new()?;
         let mut bytes = vec![0; RECORD_HEADER_SIZE];
@@ -69,7 +69,7 @@ impl Record {
         self.0.as_fd()
     }
 
-    /// The files so far, in the order in which they were run first. What makes no sense is left out.
+    /// The files so far, in the order of their first run. Invalid entries are left out.
     #[must_use]
     pub fn read(&self) -> Vec<RecordedFile> {
         let mut used = [0; 4];

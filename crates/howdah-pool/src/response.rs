@@ -11,13 +11,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 pub struct Head {
     /// Status code.
     pub status: StatusCode,
-    /// A reason phrase of the script's own (`header("HTTP/1.1 418 I'm a teapot")`); empty if it gave none.
+    /// A reason phrase set by the script (`header("HTTP/1.1 418 I'm a teapot")`); empty if it set none.
     pub reason: Vec<u8>,
-    /// The header fields, without those that belong to the connection.
+    /// The header fields, without connection-specific ones.
     pub headers: HeaderMap,
 }
 
-/// Fields that describe the connection, which is the front's and not the script's (RFC 9110, 7.6.1).
+/// Connection-specific fields, which the front sets and not the script (RFC 9110, 7.6.1).
 pub const HOP_BY_HOP: [&str; 5] = [
     "connection",
     "keep-alive",
@@ -31,8 +31,8 @@ pub const HOP_BY_HOP: [&str; 5] = [
 pub const FIELDS_MAX: usize = 16_384;
 
 impl Head {
-    /// Builds a head from what a worker sent. Fields that HTTP does not allow are left out, as php-fpm's
-    /// clients do; `None` if the status is not one of a final response.
+    /// Builds a head from what a worker sent. Invalid fields are left out, as php-fpm's clients do; `None` if the
+    /// status is not one of a final response.
     pub(crate) fn new(
         status: u16,
         reason: &[u8],
@@ -54,7 +54,7 @@ impl Head {
         })
     }
 
-    /// The same of an interim response; `None` if the status is not one.
+    /// Builds an interim response; `None` if the status is not one of an interim response.
     pub(crate) fn interim(
         status: u16,
         fields: impl Iterator<Item = (Bytes, Bytes)>,
@@ -87,10 +87,10 @@ fn allowed(fields: impl Iterator<Item = (Bytes, Bytes)>) -> HeaderMap {
     headers
 }
 
-/// What PHP says of a request that it has finished.
+/// What PHP reports of a finished request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScriptResult {
-    /// A fatal error was reported (the response is whole all the same).
+    /// A fatal error was reported (the response is complete nevertheless).
     pub fatal: bool,
     /// Status of `exit()`, 255 after a fatal error.
     pub exit_status: u32,
@@ -138,13 +138,13 @@ pub enum CallError {
     /// The request took more processor time than the pool allows: 504.
     #[error("the request took more processor time than `cpu_timeout`")]
     CpuLimit,
-    /// The worker died with the request in hand: 502.
+    /// The worker crashed while it had the request: 502.
     #[error("the PHP process died")]
     WorkerDied,
-    /// The worker sent what is not a response: 502.
+    /// The worker sent something that is not a response: 502.
     #[error("the PHP process sent a malformed response")]
     Malformed,
-    /// There is no worker since its boot failed; it is tried again: 503.
+    /// There is no worker since its boot failed; the boot is retried: 503.
     #[error("the application did not start; its boot is tried again")]
     NotBooted,
     /// Processes crashed while requests of its route ran; it is refused for so long: 503.

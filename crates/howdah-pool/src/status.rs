@@ -1,4 +1,4 @@
-//! What a server's PHP side does at a moment, for the admin API, `howdah status` and metrics.
+//! The current state of a server's PHP side, for the admin API, `howdah status` and metrics.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::preload::PreloadResult;
 /// All pools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
-    /// Version of PHP, of the classic pool of all sites.
+    /// Version of PHP in the classic pool of all sites.
     pub php: String,
-    /// Times that the root process died and was restarted.
+    /// Times that the root process exited and was restarted.
     pub root_restarts: u64,
     /// In the order of the configuration.
     pub pools: Vec<PoolStatus>,
-    /// What is preloaded, for each PHP that was to preload something.
+    /// The result of preloading, for each PHP that was configured to preload.
     #[serde(skip)]
     pub preloads: Vec<PreloadStatus>,
 }
@@ -26,7 +26,7 @@ pub struct Status {
 pub struct PreloadStatus {
     /// Names of the pools.
     pub pools: Vec<String>,
-    /// The files and what became of them.
+    /// The files and their results.
     #[serde(flatten, serialize_with = "shared")]
     pub preloaded: Arc<PreloadResult>,
 }
@@ -46,29 +46,29 @@ pub struct PoolStatus {
     pub mode: &'static str,
     /// The worker script.
     pub script: Option<String>,
-    /// The newest generation that serves; 0: none does.
+    /// The newest generation that serves; 0: none.
     pub generation: u32,
     /// All generations that there are, oldest first.
     pub generations: Vec<GenerationStatus>,
-    /// Why there is no worker: what the last boot wrote. `None`: all is well.
+    /// Why there is no worker: the output of the last boot. `None`: no failure.
     pub failure: Option<String>,
-    /// A reload is under way.
+    /// A reload is in progress.
     pub reloading: bool,
-    /// Fewest workers that there may be.
+    /// Minimum number of workers.
     pub workers_min: usize,
-    /// Most workers that there may be.
+    /// Maximum number of workers.
     pub workers_max: usize,
-    /// Workers that there should be now.
+    /// Current target for the number of workers.
     pub workers_wanted: usize,
-    /// Workers that take requests.
+    /// Workers that accept requests.
     pub ready: usize,
-    /// Requests that one worker has at a time, at most.
+    /// Maximum number of concurrent requests of one worker.
     pub concurrency: usize,
-    /// Workers that have one request at a time all the same, since PHP cannot run several (`concurrency_fallback`).
+    /// Workers that run one request at a time nevertheless, since PHP cannot run several (`concurrency_fallback`).
     pub sequential: usize,
-    /// Why they do: what the self-test of PHP found. `None`: none does.
+    /// Why they do: the result of PHP's self-test. `None`: none does.
     pub sequential_cause: Option<String>,
-    /// Workers that have a request in hand.
+    /// Workers that run a request.
     pub busy: usize,
     /// Requests that wait for a worker.
     pub queue: usize,
@@ -76,19 +76,19 @@ pub struct PoolStatus {
     pub in_flight: usize,
     /// Requests that wait and have no slot yet.
     pub waiters: usize,
-    /// Slots of all front threads: requests that can be in the workers' hands or next in line for them.
+    /// Slots of all front threads: requests that workers run or that are next in line.
     pub slots: usize,
-    /// Requests that were answered 503.
+    /// Requests that got a 503.
     pub refused: RefusalCounts,
-    /// Requests whose clients left before a worker took them.
+    /// Requests whose clients disconnected before a worker claimed them.
     pub abandoned: AbandonmentCounts,
     /// Requests whose code was unwound.
     pub exits: Exits,
     /// Routes whose requests ran when a process crashed, by their names.
     pub crashes: Vec<RouteCrashes>,
-    /// Responses that a file took for slow clients, since the server started.
+    /// Responses that were spooled for slow clients, since the server started.
     pub spooled: u64,
-    /// What `detect_leaks` has found.
+    /// Findings of `detect_leaks`.
     pub leaks: Leaks,
     /// Requests that ran longer than `slow_log`.
     #[serde(skip)]
@@ -99,7 +99,7 @@ pub struct PoolStatus {
     pub counters: Counters,
 }
 
-/// Requests that got no worker and were answered 503, since the server started.
+/// Requests that got no worker but a 503, since the server started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct RefusalCounts {
     /// The queue was full.
@@ -115,15 +115,15 @@ pub struct RefusalCounts {
 /// Crashes of a pool's processes while requests of one route ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RouteCrashes {
-    /// Method and path, without the query and with `:id` for identifiers; `(other)`: of all routes beyond a number.
+    /// Method and path, without the query and with `:id` for identifiers; `(other)`: all routes beyond the limit.
     pub route: String,
     /// Since the server started. Processes that `hang_timeout` ended count too.
     pub count: u64,
-    /// Milliseconds for which its requests are still refused; `None`: they are not.
+    /// Milliseconds for which its requests are still refused; `None`: not in quarantine.
     pub quarantine_ms: Option<u64>,
 }
 
-/// Requests whose clients left before a worker took them, since the server started.
+/// Requests whose clients disconnected before a worker claimed them, since the server started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct AbandonmentCounts {
     /// They stayed in the queue.
@@ -132,19 +132,19 @@ pub struct AbandonmentCounts {
     pub dropped: u64,
 }
 
-/// Requests of worker mode whose code was unwound, by `exit()` for the most part, since the server started. In all
-/// cases but the first the worker took no more requests.
+/// Requests of worker mode whose code was unwound, mostly by `exit()`, since the server started. In all cases but the
+/// first the worker accepted no more requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Exits {
-    /// `exit()` was called, `finally` blocks have run, and the worker went on.
+    /// `exit()` was called, `finally` blocks have run, and the worker continued.
     pub kept: u64,
     /// `exit()` was called, and the pool has `exit restart`.
     pub restarted: u64,
-    /// A `finally` block would have kept the code from ending, so none was run.
+    /// A `finally` block would have prevented the exit, so none was run.
     pub skipped: u64,
-    /// An exception took the place of the exit, or something dropped it.
+    /// An exception replaced the exit, or something dropped it.
     pub lost: u64,
-    /// A Fiber or generator with a `finally` block to come was left.
+    /// A Fiber or generator with a pending `finally` block was abandoned.
     pub suspended: u64,
 }
 
@@ -155,11 +155,11 @@ pub struct SlowRequestStatus {
     pub id: String,
     /// Method and URI; empty until there was a sample.
     pub title: String,
-    /// Milliseconds for which PHP has had it.
+    /// Milliseconds since PHP claimed it.
     pub age_ms: u64,
     /// When it ended, in milliseconds since 1970. `None`: it runs.
     pub ended_ms: Option<u64>,
-    /// Where it was seen, in their order.
+    /// Where it was seen, in order.
     pub places: Vec<SlowPlace>,
 }
 
@@ -200,7 +200,7 @@ pub struct WorkerStatus {
     pub pid: i32,
     /// The generation that it belongs to.
     pub generation: u32,
-    /// `starting`, `idle`, `busy`, `retiring` (a successor is on its way) or `stopping`.
+    /// `starting`, `idle`, `busy`, `retiring` (a successor is being started) or `stopping`.
     pub state: &'static str,
     /// Requests that it has served.
     pub requests: u64,
@@ -208,25 +208,25 @@ pub struct WorkerStatus {
     pub memory: u64,
     /// Milliseconds since it was requested.
     pub age_ms: u64,
-    /// Requests in hand.
+    /// Requests that it has claimed.
     pub in_flight: usize,
-    /// It has one request at a time although the pool has `concurrency`.
+    /// It runs one request at a time although the pool has `concurrency`.
     pub sequential: bool,
-    /// Milliseconds: the longest that one of several requests has kept the others waiting, in the last
-    /// minute. 0 where the worker has one request at a time.
+    /// The longest time, in milliseconds, that one of several requests has blocked the others in the last minute. 0
+    /// where the worker runs one request at a time.
     pub longest_hold_ms: u64,
     /// How long it has been waiting for a request; 0 while it has one.
     pub waiting_ms: u64,
-    /// The request in hand; of several the one that runs at this moment, none while all of them wait.
+    /// The current request; of several the one that runs at this moment, none while all of them wait.
     pub request: Option<RequestStatus>,
 }
 
-/// A request in a worker's hand.
+/// A request that a worker has claimed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RequestStatus {
     /// 16 hex digits, as in the logs.
     pub id: String,
-    /// Milliseconds since the worker took it.
+    /// Milliseconds since the worker claimed it.
     pub since_ms: u64,
 }
 
@@ -239,15 +239,15 @@ pub struct Counters {
     pub ready: u64,
     /// Workers that exited unexpectedly.
     pub crashed: u64,
-    /// Workers that ended after a fatal error, their response complete.
+    /// Workers that exited after a fatal error with a complete response.
     pub fatal: u64,
-    /// Workers that ended as planned: for their requests, age or memory, or because their script left its loop.
+    /// Workers that exited as planned: for their requests, age or memory, or because their script left its loop.
     pub recycled: u64,
-    /// Workers that were killed for a limit or a broken contract.
+    /// Workers that were killed because of a limit or a broken contract.
     pub killed: u64,
     /// Workers that were added because requests waited.
     pub scaled_up: u64,
-    /// Workers that left because they had nothing to do.
+    /// Workers that were removed because they were idle.
     pub scaled_down: u64,
     /// Boots that failed.
     pub boots_failed: u64,

@@ -1,4 +1,4 @@
-//! The report of a process, from all that is known of its end.
+//! Composes the report of a process that crashed, from all evidence about its exit.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -12,7 +12,7 @@ use super::{
 /// Requests that a report names.
 const REQUESTS_MAX: usize = 256;
 
-/// What is known of the end of a process.
+/// Evidence about the exit of a process.
 #[derive(Debug, Default)]
 pub(crate) struct CrashEvidence {
     /// `None`: it was not reported in time.
@@ -26,7 +26,7 @@ pub(crate) struct CrashEvidence {
     pub(crate) extensions: Vec<String>,
 }
 
-/// Writes the report with this number.
+/// Composes the report with this number.
 pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) -> CrashReport {
     let CrashEvidence {
         status,

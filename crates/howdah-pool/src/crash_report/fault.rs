@@ -41,7 +41,7 @@ impl Fault {
     }
 }
 
-/// The lines after the first of a record.
+/// The lines of a record after the first.
 pub(super) fn frames(record: &str) -> Vec<String> {
     let lines = record.lines().skip(1).take(FRAMES_MAX);
     lines.map(|line| text::line(line, FRAME_MAX)).collect()

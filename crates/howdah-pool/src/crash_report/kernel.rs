@@ -1,4 +1,4 @@
-//! What the system says that a report needs.
+//! Information from the operating system for a report.
 
 /// Processes that the kernel has killed for lack of memory since the machine started, in containers too.
 pub(super) fn oom_kills() -> Option<u64> {

@@ -1,5 +1,5 @@
-//! Reports of processes that crashed: one is composed here and sent to the task that writes it. Whatever a process
-//! wrote is text and nothing else.
+//! Reports of processes that crashed: composed here and sent to the task that writes them. Everything that a process
+//! wrote is treated as text.
 
 mod compose;
 mod fault;
@@ -26,7 +26,7 @@ pub struct CrashReport {
     pub number: u64,
     /// Seconds since 1970.
     pub time: u64,
-    /// The server, since a folder can have reports of several: its Caddyfile, or its addresses. Empty: not known.
+    /// The server, since several may share a folder: its Caddyfile, or its addresses. Empty: unknown.
     #[serde(default)]
     pub server: String,
     /// A sentence: the signal, and the kernel's reason for it.
@@ -68,15 +68,15 @@ pub struct CrashSignal {
     pub name: String,
     /// `si_code`.
     pub code: Option<i32>,
-    /// The address that it is about, in hexadecimal digits.
+    /// The fault address, in hexadecimal digits.
     pub address: Option<String>,
     /// The process that sent it.
     pub sender: Option<i32>,
-    /// `php`, or `other` for another thread than PHP's.
+    /// `php`, or `other` for a different thread.
     pub thread: Option<String>,
 }
 
-/// What a process was.
+/// The process that crashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrashedProcess {
     /// The pool's name; empty for the root process.
@@ -122,7 +122,7 @@ pub struct CrashedRequest {
     pub(crate) blamed: bool,
 }
 
-/// Where reports go. Clones are the same.
+/// Where reports are sent. Clones are the same.
 #[derive(Debug, Clone)]
 pub struct CrashSink {
     next: Arc<AtomicU64>,
@@ -131,7 +131,7 @@ pub struct CrashSink {
     oom_kills: Arc<AtomicU64>,
 }
 
-/// The other end.
+/// Receives the reports.
 #[derive(Debug)]
 pub struct CrashReceiver {
     reports: mpsc::Receiver<CrashReport>,
@@ -139,7 +139,7 @@ pub struct CrashReceiver {
 }
 
 impl CrashSink {
-    /// The numbers of its reports begin with `next`.
+    /// Its reports are numbered from `next`.
     pub fn new(next: u64) -> (Self, CrashReceiver) {
         let (sender, reports) = mpsc::channel(WAITING_MAX);
         let dropped = Arc::<AtomicU64>::default();
@@ -152,7 +152,7 @@ impl CrashSink {
         (sink, CrashReceiver { reports, dropped })
     }
 
-    /// Never waits.
+    /// Sends a report; never waits.
     pub(crate) fn send(&self, report: CrashReport) {
         if self.reports.try_send(report).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -178,7 +178,7 @@ impl CrashReceiver {
     }
 }
 
-/// The number of a report, which is taken when it is first needed.
+/// The number of a report, assigned when it is first needed.
 #[derive(Debug, Clone)]
 pub(crate) struct CrashNumber {
     number: Arc<OnceLock<u64>>,

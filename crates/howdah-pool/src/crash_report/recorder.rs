@@ -1,4 +1,4 @@
-//! The recording of a process, for the report if it crashes: its last log lines, and what it reports of its fault.
+//! Recording of a process for the report if it crashes: its last log lines, and the records of its fault.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,11 @@ use super::text;
 const LINES: usize = 40;
 /// Most characters of a line.
 const LINE_SIZE: usize = 500;
-/// Most lines of one message, the last ones.
+/// Most lines of one message; the last ones are stored.
 const MESSAGE_LINES: usize = 20;
 /// Most records of a fault: one for each of many coroutines, and two.
 const NOTES: usize = 258;
-/// Bytes of them, together.
+/// Their total size in bytes.
 const NOTES_SIZE: usize = 256 << 10;
 
 /// Written by the reader of a log pipe, read when its process has crashed. Clones are the same.
@@ -25,7 +25,7 @@ pub(crate) struct CrashRecorder(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     recording: Mutex<Recording>,
-    /// All that the process wrote has been read.
+    /// Everything that the process wrote has been read.
     closed: watch::Sender<bool>,
 }
 
@@ -76,7 +76,7 @@ impl CrashRecorder {
         self.0.closed.send_replace(true);
     }
 
-    /// Returns when all that the process wrote has been read.
+    /// Returns when everything that the process wrote has been read.
     pub(crate) async fn closed(&self) {
         // An error would mean that the sender was dropped, which this value owns.
         let _ = self.0.closed.subscribe().wait_for(|closed| *closed).await;

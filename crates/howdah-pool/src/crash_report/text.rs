@@ -1,10 +1,10 @@
-//! Text of others: nothing in it moves a terminal's cursor or ends a line, and secrets in a query are masked.
+//! Text from other programs, made safe: no control sequences or line ends, and secrets in a query are masked.
 
-/// What stands for a secret.
+/// Replaces a secret.
 const MASK: &str = "***";
 /// Most characters of a URI.
 const URI_MAX: usize = 2048;
-/// Names of parameters that hold a secret if they contain one of these.
+/// A parameter whose name contains one of these holds a secret.
 const SECRET_PARTS: [&str; 11] = [
     "token",
     "secret",
@@ -18,7 +18,7 @@ const SECRET_PARTS: [&str; 11] = [
     "jwt",
     "csrf",
 ];
-/// Names of parameters, or words of them, that hold a secret.
+/// A parameter whose name is one of these, or contains it as a word, holds a secret.
 const SECRET_WORDS: [&str; 11] = [
     "key", "pass", "pwd", "sid", "sig", "code", "otp", "pin", "nonce", "hash", "state",
 ];
@@ -50,7 +50,7 @@ pub(crate) fn masked_uri(uri: &str) -> String {
     line(&format!("{path}?{query}"), URI_MAX)
 }
 
-/// By the name of a parameter, as it was sent.
+/// Decides by the name of a parameter, as it was sent.
 fn is_secret(name: &str) -> bool {
     let name = decoded(name).to_ascii_lowercase();
     let mut words = name.split(|char: char| !char.is_ascii_alphanumeric());
@@ -58,7 +58,7 @@ fn is_secret(name: &str) -> bool {
         || words.any(|word| SECRET_WORDS.contains(&word))
 }
 
-/// Escapes would hide a name; what is not one stays as it is.
+/// Decodes a name, since escapes could disguise it; invalid escapes stay as they are.
 fn decoded(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();

@@ -1,9 +1,8 @@
-//! Requests whose clients left before a worker took them.
+//! Requests whose clients disconnected before a worker claimed them.
 //!
-//! They arrived whole, so they are run, as PHP-FPM does: much PHP starts work in the background by a request whose
-//! answer it does not wait for. They keep their places and count as all others, so the limits of the queue are
-//! theirs too. The worker is notified of the disconnect before it begins; PHP notices it when it writes.
-//! A pool may drop them instead.
+//! They arrived completely, so they run, as in PHP-FPM: much PHP code starts background work with a request whose
+//! response nobody waits for. They keep their places in the queue and count like all others, so its limits apply. The
+//! worker is notified of the disconnect before it begins; PHP notices it when it writes. A pool may drop them instead.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -21,16 +20,16 @@ use super::{
 };
 use crate::crashes::Target;
 
-/// What is dropped is logged no more often.
+/// Shortest time between log lines about dropped requests.
 const QUIET: Duration = Duration::from_secs(1);
-/// How often [`settled`] looks.
+/// How often [`settled`] checks.
 const LOOK: Duration = Duration::from_millis(10);
-/// Why a request of a disconnected client was not run, and cannot be handed out again.
+/// Why the request of a disconnected client was not run, and cannot be retried.
 const NO_MEMORY: &str = "the pool's shared memory is being replaced";
 
-/// A request that waits for a slot and belongs to no future.
+/// A request that waits for a slot and has no future.
 pub(super) struct Orphan {
-    /// Keeps the thread's part in the pool.
+    /// Keeps the thread's membership in the pool.
     front: PoolFront,
     id: u64,
     vars: Vec<u8>,
@@ -109,7 +108,7 @@ impl Tally {
         self.count.set(self.count.get() + 1);
     }
 
-    /// What is to be logged now.
+    /// The number to log now.
     fn due(&self, now: Instant) -> Option<u64> {
         let quiet = self.last.get().is_some_and(|last| now < last + QUIET);
         if quiet || self.count.get() == 0 {
@@ -121,7 +120,7 @@ impl Tally {
 }
 
 impl Inner {
-    /// The client has left while its request waits for a slot.
+    /// The client has disconnected while its request waits for a slot.
     pub(super) fn abandon(
         self: &Rc<Self>,
         (front, waiter): (&PoolFront, &Rc<Waiter>),
@@ -144,7 +143,7 @@ impl Inner {
                 if granted_before {
                     self.wait_again(waiter);
                 }
-                return; // it waits on
+                return; // it continues to wait
             }
             _ if waits => {
                 self.drop_abandoned();
@@ -166,19 +165,19 @@ impl Inner {
                 self.drop_abandoned();
                 self.release(&mut self.table.borrow_mut(), slot);
             }
-            // Its client has seen nothing of it.
+            // Its client has received nothing.
             WaiterState::Expired => self.expire_abandoned(),
             WaiterState::Waiting(_) | WaiterState::Abandoned(_) | WaiterState::Left => {}
         }
         self.load.end_wait();
     }
 
-    /// A request without a waiting client is run.
+    /// Whether requests of disconnected clients run.
     pub(super) fn keeps_abandoned(&self) -> bool {
         !self.options.limits.drop_abandoned && !self.ended.get()
     }
 
-    /// A slot for a request that waited alone.
+    /// Runs an abandoned request, which now has a slot.
     pub(super) fn run_orphan(
         &self,
         table: &mut Table,
@@ -207,7 +206,7 @@ impl Inner {
             disconnected: {why}");
     }
 
-    /// A request that waited alone gets no slot.
+    /// An abandoned request gets no slot.
     pub(super) fn refuse_orphan(&self) {
         self.load.end_wait();
         self.load.leave_in_flight();
@@ -216,7 +215,7 @@ impl Inner {
         }
     }
 
-    /// The client disconnected: the worker is notified, now or later, and what it sends is dropped.
+    /// The client disconnected: the worker is notified, now or later, and its output is dropped.
     pub(crate) fn client_disconnected(&self, exchange: &Exchange) {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
@@ -228,7 +227,8 @@ impl Inner {
                 self.load.leave_in_flight();
                 return;
             }
-            // After `fastcgi_finish_request` the client has all that it waited for: no abort.
+            // After `fastcgi_finish_request` the client has everything that it waited for: no
+            // abort.
             if state.complete() { None } else { state.slot }
         };
         let Some(slot) = slot else { return };
@@ -250,14 +250,14 @@ impl Inner {
         self.report_dropped(Instant::now());
     }
 
-    /// No worker was free in time for a request whose client had left.
+    /// Drops a request whose client has disconnected: no worker was free in time.
     pub(super) fn expire_abandoned(&self) {
         self.load.refused(&self.wait_timeout());
         self.dropped.by_time.add();
         self.report_dropped(Instant::now());
     }
 
-    /// Logs what was dropped, if the last line is old enough.
+    /// Logs dropped requests, if the last line is old enough.
     pub(super) fn report_dropped(&self, now: Instant) {
         let pool = &*self.options.name;
         if let Some(count) = self.dropped.by_option.due(now) {
@@ -271,7 +271,7 @@ impl Inner {
         }
     }
 
-    /// [`Inner::report_dropped`] has something to report later.
+    /// Whether [`Inner::report_dropped`] has something to report later.
     pub(super) fn has_dropped(&self) -> bool {
         self.dropped.by_option.count.get() + self.dropped.by_time.count.get() > 0
     }
@@ -289,9 +289,9 @@ impl Inner {
 }
 
 fn report_disconnect(table: &mut Table, exchange: &Exchange, slot: SlotId) {
-    // Fails when it is done or torn already: the handler of that releases it.
+    // Fails if it is done or torn already: then that handler releases it.
     if table.shm.abort(slot).is_ok() {
-        // Empties the ring, so that a worker that waits for space goes on and sees the flag.
+        // Empties the ring, so that a worker that waits for space continues and sees the flag.
         let _ = exchange.state.borrow_mut().absorb(&mut table.shm, None);
     }
 }
@@ -301,8 +301,8 @@ fn is_queued(table: &Table, slot: SlotId) -> bool {
     status.is_some_and(|status| status.state == SlotState::Queued)
 }
 
-/// Ends when workers have taken all requests of this thread's pools. For the end of the thread: requests whose
-/// clients have left are lost with it otherwise.
+/// Completes when workers have claimed all requests of this thread's pools. Without it, requests of disconnected
+/// clients would be lost when the thread ends.
 pub async fn settled() {
     while FRONTS.with_borrow(|fronts| fronts.iter().any(|inner| inner.has_queued())) {
         tokio::time::sleep(LOOK).await;

@@ -1,4 +1,4 @@
-//! Clients that disconnect before a worker takes their requests.
+//! Clients that disconnect before a worker claims their requests.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use howdah_shm::worker::ResponseWriter;
 use super::tests::{Harness, request};
 use super::*;
 
-/// The id of a request, and whether its client had left.
+/// The id of a request, and whether its client had disconnected.
 type Observation = (u64, bool);
 
-/// A worker that takes one request for each word of the test, and tells what it has seen.
+/// A worker that claims one request for each message of the test, and reports what it has seen.
 fn recorder() -> (
     Sender<()>,
     Receiver<Observation>,
@@ -20,7 +20,7 @@ fn recorder() -> (
     let (open, gate) = channel();
     let (sender, seen) = channel();
     let serve = move |mut response: ResponseWriter<'_>| {
-        // An error means that the test is over.
+        // An error means that the test has ended.
         let _ = gate.recv();
         let id = response.claim().request_id;
         let there = response.headers(200, &[]) && response.body(b"x");
@@ -30,7 +30,7 @@ fn recorder() -> (
     (open, seen, serve)
 }
 
-/// Sends requests and disconnects as soon as each has been polled.
+/// Sends requests and disconnects each after its first poll.
 async fn disconnect(front: &PoolFront, ids: std::ops::RangeInclusive<u64>) {
     let tasks: Vec<_> = ids
         .map(|id| {

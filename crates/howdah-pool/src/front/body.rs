@@ -1,4 +1,4 @@
-//! The body of a response, which is handed on as it arrives.
+//! The body of a response, which is passed on as it arrives.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Body {
 enum Source {
     /// The response was complete when its head was taken.
     Whole(VecDeque<Bytes>),
-    /// More is to come.
+    /// More follows.
     Live(Rc<Exchange>),
 }
 

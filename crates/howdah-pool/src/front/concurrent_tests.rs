@@ -76,7 +76,7 @@ fn a_worker_has_as_many_requests_as_there_are_places() {
 fn a_request_whose_time_is_over_ends_alone() {
     const LIMIT: Duration = Duration::from_secs(3);
     let mut harness = harness(10, |options| options.limits.request_timeout = Some(LIMIT));
-    // The first is held until its time is over and the second has come.
+    // The first is held until its timeout has passed and the second has arrived.
     harness.concurrent_worker(10, |worker, held| {
         if held.len() < 2 {
             return held;
@@ -144,8 +144,8 @@ fn a_request_that_ignores_its_abort_has_its_worker_killed() {
     });
 }
 
-/// A worker that dies with requests 1 to 4 while `culprit` runs: the first was not begun, the second is not safe, the
-/// others are. What became of each.
+/// A worker crashes with requests 1 to 4 while `culprit` runs: the first was not started, the second is not safe, the
+/// others are. Returns the result of each.
 fn crash_with_four(culprit: Option<u64>) -> Vec<Result<String, CallError>> {
     let harness = harness(10, |_| {});
     let dead = WorkerId(0);
@@ -231,7 +231,7 @@ fn a_worker_that_sleeps_hears_that_a_client_left() {
         for claim in held {
             let aborted = worker.aborted(&claim);
             if aborted == 0 {
-                // The test may have seen all that it needs.
+                // The test may have ended.
                 let _ = sender.send((claim.request_id, 0));
                 kept.push(claim);
             } else {

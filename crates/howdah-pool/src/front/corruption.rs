@@ -1,4 +1,4 @@
-//! Corruption of a segment by a worker: detection, and the change to a new segment.
+//! Corruption of a segment by a worker: detection, and the switch to a new segment.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::system::clock::monotonic_ns;
 const CHECK: Duration = Duration::from_millis(100);
 
 impl Inner {
-    /// Checks the segment, if it is time.
+    /// Checks the segment, if a check is due.
     pub(super) fn check(&self, now: Instant) {
         let mut table = self.table.borrow_mut();
         if now.duration_since(table.checked) >= CHECK {
@@ -39,7 +39,7 @@ impl Inner {
         }
     }
 
-    /// Reads what workers have committed of responses: the notification may be overwritten.
+    /// Reads all committed frames of responses: the notification may be overwritten.
     fn absorb_all(&self, table: &mut Table) {
         for index in 0..table.exchanges.len() {
             let Some(exchange) = table.exchanges[index].clone() else {
@@ -87,7 +87,7 @@ impl Inner {
             let Some(slot) = state.slot else { continue };
             let torn = table.shm.abandon(slot);
             if torn.is_ok_and(|torn| torn.started) {
-                // Committed frames are whole. Their worker has exited, so a fault has no consequence.
+                // Committed frames are complete. Their worker has exited, so a fault has no consequence.
                 let _ = state.absorb(&mut table.shm, None);
             }
             self.load.release_slot(self.options.limits.max_in_flight);
@@ -107,7 +107,7 @@ impl Inner {
         table.is_corrupt = false;
         match wakeup_eventfd(&table.shm) {
             Ok(eventfd) => drop(self.eventfd.replace(eventfd)),
-            // Completions are then seen only when limits are enforced.
+            // Completions are then only noticed when limits are enforced.
             Err(error) => {
                 tracing::error!(target: "howdah::pool", pool = self.options.name, %error, "an eventfd cannot be watched");
             }

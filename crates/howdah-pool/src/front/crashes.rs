@@ -1,4 +1,4 @@
-//! What a front thread does about crashes by route: counts them, and refuses requests of routes in quarantine.
+//! Crashes by route on a front thread: counts them, and refuses requests of routes in quarantine.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::crashes::Target;
 use crate::response::CallError;
 
 impl Inner {
-    /// A process crashed while it ran this request. Whether its route is in quarantine now.
+    /// Counts a crash while this request ran. Returns whether its route is now in quarantine.
     pub(super) fn count_crash(
         self: &Rc<Self>,
         state: &ExchangeState,
@@ -55,7 +55,7 @@ impl Inner {
 }
 
 impl ExchangeState {
-    /// For the report of the process that had it in hand. `ran`: its code did; `blamed`: and is what crashed it.
+    /// Data for the crash report. `ran`: its code ran; `blamed`: it caused the crash.
     pub(super) fn crashed(&self, ran: bool, blamed: bool) -> CrashedRequest {
         let target = self.target.as_ref();
         CrashedRequest {

@@ -1,5 +1,4 @@
-//! How far a front thread leaves requests to workers that are awake, and its second look at those that it
-//! has left.
+//! How long a front thread leaves requests to workers that are awake, and the later check of requests that it has left.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,21 +11,21 @@ use super::Inner;
 use crate::system::alarm::Alarm;
 use crate::system::schedstat::Schedstat;
 
-/// Where processors are free: about as long as a worker takes to wake up, so that nothing is gained by waking
-/// one for a request that waits less.
+/// Limit when processors are free: about as long as a worker takes to wake up, so waking one gains nothing for a
+/// request that waits less.
 const FREE: Duration = Duration::from_micros(50);
-/// Where threads wait for processors: a worker more would have to wait for one as well, or take that of
-/// another. `docs/internals/performance.md` has the figures.
+/// Limit when threads wait for processors: another worker would have to wait for one as well, or take that of another.
+/// `docs/internals/performance.md` has the figures.
 const CROWDED: Duration = Duration::from_micros(400);
-/// A request that was left and not taken wakes a worker after this time, or twice as much.
+/// A request that was left and not claimed wakes a worker after this time, or twice as long.
 const LOOK: Duration = Duration::from_millis(1);
-/// Less time on processors says nothing of how full they are.
+/// With less time on processors, no conclusion is possible.
 const RAN_NS_MIN: u64 = 500_000;
 
-/// Tells whether the thread that made it has to wait for processors.
+/// Measures whether the thread that created it has to wait for processors.
 #[derive(Debug)]
 pub(super) struct Crowding {
-    /// None where the kernel does not count.
+    /// `None` where the kernel does not count.
     file: Option<File>,
     last: Option<Schedstat>,
 }
@@ -41,7 +40,7 @@ impl Crowding {
         own
     }
 
-    /// Whether it has waited for a processor half as long as it ran, since the last call.
+    /// Whether it has waited for a processor at least half as long as it ran, since the last call.
     fn is_crowded(&mut self) -> bool {
         let now = self.read();
         let last = std::mem::replace(&mut self.last, now);
@@ -62,7 +61,7 @@ fn waits(last: Schedstat, now: Schedstat) -> bool {
 }
 
 impl Inner {
-    /// Leaves as much to workers that are awake as is good with the processors as they are.
+    /// Sets how long requests are left to workers that are awake, by the load of the processors.
     pub(super) fn set_leave_limit_by_load(&self) {
         let Some(crowding) = &self.crowding else {
             return;
@@ -75,7 +74,7 @@ impl Inner {
         self.table.borrow_mut().shm.set_leave_limit(limit);
     }
 
-    /// A request was queued: if it was left, it is looked after.
+    /// Schedules a check of a queued request that was left.
     pub(super) fn watch(&self, shm: &Front) {
         if shm.may_have_left() {
             self.second_look.request_run();
@@ -83,7 +82,7 @@ impl Inner {
     }
 }
 
-/// Looks at requests that were left until none is queued; sleeps otherwise.
+/// Checks requests that were left until none is queued; sleeps otherwise.
 pub(super) async fn recheck_left(inner: Rc<Inner>, alarm: Alarm) {
     loop {
         inner.second_look.wait_for_request().await;
@@ -113,7 +112,7 @@ mod tests {
             (10_000_000, 0, false),
             (10_000_000, 4_000_000, false),
             (10_000_000, 6_000_000, true),
-            // Too little to say.
+            // Too little for a conclusion.
             (100_000, 6_000_000, false),
         ] {
             let now = stat(start.ran_ns + ran_ns, start.waited_ns + waited_ns);

@@ -1,4 +1,4 @@
-//! What a front thread does after the exit of a worker: its requests go to others, or fail. And after the exit of all.
+//! Recovery after the exit of a worker: its requests are retried or fail. And the end of the pool.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -30,7 +30,8 @@ impl Inner {
         }
     }
 
-    /// A request that it had begun may be run again, if its method and the death allow that.
+    /// Recovers the requests of a worker. One that it had started may run again, if its method and
+    /// the kind of exit allow that.
     pub(super) fn recover(
         self: &Rc<Self>,
         worker: WorkerId,
@@ -40,7 +41,7 @@ impl Inner {
         let repeats = death != Death::Overdue;
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
-        // Before the place is enlisted again. Of a worker that runs one request at a time it is that one.
+        // Before the place is enlisted again. A worker that runs one request at a time has only that one.
         let is_concurrent = self.options.is_concurrent();
         let culprit = is_concurrent.then(|| table.shm.running(worker)).flatten();
         let recovery = match table.shm.recover(worker) {
@@ -54,16 +55,16 @@ impl Inner {
             self.handle(table, event);
         }
         for torn in recovery.torn {
-            // Whole frames that the worker committed are the client's.
+            // Complete frames that the worker committed go to the client.
             self.absorb(table, torn.slot, worker, None);
             let Some(exchange) = table.exchanges[torn.slot.index()].clone() else {
                 self.release(table, torn.slot);
                 continue;
             };
             let mut state = exchange.state.borrow_mut();
-            // The one of several that ran when the worker died would take its next neighbours along.
+            // If the request that ran at the crash is retried, it may crash the requests of its next worker too.
             let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
-            // A worker may leave between taking a request and beginning it.
+            // A worker may exit between claiming a request and starting it.
             let ran = torn.started && (suspect || !is_concurrent);
             let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
             if let Some(report) = report {
@@ -74,7 +75,7 @@ impl Inner {
                 match table.shm.requeue(torn.slot) {
                     Ok(()) => {
                         if state.client_disconnected {
-                            // Queueing it has taken that back.
+                            // Queueing it has reset that.
                             let _ = table.shm.abort(torn.slot);
                         }
                         continue;
@@ -103,8 +104,8 @@ impl Inner {
         }
     }
 
-    /// Whether a request is run again whose worker died with it; then it is as if it had not been begun.
-    /// `repeats`: it may be although it was.
+    /// Whether the request of a worker that crashed runs again, as if it had not been started. `repeats`: it may run
+    /// again although it was started.
     pub(super) fn start_over_if_allowed(
         &self,
         state: &mut ExchangeState,
@@ -112,12 +113,12 @@ impl Inner {
         repeats: bool,
     ) -> bool {
         let silent = !torn.started && !torn.read;
-        // It would compute as long in the next worker, and a client that has left waits for nothing.
+        // It would take as long in the next worker, and a client that has disconnected waits for nothing.
         let repeatable = state.repeatable && repeats && !state.client_disconnected;
         let is_kept = !state.client_disconnected || self.keeps_abandoned();
         let again = !torn.too_long && is_kept && state.can_restart() && (silent || repeatable);
         if again {
-            // Once: a request that kills its worker must not go round and kill them all.
+            // Only once: a request that crashes its worker must not crash all of them.
             state.repeatable &= silent;
             state.start_over(Instant::now());
         }
@@ -125,7 +126,7 @@ impl Inner {
     }
 }
 
-/// Why a request whose worker died with it is not run again.
+/// Why the request of a worker that crashed does not run again.
 pub(super) fn torn_error(torn: &TornSlot) -> CallError {
     if torn.too_long {
         CallError::CpuLimit

@@ -1,4 +1,4 @@
-//! One request on its way: what has come of its response and has not been passed on.
+//! One request in flight: the part of its response that has arrived and was not passed on.
 
 use std::any::Any;
 use std::cell::{RefCell, RefMut};
@@ -35,45 +35,45 @@ pub(crate) struct ExchangeState {
     /// The slot, as long as one is held.
     pub(crate) slot: Option<SlotId>,
     pub(crate) request_id: u64,
-    /// What it is for, if its crashes are counted.
+    /// Its method and path, if its crashes are counted.
     pub(crate) target: Option<Target>,
-    /// Since when it has waited, not counting the time in the hand of a worker that died.
+    /// When it began to wait, not counting time in a worker that crashed.
     pub(crate) queued_at: Instant,
-    /// When it was first seen in a worker's hand.
+    /// When it was first seen in a worker.
     pub(crate) running_since: Option<Instant>,
     /// Once it runs, with `slow_log`.
     pub(crate) slow: Option<SlowTimer>,
     /// When its worker was notified of the timeout (concurrent pools).
     pub(crate) expired: Option<Instant>,
-    /// May be run again if its worker dies before anything was passed on.
+    /// It may run again if its worker crashes before anything was passed on.
     pub(crate) repeatable: bool,
     pub(crate) client_disconnected: bool,
-    /// The caller is to queue the request again.
+    /// The caller has to queue the request again.
     pub(crate) retry_pending: bool,
     /// Interim responses that were not passed on.
     interims: Vec<Head>,
     head: Option<Head>,
-    /// The head was passed on: what follows belongs to that response and no other.
+    /// The head was passed on: the rest belongs to that response.
     head_taken: bool,
     chunks: VecDeque<Bytes>,
     buffered: usize,
-    /// There is more in the ring than the buffer may hold.
+    /// The ring contains more than the buffer may hold.
     paused: bool,
-    /// How long that has been so.
+    /// For how long the worker has waited because of that.
     held: Duration,
-    /// Takes the body instead of the client, who reads it from there.
+    /// Receives the body in place of the client, which reads it from there.
     pub(crate) spool: Option<Spool>,
     outcome: Option<Result<ScriptResult, CallError>>,
-    /// How the script ended, once that is known.
+    /// How the script ended, once known.
     pub(crate) exit: Option<Exit>,
     waker: Option<Waker>,
-    /// Until the worker is done.
+    /// Set until the worker is done.
     pub(crate) observer: Option<Rc<dyn Observer>>,
-    /// The observer knows of the worker.
+    /// The observer has been notified of the worker.
     claim_reported: bool,
-    /// Removes the file of the body; held as long as the slot is.
+    /// Removes the file of the body when dropped; held as long as the slot.
     pub(crate) body_file: Option<Box<dyn Any>>,
-    /// Takes what the request publishes.
+    /// Receives what the request publishes.
     pub(crate) publisher: Option<Arc<dyn Publisher>>,
     updates: Updates,
 }
@@ -110,7 +110,7 @@ impl ExchangeState {
         }
     }
 
-    /// Tells the observer of the worker that has the request, once.
+    /// Notifies the observer, once, of the worker that has claimed the request.
     pub(crate) fn report_claim(&mut self, shm: &Front, worker: WorkerId) {
         if self.claim_reported {
             return;
@@ -121,8 +121,7 @@ impl ExchangeState {
         }
     }
 
-    /// Moves what the worker has committed from the ring to this side: up to `limit` bytes of body, or
-    /// all of it.
+    /// Moves committed frames from the ring to the buffer: up to `limit` bytes of body, or all of it.
     pub(crate) fn absorb(&mut self, shm: &mut Front, limit: Option<usize>) -> Result<(), Fault> {
         let Some(slot) = self.slot else { return Ok(()) };
         let mut reader = match shm.response(slot) {
@@ -135,7 +134,7 @@ impl ExchangeState {
         };
         self.paused = false;
         loop {
-            // Nothing more of a complete response is buffered, but the script may still publish.
+            // A complete response is not buffered any further, but the script may still publish.
             if limit.is_some_and(|limit| self.buffered >= limit)
                 && !self.client_disconnected
                 && self.outcome.is_none()
@@ -156,7 +155,8 @@ impl ExchangeState {
         Ok(())
     }
 
-    /// Whatever has become of the client. What is malformed is the worker's end.
+    /// Publishes whether or not the client is connected. A worker that sends malformed data is
+    /// killed.
     fn publish(&mut self, part: Part) -> Result<(), Fault> {
         let Some(publisher) = &self.publisher else {
             return Err(Fault::FrameOrder("publish"));
@@ -190,7 +190,7 @@ impl ExchangeState {
                         {INTERIMS_MAX} are queued");
                 }
             }
-            // These are not waited for.
+            // Nothing waits for these.
             Frame::Headers(_) | Frame::Body(_) | Frame::Info(_) => {}
             Frame::Publish(part) => self.publish(part)?,
             Frame::Finish => self.end(Ok(ScriptResult::default())),
@@ -209,7 +209,7 @@ impl ExchangeState {
         Ok(())
     }
 
-    /// Settles how the response ended; the first word counts.
+    /// Sets how the response ended; only the first call counts.
     pub(crate) fn end(&mut self, outcome: Result<ScriptResult, CallError>) {
         if self.outcome.is_none() {
             self.outcome = Some(outcome);
@@ -222,8 +222,8 @@ impl ExchangeState {
         matches!(self.outcome, Some(Ok(_)))
     }
 
-    /// To be called after each `time` in a worker's hand. True, once: the worker has waited for the client as
-    /// long as it may, in all.
+    /// Must be called after each `time` in a worker. True, once: the worker has waited for the client for the maximum
+    /// total time.
     pub(crate) fn exceeds_hold(&mut self, time: Duration, max: Duration) -> bool {
         if !self.paused || !self.head_taken || self.spool.is_some() || self.outcome.is_some() {
             return false;
@@ -241,8 +241,8 @@ impl ExchangeState {
         !self.head_taken && self.outcome.is_none()
     }
 
-    /// Forgets the part of a response that a dead worker left, and the time that the worker had it: that was
-    /// no waiting. What it waited before counts, so that one whose workers die again and again has an end.
+    /// Discards the part of a response that a crashed worker left, and does not count the time in that worker as
+    /// waiting. Earlier waiting counts, so that a request whose workers crash repeatedly still times out.
     pub(crate) fn start_over(&mut self, now: Instant) {
         if let Some(since) = self.running_since.take() {
             self.queued_at += now.saturating_duration_since(since);
@@ -304,12 +304,12 @@ impl Exchange {
         })
     }
 
-    /// Interim responses that have come, each once.
+    /// Takes the interim responses that have arrived; returns each once.
     pub(crate) fn take_interims(&self) -> Vec<Head> {
         std::mem::take(&mut self.state.borrow_mut().interims)
     }
 
-    /// The head of the response, and its body as far as it goes.
+    /// The head of the response, and the part of the body that has arrived.
     pub(crate) fn poll_head(
         self: &Rc<Self>,
         context: &Context<'_>,
@@ -370,7 +370,7 @@ impl Exchange {
         }
     }
 
-    /// The state, with more of a response that was paused if all before it was passed on.
+    /// The state, after fetching more of a paused response if everything before it was passed on.
     fn refill(&self) -> RefMut<'_, ExchangeState> {
         let state = self.state.borrow_mut();
         if !state.chunks.is_empty() || !state.paused {
@@ -381,7 +381,7 @@ impl Exchange {
         self.state.borrow_mut()
     }
 
-    /// All of the body that has come and was not passed on; `None`: nothing follows.
+    /// All of the body that has arrived and was not passed on; `None`: nothing follows.
     pub(crate) fn poll_chunks(&self, context: &Context<'_>) -> Poll<Option<VecDeque<Bytes>>> {
         let mut state = self.refill();
         if !state.chunks.is_empty() {
@@ -395,7 +395,7 @@ impl Exchange {
         Poll::Pending
     }
 
-    /// Its spool, unless the client has left.
+    /// Changes its spool, unless the client has disconnected.
     pub(crate) fn with_spool(&self, change: impl FnOnce(&mut Spool)) {
         if let Some(spool) = &mut self.state.borrow_mut().spool {
             change(spool);

@@ -11,7 +11,8 @@ use crate::messages::{HeldRequest, KillReason, SupervisorMessage};
 use crate::process::slow_log::{SlowTimer, seconds};
 use crate::response::CallError;
 
-/// How long a worker waits for a slow client, in all, before a file takes the rest of the response.
+/// How long in total a worker waits for a slow client, before a file takes the rest of the
+/// response.
 const HELD_MAX: Duration = Duration::from_secs(1);
 /// The same while other requests wait for a worker.
 const HELD_MAX_CROWDED: Duration = Duration::from_millis(100);
@@ -91,7 +92,7 @@ impl Inner {
         busy
     }
 
-    /// Requests samples of a request that runs longer than `slow_log`.
+    /// Requests a sample of a request that runs longer than `slow_log`.
     fn sample_slow(
         &self,
         table: &Table,
@@ -122,8 +123,8 @@ impl Inner {
         tracing::warn!(target: "howdah::php", pool, request_id, "slow request ended after {time}: {title}{places}");
     }
 
-    /// Responds to a request that exceeds `request_timeout`, and has its worker killed. In a concurrent pool the
-    /// worker ends only this request; it is killed if it does not within `end_grace`.
+    /// Responds to a request that exceeds `request_timeout`, and requests the kill of its worker. In a concurrent pool
+    /// the worker only ends this request; it is killed if the request has not ended within `end_grace`.
     fn enforce_timeout(
         &self,
         table: &mut Table,
@@ -142,7 +143,7 @@ impl Inner {
             match state.expired {
                 None => {
                     state.expired = Some(now);
-                    // It is in a worker's hand, as its state says.
+                    // Its state shows that a worker has it.
                     let _ = table.shm.expire(running.slot);
                     return;
                 }

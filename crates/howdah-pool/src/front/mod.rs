@@ -1,8 +1,8 @@
 //! A pool as one front thread sees it: hands requests to workers and collects their responses.
 //!
-//! Everything here runs on one thread. Completions are collected when the thread is about to sleep and
-//! when it wakes ([`before_park`], [`after_unpark`]), and whenever a request is handed out, so that a
-//! busy thread needs no system call to learn of them.
+//! Everything here runs on one thread. Completions are collected before the thread sleeps and after it wakes
+//! ([`before_park`], [`after_unpark`]), and whenever a request is dispatched, so that a busy thread needs no system
+//! call for them.
 
 mod abandoned;
 mod body;
@@ -53,23 +53,23 @@ pub use self::abandoned::settled;
 pub use self::body::Body;
 pub use howdah_shm::Body as RequestBody;
 
-/// How often limits are looked at while requests are under way.
+/// How often limits are checked while requests are in flight.
 const SWEEP: Duration = Duration::from_millis(50);
-/// After a failure no response is put into a file for this time.
+/// After a failure, no response is spooled for this time.
 const SPOOL_AGAIN: Duration = Duration::from_secs(10);
 
-/// What a front thread needs of a pool; made by the supervisor, taken to the thread.
+/// What a front thread needs of a pool; created by the supervisor, moved to the thread.
 #[derive(Debug)]
 pub struct FrontSeed {
     pub(crate) pool: usize,
-    /// The number of the segment that `shm` is a part of.
+    /// The number of the segment that `shm` belongs to.
     pub(crate) segment: u32,
     pub(crate) shm: Front,
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) load: Arc<Load>,
     pub(crate) joined: Membership,
     pub(crate) to_supervisor: mpsc::UnboundedSender<SupervisorMessage>,
-    /// To all front threads of the pool.
+    /// Senders to all front threads of the pool.
     pub(crate) fronts: Vec<mpsc::UnboundedSender<FrontMessage>>,
     /// With `slow_log`.
     pub(crate) slow_log: Option<Arc<SlowLog>>,
@@ -84,46 +84,47 @@ pub struct Request<'a> {
     pub vars: &'a [u8],
     /// The body.
     pub body: RequestBody<'a>,
-    /// Removes the file of the body when it is dropped: once no worker can need it any more.
+    /// Removes the file of the body when it is dropped: when no worker can need it any more.
     pub body_file: Option<Box<dyn Any>>,
     /// The client expects no response body.
     pub head: bool,
-    /// What it is for. `None`: crashes while it runs are not counted by route.
+    /// Its method and path. `None`: crashes while it runs are not counted by route.
     pub target: Option<Target>,
-    /// May be run again if its worker dies before anything was sent (a safe method).
+    /// It may run again if its worker crashes before anything was sent (a safe method).
     pub repeatable: bool,
-    /// Has the worker measure what it costs, for [`Observer::measured`].
+    /// The worker measures its costs, for [`Observer::on_usage`].
     pub account: bool,
-    /// Gets the progress of the request, if set.
+    /// Is notified of the progress of the request, if set.
     pub observer: Option<Rc<dyn Observer>>,
-    /// Takes what the script publishes; without one the script gets the error that there is no hub.
+    /// Receives what the script publishes; without it the script gets the error that there is no
+    /// hub.
     pub publisher: Option<Arc<dyn Publisher>>,
 }
 
-/// Takes the updates that a request publishes, on its front thread and in their order.
+/// Receives the updates that a request publishes, on its front thread and in their order.
 pub trait Publisher {
-    /// `request` is its id. Not to wait: other requests do meanwhile. A request that is run again because its
-    /// worker died may publish an update again.
+    /// `request` is its id. Must not wait: other requests would wait too. A request that runs again after its worker
+    /// crashed may publish an update again.
     fn publish(&self, request: u64, update: Update);
 }
 
-/// Hears where a request is, on its front thread.
+/// Is notified of the progress of a request, on its front thread.
 pub trait Observer {
-    /// A worker has taken it; reported with the worker's first output for it. `claimed_ns` is
-    /// `CLOCK_MONOTONIC` as the worker says, which may be wrong if that is broken. Retry if the request was
-    /// given to another worker.
+    /// A worker has claimed it; called with the worker's first output for it. `claimed_ns` is `CLOCK_MONOTONIC` as
+    /// reported by the worker, which may be wrong if the worker is broken. Called again if the request was retried with
+    /// another worker.
     fn on_claim(&self, claimed_ns: u64, worker: WorkerId);
 
-    /// What it cost; reported with the end of the response, which may come before the worker is done. With
-    /// zeros where [`Request::account`] was not set; without a valid end it is not reported.
+    /// Its costs; called at the end of the response, which may come before the worker is done. All zero if
+    /// [`Request::account`] was not set; not called without a valid end.
     fn on_usage(&self, usage: ScriptUsage);
 
     /// The worker is done with it.
     fn on_done(&self);
 }
 
-/// A pool on this thread. Clones are the same pool. When the last is dropped, the thread has left the pool:
-/// what it has handed out goes on.
+/// A pool on this thread. Clones are the same pool. When the last is dropped, the thread has left the pool; requests
+/// that it has dispatched continue.
 #[derive(Clone)]
 pub struct PoolFront {
     inner: Rc<Inner>,
@@ -134,24 +135,24 @@ pub(crate) struct Inner {
     pool: usize,
     pub(crate) options: Arc<PoolOptions>,
     load: Arc<Load>,
-    /// The supervisor is to know when requests wait.
+    /// The supervisor has to be notified when requests wait.
     scales: bool,
     to_supervisor: mpsc::UnboundedSender<SupervisorMessage>,
-    /// The pool's other front threads, if what this one gives back is of use to them.
+    /// The pool's other front threads, if slots that this one releases are useful to them.
     others: Vec<mpsc::UnboundedSender<FrontMessage>>,
     table: RefCell<Table>,
-    /// Wakes the reactor when workers write it; edge-triggered, so it need not be read.
+    /// Wakes the reactor when workers write to it; edge-triggered, so it need not be read.
     eventfd: Cell<AsyncFd<OwnedFd>>,
     sweep: TaskSignal,
-    /// None: no request is left to workers that are awake.
+    /// `None`: no request is left to workers that are awake.
     crowding: Option<RefCell<Crowding>>,
     second_look: TaskSignal,
-    /// Until then no response is put into a file.
+    /// Until then no response is spooled.
     no_spool: Cell<Option<Instant>>,
     slow_log: Option<Arc<SlowLog>>,
-    /// Requests of clients that had left.
+    /// Dropped requests of disconnected clients.
     dropped: DropTallies,
-    /// There is no worker any more, and will be none.
+    /// All workers have exited, and none will start.
     ended: Cell<bool>,
 }
 
@@ -172,19 +173,19 @@ thread_local! {
     static FRONTS: RefCell<Vec<Rc<Inner>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// To be called when this thread's runtime is about to sleep (`on_thread_park`).
+/// Must be called when this thread's runtime is about to sleep (`on_thread_park`).
 pub fn before_park() {
     FRONTS.with_borrow(|fronts| fronts.iter().for_each(|inner| inner.before_park()));
 }
 
-/// To be called when this thread's runtime wakes (`on_thread_unpark`).
+/// Must be called when this thread's runtime wakes (`on_thread_unpark`).
 pub fn after_unpark() {
     FRONTS.with_borrow(|fronts| fronts.iter().for_each(|inner| inner.after_unpark()));
 }
 
 impl PoolFront {
-    /// Joins the pool on this thread. Must be called within the thread's runtime, one that calls
-    /// [`before_park`] and [`after_unpark`] and can spawn local tasks.
+    /// Joins the pool on this thread. Must be called within the thread's runtime, which must call
+    /// [`before_park`] and [`after_unpark`] and must be able to spawn local tasks.
     pub fn join(seed: FrontSeed) -> std::io::Result<Self> {
         yield_on_wake();
         let eventfd = wakeup_eventfd(&seed.shm)?;
@@ -234,26 +235,26 @@ impl PoolFront {
         })
     }
 
-    /// User of its processes, if it is not the front's: their files have to be given to it.
+    /// User of its processes, if it is not the front's: files for them must be owned by that user.
     pub fn user(&self) -> Option<&User> {
         self.inner.options.user.as_ref()
     }
 
-    /// Whether responses are to have what their requests cost.
+    /// Whether responses report the costs of their requests.
     pub fn has_server_timing(&self) -> bool {
         self.inner.options.limits.server_timing
     }
 
-    /// Runs one request: waits for a worker, gives it the request, and returns when the head of the
-    /// response is there. Dropping the future, or later the body, notifies the worker that the client disconnected.
-    /// A request that has been polled once is run all the same, unless the pool drops those of clients that
-    /// left ([`PoolOptions::drop_abandoned`]).
+    /// Runs one request: waits for a worker, sends it the request, and returns when the head of the response has
+    /// arrived. Dropping the future, or later the body, notifies the worker that the client disconnected. A request
+    /// that has been polled once runs nevertheless, unless the pool drops those of disconnected clients
+    /// (`drop_abandoned`).
     pub async fn call(&self, request: Request<'_>) -> Result<(Head, Body), CallError> {
         self.call_with(request, drop).await
     }
 
-    /// The same, and gives each interim response (1xx) of the script to `interim` as it comes. A request
-    /// that is run again may send its own again.
+    /// Like [`call`](Self::call), and passes each interim response (1xx) of the script to `interim` as it arrives. A
+    /// request that runs again may send them again.
     pub async fn call_with(
         &self,
         request: Request<'_>,
@@ -288,7 +289,7 @@ impl PoolFront {
             let Some(exchange) = inner.dispatch(slot, since, &mut request)? else {
                 continue;
             };
-            // From here on the slot counts; it is given back when the worker is done.
+            // From here on the slot counts; it is released when the worker is done.
             std::mem::forget(admission);
             let mut pending = Pending(Some(exchange));
             let ended = poll_fn(|context| {
@@ -327,7 +328,7 @@ impl PoolFront {
 }
 
 impl Request<'_> {
-    /// Takes back what the previous attempt was given.
+    /// Restores what the previous attempt took.
     fn take_back(&mut self, retry: Retry) {
         self.repeatable = retry.repeatable;
         self.target = retry.target;
@@ -337,7 +338,7 @@ impl Request<'_> {
     }
 }
 
-/// The eventfd that workers wake this front thread by.
+/// The eventfd with which workers wake this front thread.
 fn wakeup_eventfd(shm: &Front) -> std::io::Result<AsyncFd<OwnedFd>> {
     let eventfd = shm.segment().eventfds().nth(shm.index());
     let eventfd = eventfd.ok_or(std::io::ErrorKind::NotFound)?;
@@ -352,7 +353,7 @@ impl fmt::Debug for PoolFront {
     }
 }
 
-/// Tells the worker that the client left, if the future is dropped before the head was there.
+/// Notifies the worker of the disconnect, if the future is dropped before the head has arrived.
 struct Pending(Option<Rc<Exchange>>);
 
 impl Drop for Pending {
@@ -392,7 +393,7 @@ impl Inner {
         Ok(admission)
     }
 
-    /// A free slot, unless others have waited longer for one.
+    /// Returns a free slot, unless others have waited longer for one.
     fn acquire(&self) -> Option<SlotId> {
         let mut table = self.table.borrow_mut();
         if table.waiting.is_empty() {
@@ -433,8 +434,8 @@ impl Inner {
         queued
     }
 
-    /// Fills a slot and pushes it; `client_disconnected`: its worker is to know. If no exchange is returned, the slot is
-    /// still held and the request is unchanged.
+    /// Fills a slot and pushes it; `client_disconnected`: its worker is notified of that. If no exchange is returned,
+    /// the slot is still held and the request is unchanged.
     fn queue(
         self: &Rc<Self>,
         (table, slot): (&mut Table, SlotId),
@@ -484,7 +485,7 @@ impl Inner {
         Ok(Some(exchange))
     }
 
-    /// Gives a slot back and passes it to the request that has waited longest for one.
+    /// Releases a slot and passes it to the request that has waited longest for one.
     fn release(&self, table: &mut Table, slot: SlotId) {
         table.exchanges[slot.index()] = None;
         if let Err(error) = table.shm.release(slot) {
@@ -493,7 +494,7 @@ impl Inner {
         self.slot_freed(table);
     }
 
-    /// A slot was given back: it is for the request that has waited longest on this thread, else on another.
+    /// A slot was released: the request that has waited longest on this thread gets it, or else one on another.
     fn slot_freed(&self, table: &mut Table) {
         let wanted = self.load.release_slot(self.options.limits.max_in_flight);
         self.grant(table);
@@ -521,7 +522,7 @@ impl Inner {
         self.collect();
     }
 
-    /// Takes all completions there are.
+    /// Takes all completions.
     fn collect(&self) {
         let mut table = self.table.borrow_mut();
         while let Some(event) = table.shm.poll() {
@@ -547,7 +548,7 @@ impl Inner {
         }
     }
 
-    /// Requests the end of a worker that wrote an invalid value, or of all if the segment is corrupt.
+    /// Requests that a worker is killed because it wrote an invalid value, or all workers if the segment is corrupt.
     fn report_fault(&self, table: &mut Table, worker: WorkerId, fault: Fault) {
         if fault.corrupts_segment() {
             return self.report_corruption(table, fault);
@@ -575,7 +576,8 @@ impl Inner {
         }
     }
 
-    /// The slot's request is over: what of its response is not passed on is in memory now.
+    /// The slot's request has ended: the part of its response that is not passed on is now in
+    /// memory.
     fn finish(&self, table: &mut Table, slot: SlotId) {
         if let Some(exchange) = &table.exchanges[slot.index()] {
             let mut state = exchange.state.borrow_mut();
@@ -592,7 +594,7 @@ impl Inner {
         self.release(table, slot);
     }
 
-    /// The request holds no slot any longer and counts no more.
+    /// The request no longer holds a slot, and is no longer counted.
     fn vacate(&self, state: &mut ExchangeState) {
         self.end_slow(state);
         if state.slot.take().is_some() {
@@ -601,7 +603,7 @@ impl Inner {
         state.body_file = None;
     }
 
-    /// The client took enough of the response that more of it can be fetched.
+    /// The client has read enough of the response to fetch more of it.
     pub(crate) fn resume(&self, exchange: &Exchange) {
         let mut table = self.table.borrow_mut();
         let mut state = exchange.state.borrow_mut();
@@ -611,7 +613,7 @@ impl Inner {
         }
     }
 
-    /// A file could not take a response: the workers wait for their clients for a while.
+    /// A response could not be written to a file: workers wait for their clients for a while.
     pub(crate) fn spool_failed(&self, error: &std::io::Error) {
         self.avoid_spools();
         let (pool, folder) = (&*self.options.name, std::env::temp_dir());
@@ -622,7 +624,7 @@ impl Inner {
         );
     }
 
-    /// A file could not give back what it took of a response: that one is cut.
+    /// The spooled part of a response cannot be read: the response is cut.
     pub(crate) fn spool_lost(&self, error: &std::io::Error) {
         self.avoid_spools();
         let (pool, folder) = (&*self.options.name, std::env::temp_dir());
@@ -636,7 +638,7 @@ impl Inner {
         self.no_spool.set(Some(Instant::now() + SPOOL_AGAIN));
     }
 
-    /// A queued request was taken back; its slot is free already.
+    /// A queued request was withdrawn; its slot is already free.
     fn on_withdrawal(&self, table: &mut Table, slot: SlotId) {
         if let Some(exchange) = table.exchanges[slot.index()].take() {
             self.vacate(&mut exchange.state.borrow_mut());
@@ -645,12 +647,12 @@ impl Inner {
     }
 
     fn send(&self, message: SupervisorMessage) {
-        // Without a supervisor the server is at its end.
+        // Without a supervisor the server is about to stop.
         let _ = self.to_supervisor.send(message);
     }
 }
 
-/// Hears from the supervisor.
+/// Handles messages of the supervisor.
 async fn listen(
     inner: Rc<Inner>,
     mut receiver: mpsc::UnboundedReceiver<FrontMessage>,
@@ -676,7 +678,8 @@ async fn listen(
     }
 }
 
-/// Looks at limits while requests are under way; sleeps otherwise, so that an idle server is idle.
+/// Checks limits while requests are in flight; sleeps otherwise, so that an idle server uses no
+/// processor.
 async fn enforce_limits_loop(inner: Rc<Inner>) {
     loop {
         inner.sweep.wait_for_request().await;
@@ -684,7 +687,7 @@ async fn enforce_limits_loop(inner: Rc<Inner>) {
             tokio::time::sleep(SWEEP).await;
             inner.set_leave_limit_by_load();
             let busy = inner.enforce_limits();
-            // Once more after the last request, which may have corrupted the segment.
+            // One more check after the last request, which may have corrupted the segment.
             if !busy {
                 inner.check_now();
                 break;

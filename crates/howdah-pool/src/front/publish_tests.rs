@@ -1,4 +1,4 @@
-//! What requests publish, whatever becomes of their clients.
+//! Updates that requests publish, whether or not their clients are connected.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use super::tests::{Harness, answer, request, text};
 use super::*;
 
-/// Notes what is published.
+/// Records published updates.
 #[derive(Default)]
 struct Notes {
     seen: Mutex<Vec<(u64, Update)>>,
@@ -28,7 +28,7 @@ impl Notes {
         self.seen.lock().expect("no panic").clone()
     }
 
-    /// Waits until so many have come: all of request 1, in order.
+    /// Waits until so many have arrived: all of request 1, in order.
     async fn wait_for(&self, count: usize) {
         while self.seen().len() < count {
             self.more.notified().await;
@@ -80,7 +80,7 @@ fn updates_come_at_any_place_of_a_response_and_in_order() {
         let notes = Arc::new(Notes::default());
         let call = front.call(publishing(&notes));
         let opener = async {
-            // At once, although there is no response yet.
+            // Immediately, although there is no response yet.
             notes.wait_for(1).await;
             open.send(()).expect("the worker waits");
         };

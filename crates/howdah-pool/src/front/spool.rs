@@ -1,8 +1,8 @@
-//! A response whose client is slow: a file takes what the client has not, so that the worker need not wait.
+//! A response to a slow client: a file takes the part that the client has not read, so that the worker need not wait.
 //!
-//! Bytes go one way: a task on the front thread takes them from the exchange as a client would and appends
-//! them to the file, and the body reads them from there. When the file holds as much as it may, or the disk is
-//! full, the task ends and the worker waits for the client again.
+//! Bytes flow in one direction: a task on the front thread takes them from the exchange as a client would and appends
+//! them to the file, and the body reads them from there. When the file has reached its limit, or the disk is full, the
+//! task ends and the worker waits for the client again.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -22,12 +22,12 @@ use super::exchange::Exchange;
 /// Bytes that are read at a time.
 const PART: u64 = 256 << 10;
 
-/// The file of one response, as its body sees it. Dropping it ends the task that writes.
+/// The file of one response, from the side of its body. Dropping it ends the task that writes.
 pub(crate) struct Spool {
     file: Option<Arc<File>>,
     read: u64,
     written: u64,
-    /// What the file did not take: it comes behind the file's bytes.
+    /// Bytes that were not written to the file; they follow those in the file.
     rest: VecDeque<Bytes>,
     /// Nothing more is written.
     closed: bool,
@@ -42,7 +42,7 @@ impl Drop for Spool {
     }
 }
 
-/// Writes the rest of the response to a file of at most about `max` bytes from now on.
+/// From now on, writes the rest of the response to a file of at most about `max` bytes.
 pub(crate) fn begin(exchange: &Rc<Exchange>, max: u64) {
     let writer = tokio::task::spawn_local(write(exchange.clone(), max)).abort_handle();
     exchange.state.borrow_mut().spool = Some(Spool {
@@ -98,7 +98,7 @@ async fn append_all(exchange: &Exchange, max: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Away from the front thread: the disk may be slow.
+/// Runs outside the front thread: the disk may be slow.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -106,7 +106,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 impl Spool {
-    /// What comes next of the response; `None`: nothing more from here.
+    /// The next part of the response; `None`: nothing more from the spool.
     pub(crate) fn poll_next(
         &mut self,
         context: &mut Context<'_>,

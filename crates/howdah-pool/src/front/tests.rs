@@ -28,7 +28,7 @@ impl Harness {
         Self::with_fronts(1, configure)
     }
 
-    /// A pool with several front threads, all of which are this one.
+    /// A pool with several front threads, all of which run on this thread.
     fn with_fronts(fronts: usize, configure: impl FnOnce(&mut PoolOptions)) -> Self {
         let mut options = PoolOptions::new("test", 2);
         configure(&mut options);
@@ -66,8 +66,8 @@ impl Harness {
         id
     }
 
-    /// Starts a worker that claims one request and dies with it, before or after PHP would have begun.
-    /// The thread ends when it is dead.
+    /// Starts a worker that claims one request and crashes, before or after PHP would have started. The thread ends
+    /// with the crash.
     pub(super) fn start_crashing_worker(&mut self, started: bool) -> (WorkerId, JoinHandle<()>) {
         let id = WorkerId(self.workers.len() as u16);
         let indices = self.pool.segment.admit(id).expect("a place");
@@ -100,7 +100,7 @@ impl Harness {
         let result = runtime.block_on(async {
             let front = PoolFront::join(seed).expect("joined");
             let test = test(&mut self, front);
-            // A bound for a hang, not a measure.
+            // Only detects a hang; does not measure anything.
             tokio::time::timeout(Duration::from_secs(60), test)
                 .await
                 .expect("not to hang")
@@ -142,11 +142,11 @@ pub(super) fn answer(mut response: ResponseWriter<'_>) {
     response.end(Exit::Normal, 0);
 }
 
-/// A worker that waits for a word of the test before it answers.
+/// A worker that waits for a message of the test before it responds.
 fn gated() -> (Sender<()>, impl FnMut(ResponseWriter<'_>) + Send + 'static) {
     let (open, gate): (Sender<()>, Receiver<()>) = channel();
     (open, move |response: ResponseWriter<'_>| {
-        // An error means that the test is over.
+        // An error means that the test has ended.
         let _ = gate.recv();
         answer(response);
     })
@@ -169,7 +169,7 @@ fn interim_responses_come_before_the_head() {
             let mut seen = Vec::new();
             let interim = |head: Head| {
                 if seen.is_empty() {
-                    // The response is not begun before this has been here.
+                    // The response does not start before this.
                     open.send(()).expect("the worker waits");
                 }
                 let link = head
@@ -209,7 +209,7 @@ fn unread_interim_responses_are_bounded() {
         let (head, _) = call.await.expect("a response");
         assert_eq!(head.status, 200);
         assert!((1..=1000).contains(&seen), "{seen}");
-        // One that takes none of them.
+        // A worker that claims none of them.
         front.call(request(2)).await.expect("a response");
     });
 }
@@ -297,14 +297,15 @@ fn a_client_that_does_not_read_stops_the_worker_and_not_the_memory() {
     });
 }
 
-/// Bytes of a response that differ from place to place.
+/// Bytes of a response, which differ by position.
 const LARGE: usize = 4 << 20;
 
 fn large() -> Vec<u8> {
     (0..LARGE).map(|place| (place / 1000 % 251) as u8).collect()
 }
 
-/// A pool whose worker writes [`large`] and says how far it is, and in the end that it was all.
+/// A pool whose worker writes [`large`] and reports its progress, and at the end that it is
+/// complete.
 fn spooling(spool: u64) -> (Harness, Receiver<usize>) {
     let mut harness = Harness::new(|options| {
         options.response_size = 64 << 10;
@@ -349,7 +350,7 @@ fn a_file_takes_what_a_slow_client_does_not() {
             let bytes = body.collect().await.expect("a whole body").to_bytes();
             assert!(bytes == large(), "{} bytes", bytes.len());
         }
-        // The worker may be seen to be free a moment after the end of its body.
+        // The worker may only be seen to be free a moment after the end of its body.
         while front.in_flight() > 0 {
             tokio::task::yield_now().await;
         }
@@ -366,7 +367,7 @@ fn a_file_takes_no_more_than_it_may() {
         let mut bytes = first.into_data().expect("data").to_vec();
         let held = progress.try_iter().last().unwrap_or(0);
         assert!(held < 2 << 20, "{held} bytes were taken");
-        // What follows comes from the file, from memory and from the worker.
+        // The rest comes from the file, from memory and from the worker.
         bytes.extend_from_slice(&body.collect().await.expect("a whole body").to_bytes());
         assert!(bytes == large(), "{} bytes", bytes.len());
     });
@@ -379,7 +380,7 @@ fn a_client_that_disconnects_ends_its_file() {
         let (_, body) = front.call(request(1)).await.expect("a response");
         let progress = written(progress, 1 << 20).await;
         drop(body);
-        // The worker is notified; it takes the next request.
+        // The worker is notified; it claims the next request.
         written(progress, usize::MAX).await;
         let (_, body) = front.call(request(2)).await.expect("a response");
         let bytes = body.collect().await.expect("a whole body").to_bytes();
@@ -518,7 +519,7 @@ fn the_time_in_a_dead_worker_is_not_queue_time() {
             harness.pool.fronts[0]
                 .send(FrontMessage::WorkerGone(dead))
                 .expect("sent");
-            // Limits are looked at while it waits for the next worker.
+            // Limits are checked while it waits for the next worker.
             tokio::time::sleep(4 * SWEEP).await;
             harness.worker(answer);
         };
@@ -674,7 +675,7 @@ fn the_supervisor_is_notified_once_that_requests_wait() {
     });
 }
 
-/// Notes what it hears.
+/// Records its notifications.
 #[derive(Default)]
 struct RecordingObserver {
     claims: RefCell<Vec<(u64, WorkerId)>>,
@@ -720,7 +721,7 @@ fn an_observer_hears_of_the_claim_and_the_end_once() {
         assert_eq!(claims.len(), 1);
         assert_eq!(claims[0].1, id);
         assert_ne!(claims[0].0, 0);
-        // The end of the response may come before the word that the worker is done.
+        // The end of the response may come before the report that the worker is done.
         while noted.done.get() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -750,7 +751,7 @@ fn a_fast_request_does_not_wait_behind_a_slow_one() {
         });
     }
     harness.run(async |_, front| {
-        // Workers that are so fast are left requests, whichever of the two they are.
+        // Requests are left to such fast workers, whichever of the two it is.
         for id in 1..=2000 {
             let (_, body) = front.call(request(id)).await.expect("a response");
             text(body).await;

@@ -12,7 +12,7 @@ use super::abandoned::Orphan;
 use super::{Admission, Inner, PoolFront, Request, Table};
 use crate::response::CallError;
 
-/// A request's place among those that wait.
+/// A request's place in the queue.
 pub(super) struct Waiter {
     pub(super) since: Instant,
     pub(super) state: RefCell<WaiterState>,
@@ -22,7 +22,7 @@ pub(super) enum WaiterState {
     Waiting(Option<Waker>),
     /// A slot, and the number of its segment.
     Granted(SlotId, u32),
-    /// The client has left; the request waits alone.
+    /// The client has disconnected; the request waits without it.
     Abandoned(Box<Orphan>),
     Expired,
     Left,
@@ -35,11 +35,11 @@ impl Waiter {
     }
 }
 
-/// The future of a request that waits.
+/// The future of a request in the queue.
 pub(super) struct SlotWait<'a> {
     front: &'a PoolFront,
     waiter: Rc<Waiter>,
-    /// What waits, until it has a slot or is refused.
+    /// The request that waits, until it has a slot or is refused.
     request: Option<(Request<'a>, Admission<'a>)>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct GrantedSlot<'a> {
 }
 
 impl<'a> SlotWait<'a> {
-    /// Puts a request that has come at `since` in the queue.
+    /// Queues a request that arrived at `since`.
     pub(super) fn begin(
         front: &'a PoolFront,
         since: Instant,
@@ -67,7 +67,7 @@ impl<'a> SlotWait<'a> {
         {
             let mut table = inner.table.borrow_mut();
             table.enqueue(&waiter);
-            // Another front thread may have given a slot back before this one was seen to wait.
+            // Another front thread may have released a slot before it noticed that this one waits.
             inner.grant(&mut table);
         }
         Self {
@@ -77,7 +77,7 @@ impl<'a> SlotWait<'a> {
         }
     }
 
-    /// The slot that the request is granted. If this is dropped before, the request has been abandoned.
+    /// Waits for the slot. If this is dropped before, the request is abandoned.
     pub(super) async fn slot(mut self) -> Result<GrantedSlot<'a>, CallError> {
         let granted = poll_fn(|context| self.poll_slot(context)).await;
         match (granted, self.request.take()) {
@@ -145,7 +145,7 @@ impl Inner {
         self.grant(&mut table);
     }
 
-    /// Gives free slots to those who have waited longest for one.
+    /// Grants free slots to the requests that have waited longest.
     pub(super) fn grant(&self, table: &mut Table) {
         while let Some(waiter) = table.waiting.front().cloned() {
             if !waiter.is_waiting() {

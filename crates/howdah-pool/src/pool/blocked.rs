@@ -1,6 +1,6 @@
-//! How far the workers of a pool wait for something else than a processor: a database, another server, a
-//! lock. On a machine whose processors are busy this distinguishes workers that need a processor, which others would
-//! only keep waiting longer, from those that do not.
+//! How long the workers of a pool wait for something other than a processor: a database, another server, a lock. On a
+//! machine whose processors are busy, this distinguishes workers that need a processor, which further workers would
+//! only delay, from those that do not.
 
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -9,22 +9,22 @@ use howdah_monitor::process::ProcFile;
 
 use crate::system::schedstat::Schedstat;
 
-/// A shorter look says nothing: what runs has its turns of some milliseconds.
+/// Shortest interval between samples: a running process gets time slices of some milliseconds.
 const SAMPLE: Duration = Duration::from_millis(40);
 
-/// One worker at a look.
+/// One worker at the time of a sample.
 #[derive(Debug, Clone, Copy)]
 struct WorkerSample {
     /// Distinguishes it from its predecessors in this place.
     serial: u64,
-    /// Time on a processor and waiting for one, in nanoseconds, that is counted. What it waits at present
-    /// is not.
+    /// Time on a processor and waiting for one, in nanoseconds, as counted by the kernel. A wait that has not ended is
+    /// not included.
     wanted_ns: u64,
     /// It runs, or waits for a processor.
     runnable: bool,
 }
 
-/// Looks at a pool's workers again and again while requests wait for them.
+/// Samples a pool's workers while requests wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct BlockedMeter {
     last: Option<(Instant, Vec<WorkerSample>)>,
@@ -34,7 +34,7 @@ pub(crate) struct BlockedMeter {
 }
 
 impl BlockedMeter {
-    /// Says the same at any time.
+    /// Always returns this value.
     #[cfg(test)]
     pub(crate) fn fixed(percent: u64) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl BlockedMeter {
     }
 
     /// The share of the time since the last sample in which these workers, by serial and process id, needed no
-    /// processor; the last value if that is too short ago. 0 at the first sample, and where the system does
+    /// processor; the previous value if the last sample is too recent. 0 at the first sample, and where the system does
     /// not report it.
     pub(crate) fn percent(
         &mut self,
@@ -69,14 +69,14 @@ impl BlockedMeter {
         self.percent
     }
 
-    /// Requests no longer wait, or a worker has nothing to do: the time until the next look says nothing.
+    /// Requests no longer wait, or a worker is idle: the time until the next sample must not count.
     pub(crate) fn forget(&mut self) {
         self.last = None;
         self.percent = 0;
     }
 }
 
-/// Of those that were there at both looks, in percent.
+/// The share of the workers that are in both samples, in percent.
 fn share(before: &[WorkerSample], after: &[WorkerSample], elapsed: Duration) -> u64 {
     let elapsed = elapsed.as_nanos() as u64;
     let (mut blocked, mut whole) = (0, 0);
@@ -95,7 +95,7 @@ fn share(before: &[WorkerSample], after: &[WorkerSample], elapsed: Duration) -> 
 
 /// `None`: it exited, or the kernel does not count.
 fn sample(serial: u64, pid: i32) -> Option<WorkerSample> {
-    // First: a worker that falls asleep after this sample counts as one that needed a processor.
+    // Read first: a worker that falls asleep after this counts as one that needed a processor.
     let runnable = is_runnable(&read(pid, ProcFile::Stat)?)?;
     let turns = Schedstat::parse(&read(pid, ProcFile::Schedstat)?)?;
     Some(WorkerSample {
@@ -107,14 +107,14 @@ fn sample(serial: u64, pid: i32) -> Option<WorkerSample> {
 
 /// Reads a file of the main thread, which runs PHP.
 fn read(pid: i32, file: ProcFile) -> Option<Vec<u8>> {
-    // Either is shorter.
+    // Both files are shorter.
     let mut bytes = vec![0; Schedstat::SIZE_MAX];
     let size = file.of(pid).ok()?.read(&mut bytes).ok()?;
     bytes.truncate(size);
     Some(bytes)
 }
 
-/// `PID (NAME) STATE …`; a name may hold anything.
+/// `PID (NAME) STATE …`; a name may contain anything.
 fn is_runnable(text: &[u8]) -> Option<bool> {
     let end = text.iter().rposition(|&byte| byte == b')')?;
     text.get(end + 2).map(|&state| state == b'R')
@@ -129,7 +129,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A process that is ended with the test.
+    /// A process that is killed at the end of the test.
     struct TestProcess(Child);
 
     impl TestProcess {

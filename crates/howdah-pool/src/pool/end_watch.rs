@@ -1,5 +1,5 @@
-//! Threads that wait for the end of a pool's workers to begin, so that successors are forked while the kernel
-//! gives back the memory of what was lost. The pidfd, which is readable afterwards, is what counts for all else.
+//! Threads that wait until a pool's workers begin to exit, so that successors are forked while the kernel still frees
+//! the memory of the old process. Everything else relies on the pidfd, which becomes readable afterwards.
 
 use std::io;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use tokio::sync::mpsc;
 
 use crate::messages::Event;
 
-/// One thread for each 64 places; they end with this.
+/// One thread for each 64 places; they end when this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct EndWatch {
     watches: Vec<Arc<LifeWatch>>,
 }
 
 impl EndWatch {
-    /// Has [`Event::Ending`] sent for workers of the pool.
+    /// Sends [`Event::Ending`] for workers of the pool.
     pub(crate) fn watch(
         pool: usize,
         name: &Arc<str>,
@@ -39,7 +39,7 @@ impl EndWatch {
         Self { watches }
     }
 
-    /// A worker whose end has to be reported exists.
+    /// Adds a worker whose exit has to be reported.
     pub(crate) fn add(&self, worker: WorkerId) {
         for watch in &self.watches {
             watch.add(worker);
@@ -62,7 +62,7 @@ fn watch_until_closed(
     sender: &mpsc::UnboundedSender<Event>,
 ) -> io::Result<()> {
     while let Some(worker) = watch.next()? {
-        // An error means that the supervisor is gone, which closes the watch.
+        // An error means that the supervisor was dropped, which closes the watch.
         let _ = sender.send(Event::Ending { pool, worker });
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! One zygote of a pool and what was forked from it. A pool's generations share its segment.
+//! One zygote of a pool and its forks. A pool's generations share its segment.
 //!
 //! ```text
 //!   Booting ──BOOTED──> Serving ──a later one is complete──> Draining ──its workers are gone──> let go
@@ -19,14 +19,14 @@ use crate::process::control::{Link, Message};
 use crate::process::process_identity::has_ended;
 use crate::process::tail::Tail;
 
-/// Where a generation is in its life.
+/// State of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The zygote was requested, and runs the worker script.
     Booting,
     /// Workers are forked from it.
     Serving,
-    /// A later one has taken over: its workers finish what they have in hand.
+    /// A later one has taken over: its workers finish their requests.
     Draining,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct Generation {
     /// The zygote's number at the root.
     pub(crate) number: u32,
     pub(crate) phase: Phase,
-    /// It has had all its workers ready.
+    /// All its workers have been ready at the same time.
     pub(crate) complete: bool,
-    /// Workers of it that ever became ready.
+    /// Workers of it that have become ready so far.
     pub(crate) readied: usize,
     /// Its workers run the script themselves.
     pub(crate) boot_each: bool,
@@ -47,9 +47,9 @@ pub(crate) struct Generation {
     pub(crate) link: Option<Link>,
     /// 0 until the root has reported it; the reader of its log waits for it.
     pub(crate) pid: watch::Sender<i32>,
-    /// The kernel says that it is a child of the root.
+    /// Set once the kernel has confirmed that it is a child of the root.
     pub(crate) pidfd: Option<OwnedFd>,
-    /// BOOTED, which came before the root had reported the process.
+    /// BOOTED, if it arrived before the root had reported the process.
     pub(crate) booted: Option<Message>,
     /// Workers that it has announced and whose exit it has not reported.
     pub(crate) announced: usize,
@@ -60,9 +60,9 @@ pub(crate) struct Generation {
     pub(crate) replaced: Option<Instant>,
     /// Workers that it may have while a later generation needs their places.
     pub(crate) cap: usize,
-    /// What is kept of the zygote for the case that it crashes.
+    /// Recording of the zygote for a crash report.
     pub(crate) recorder: CrashRecorder,
-    /// What the zygote wrote while it booted, and the task that reads it.
+    /// The zygote's output while it booted, and the task that reads it.
     pub(crate) tail: Tail,
     pub(crate) reader: Option<JoinHandle<()>>,
 }
@@ -77,16 +77,17 @@ impl Generation {
     /// Continues the zygote if it is stopped: PHP of its user can send it SIGSTOP.
     pub(crate) fn resume(&self) {
         if let Some(pidfd) = &self.pidfd {
-            // It may be gone. PHP that stops a zygote of a user that only the monitor can signal stops its own pool.
+            // It may have exited. PHP that stops a zygote of a user that only the monitor can signal stops its own
+            // pool.
             let _ = pidfd_send_signal(pidfd.as_fd(), Signal::CONT);
         }
     }
 
-    /// Ends the zygote, and with it all its workers, now.
+    /// Kills the zygote, and with it all its workers.
     pub(crate) fn kill(&mut self) {
         self.link = None;
         if let Some(pidfd) = &self.pidfd {
-            // It may be gone already.
+            // It may have exited already.
             let _ = process::signal(pidfd.as_fd(), Signal::KILL);
         }
     }

@@ -1,4 +1,4 @@
-//! What the supervisor keeps of one pool.
+//! The supervisor's state of one pool.
 
 pub(crate) mod blocked;
 pub(crate) mod end_watch;
@@ -29,7 +29,7 @@ use crate::process::log_budget::LogBudget;
 use crate::process::slow_log::SlowLog;
 use crate::status::{Counters, PoolStatus};
 
-/// So long all workers may be exiting before it is logged: those with short lives are replaced within milliseconds.
+/// How long all workers may be exiting before it is logged: those with short lives are replaced within milliseconds.
 const ALL_LEAVE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -51,32 +51,33 @@ pub(crate) struct Pool {
     pub(crate) generations: Vec<Generation>,
     /// The number of the last one.
     pub(crate) last_generation: u32,
-    /// The script's state does not survive a fork, or the options say so: workers run it themselves.
+    /// The script's state does not survive a fork, or the options require it: each worker runs the script itself.
     pub(crate) boot_each: bool,
     pub(crate) back_off: BackOff,
-    /// What the last boot wrote, if it failed and none has succeeded since.
+    /// The output of the last boot, if it failed and none has succeeded since.
     pub(crate) failure: Option<String>,
-    /// It has served, or was allowed to start without.
+    /// It has served, or was allowed to start without workers.
     pub(crate) up: bool,
     /// Too many boots failed before it ever served.
     pub(crate) given_up: bool,
-    /// Workers that there should be now.
+    /// Current target for the number of workers.
     pub(crate) desired: usize,
-    /// What its workers wait for, while requests wait for them and processors are busy.
+    /// How long its workers wait for other things than processors, while requests wait for them and
+    /// processors are busy.
     pub(crate) blocked: BlockedMeter,
     pub(crate) places: Vec<Place>,
-    /// Since when every place is taken by a worker that exits, and whether that was logged.
+    /// Since when all places have been taken by exiting workers, and whether that was logged.
     pub(crate) all_leave: Option<(Instant, bool)>,
     pub(crate) fronts: Vec<mpsc::UnboundedSender<FrontMessage>>,
     pub(crate) reload: Reload,
     pub(crate) jitter: Jitter,
-    /// What its processes may have logged.
+    /// The limit on what its processes log.
     pub(crate) budget: LogBudget,
     /// With `slow_log`.
     pub(crate) slow_log: Option<Arc<SlowLog>>,
-    /// What `detect_leaks` has found in its workers.
+    /// Findings of `detect_leaks` in its workers.
     pub(crate) leaks: LeakBook,
-    /// What its requests do, on request.
+    /// Reports of what its requests do.
     pub(crate) looks: RequestLooks,
     pub(crate) counters: Counters,
 }
@@ -84,21 +85,21 @@ pub(crate) struct Pool {
 /// Reloads of one pool.
 #[derive(Debug, Default)]
 pub(crate) struct Reload {
-    /// The generation that is being booted for one, and who waits for it.
+    /// The generation that is being booted for a reload, and the callers that wait for it.
     pub(crate) running: Option<(u32, Vec<Reply>)>,
     /// Callers that arrived during a reload.
     pub(crate) queued: Vec<Reply>,
-    /// One more is to be done when this one is over.
+    /// Another reload follows when this one has ended.
     pub(crate) again: bool,
     /// When the last one that PHP code requested began, or will begin.
     pub(crate) requested_at: Option<Instant>,
-    /// How long the last boot took that came to serve.
+    /// Duration of the last successful boot.
     pub(crate) last_boot: Duration,
-    /// Boots in a row that were ended for a later reload.
+    /// Consecutive boots that were aborted for a later reload.
     pub(crate) superseded: u32,
 }
 
-/// Why a pool cannot be made.
+/// Why a pool cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PoolError {
     #[error("pool {0}: {1}")]
@@ -110,14 +111,14 @@ pub(crate) enum PoolError {
 }
 
 impl Pool {
-    /// Makes the pool's shared memory and what each front thread needs of it.
+    /// Creates the pool's shared memory and what each front thread needs of it.
     pub(crate) fn new(
         index: usize,
         options: PoolOptions,
         fronts: usize,
         to_supervisor: &mpsc::UnboundedSender<SupervisorMessage>,
     ) -> Result<(Self, Vec<FrontSeed>), PoolError> {
-        // Options that cannot be encoded are an error now.
+        // Reports options that cannot be encoded now.
         encode::pool(&options, 1, false, 1)
             .map_err(|error| PoolError::Options(options.name.clone(), error))?;
         let places = options.places();
@@ -133,7 +134,7 @@ impl Pool {
             .map_err(|error| PoolError::Segment(options.name.clone(), error))?;
         let options = Arc::new(options);
         let load = Arc::new(Load::default());
-        // Until the first workers are there, everybody waits, so a queue is not a reason for more of them.
+        // Until the first workers are ready, all requests wait, so a queue is no reason to add workers.
         load.publish(usize::MAX, false);
         let (senders, receivers): (Vec<_>, Vec<_>) =
             shm_fronts.iter().map(|_| mpsc::unbounded_channel()).unzip();
@@ -202,7 +203,7 @@ impl Pool {
 
     /// Starts the threads that report exits of workers early.
     pub(crate) fn watch_ends(&mut self, index: usize, sender: &mpsc::UnboundedSender<Event>) {
-        // One that serves a single request has had its successor forked before.
+        // With one request per process, the successor has been forked before.
         if !self.options.one_request() {
             self.ends = EndWatch::watch(index, &self.name, &self.segment, sender);
         }
@@ -215,7 +216,7 @@ impl Pool {
         }
     }
 
-    /// Goes on counting where the pool of this name did that served before.
+    /// Continues the counters of the previous pool of this name.
     pub(crate) fn count_on(&mut self, before: &PoolStatus) {
         self.counters = before.counters;
         self.load.count_on(before);
@@ -258,12 +259,12 @@ impl Pool {
             .filter(|generation| generation.phase == Phase::Serving)
     }
 
-    /// Another generation than this one serves.
+    /// Whether a different generation serves.
     pub(crate) fn other_generation_serves(&self, id: u32) -> bool {
         self.serving().any(|generation| generation.id != id)
     }
 
-    /// One is booting or serving.
+    /// Whether a generation boots or serves.
     pub(crate) fn is_started(&self) -> bool {
         self.generations
             .iter()
@@ -306,7 +307,7 @@ impl Pool {
             .filter(|occupant| occupant.generation == generation && occupant.is_awaited())
     }
 
-    /// How many processes of a generation are so.
+    /// Number of processes of a generation for which `so` is true.
     pub(crate) fn count(&self, generation: u32, so: impl Fn(&Occupant) -> bool) -> usize {
         self.occupants()
             .filter(|(_, occupant)| occupant.generation == generation && so(occupant))
@@ -322,7 +323,7 @@ impl Pool {
         Some(WorkerId(at as u16))
     }
 
-    /// No place is vacant. If none is held by a worker that goes on, says when to look again; warns then.
+    /// No place is vacant. If all are held by exiting workers, returns when to check again; warns then.
     pub(crate) fn note_no_free_place(&mut self, now: Instant) -> Option<Duration> {
         if self.occupants().any(|(_, occupant)| occupant.counts()) {
             return None;
@@ -340,14 +341,14 @@ impl Pool {
         None
     }
 
-    /// Workers of all generations that take requests.
+    /// Workers of all generations that accept requests.
     pub(crate) fn ready(&self) -> usize {
         self.occupants()
             .filter(|(_, occupant)| occupant.serves())
             .count()
     }
 
-    /// Tells the front threads what there is.
+    /// Publishes the state for the front threads.
     pub(crate) fn publish(&self) {
         let ready = self.ready();
         let room = ready * self.options.requests_per_worker();
@@ -363,7 +364,7 @@ impl Pool {
         }
     }
 
-    /// Ends a worker.
+    /// Kills a worker.
     pub(crate) fn kill(&mut self, worker: WorkerId) {
         if let Some(occupant) = self.places[worker.index()].occupant_mut() {
             occupant.kill();
@@ -382,7 +383,7 @@ impl Pool {
         }
     }
 
-    /// Ends all workers, or those of one generation. Says how many there were.
+    /// Kills all workers, or those of one generation. Returns how many there were.
     pub(crate) fn kill_workers(&mut self, generation: Option<u32>) -> usize {
         let mut count = 0;
         for (_, occupant) in self.occupants_mut() {
@@ -394,7 +395,7 @@ impl Pool {
         count
     }
 
-    /// Keeps as many workers as there are requests: the idle ones are of no more use.
+    /// Keeps as many workers as there are requests: idle ones are no longer needed.
     pub(crate) fn shrink(&mut self) {
         self.desired = self.desired.min(self.load.in_flight());
         let surplus = self

@@ -22,10 +22,10 @@ use crate::messages::HeldRequest;
 use crate::process::tail::Tail;
 use crate::system::signal;
 
-/// A process that lived this long did not fail at its start.
+/// A process that has run this long did not fail at its start.
 const YOUNG: Duration = Duration::from_secs(1);
 
-/// One process, from the request for it.
+/// One process, from the order to fork it.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -38,32 +38,32 @@ pub(crate) struct Occupant {
     pub(crate) generation: u32,
     /// 0 until the zygote has reported it; the reader of its log waits for it.
     pub(crate) pid: watch::Sender<i32>,
-    /// Once the zygote has announced it, and the kernel has confirmed that it is its child; `None` too if it got lost.
-    /// Then the zygote gets a message to kill the process.
+    /// Set once the zygote has announced it, and the kernel has confirmed that it is the zygote's child; `None` also if
+    /// it was lost. Then the zygote gets a message to kill the process.
     pub(crate) pidfd: Option<Arc<AsyncFd<OwnedFd>>>,
     /// When it was requested.
     pub(crate) since: Instant,
-    /// It takes requests.
+    /// It accepts requests.
     pub(crate) ready: bool,
-    /// It is to exit once a successor is ready.
+    /// It will exit once a successor is ready.
     pub(crate) retiring: bool,
     /// It was ordered to exit.
     pub(crate) stopping: bool,
-    /// Its end has begun, and a successor may be forked.
+    /// Its exit has begun, and a successor may be forked.
     pub(crate) ending: bool,
-    /// We ended it: its exit is expected.
+    /// The supervisor killed it: its exit is expected.
     pub(crate) killed: bool,
     /// A worker of a draining generation that was in a request at the last check.
     pub(crate) lingers: bool,
-    /// It had all the time of its generation: what it has begun is not run again.
+    /// It had all the time of its generation: requests that it has started do not run again.
     pub(crate) overdue: bool,
     /// The request whose backtrace was requested; the worker is killed when the trace has arrived.
     pub(crate) traced: Option<HeldRequest>,
-    /// When it is to be replaced.
+    /// When it has to be replaced.
     pub(crate) expires: Option<Instant>,
     /// Bytes of PHP's allocator after its first requests.
     pub(crate) memory_base: Option<u64>,
-    /// Requests that it had served when it was last looked at, and when that number last changed.
+    /// Requests that it had served at the last check, and when that number last changed.
     pub(crate) active: (u64, Instant),
     /// In a concurrent pool: how long a request has blocked the others.
     pub(crate) longest_hold: RecentMaximum,
@@ -71,9 +71,9 @@ pub(crate) struct Occupant {
     pub(crate) sequential_cause: Option<String>,
     /// Its wait status, once its zygote has reported it.
     pub(crate) exit: watch::Sender<Option<ExitStatus>>,
-    /// What is kept of it for the case that it crashes.
+    /// Recording of it for a crash report.
     pub(crate) recorder: CrashRecorder,
-    /// What it wrote before it was ready, and the task that reads it.
+    /// Its output before it was ready, and the task that reads it.
     pub(crate) tail: Tail,
     pub(crate) reader: Option<JoinHandle<()>>,
 }
@@ -83,38 +83,38 @@ impl Occupant {
         *self.pid.borrow()
     }
 
-    /// It was requested, and the zygote has not replied.
+    /// Whether it was requested, and the zygote has not replied.
     pub(crate) fn is_awaited(&self) -> bool {
         self.pid() == 0
     }
 
-    /// It takes requests and was not ordered to exit.
+    /// Whether it accepts requests and was not ordered to exit.
     pub(crate) fn serves(&self) -> bool {
         self.ready && !self.stopping
     }
 
-    /// It counts towards the number of workers that there should be.
+    /// Whether it counts towards the target number of workers.
     pub(crate) fn counts(&self) -> bool {
         !self.retiring && !self.stopping && !self.ending
     }
 
-    /// If it ended now, after so many requests, it would have failed at its start.
+    /// Whether an exit now, after so many requests, would be a failed start.
     pub(crate) fn would_fail(&self, served: u64) -> bool {
         !self.ready || (served == 0 && self.since.elapsed() < YOUNG)
     }
 
-    /// Its end is expected.
+    /// Whether its exit is expected.
     pub(crate) fn exit_is_expected(&self) -> bool {
         self.killed || self.stopping || self.traced.is_some()
     }
 
-    /// Whether its end, if it is in order, is one for its requests, age or memory, or one that its script chose.
-    /// `expected`: on request.
+    /// Whether a clean exit would be due to its requests, age or memory, or chosen by its script. `expected`: on
+    /// request.
     pub(crate) fn recycles(&self, expected: bool) -> bool {
         self.ready && !self.killed && (self.retiring || !expected)
     }
 
-    /// Ends the process. It may be gone already; then there is nothing to end.
+    /// Kills the process. It may have exited already; then nothing happens.
     pub(crate) fn kill(&mut self) {
         if let Some(pidfd) = &self.pidfd {
             self.killed = true;
@@ -137,16 +137,16 @@ pub(crate) enum State {
     /// No process.
     #[default]
     Vacant,
-    /// A process, or the wish for one.
+    /// A process, or an order to fork one.
     Occupied(Box<Occupant>),
-    /// It exited; front threads recover what it held.
+    /// It exited; front threads recover its requests.
     Recovering,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     pub(crate) state: State,
-    /// The process before, whose exit status may come before or after the place moved on.
+    /// The previous process, whose exit status may arrive before or after the place is used again.
     pub(crate) last: Option<LastProcess>,
     /// Receives that status.
     pub(crate) last_exit: Option<watch::Sender<Option<ExitStatus>>>,
@@ -160,7 +160,7 @@ impl Place {
         }
     }
 
-    /// Its process is gone, and front threads take back what it held.
+    /// Its process has exited, and front threads recover its requests.
     pub(crate) fn vacate(&mut self) {
         if let State::Occupied(gone) = std::mem::replace(&mut self.state, State::Recovering) {
             self.last_exit = Some(gone.exit);
@@ -175,24 +175,24 @@ impl Place {
     }
 }
 
-/// What is kept of a process until its exit status has arrived.
+/// Data of a process that is kept until its exit status has arrived.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LastProcess {
     pub(crate) pid: i32,
     pub(crate) request_id: u64,
-    /// Its exit is expected: we killed it, or ordered it to exit.
+    /// Its exit is expected: the supervisor killed it, or ordered it to exit.
     pub(crate) expected: bool,
-    /// If it ends in order, then because its time had come.
+    /// A clean exit is due to its limits.
     pub(crate) recycles: bool,
 }
 
-/// The largest of what was noted lately: for a minute at least, so that who looks once a minute sees it, and for
-/// one and a half at most.
+/// The maximum of recent values: of the last minute at least, so that an observer who reads it once a minute sees it,
+/// and of the last one and a half at most.
 #[derive(Debug, Default)]
 pub(crate) struct RecentMaximum {
-    /// Since when the present part is.
+    /// When the current part began.
     since: Option<Instant>,
-    /// The present part and those before it.
+    /// The current part and those before it.
     parts: [u64; 3],
 }
 
@@ -221,18 +221,18 @@ impl RecentMaximum {
     }
 }
 
-/// Failures in a row, and how long to wait after them.
+/// Consecutive failures, and the delay after them.
 #[derive(Debug, Default)]
 pub(crate) struct BackOff {
     failures: u32,
-    /// Failures of what was begun before this are of one round: they count once.
+    /// Failures of attempts that began before this belong to one round: they count once.
     last: Option<Instant>,
-    /// Nothing is to be started before this.
+    /// No attempt may start before this.
     until: Option<Instant>,
 }
 
 impl BackOff {
-    /// Something that was begun at `begun` failed. Says how long to wait: n² · 100 ms, at most 1 s.
+    /// An attempt that began at `begun` has failed. Returns the delay: n² · 100 ms, at most 1 s.
     pub(crate) fn fail(&mut self, begun: Instant, now: Instant) -> Duration {
         if self.last.is_none_or(|last| begun >= last) {
             self.failures = self.failures.saturating_add(1);
@@ -245,18 +245,18 @@ impl BackOff {
         self.wait(now)
     }
 
-    /// It works again.
+    /// An attempt has succeeded.
     pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }
 
-    /// How long to wait still.
+    /// The remaining delay.
     pub(crate) fn wait(&self, now: Instant) -> Duration {
         self.until
             .map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
     }
 
-    /// Failures in a row, those of one round counted once.
+    /// Consecutive failures; those of one round count once.
     pub(crate) fn failures(&self) -> u32 {
         self.failures
     }

@@ -1,5 +1,4 @@
-//! When a worker is replaced although nothing is wrong with it: after so many requests, at an age, or
-//! because of the memory that it holds. Pure.
+//! Regular replacement of workers: after a number of requests, at an age, or because of their memory. Pure.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -7,13 +6,14 @@ use std::time::{Duration, Instant};
 use crate::options::PoolOptions;
 use crate::process::encode::Lifetime;
 
-/// Requests before a worker's last one at which its successor is requested, at least: a fork takes a
-/// millisecond, in which a fast application answers a few.
+/// Minimum number of requests before a worker's last one at which its successor is requested: a fork takes a
+/// millisecond, in which a fast application handles a few.
 const NOTICE: u32 = 3;
-/// Requests after which a worker holds what it needs: caches are filled, lazy services are made.
+/// Requests after which a worker's memory has settled: caches are filled, lazy services are
+/// created.
 const SETTLED: u64 = 10;
 
-/// Spreads the ends of workers that were started together (splitmix64). Not for secrets.
+/// Spreads the exits of workers that were started together (splitmix64). Not for secrets.
 #[derive(Debug)]
 pub(crate) struct Jitter(u64);
 
@@ -35,7 +35,7 @@ impl Jitter {
         limit - self.next() % (limit / 10 + 1)
     }
 
-    /// How many requests the next worker is to serve.
+    /// Number of requests that the next worker serves.
     pub(crate) fn lifetime(&mut self, options: &PoolOptions) -> Lifetime {
         let max_requests = self.max_requests(options);
         Lifetime {
@@ -53,7 +53,7 @@ impl Jitter {
         self.below(options.limits.max_requests.into()) as u32
     }
 
-    /// When the next worker is to be replaced for its age.
+    /// When the next worker is replaced because of its age.
     pub(crate) fn expiry(&mut self, options: &PoolOptions, now: Instant) -> Option<Instant> {
         let age = u64::try_from(options.limits.max_age?.as_millis()).unwrap_or(u64::MAX);
         now.checked_add(Duration::from_millis(self.below(age)))

@@ -1,14 +1,13 @@
-//! How many workers there should be between `workers` and `workers_max`.
+//! The target number of workers between `workers` and `workers_max`.
 //!
-//! A worker is added when requests wait although every worker is busy, and processors are idle: then the
-//! workers themselves wait, for a database or another server. When processors are busy, another worker
-//! would only take time from the others; unless it is somebody else who keeps the processors busy, and the
-//! workers hardly need any. A worker is removed when it has been idle for a while. The conditions
-//! for more and for fewer cannot hold together, and the second needs seconds where the first needs
-//! milliseconds, so the number does not flap.
+//! A worker is added when requests wait although every worker is busy, and processors are idle: then the workers
+//! themselves wait, for a database or another server. When processors are busy, another worker would only take time
+//! from the others, unless other programs keep the processors busy and the workers hardly need any. A worker is removed
+//! when it has been idle for a while. The conditions for adding and removing cannot hold at the same time, and removing
+//! needs seconds where adding needs milliseconds, so the number does not oscillate.
 //!
-//! Workers that load the machine by themselves need processors more and more, the more of them there are:
-//! with W of them just enough to keep all processors busy, the rule ends at W · 5/4.
+//! Workers that load the machine by themselves need processors more, the more of them there are: if W of them are just
+//! enough to keep all processors busy, the rule stops at W · 5/4.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,58 +15,57 @@ use std::time::{Duration, Instant};
 
 /// Processors above this share are busy.
 const CPU_BUSY_PERCENT: u64 = 80;
-/// Workers that wait for something else than a processor for this share of their time hardly need one.
+/// Workers that wait for other things than a processor for this share of their time hardly need one.
 const BLOCKED_PERCENT: u64 = 80;
-/// `/proc/stat` counts hundredths of a second: a shorter look says nothing.
+/// Shortest interval between samples: `/proc/stat` counts hundredths of a second.
 const CPU_SAMPLE: Duration = Duration::from_millis(50);
 
 /// How long requests have to wait before a worker is added.
 pub(crate) const WAIT_BEFORE_ADDING: Duration = Duration::from_millis(5);
-/// How often is looked while requests wait and no worker may be added.
+/// How often the pool is checked while requests wait and no worker may be added.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// A pool at a moment.
+/// The state of a pool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     /// Requests that wait or run.
     pub(crate) in_flight: usize,
-    /// Workers that take requests.
+    /// Workers that accept requests.
     pub(crate) ready: usize,
-    /// Requests that these have room for.
+    /// Requests that these can take.
     pub(crate) room: usize,
-    /// Workers that there should be now.
+    /// The target number of workers.
     pub(crate) desired: usize,
-    /// Fewest and most that there may be.
+    /// Its minimum and maximum.
     pub(crate) min: usize,
     pub(crate) max: usize,
-    /// Share of the processors' time that was used lately.
+    /// Recent share of the processors' time that was used.
     pub(crate) cpu_percent: u64,
-    /// Share of their time that the workers lately neither ran nor waited for a processor; 0 where that is
-    /// not known.
+    /// Recent share of their time in which the workers neither ran nor waited for a processor; 0 if unknown.
     pub(crate) blocked_percent: u64,
-    /// The longest time that a worker has had nothing to do.
+    /// The longest time that a worker has been idle.
     pub(crate) idle: Duration,
     pub(crate) max_idle: Duration,
 }
 
-/// What is to be done.
+/// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// One worker more.
+    /// Add one worker.
     Add,
-    /// One fewer: the one that has been idle longest.
+    /// Remove one: the one that has been idle longest.
     Remove,
     Keep,
 }
 
-/// Whether the processors are: what the workers wait for is of interest then.
+/// Whether processors are busy: only then does it matter what the workers wait for.
 pub(crate) fn is_busy(cpu_percent: u64) -> bool {
     cpu_percent >= CPU_BUSY_PERCENT
 }
 
 pub(crate) fn decide(sample: &Sample) -> Decision {
     if sample.in_flight > sample.room {
-        // One that was requested and has not started yet may be enough.
+        // A worker that was requested and has not started yet may be enough.
         let starting = sample.ready < sample.desired;
         let of_use = !is_busy(sample.cpu_percent) || sample.blocked_percent >= BLOCKED_PERCENT;
         if starting || sample.desired >= sample.max || !of_use {
@@ -76,7 +74,7 @@ pub(crate) fn decide(sample: &Sample) -> Decision {
         return Decision::Add;
     }
     let spare = sample.desired > sample.min && sample.ready >= sample.desired;
-    // The others have room for what is there.
+    // The others can take the current requests.
     let others = sample.room - sample.room.checked_div(sample.ready).unwrap_or(0);
     if spare && sample.in_flight <= others && sample.idle >= sample.max_idle {
         return Decision::Remove;
@@ -100,7 +98,7 @@ struct Times {
 }
 
 impl CpuMeter {
-    /// Says the same at any time.
+    /// Always returns this value.
     #[cfg(test)]
     pub(crate) fn fixed(percent: u64) -> Self {
         Self {
@@ -110,8 +108,8 @@ impl CpuMeter {
         }
     }
 
-    /// The share since the last look, or the last value if that is too short ago. 0 where the system does
-    /// not say.
+    /// The share since the last sample; the previous value if that is too recent. 0 where the system does not report
+    /// it.
     pub(crate) fn percent(&mut self, now: Instant) -> u64 {
         #[cfg(test)]
         if self.fixed {
@@ -269,7 +267,7 @@ mod tests {
         assert_eq!(decide(&at(20, 5)), Decision::Remove);
     }
 
-    /// Ten minutes of a steady load, looked at every 5 ms while requests wait and each second otherwise.
+    /// Ten minutes of a steady load, checked every 5 ms while requests wait and each second otherwise.
     #[test]
     fn a_steady_load_does_not_make_the_number_flap() {
         let (mut desired, mut changes, mut idle) = (2, 0, Duration::ZERO);

@@ -22,22 +22,21 @@ use crate::system::readiness::register;
 /// Largest data part of a message (`HOWDAH_CONTROL_SIZE_MAX`).
 pub(crate) const DATA_SIZE_MAX: usize = layout::CONTROL_SIZE_MAX;
 const HEADER_SIZE: usize = layout::CONTROL_HEADER_SIZE;
-/// Control socket, segment, spool directory, log pipe, one eventfd for each front thread, one for each
-/// place of a concurrent pool, and the record of files.
+/// Descriptors of one message: control socket, segment, spool directory, log pipe, one eventfd for each front thread,
+/// one for each place of a concurrent pool, and the record of files.
 const FDS_MAX: usize = 5 + (layout::FRONTS_MAX + layout::CONCURRENT_PLACES_MAX) as usize;
 
-/// Descriptors that are received with a message: one is what a zygote sends, two are too many. Tests play zygotes, which
-/// receive more.
+/// Descriptors that are accepted with a received message: a zygote sends one, and a second one is an error. Tests play
+/// zygotes, which receive more.
 const FDS_RECEIVED: usize = if cfg!(test) { FDS_MAX } else { 2 };
-/// Messages of a peer that may wait to be dealt with; more wait in its socket.
+/// Messages of a peer that may wait to be handled; more wait in its socket.
 const WAITING_MAX: usize = 64;
 
-/// A message came without the descriptor that belongs to it: the kernel leaves out those for which the
-/// receiver has no room.
+/// A message came without its descriptor: the kernel drops those for which the receiver has no room.
 pub(crate) const NO_DESCRIPTOR: &str =
     "the server has as many files open as it may: raise the limit of open files (ulimit -n)";
 
-/// In the reserved word of a test's message.
+/// Set in the reserved word of a test's message.
 #[cfg(test)]
 const LEFT_OUT: u32 = 1;
 
@@ -47,11 +46,11 @@ const LEFT_OUT: u32 = 1;
 pub(crate) enum Kind {
     /// front -> root: start a zygote of a pool.
     Pool = layout::CONTROL_POOL,
-    /// root -> front: PHP is up.
+    /// root -> front: PHP has started.
     Ready = layout::CONTROL_READY,
     /// root -> front: the pool's zygote runs.
     PoolStarted = layout::CONTROL_POOL_STARTED,
-    /// root -> front: the pool's zygote is gone.
+    /// root -> front: the pool's zygote has exited.
     PoolExited = layout::CONTROL_POOL_EXITED,
     /// front -> pool: fork a worker.
     Spawn = layout::CONTROL_SPAWN,
@@ -61,15 +60,15 @@ pub(crate) enum Kind {
     Exited = layout::CONTROL_EXITED,
     /// either zygote -> front: a request failed.
     Failed = layout::CONTROL_FAILED,
-    /// pool -> front: the zygote takes SPAWN from now on, or cannot.
+    /// pool -> front: the zygote accepts SPAWN from now on, or cannot.
     Booted = layout::CONTROL_BOOTED,
-    /// front -> root: look at OPcache, or do something to it.
+    /// front -> root: inspect or change OPcache.
     Opcache = layout::CONTROL_OPCACHE,
-    /// front -> root: the files to preload, before all else.
+    /// front -> root: the files to preload, as the first message.
     Preload = layout::CONTROL_PRELOAD,
-    /// front -> either zygote: end a child of yours that I cannot watch.
+    /// front -> either zygote: kill a child that I cannot watch.
     Kill = layout::CONTROL_KILL,
-    /// monitor -> root: whose processes the pools may be, before all else.
+    /// monitor -> root: the users of the pools' processes, as the first message.
     Users = layout::CONTROL_USERS,
 }
 
@@ -145,25 +144,25 @@ pub(crate) struct Message {
     pub(crate) data: Vec<u8>,
     /// File descriptors that came with it.
     pub(crate) fds: Vec<OwnedFd>,
-    /// A descriptor was left out, since this process has no room for it.
+    /// A descriptor was dropped, since this process has no room for it.
     pub(crate) cut: bool,
-    /// Held until the message has been dealt with: a peer has no more than a number of them waiting.
+    /// Held until the message has been handled: only a limited number per peer may wait.
     pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
 /// Why a control socket cannot be used any longer.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// The zygote has closed its end: it is gone.
+    /// The zygote has closed its end: it has exited.
     #[error("the PHP process has closed its control socket")]
     Closed,
     /// The operating system refused.
     #[error("control socket: {0}")]
     Io(#[from] std::io::Error),
-    /// The peer does not speak this contract.
+    /// The peer does not follow the protocol.
     #[error("the PHP process sent a control message of a different version of howdah")]
     Malformed,
-    /// The peer speaks it, and says what cannot be.
+    /// The message is well-formed, but contradicts the state.
     #[error("invalid control message from the PHP process: {0}")]
     Unmeant(String),
     /// The peer does not read.
@@ -172,7 +171,7 @@ pub enum ControlError {
 }
 
 impl ControlError {
-    /// A failure to send. The peer has closed its end if the kernel says so.
+    /// The error of a failed send. The kernel reports whether the peer has closed its end.
     fn of_send(error: std::io::Error) -> Self {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::PIPE | Errno::CONNRESET) => Self::Closed,
@@ -180,7 +179,7 @@ impl ControlError {
         }
     }
 
-    /// The peer runs, and breaks the protocol.
+    /// The peer runs, and violates the protocol.
     pub(crate) fn is_breach(&self) -> bool {
         matches!(self, Self::Malformed | Self::Unmeant(_) | Self::Full)
     }
@@ -193,7 +192,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// A connected pair: this end, and the one to hand to the zygote. Must be called in a runtime.
+    /// A connected pair: this end, and the end for the zygote. Must be called in a runtime.
     pub(crate) fn pair() -> Result<(Self, OwnedFd), ControlError> {
         let (ours, theirs) = rustix::net::socketpair(
             AddressFamily::UNIX,
@@ -207,8 +206,8 @@ impl Control {
         Ok((Self { fd }, theirs))
     }
 
-    /// An end of a pair that the monitor made, or a test that plays a zygote. Must be called in a
-    /// runtime.
+    /// Adopts the end of a pair that the monitor created, or that a test uses to play a zygote.
+    /// Must be called in a runtime.
     pub(crate) fn adopt(fd: OwnedFd) -> std::io::Result<Self> {
         rustix::io::ioctl_fionbio(&fd, true)?;
         let fd = register(fd, Interest::READABLE | Interest::WRITABLE)?;
@@ -226,7 +225,7 @@ impl Control {
         self.transmit(header, data, fds).await
     }
 
-    /// The same as it arrives where there is no room for its descriptor.
+    /// Like [`report`](Self::report), as it arrives when there is no room for its descriptor.
     #[cfg(test)]
     pub(crate) async fn report_cut(&self, header: Header) -> Result<(), ControlError> {
         let mut header = header.encode(b"");
@@ -261,7 +260,7 @@ impl Control {
         io.await.map_err(ControlError::of_send)
     }
 
-    /// Sends one message if there is room for it: who waited for a peer that does not read would be held up by it.
+    /// Sends one message if there is room for it: waiting for a peer that does not read would block the caller.
     pub(crate) fn offer(
         &self,
         kind: Kind,
@@ -285,7 +284,7 @@ impl Control {
         self.receive_in(&mut receive_buffer()).await
     }
 
-    /// The same with a buffer that is used again and again.
+    /// Like [`receive`](Self::receive), with a buffer that is reused.
     async fn receive_in(&self, buffer: &mut [u8]) -> Result<Message, ControlError> {
         let (size, flags, fds) = self
             .fd
@@ -382,7 +381,7 @@ impl Drop for Link {
     }
 }
 
-/// Room for the largest message.
+/// Space for the largest message.
 fn receive_buffer() -> Vec<u8> {
     vec![0; HEADER_SIZE + DATA_SIZE_MAX]
 }
@@ -396,7 +395,7 @@ fn decode(bytes: &[u8], fds: Vec<OwnedFd>, cut: bool) -> Result<Message, Control
         word.copy_from_slice(&header[index * 4..index * 4 + 4]);
         u32::from_le_bytes(word)
     };
-    // A test that plays a server without room for descriptors says so here.
+    // Set by a test that plays a server without room for descriptors.
     #[cfg(test)]
     let cut = cut || word(5) == LEFT_OUT;
     if word(4) as usize != data.len() || (word(5) != 0 && !cut) {
@@ -482,7 +481,7 @@ mod tests {
             mut bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
             kind in 0u8..16, fit: bool,
         ) {
-            // Most random headers would be refused for their first word.
+            // Most random headers would be refused because of their first word.
             if let Some(size) = bytes.len().checked_sub(HEADER_SIZE) {
                 bytes[0..4].copy_from_slice(&u32::from(kind).to_le_bytes());
                 if fit {

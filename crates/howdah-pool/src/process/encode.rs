@@ -21,19 +21,19 @@ use crate::options::{Mode, PoolOptions, User, WorkerMode};
 /// Why a pool's options cannot be sent to PHP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
-    /// Its settings.
+    /// Its settings are too long.
     #[error("the names and values of its settings have {0} bytes, more than {CONTROL_SIZE_MAX}")]
     TooLarge(usize),
-    /// The users of all pools.
+    /// The list of the users of all pools is too long.
     #[error("the users of pools, with their groups, have {0} bytes, more than {CONTROL_SIZE_MAX}")]
     Users(usize),
-    /// A string.
+    /// A string contains a NUL byte.
     #[error("a NUL byte in {0}")]
     Nul(&'static str),
 }
 
-/// Symbolic links as they are now: a release may be switched by changing a link before a reload. What does
-/// not exist stays as it is, PHP says so.
+/// Resolves symbolic links: a deployment may switch a link to the new release before a reload. A missing path stays as
+/// it is, and PHP reports it.
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -59,7 +59,8 @@ pub(crate) fn pool(
     Ok(data)
 }
 
-/// What `struct howdah_pool_options` has of the mode of a pool; the rest is the same for all.
+/// The part of `struct howdah_pool_options` that depends on the mode of a pool; the rest is the
+/// same for all.
 #[derive(Debug, Default)]
 struct PoolMessage {
     mode: u32,
@@ -68,7 +69,7 @@ struct PoolMessage {
     connections: u32,
     generation: u32,
     cpu_timeout: u32,
-    /// Requests at a time, and what limits each; 0 where a worker has one at a time.
+    /// Concurrent requests, and the limits of each; 0 where a worker has one at a time.
     concurrency: [u32; 5],
     detect_leaks_sample: u32,
     detect_leaks_allow: Vec<u8>,
@@ -82,7 +83,7 @@ impl PoolMessage {
     /// The message for a classic pool.
     fn new(options: &PoolOptions, generation: u32) -> Self {
         let limits = &options.limits;
-        // A process that is made for one request has no thread made for it in advance.
+        // A process for a single request has no thread that was created in advance.
         let has_samples = limits.slow_log.is_some() || !options.one_request();
         let mut message = Self {
             mode: POOL_CLASSIC,
@@ -90,7 +91,7 @@ impl PoolMessage {
             ..Self::default()
         };
         message.set_flags(&[
-            // The first generation finds OPcache as fresh as the files are.
+            // For the first generation OPcache is as fresh as the files are.
             (generation > 1, POOL_FLAG_FRESH_FILES),
             (options.user.is_some(), POOL_FLAG_USER),
             (limits.no_new_privs, POOL_FLAG_NO_NEW_PRIVS),
@@ -162,7 +163,8 @@ impl PoolMessage {
         Ok(())
     }
 
-    /// The structure and the strings that follow it, in the order of their lengths in it.
+    /// The structure and the strings that follow it, in the order of their lengths in the
+    /// structure.
     fn encode(&self, options: &PoolOptions, log_key: u64) -> Result<Vec<u8>, EncodeError> {
         let php_ini = pairs(&options.ini.php_ini, "a PHP setting")?;
         let php_admin_ini = pairs(&options.ini.php_admin_ini, "a final PHP setting")?;
@@ -239,7 +241,7 @@ fn keep_bits(keep: Keep) -> u32 {
     kinds.map(|(_, bit)| bit).sum()
 }
 
-/// `struct howdah_identity` and what follows it.
+/// `struct howdah_identity` and the strings that follow it.
 pub(crate) fn append_user(data: &mut Vec<u8>, user: &User) -> Result<(), EncodeError> {
     let (name, home) = (user.name.as_bytes(), user.home.as_os_str().as_bytes());
     for (string, what) in [(name, "the name of its user"), (home, "its user's home")] {
@@ -260,7 +262,7 @@ pub(crate) fn append_user(data: &mut Vec<u8>, user: &User) -> Result<(), EncodeE
     Ok(())
 }
 
-/// 0: none. A time below a millisecond is still one.
+/// 0: none. A time below a millisecond is rounded up to one.
 fn milliseconds(time: Option<Duration>) -> u32 {
     time.map_or(0, |time| {
         u32::try_from(time.as_millis()).unwrap_or(u32::MAX).max(1)
@@ -289,17 +291,17 @@ fn append(list: &mut Vec<u8>, item: &[u8], what: &'static str) -> Result<(), Enc
 /// When a worker exits by itself (`struct howdah_spawn`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lifetime {
-    /// It exits after so many requests; 0: never.
+    /// It exits after this number of requests; 0: no limit.
     pub(crate) max_requests: u32,
-    /// It says so after so many; 0: never.
+    /// It announces its exit after this number; 0: never.
     pub(crate) retire_after: u32,
-    /// It says so when PHP holds more bytes; 0: never.
+    /// It announces its exit when PHP holds more bytes; 0: never.
     pub(crate) max_memory: u64,
-    /// The same of what it holds more than when it had settled.
+    /// The same for memory beyond what it held once settled.
     pub(crate) max_memory_growth: u64,
 }
 
-/// The data of SPAWN. `log_key` is what records of the worker carry.
+/// The data of SPAWN. Records of the worker carry `log_key`.
 pub(crate) fn spawn(lifetime: Lifetime, log_key: u64, indices: &WriteIndices) -> Vec<u8> {
     let mut data = Vec::with_capacity(SPAWN_SIZE + 4 * indices.as_slice().len());
     for word in [lifetime.max_requests, lifetime.retire_after] {

@@ -1,19 +1,19 @@
-//! How much of what a pool's processes write is logged: an application that writes without end fills no disk and keeps
-//! no other pool's messages back. What is left out is counted, and the log says how much it was.
+//! Limit on the log output of a pool's processes: an application that writes without end cannot fill the disk or delay
+//! messages of other pools. Dropped messages are counted, and the log reports how many there were.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes that may come at once.
 const BURST: u64 = 16 << 20;
-/// Bytes a second, for as long as one likes.
+/// Bytes per second, without a time limit.
 const RATE: u64 = 4 << 20;
-/// What a message costs besides its text: a line of the log has more in it.
+/// Bytes that a message counts in addition to its text: a line of the log has more in it.
 const PER_MESSAGE: u64 = 200;
 /// Interval between warnings about dropped messages.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
-/// Messages that were left out.
+/// Messages that were dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LogLoss {
     pub(crate) messages: u64,
@@ -28,7 +28,7 @@ struct State {
     reported_at: Option<Instant>,
 }
 
-/// What one pool may have logged. Clones are the same one.
+/// The limit on what one pool logs. Clones are the same one.
 #[derive(Debug, Clone)]
 pub(crate) struct LogBudget(Arc<Mutex<State>>);
 
@@ -42,7 +42,7 @@ impl LogBudget {
         })))
     }
 
-    /// Whether a message of this size is to be logged. If not, it has been counted.
+    /// Whether to log a message of this size. If not, it has been counted.
     pub(crate) fn take(&self, size: usize, now: Instant) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = now.saturating_duration_since(state.since);
@@ -50,7 +50,7 @@ impl LogBudget {
             .unwrap_or(u64::MAX)
             .saturating_mul(RATE)
             / 1_000_000;
-        // What is less than a byte is earned later.
+        // Fractions of a byte are added later.
         if earned > 0 {
             state.left = state.left.saturating_add(earned).min(BURST);
             state.since = now;
@@ -71,7 +71,7 @@ impl LogBudget {
         state.dropped.messages > 0
     }
 
-    /// What was left out since the last time, if that is long enough ago.
+    /// The messages that were dropped since the last report, if that is long enough ago.
     pub(crate) fn take_due(&self, now: Instant) -> Option<LogLoss> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = state

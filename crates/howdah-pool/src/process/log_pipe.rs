@@ -1,8 +1,8 @@
-//! What comes out of a process's stdout and stderr: raw lines of PHP code, libraries and children, and
-//! records that carry their level and request (`worker/include/howdah_shm.h`, "the log pipe").
+//! Parses the stdout and stderr of a process: raw lines of PHP code, libraries and children, and records with their
+//! level and request (`worker/include/howdah_shm.h`, "the log pipe").
 //!
-//! Pure: bytes in, messages out. The pipe has one writer for records, which alone knows their key. PHP code and its
-//! children write in between, so whatever does not parse as a record is passed on as raw text, never dropped.
+//! Pure: bytes in, messages out. Only the writer of records knows their key. PHP code and its children write in
+//! between, so input that is not a valid record is passed on as raw text, never dropped.
 
 use memchr::memchr2;
 
@@ -37,23 +37,23 @@ pub(crate) struct Message {
 /// What a process reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StateRecord {
-    /// It takes requests.
+    /// It accepts requests.
     Ready,
     /// It will exit after a few more requests.
     Retiring,
-    /// It holds more memory than it may.
+    /// It exceeds its memory limit.
     Outgrown,
     /// The requested backtrace has been logged, if the process has one.
     Traced,
-    /// PHP code requested fresh files: the pool is to be reloaded.
+    /// PHP code requested fresh files: the pool has to be reloaded.
     Reload,
     /// PHP code has emptied OPcache.
     Reset,
-    /// It runs one request at a time although the pool is to run several, for this cause.
+    /// It runs one request at a time although the pool is concurrent, for this cause.
     Sequential(String),
 }
 
-/// Bytes of the cause that a worker names.
+/// Maximum length of the cause that a worker reports.
 const CAUSE_MAX: usize = 1024;
 
 impl StateRecord {
@@ -74,7 +74,7 @@ impl StateRecord {
     }
 }
 
-/// What comes out of a pipe.
+/// The parsed output of a pipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Output {
     /// For the log.
@@ -83,14 +83,14 @@ pub(crate) enum Output {
     State(StateRecord),
     /// What a request does at the moment: method and URI, then a line for each frame.
     Sample { request_id: u64, text: String },
-    /// What a request in hand does; without a request the end of that.
+    /// What a claimed request does; without a request the end of such a report.
     Look {
         /// The request.
         request_id: Option<u64>,
         /// See `worker/include/howdah_shm.h`.
         text: String,
     },
-    /// A part of what a process reports of the fault that ends it.
+    /// A part of a process's report of the fault that ends it.
     Fault {
         /// The request whose code ran, or which waited.
         request_id: Option<u64>,
@@ -106,7 +106,7 @@ pub(crate) enum Output {
     },
 }
 
-/// Longest raw line and longest message of a record; longer ones come in pieces.
+/// Longest raw line and longest message of a record; longer ones are split.
 const MESSAGE_SIZE_MAX: usize = howdah_shm::layout::LOG_MESSAGE_MAX;
 
 const MARK: u8 = howdah_shm::layout::LOG_MARK;
@@ -118,12 +118,12 @@ const LEVELS: &[u8] = b"ewnidmpslfq";
 #[derive(Debug)]
 pub(crate) struct LogParser {
     pending: Vec<u8>,
-    /// What a record carries: with anything else it is text that looks like one.
+    /// The key of its records: with a different one it is text that looks like a record.
     key: u64,
 }
 
 impl LogParser {
-    /// For the pipe of a process that was given this key.
+    /// For the pipe of a process with this key.
     pub(crate) fn new(key: u64) -> Self {
         Self {
             pending: Vec::new(),
@@ -131,8 +131,8 @@ impl LogParser {
         }
     }
 
-    /// Takes bytes as they were read. `current` is the request that the worker had in hand before the
-    /// read: raw lines that no record claims belong to it.
+    /// Adds bytes that were read. `current` is the request that the worker had claimed before the read: raw lines that
+    /// no record claims are attributed to it.
     pub(crate) fn push_bytes(
         &mut self,
         bytes: &[u8],
@@ -142,9 +142,9 @@ impl LogParser {
         self.pending.extend_from_slice(bytes);
         let pending = std::mem::take(&mut self.pending);
         let mut rest = pending.as_slice();
-        // Raw lines are held until the next record, which says whose they are, or the end of this read.
+        // Raw lines are held until the next record, which says whose they are, or until the end of this read.
         let mut raw: Vec<&[u8]> = Vec::new();
-        // A mark that begins no record is a character of its line.
+        // A mark that does not start a record is a character of its line.
         let mut looked = 0;
         loop {
             let Some(at) = memchr2(b'\n', MARK, &rest[looked..]).map(|at| looked + at) else {
@@ -185,13 +185,13 @@ impl LogParser {
                         let text = String::from_utf8_lossy(text).into_owned();
                         sink(Output::Look { request_id, text });
                     } else if level == b'f' {
-                        // What it had printed comes before.
+                        // Lines that it had printed come first.
                         emit_raw(&mut raw, request_id.or(current), sink);
                         let text = String::from_utf8_lossy(text).into_owned();
                         sink(Output::Fault { request_id, text });
                     } else {
-                        // What was written since the last record is of the request that logs now: at its
-                        // end each request claims what it has left behind.
+                        // Output since the last record belongs to the request that logs now: at its end each request
+                        // claims what it has left behind.
                         emit_raw(&mut raw, request_id.or(current), sink);
                         let text = String::from_utf8_lossy(text)
                             .trim_end_matches('\n')
@@ -214,7 +214,7 @@ impl LogParser {
         self.pending = rest.to_vec();
     }
 
-    /// The pipe is closed: what is left is a last line.
+    /// The pipe is closed: the rest is a last line.
     pub(crate) fn finish(&mut self, current: Option<u64>, sink: &mut impl FnMut(Output)) {
         let pending = std::mem::take(&mut self.pending);
         emit_raw(&mut vec![pending.as_slice()], current, sink);

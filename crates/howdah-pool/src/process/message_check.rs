@@ -1,11 +1,11 @@
-//! What zygotes may send, whatever state they are in. A message of another shape is not a mistake of a process that
-//! is ours: another process holds its socket. What a message has to fit to besides is known by the supervisor.
+//! Checks what zygotes may send, whatever state they are in. A message of a different shape is not a mistake of our
+//! zygote: another process holds its socket. The supervisor checks whether a message fits the state.
 
 use howdah_shm::layout::WORKERS_MAX;
 
 use super::control::{Kind, Message};
 
-/// Longest sentence of a zygote.
+/// Longest text of a zygote.
 const SENTENCE_MAX: usize = 4096;
 
 /// Sender of a message.
@@ -18,7 +18,7 @@ pub(crate) enum Sender {
 }
 
 impl Message {
-    /// Why this message cannot come from the sender.
+    /// Why the sender cannot have sent this message.
     pub(crate) fn contradiction(&self, sender: Sender) -> Option<String> {
         let kind = self.kind;
         let of_process = match (sender, kind) {

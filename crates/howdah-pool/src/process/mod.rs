@@ -1,4 +1,4 @@
-//! One PHP process as this crate sees it: how the root starts, what zygotes send and receive, and what workers log.
+//! One PHP process: how the root starts, what zygotes send and receive, and what workers log.
 
 pub(crate) mod control;
 pub(crate) mod encode;

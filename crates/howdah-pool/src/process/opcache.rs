@@ -1,4 +1,4 @@
-//! OPcache as the processes below a root zygote share it: what may be known of it, and done to it.
+//! OPcache, which the processes below a root zygote share: reports and orders.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,14 +14,14 @@ use super::control::{Control, Kind};
 use super::encode::{EncodeError, append_user};
 use crate::options::User;
 
-/// Bytes of an answer, at most: numbers, and the paths of some hundred thousand scripts.
+/// Maximum length of a report: numbers, and the paths of some hundred thousand scripts.
 const ANSWER_SIZE_MAX: u64 = 16 << 20;
-/// The process that answers is ended after 10 s.
+/// The reporting process is killed after 10 s.
 const ANSWER_TIME: Duration = Duration::from_secs(12);
-/// The same of one that compiles: 30 s.
+/// A process that compiles is killed after 30 s.
 const COMPILE_TIME: Duration = Duration::from_secs(32);
 
-/// Scripts, and the bytes that they have in OPcache's memory.
+/// Number of scripts, and their bytes in OPcache's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// How many.
@@ -30,15 +30,15 @@ pub struct Tally {
     pub size: u64,
 }
 
-/// What OPcache says of itself. Sizes are bytes; counters count since the tree of processes was started.
+/// OPcache's statistics. Sizes are bytes; counters count since the tree of processes was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Opcache {
-    /// 1: it serves scripts. 0 while it waits for a restart, too.
+    /// 1: it serves scripts. 0 also while it waits for a restart.
     pub enabled: u64,
-    /// 1: it takes no further script.
+    /// 1: it accepts no further scripts.
     pub full: u64,
-    /// 1: it waits until no request uses it, to begin again.
+    /// 1: it restarts as soon as no request uses it.
     pub restart_pending: u64,
     /// Memory in use.
     pub used: u64,
@@ -52,19 +52,19 @@ pub struct Opcache {
     pub strings_used: u64,
     /// Scripts.
     pub scripts: u64,
-    /// Names by which scripts are found.
+    /// Keys by which scripts are found.
     pub keys: u64,
-    /// Most names that there can be.
+    /// Maximum number of keys.
     pub keys_max: u64,
-    /// Scripts that were found.
+    /// Cache hits.
     pub hits: u64,
-    /// Scripts that were compiled.
+    /// Cache misses: scripts that were compiled.
     pub misses: u64,
     /// Restarts because its memory was full.
     pub oom_restarts: u64,
     /// Restarts because it had no free key.
     pub hash_restarts: u64,
-    /// Times that `opcache_reset()` had it begin again.
+    /// Restarts by `opcache_reset()`.
     pub manual_restarts: u64,
     /// Memory for machine code.
     pub jit_size: u64,
@@ -76,16 +76,16 @@ pub struct Opcache {
     pub validates: u64,
     /// `opcache.max_wasted_percentage`.
     pub wasted_percent_max: u64,
-    /// Scripts with unchanged files. Like the next two only on request.
+    /// Scripts with unchanged files. This and the next two only on request.
     pub live: Tally,
-    /// Scripts whose files are other ones now.
+    /// Scripts whose files have changed.
     pub changed: Tally,
     /// Scripts whose files are gone.
     pub gone: Tally,
 }
 
 impl Opcache {
-    /// This and another one as one: of all PHPs of a server.
+    /// The sum of this and another one: for all PHPs of a server.
     #[must_use]
     pub fn with(self, other: &Self) -> Self {
         let tally = |own: Tally, other: Tally| Tally {
@@ -120,7 +120,7 @@ impl Opcache {
         }
     }
 
-    /// All of its memory.
+    /// Its total memory.
     pub fn size(&self) -> u64 {
         self.used
             .saturating_add(self.free)
@@ -131,18 +131,18 @@ impl Opcache {
 /// Order to OPcache.
 #[derive(Debug, Clone, Default)]
 pub struct OpcacheOrder {
-    /// Compare the scripts with their files. What has changed since then counts as changed whatever the files'
-    /// times say.
+    /// Compare the scripts with their files. Files that have changed since then count as changed whatever their times
+    /// are.
     pub compare: Option<SystemTime>,
-    /// Have those that are gone or changed compiled at their next use.
+    /// Invalidate changed and missing scripts, so that they are compiled at their next use.
     pub invalidate: bool,
-    /// Say the paths of scripts whose files are there.
+    /// Report the paths of scripts whose files exist.
     pub paths: bool,
     /// Compile these files first.
     pub compile: Vec<Vec<u8>>,
 }
 
-/// The answer.
+/// The report.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OpcacheAnswer {
     /// `None`: it is off.
@@ -151,16 +151,16 @@ pub struct OpcacheAnswer {
     pub paths: Vec<Vec<u8>>,
 }
 
-/// Why nothing is known of OPcache.
+/// Why there is no report about OPcache.
 #[derive(Debug, thiserror::Error)]
 pub enum OpcacheError {
     /// The root zygote that would run it has exited.
     #[error("PHP is restarting or stopping")]
     NoRoot,
-    /// The process that was to answer ended without, or took too long.
+    /// The process exited without a report, or took too long.
     #[error("PHP did not report what OPcache contains")]
     NoAnswer,
-    /// What came is not an answer.
+    /// The report is not valid.
     #[error(
         "PHP's report about OPcache is from a different version of howdah, or OPcache's memory is corrupt"
     )]
@@ -204,14 +204,14 @@ impl OpcacheOrder {
     }
 }
 
-/// An order on its way: the ends of its pipes that are ours.
+/// A pending order: our ends of its pipes.
 #[derive(Debug)]
 pub(crate) struct PendingOrder {
     answer: OwnedFd,
     paths: Option<(OwnedFd, Vec<u8>)>,
 }
 
-/// Gives the order to the root, to be done by a process of this user.
+/// Sends the order to the root, to be carried out by a process of this user.
 pub(crate) async fn ask(
     root: &Control,
     order: &OpcacheOrder,
@@ -240,7 +240,7 @@ pub(crate) async fn ask(
 }
 
 impl PendingOrder {
-    /// Waits for the answer.
+    /// Waits for the report.
     pub(crate) async fn answer(self) -> Result<OpcacheAnswer, OpcacheError> {
         let limit = if self.paths.is_some() {
             COMPILE_TIME
@@ -271,12 +271,12 @@ async fn read(answer: OwnedFd) -> Result<Vec<u8>, OpcacheError> {
 async fn write(paths: Option<(OwnedFd, Vec<u8>)>) {
     let Some((writer, paths)) = paths else { return };
     if let Ok(mut writer) = pipe::Sender::from_owned_fd(writer) {
-        // One that reads no further says nothing either.
+        // A process that stops reading sends no report either.
         let _ = writer.write_all(&paths).await;
     }
 }
 
-/// The memory that it is from can be written by every worker.
+/// Parses a report. Its source is memory that every worker can write.
 fn parse(bytes: &[u8]) -> Result<OpcacheAnswer, OpcacheError> {
     if bytes.is_empty() {
         return Err(OpcacheError::NoAnswer);

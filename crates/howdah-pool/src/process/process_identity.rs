@@ -1,6 +1,6 @@
-//! Whether a process is one that a zygote can have forked. A control message that names one brings its pidfd, but
-//! a process of the pool's user may have taken over the zygote and send that of any process: signals go only
-//! to those that the kernel says are ours.
+//! Checks that a zygote can have forked a process. A control message that names a process brings its pidfd, but a
+//! process of the pool's user may have taken over the zygote and send the pidfd of any process: signals are sent only
+//! to processes that the kernel confirms as ours.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -10,22 +10,22 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::control::{Message, NO_DESCRIPTOR};
 
-/// A wrapper around `howdah-php` that does not `exec` it is in between.
+/// A wrapper around `howdah-php` that does not `exec` it adds a process in between.
 const LEVELS_OF_ROOT: usize = 3;
 
 /// Why a process is not accepted as one of ours.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IdentityError {
-    /// The descriptor is of something else.
+    /// The descriptor is not a pidfd.
     #[error("a descriptor that is not of a process")]
     NotAProcess,
-    /// The message names one process and brings another.
+    /// The message names one process and brings the pidfd of another.
     #[error("process {claimed} with the descriptor of process {is}")]
     Another { claimed: i32, is: i32 },
-    /// Another process forked it.
+    /// A different process forked it.
     #[error("process {pid}, which is not a child of process {parent}")]
     NotAChild { pid: i32, parent: i32 },
-    /// It has other rights than the pool.
+    /// Its user is not the pool's.
     #[error("process {pid}, which does not run as user {uid}")]
     OtherUser { pid: i32, uid: u32 },
     /// The system did not report it.
@@ -41,8 +41,8 @@ pub(crate) struct ProcessIdentity {
     uid: Option<u32>,
 }
 
-/// Decides whether a pidfd and a pid are of a process that the sender can have forked. Tests that play zygotes
-/// by tasks have one of their own.
+/// Decides whether a pidfd and a pid belong to a process that the sender can have forked. Tests that play zygotes with
+/// tasks replace it.
 pub(crate) type IdentityCheck =
     fn(ProcessIdentity, BorrowedFd<'_>, i32) -> Result<(), IdentityError>;
 
@@ -65,7 +65,8 @@ impl ProcessIdentity {
         }
     }
 
-    /// Asks the kernel. The pidfd of a process that has exited and was reaped signals no process.
+    /// Queries the kernel. The pidfd of a process that has exited and was reaped signals no
+    /// process.
     pub(crate) fn identify(self, pidfd: BorrowedFd<'_>, claimed: i32) -> Result<(), IdentityError> {
         let Some(is) = pid_of(pidfd)? else {
             return Ok(());
@@ -74,10 +75,10 @@ impl ProcessIdentity {
             return Err(IdentityError::Another { claimed, is });
         }
         let found = self.verify(is);
-        // Only what was read while the process had its number is about it.
+        // Only data that was read while the process had its number is valid.
         match (pid_of(pidfd)?, found) {
             (None, _) => Ok(()),
-            // It is there: the kernel hides it.
+            // The process exists, but the kernel hides it.
             (Some(_), Err(IdentityError::Unknown(text))) => Err(IdentityError::Unknown(format!(
                 "{text}; if /proc is mounted with `hidepid`, start the server as root, or write \
                  `ProtectProc=default` in its systemd unit"
@@ -125,13 +126,13 @@ pub(crate) fn take_process(
     }
 }
 
-/// Whether a pidfd says that its process has ended.
+/// Whether a pidfd shows that its process has exited.
 pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     let now = Timespec::try_from(Duration::ZERO).ok();
     matches!(poll(&mut [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)], now.as_ref()), Ok(count) if count > 0)
 }
 
-/// The process of a pidfd; `None`: it is gone and reaped.
+/// The process of a pidfd; `None`: it has exited and was reaped.
 fn pid_of(pidfd: BorrowedFd<'_>) -> Result<Option<i32>, IdentityError> {
     match process::identity(pidfd)? {
         Identity::Pid(pid) => Ok(Some(pid)),

@@ -16,7 +16,7 @@ use super::root_process::RootProcess;
 use crate::options::RootOptions;
 use crate::preload::{Plan, PreloadResult};
 
-/// What PHP says of itself when it is up.
+/// What PHP reports once it has started.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PhpInfo {
     /// `8.2.35`.
@@ -63,26 +63,26 @@ pub enum StartError {
     /// PHP exited and reported the reason.
     #[error("PHP did not start: {0}")]
     Refused(String),
-    /// PHP ended without a word.
+    /// PHP exited without a message.
     #[error("PHP did not start: {0} exited with {1}")]
     Ended(PathBuf, ExitStatus),
-    /// PHP is alive and says nothing.
+    /// PHP runs but does not report.
     #[error("PHP did not start within {0} seconds; does a preload script or an extension hang?")]
     Timeout(u64),
     /// The executable could not be run.
     #[error("cannot run {0}: {1}")]
     Io(PathBuf, std::io::Error),
-    /// A pool's boot failed again and again.
+    /// A pool's boot failed repeatedly.
     #[error("pool {pool} did not start, {failures} times in a row: {text}")]
     Boot {
         /// Name of the pool.
         pool: String,
         /// Boots that failed.
         failures: u32,
-        /// What the last of them wrote.
+        /// The output of the last boot.
         text: String,
     },
-    /// The monitor has read another configuration.
+    /// The monitor has read a different configuration.
     #[error(
         "the monitor starts PHP for other users only as the configuration files say: write this configuration to the \
          file that the server was started with, and reload"
@@ -102,11 +102,11 @@ pub(crate) struct Root {
     pub(crate) process: RootProcess,
     pub(crate) control: Control,
     pub(crate) info: PhpInfo,
-    /// What became of the files that were to be preloaded.
+    /// The result of preloading.
     pub(crate) preloaded: Option<PreloadResult>,
 }
 
-/// Asks an executable which PHP it runs, without starting anything.
+/// Queries which PHP an executable runs, without starting anything.
 pub fn php_info(executable: &Path) -> Result<PhpInfo, StartError> {
     let output = std::process::Command::new(executable).arg("info").output();
     let output = output.map_err(|error| match error.kind() {
@@ -122,7 +122,7 @@ pub fn php_info(executable: &Path) -> Result<PhpInfo, StartError> {
         .map_err(|_| StartError::Protocol(executable.to_owned(), ControlError::Malformed))
 }
 
-/// What the process wrote before it was ready: the reason, if it fails.
+/// The output of the process before it was ready: the reason, if it fails.
 type EarlyOutput = Arc<Mutex<Option<Vec<String>>>>;
 
 impl Root {
@@ -160,7 +160,7 @@ impl Root {
             }
             Err(StartError::Protocol(_, ControlError::Closed)) => {
                 let status = process.wait().await.map_err(io)?;
-                // All it had to say is in the pipe by now.
+                // All its output is in the pipe by now.
                 let _ = reader.await;
                 Err(start_error(path, status, &take_early(&early)))
             }
@@ -172,7 +172,7 @@ impl Root {
     }
 }
 
-/// Has the process executed, whose output goes to the pipe. No copy of what only it may hold remains here.
+/// Executes the process with its output in the pipe. No copy of its ends of pipe and socket remains here.
 fn execute(
     options: &RootOptions,
     preloads: bool,
@@ -216,7 +216,8 @@ async fn ready(control: &Control, path: &Path) -> Result<PhpInfo, StartError> {
     }
 }
 
-/// Lines of the root's own stdout and stderr: kept until it is ready, logged afterwards.
+/// Reads the root's own stdout and stderr: lines are stored until it is ready, and logged
+/// afterwards.
 async fn read_output(pipe: OwnedFd, early: EarlyOutput) {
     let Ok(file) = tokio::net::unix::pipe::Receiver::from_owned_fd(pipe) else {
         return;

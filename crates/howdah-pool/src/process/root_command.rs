@@ -1,7 +1,7 @@
-//! How the root zygote is started: its arguments and environment, and whose processes its pools may be.
+//! How the root zygote is started: its arguments and environment, and the users of its pools' processes.
 //!
-//! Where pools have users of their own, only root can start it. Then the monitor does, with the options that it has
-//! read itself. The server sends no more than their key.
+//! If pools have their own users, only root can start it. Then the monitor does, with the options that it has read
+//! itself. The server only sends their key.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +12,7 @@ use super::control::{DATA_SIZE_MAX, Header, Kind};
 use super::encode::{EncodeError, append_user};
 use crate::options::RootOptions;
 
-/// What a service manager passes to this process alone: sockets, and how to notify it.
+/// Variables that a service manager passes to this process alone: sockets, and how to notify it.
 pub const FROM_SERVICE_MANAGER: [&str; 6] = [
     "LISTEN_PID",
     "LISTEN_FDS",
@@ -22,7 +22,8 @@ pub const FROM_SERVICE_MANAGER: [&str; 6] = [
     "WATCHDOG_USEC",
 ];
 
-/// What a process needs whatever it does, and what PHP and the dynamic linker read when they start.
+/// Variables that every process needs, and those that PHP and the dynamic linker read when they
+/// start.
 const NEEDED: [&str; 9] = [
     "HOME",
     "LOGNAME",
@@ -34,11 +35,11 @@ const NEEDED: [&str; 9] = [
     "USE_ZEND_ALLOC",
     "USER",
 ];
-/// Beginnings of the names of others: sanitizers' options are of them.
+/// Prefixes of further variables, such as options of sanitizers.
 const NEEDED_PREFIXES: [&str; 5] = ["LD_", "HOWDAH_", "ASAN_", "LSAN_", "UBSAN_"];
 
-/// Those of these environment variables that PHP does not inherit when the configuration withholds them: what PHP
-/// needs cannot be withheld.
+/// The environment variables, of these, that PHP does not inherit when the configuration withholds them: variables that
+/// PHP needs cannot be withheld.
 pub fn withheld_from_php<'n>(
     names: impl IntoIterator<Item = &'n String>,
 ) -> impl Iterator<Item = &'n str> {
@@ -46,7 +47,7 @@ pub fn withheld_from_php<'n>(
     names.filter(|name| !is_always_inherited(OsStr::new(name)))
 }
 
-/// Whether PHP's processes inherit an environment variable whatever the configuration says.
+/// Whether PHP's processes inherit an environment variable regardless of the configuration.
 fn is_always_inherited(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
@@ -55,8 +56,8 @@ fn is_always_inherited(name: &OsStr) -> bool {
     NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(begins)
 }
 
-/// The part of this process's environment that PHP inherits, without the configuration's own variables; with `clear`
-/// only what a process needs.
+/// The environment that PHP inherits, without the configuration's own variables; with `clear` only what a process
+/// needs.
 pub fn inherited_environment<'n>(
     withheld: impl IntoIterator<Item = &'n String> + Copy,
     clear: bool,
@@ -93,13 +94,13 @@ impl RootOptions {
         arguments
     }
 
-    /// The part of this process's environment that PHP inherits.
+    /// The environment that PHP inherits.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         inherited_environment(&self.withheld, self.clear_env)
     }
 
-    /// Distinguishes programs of the monitor. It does not protect: a process that finds the key of a program has
-    /// that program started, with the options that the monitor has read.
+    /// Identifies a program of the monitor. It does not protect: a process that finds the key of a program can only
+    /// have that program started, with the options that the monitor has read.
     pub(crate) fn key(&self, preloads: bool) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.executable.hash(&mut hasher);
@@ -198,7 +199,7 @@ mod tests {
         let (header, users) = program.first_message.split_at(24);
         assert_eq!(header[..4], (Kind::Users as u32).to_le_bytes());
         assert_eq!(users.len(), 2 * (20 + 4 + 3 + 1));
-        // The server does not say itself who starts it.
+        // The server does not decide who starts it.
         let by_monitor = RootOptions {
             by_monitor: true,
             ..options()

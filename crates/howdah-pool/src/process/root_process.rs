@@ -18,7 +18,7 @@ use crate::system::readiness::register;
 pub(crate) enum RootProcess {
     /// The server has its rights.
     Child(Child),
-    /// Its pools have users of their own.
+    /// Its pools have their own users.
     OfMonitor {
         pid: i32,
         pidfd: AsyncFd<OwnedFd>,
@@ -28,7 +28,7 @@ pub(crate) enum RootProcess {
 }
 
 impl RootProcess {
-    /// One that the monitor has started. Must be called in a runtime.
+    /// A process that the monitor has started. Must be called in a runtime.
     pub(crate) fn of_monitor(started: SpawnedProgram) -> io::Result<(Self, OwnedFd)> {
         let process = Self::OfMonitor {
             pid: started.pid,
@@ -61,7 +61,7 @@ impl RootProcess {
 
     /// Continues it if it is stopped: PHP of its user can send it SIGSTOP.
     pub(crate) fn resume(&self) {
-        // It may be gone. One of a different user cannot be stopped by PHP.
+        // It may have exited. PHP cannot stop a process of a different user.
         let _ = match self {
             Self::Child(child) => child
                 .id()
@@ -95,7 +95,7 @@ impl RootProcess {
         match self {
             Self::Child(child) => child.kill().await,
             Self::OfMonitor { pidfd, .. } => {
-                // It may be gone already.
+                // It may have exited already.
                 let _ = process::signal(pidfd.get_ref().as_fd(), Signal::KILL);
                 self.wait().await.map(drop)
             }

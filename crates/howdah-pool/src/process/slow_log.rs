@@ -1,7 +1,8 @@
-//! Requests that run longer than `slow_log`: what they do is sampled as long as they run, logged at the first sample,
-//! and logged as a timeline when they end.
+//! Requests that run longer than `slow_log`: they are sampled as long as they run, logged at the first sample, and
+//! logged as a timeline when they end.
 //!
-//! A front thread begins and ends them, and orders the samples; the task that reads a worker's log pipe brings these.
+//! A front thread starts and ends the entries, and requests the samples; the task that reads a worker's log pipe adds
+//! them.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -10,23 +11,24 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::status::{SlowPlace, SlowRequestStatus};
 
-/// Samples of one request that are kept: with [`GROWTH`], the first hour of one that is slow after a second.
+/// Samples of one request that are stored: with [`GROWTH`], enough for the first hour of a request that is slow after a
+/// second.
 const SAMPLES_MAX: usize = 40;
-/// Age at a sample, as a multiple of the age at the one before: late samples are rarer, so that a request which runs
-/// for hours fills no log.
+/// Age at a sample, as a multiple of the age at the previous one: later samples are rarer, so that a request which runs
+/// for hours does not fill the log.
 const GROWTH: f64 = 1.25;
-/// Requests that have ended and are still listed.
+/// Finished requests that are still listed.
 const LISTED_MAX: usize = 20;
 
 /// The slow requests of a pool.
 #[derive(Debug, Default)]
 pub(crate) struct SlowLog {
     requests: Mutex<HashMap<u64, SlowRequest>>,
-    /// Those that have ended, the oldest first.
+    /// Finished requests, the oldest first.
     ended: Mutex<VecDeque<SlowRequestStatus>>,
 }
 
-/// A request in the log, as a front thread knows it.
+/// The timer of a slow request on a front thread.
 #[derive(Debug)]
 pub(crate) struct SlowTimer {
     /// Age of the request at the next sample.
@@ -63,7 +65,7 @@ struct Sample {
     place: String,
 }
 
-/// What a sample says of a request.
+/// The first sample of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FirstSample {
     pub(crate) age: Duration,
@@ -77,12 +79,12 @@ pub(crate) struct Timeline {
     pub(crate) age: Duration,
     /// Method and URI; empty if there was no sample.
     pub(crate) title: String,
-    /// A line for each place that it was seen at; empty if one sample says it all.
+    /// A line for each place where it was seen; empty if one sample shows everything.
     pub(crate) places: String,
 }
 
 impl SlowLog {
-    /// A request is slow. `since`: when it came into the worker's hand.
+    /// Adds a slow request. `since`: when a worker claimed it.
     pub(crate) fn begin(&self, id: u64, since: Instant) {
         self.lock().entry(id).or_insert_with(|| SlowRequest {
             since,
@@ -91,7 +93,7 @@ impl SlowLog {
         });
     }
 
-    /// Takes a sample. `Some`: it is the first one, which is logged at once.
+    /// Adds a sample. `Some`: it is the first one, which is logged immediately.
     pub(crate) fn add(&self, id: u64, text: &str, now: Instant) -> Option<FirstSample> {
         let mut requests = self.lock();
         // A sample of a request that has ended meanwhile comes too late.
@@ -114,7 +116,7 @@ impl SlowLog {
         })
     }
 
-    /// The request has ended, or is in no worker's hand any more.
+    /// The request has ended, or no worker has it any more.
     pub(crate) fn end(&self, id: u64, now: Instant) -> Option<Timeline> {
         let request = self.lock().remove(&id)?;
         let age = now.saturating_duration_since(request.since);
@@ -133,7 +135,7 @@ impl SlowLog {
         })
     }
 
-    /// Those that run, the longest first, and the last ones that have ended, the newest first.
+    /// Running requests, the longest first, and the last finished ones, the newest first.
     pub(crate) fn list(&self, now: Instant) -> Vec<SlowRequestStatus> {
         let mut list: Vec<_> = (self.lock().iter())
             .map(|(id, request)| {

@@ -1,4 +1,4 @@
-//! The last lines that a process wrote while it booted: the reason, if it fails.
+//! The last lines of a process's output while it booted: the reason, if it fails.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +8,8 @@ const LINES: usize = 20;
 /// Characters of a message that are kept: a stack trace, not a dump.
 const LINE_SIZE: usize = 4096;
 
-/// The log line about a worker script that ends in its boot (`worker/src/mode/worker/boot.c`), whether or
-/// not it wrote something.
+/// The log line about a worker script that ends during its boot (`worker/src/mode/worker/boot.c`), whether or not it
+/// had output.
 const ABOVE: &str = "its output and errors are above";
 
 /// Written by the reader of a log pipe, read by the supervisor.
@@ -21,7 +21,7 @@ impl Tail {
         Self(Arc::new(Mutex::new(Some(VecDeque::new()))))
     }
 
-    /// Keeps a line, unless the tail was closed.
+    /// Stores a line, unless the tail was closed.
     pub(crate) fn push(&self, line: &str) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lines) = lines.as_mut() else { return };
@@ -31,7 +31,7 @@ impl Tail {
         lines.push_back(line.chars().take(LINE_SIZE).collect());
     }
 
-    /// The boot is over: nothing is kept from here on.
+    /// The boot has ended: nothing is stored from here on.
     pub(crate) fn close(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -24,35 +24,35 @@ pub(crate) struct Source {
     pub(crate) pool: Arc<str>,
     /// `None`: a zygote's.
     pub(crate) worker: Option<(WorkerId, Arc<Segment>)>,
-    /// What its records carry.
+    /// The key of its records.
     pub(crate) log_key: u64,
     /// With `slow_log`.
     pub(crate) slow_log: Option<Arc<SlowLog>>,
-    /// What its pool may have logged.
+    /// The limit on what its pool logs.
     pub(crate) budget: LogBudget,
     /// The generation that it belongs to.
     pub(crate) generation: u32,
-    /// What its pool's workers have found.
+    /// Findings of its pool's workers.
     pub(crate) leaks: LeakBook,
     /// 0 until the zygote, or the root, has reported it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
-    /// What its pool's requests do, on request.
+    /// Reports of what its pool's requests do.
     pub(crate) looks: RequestLooks,
-    /// What is kept for the case that it crashes.
+    /// Recording for a crash report.
     pub(crate) recorder: CrashRecorder,
-    /// What it writes before it is ready.
+    /// Its output before it is ready.
     pub(crate) tail: Tail,
 }
 
-/// Bytes that are read at a time: all that is in a pipe of the usual size, so that lines are read with what claims
-/// them.
+/// Bytes that are read at a time: the whole content of a pipe of the usual size, so that lines are read together with
+/// the record that claims them.
 const BUFFER_SIZE: usize = 64 << 10;
 /// Pause in reading a worker that exceeds the limit, so that it does not take the processor from others.
 const REST: Duration = Duration::from_millis(5);
 /// Dropped messages are counted in a warning when no more arrive.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// What the records of a process are to carry. Keyed by the operating system's randomness: no request can know it.
+/// The key for the records of a process, from the operating system's randomness: no request can guess it.
 pub(crate) fn key(serial: u64) -> u64 {
     RandomState::new().hash_one(serial).max(1)
 }
@@ -66,7 +66,7 @@ pub(crate) async fn forward(
     let Ok(pipe) = Receiver::from_owned_fd(pipe) else {
         return;
     };
-    // An error: it never came to be known, and what the process wrote may say why.
+    // An error: the process was never reported, and its output may contain the reason.
     let pid = source
         .pid
         .wait_for(|pid| *pid != 0)
@@ -90,8 +90,8 @@ pub(crate) async fn forward(
         Output::Fault { request_id, text } => source.recorder.note(request_id, text),
     };
     loop {
-        // Asked before the read: what the read finds was written under this request or a later one, and
-        // a worker says so itself when it moves on with bytes unread.
+        // Queried before the read: the bytes read were written during this request or a later one, and a worker claims
+        // unread bytes when it goes to another request.
         let readable = tokio::time::timeout(QUIET, pipe.readable());
         let readable = if source.budget.has_dropped_messages() {
             readable.await
@@ -178,7 +178,8 @@ fn log(source: &Source, pid: Option<i32>, message: &Message) {
     let worker = source.worker.as_ref().map(|(worker, _)| worker.0);
     let request_id = message.request_id.map(|id| format!("{id:016x}"));
     let request_id = request_id.as_deref();
-    // PHP's own messages have no such field, so that nothing an application prints passes for one.
+    // PHP's own messages lack this field, so that printed text of an application cannot pass for
+    // one.
     let stream = (!message.logged).then_some("output");
     macro_rules! at {
         ($level:ident) => {

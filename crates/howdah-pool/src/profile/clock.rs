@@ -1,8 +1,8 @@
 //! The clock of a profile: a thread that wakes at the rate of the profile, for all processes of all its pools.
 //!
-//! With more processes than processors most of them wait for one at any moment. To wake a thread in each of these, too,
-//! would push the processes that run off theirs and out of the processor's caches. So does each wake of the clock: one
-//! thread for all pools, since most of a server's pools are idle.
+//! With more processes than processors, most of them wait for one at any moment. Waking a thread in each of them, too,
+//! would push running processes off their processors and out of the caches. Each wake of the clock does so as well:
+//! there is one thread for all pools, since most of a server's pools are idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use crate::system::clock::monotonic_ns;
 use crate::system::process_activity::ProcessActivity;
 use crate::system::scheduling::run_on_wake;
 
-/// Counts the samples that are due, until the end of the profile or until it is ended.
+/// Counts the samples that are due, until the profile ends.
 pub(super) struct ProfileClock {
     period_ns: u64,
     end_ns: u64,
@@ -26,7 +26,7 @@ pub(super) struct ProfileClock {
 
 struct ClockedPool {
     segment: Arc<Segment>,
-    /// By place.
+    /// Indexed by place.
     places: Vec<ClockedPlace>,
 }
 
@@ -52,7 +52,7 @@ impl ProfileClock {
         }
     }
 
-    /// In a thread of its own.
+    /// Starts it in a separate thread.
     pub(super) fn start(self) -> io::Result<()> {
         let thread = thread::Builder::new().name("profile".into());
         thread.spawn(move || self.run()).map(drop)

@@ -1,4 +1,4 @@
-//! Profiles of pools: begun and read through their segments, without their supervisors.
+//! Profiles of pools: started and read through their segments, without their supervisors.
 
 mod clock;
 mod place;
@@ -29,7 +29,7 @@ impl ProfiledPool {
     }
 }
 
-/// A profile of pools that is being taken. Dropped, it ends, and its memory is given back.
+/// A profile that is being taken. Dropping it ends it and frees its memory.
 #[derive(Debug)]
 pub struct RunningProfile {
     pools: Vec<ProfiledPool>,
@@ -39,7 +39,7 @@ pub struct RunningProfile {
 }
 
 impl RunningProfile {
-    /// Has the workers of these pools take samples for this time, also those that are started meanwhile.
+    /// Starts a profile: the workers of these pools, including new ones, take samples for this time.
     pub fn begin(pools: Vec<ProfiledPool>, period: Duration, duration: Duration) -> Self {
         let number = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
         let duration = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
@@ -64,7 +64,7 @@ impl RunningProfile {
         }
     }
 
-    /// What each place's workers have counted so far, with the name of its pool.
+    /// The counts of each place's workers so far, with the name of its pool.
     pub fn read(&self) -> Vec<(&str, WorkerProfile)> {
         let mut workers = Vec::new();
         for pool in &self.pools {

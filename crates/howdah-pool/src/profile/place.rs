@@ -1,44 +1,44 @@
-//! Whether the process of a place needs a sample of its own, by what shows from outside.
+//! Decides whether the process of a place needs a new sample, from what is visible outside.
 
 use std::time::Duration;
 
-/// Processor time that the thread which takes samples needs after it has reported its own.
+/// Processor time that the sampling thread needs after it has reported its own time.
 const SAMPLER_REST: Duration = Duration::from_micros(50);
 
-/// What shows of a process when a sample is due.
+/// What is visible of a process when a sample is due.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Observation {
-    /// 0: there is none.
+    /// 0: none.
     pub(super) request: u64,
-    /// Processor time of PHP; `None`: not known.
+    /// Processor time of PHP; `None`: unknown.
     pub(super) time: Option<Duration>,
-    /// Each sample is of several requests, of which the front does not see where they are.
+    /// Each sample covers several requests, whose positions the front does not see.
     pub(super) samples_each: bool,
 }
 
-/// What becomes of a sample that is due.
+/// What to do about a sample that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sample {
     /// Nothing runs.
     Idle,
-    /// The last one stands for it.
+    /// The last sample is still valid.
     Same,
-    /// The worker is woken for it.
+    /// Wake the worker for it.
     Now,
-    /// The next wake is for it, too.
+    /// The next wake covers it, too.
     Later,
 }
 
-/// What is known of a process since the last sample.
+/// State of a process since the last sample.
 #[derive(Debug, Default)]
 pub(super) struct PlaceClock {
     request: u64,
     time: Duration,
-    /// It was woken at the last tick, so its time contains some of the thread that takes samples.
+    /// It was woken at the last tick, so its time includes some of the sampling thread.
     is_woken: bool,
-    /// It will not run unseen: its last sample is that of where it waits.
+    /// It cannot run unnoticed: its last sample shows where it waits.
     is_waiting: bool,
-    /// The last sample was put off.
+    /// The last sample was postponed.
     is_late: bool,
 }
 
@@ -62,7 +62,8 @@ impl PlaceClock {
         } else if self.is_waiting {
             Sample::Same
         } else {
-            // Without a processor it is where it was. In a system call it may have come there since its last sample.
+            // Without processor time it is where it was. In a system call it may have arrived there since its last
+            // sample.
             self.is_waiting = true;
             if is_runnable() {
                 Sample::Same
@@ -88,7 +89,7 @@ impl PlaceClock {
         ran
     }
 
-    /// A process that sleeps needs not each wake: the next sample shows what this one would have.
+    /// A sleeping process does not need each wake: the next sample shows what this one would have.
     fn put_off(&self) -> Sample {
         if self.is_late {
             Sample::Now

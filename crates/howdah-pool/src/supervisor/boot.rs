@@ -1,5 +1,5 @@
-//! How a generation starts: its zygote is requested, boots, and either accepts orders for
-//! workers or exits, with its output as the reason.
+//! How a generation starts: its zygote is requested, boots, and either accepts orders for workers
+//! or exits, with its output as the reason.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -33,7 +33,7 @@ impl Supervisor {
         }
     }
 
-    /// Asks the root for a zygote of a new generation.
+    /// Requests a zygote of a new generation from the root.
     pub(super) async fn start_generation(&mut self, index: usize) {
         if self.stopping || self.root.is_none() {
             return; // a new root starts all pools
@@ -101,7 +101,7 @@ impl Supervisor {
                 if let Some(number) = self.numbers.get_mut(generation.number as usize) {
                     *number = None;
                 }
-                // By an event: the caller is not done yet.
+                // As an event: the caller is not done yet.
                 let event = Event::BootFailed {
                     pool: index,
                     generation: id,
@@ -113,7 +113,7 @@ impl Supervisor {
         self.pools[index].generations.push(generation);
     }
 
-    /// Gives back the end of the zygote's log pipe that is to be read.
+    /// Requests a zygote; returns the reading end of its log pipe.
     async fn request_zygote(
         &mut self,
         index: usize,
@@ -239,7 +239,7 @@ impl Supervisor {
         }
     }
 
-    /// A zygote has closed its control socket, or broke the contract.
+    /// A zygote has closed its control socket, or violated the protocol.
     pub(super) fn zygote_disconnected(&mut self, index: usize, id: u32, error: &ControlError) {
         let broke = error.is_breach();
         if self.stopping {
@@ -325,8 +325,8 @@ impl Supervisor {
         self.schedule(ORPHAN_TIME, Event::Forget { pool, generation });
     }
 
-    /// Places that were being filled when the zygote died: no process there will ever be announced, or its
-    /// exit reported.
+    /// Frees places that were being filled when the zygote exited: neither a process there nor its exit will ever be
+    /// reported.
     pub(super) fn forget(&mut self, index: usize, id: u32) {
         let lost: Vec<_> = self.pools[index]
             .occupants()
@@ -338,7 +338,8 @@ impl Supervisor {
         }
     }
 
-    /// A generation did not come to serve: what served before goes on, or another try is made.
+    /// The boot of a generation failed: the previous one continues to serve, or the boot is
+    /// retried.
     pub(super) fn boot_failed(&mut self, index: usize, id: u32, text: String) {
         let Some(generation) = self.end_boot(index, id) else {
             return;
@@ -377,12 +378,12 @@ impl Supervisor {
         self.schedule(std::time::Duration::ZERO, Event::Fill(index));
     }
 
-    /// Ends a generation that has not come to serve; one that serves has its workers to itself again.
+    /// Ends a generation that has not started to serve; the serving one can use all places again.
     pub(super) fn end_boot(&mut self, index: usize, id: u32) -> Option<Generation> {
         let pool = &mut self.pools[index];
         let mut generation = pool.remove_generation(id)?;
         generation.kill();
-        // Its workers die with it.
+        // Its workers exit with it.
         for (_, occupant) in pool.occupants_mut() {
             if occupant.generation == id {
                 occupant.stopping = true;
@@ -399,7 +400,7 @@ impl Supervisor {
         Some(generation)
     }
 
-    /// A boot failed and nothing serves: before the start is done that may be the end of it.
+    /// A boot failed and nothing serves: during the start of the server, this may end it.
     pub(super) fn note_failure(&mut self, index: usize) {
         let pool = &mut self.pools[index];
         pool.publish();
@@ -423,7 +424,7 @@ impl Supervisor {
         }
     }
 
-    /// Shows what a slow start waits for.
+    /// Logs what a slow start waits for.
     pub(super) fn boot_slow(&self, index: usize, id: u32) {
         let pool = &self.pools[index];
         let Some(generation) = pool.generation(id) else {
@@ -439,7 +440,7 @@ impl Supervisor {
         );
     }
 
-    /// The time for a boot is over: a script that waits for something else than requests never ends.
+    /// The time for a boot is over: a script that waits for something other than requests never ends.
     pub(super) fn boot_timeout(&mut self, index: usize, id: u32) {
         let Some(generation) = self.pools[index].generation(id) else {
             return;
@@ -458,7 +459,7 @@ impl Supervisor {
         self.boot_failed(index, id, text);
     }
 
-    /// Ends the zygotes that run a worker script.
+    /// Kills the zygotes that run a worker script.
     pub(super) fn kill_booting(&mut self, index: usize) {
         let booting: Vec<_> = self.pools[index]
             .generations
@@ -470,7 +471,7 @@ impl Supervisor {
         }
     }
 
-    /// A generation that is no longer needed: its zygote exits when its socket is closed.
+    /// Releases a generation that is no longer needed: its zygote exits when its socket is closed.
     pub(super) fn release_generation(&mut self, index: usize, id: u32) {
         if let Some(generation) = self.pools[index].remove_generation(id) {
             self.expect_zygote_exit(generation.number);
@@ -478,7 +479,7 @@ impl Supervisor {
     }
 }
 
-/// What to say of a boot that a signal ended; `None`: it ended by itself.
+/// The message about a boot that a signal ended; `None`: it exited by itself.
 fn crash(status: ExitStatus) -> Option<String> {
     let signal = status.signal()?;
     Some(if signal == Signal::KILL.as_raw() {
@@ -492,7 +493,7 @@ fn crash(status: ExitStatus) -> Option<String> {
     })
 }
 
-/// What a process wrote before it ended, or else why it is known to have ended.
+/// The output of a process before it exited, or otherwise how it exited.
 pub(super) async fn exit_reason(
     reader: Option<JoinHandle<()>>,
     tail: &Tail,

@@ -13,7 +13,8 @@ use crate::pool::place::State;
 const REFUSED: Duration = Duration::from_secs(1);
 
 impl Supervisor {
-    /// Kills all processes of the pool: what else is overwritten, and by which of them, is unknown.
+    /// Kills all processes of the pool: it is unknown what else is overwritten, and by which of
+    /// them.
     pub(super) fn abandon_segment(&mut self, index: usize, fault: Fault) {
         let pool = &mut self.pools[index];
         if pool.is_corrupt || self.stopping {

@@ -1,4 +1,4 @@
-//! Crash reports: the crashing worker's supervisor collects them from all sources, and no request waits for one.
+//! Crash reports: a task for each crash collects the evidence, and no request waits for it.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -19,7 +19,7 @@ use crate::pool::generation::Generation;
 
 /// A zygote reports an exit as soon as it has reaped the process.
 const STATUS_TIME: Duration = Duration::from_secs(2);
-/// Front threads recover what a process held at once.
+/// Front threads recover the requests of a process immediately.
 const RECOVERY_TIME: Duration = Duration::from_secs(2);
 
 /// Sources of evidence about the exit of a worker.
@@ -61,7 +61,7 @@ impl Supervisor {
         Some(link)
     }
 
-    /// A signal ended a zygote that was not to exit.
+    /// A signal ended a zygote unexpectedly.
     pub(super) fn report_zygote(
         &self,
         pool: &Pool,
@@ -89,7 +89,7 @@ impl Supervisor {
         });
     }
 
-    /// The root process was ended by a signal.
+    /// A signal ended the root process.
     pub(super) fn report_root(&self, pid: i32, status: ExitStatus) {
         let Some(sink) = &self.options.crashes else {
             return;
@@ -131,8 +131,7 @@ fn process(pool: &Pool, role: &str) -> CrashedProcess {
     }
 }
 
-/// Most processes that end unasked have only served their time: a signal, or a request that got no response, make a
-/// crash of it.
+/// Most unexpected exits are harmless; only a signal, or a request that got no response, makes it a crash.
 async fn report_worker(witnesses: Witnesses, mut evidence: CrashEvidence) {
     let Witnesses {
         sink,
@@ -147,7 +146,7 @@ async fn report_worker(witnesses: Witnesses, mut evidence: CrashEvidence) {
         }
     };
     let status = async {
-        // An error: it will never be known.
+        // An error: the status will never arrive.
         let status = exit.wait_for(Option::is_some).await;
         status.ok().and_then(|status| *status)
     };

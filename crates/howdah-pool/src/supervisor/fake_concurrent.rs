@@ -1,9 +1,10 @@
-//! A worker with several requests at a time, for tests.
+//! A worker with several concurrent requests, for tests.
 
 use howdah_shm::worker::{Claim, Worker, WorkerStep};
 
-/// Serves until the worker has been ordered to exit and has no request left. Whenever it has one more, or was woken,
-/// `react` gets those that it has; it answers some, and gives the others back. `None`: it dies with them.
+/// Serves until the worker has been ordered to exit and has no request left. After each new request, or when it was
+/// woken, `react` gets all its requests; it responds to some, and returns the others. `None`: the worker crashes with
+/// them.
 pub(crate) fn serve(
     worker: &mut Worker,
     places: usize,

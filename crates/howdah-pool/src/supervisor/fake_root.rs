@@ -1,6 +1,5 @@
-//! A root, zygotes and workers for tests: tasks and threads of the test that speak the contract. Each
-//! zygote and worker has a process, a shell that waits for its exit status, so that pids, pidfds, signals
-//! and deaths are real.
+//! A root, zygotes and workers for tests: tasks and threads of the test that follow the contract. Each zygote and
+//! worker has a process, a shell that waits for its exit status, so that pids, pidfds, signals and exits are real.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -27,7 +26,7 @@ use crate::process::root::{PhpInfo, Root};
 use crate::process::root_process::RootProcess;
 use crate::system::readiness::register;
 
-/// What its PHP tells of itself.
+/// What its PHP reports.
 pub(super) fn php_info() -> PhpInfo {
     PhpInfo {
         php: "8.2.35".into(),
@@ -40,18 +39,18 @@ pub(super) fn php_info() -> PhpInfo {
     }
 }
 
-/// What becomes of a generation that is started.
+/// What happens to a generation that is started.
 #[derive(Debug, Clone)]
 pub(super) enum Boot {
-    /// As it was requested.
+    /// It starts as requested.
     Good,
-    /// The zygote says this, and that forks cannot work.
+    /// The zygote reports this, and that forks cannot work.
     Unfit(&'static str),
-    /// The zygote writes this and ends.
+    /// The zygote writes this and exits.
     Bad(&'static str),
-    /// The zygote boots for ever.
+    /// The zygote boots forever.
     Hangs,
-    /// Each worker writes this and ends.
+    /// Each worker writes this and exits.
     BadWorkers(&'static str),
 }
 
@@ -64,7 +63,7 @@ pub(super) struct PoolRequest {
 
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// For the generations to come; then [`Boot::Good`].
+    /// For the next generations; then [`Boot::Good`].
     pub(super) boots: VecDeque<Boot>,
     /// What each POOL message requested.
     pub(super) requested: Vec<PoolRequest>,
@@ -78,15 +77,15 @@ pub(super) struct Plan {
     pub(super) root: Weak<Control>,
     /// The zygotes' ends of theirs, in the order of their requests.
     pub(super) controls: Vec<Weak<Control>>,
-    /// So many zygotes to come are announced without their pidfds, as to one who has too many files open.
+    /// So many future zygotes are announced without their pidfds, as if the receiver had too many open files.
     pub(super) unwatched_zygotes: usize,
-    /// The same of workers. They boot until they are ended.
+    /// The same for workers. They boot until they are killed.
     pub(super) unwatched_workers: usize,
-    /// So many workers to come are announced as process 1.
+    /// So many future workers are announced as process 1.
     pub(super) strange_workers: usize,
 }
 
-/// Whether one of so many is left; then it is taken.
+/// Decrements the counter; false if it is 0.
 fn take_one(left: &mut usize) -> bool {
     let any = *left > 0;
     *left = left.saturating_sub(1);
@@ -98,8 +97,8 @@ pub(super) struct FakeRoot {
     pub(super) plan: Arc<Mutex<Plan>>,
 }
 
-/// A process that exits with the given status, or is killed. Ignores the backtrace signal, as a worker
-/// does that cannot answer it.
+/// A process that exits with the given status, or is killed. It ignores the backtrace signal, like a worker that cannot
+/// respond to it.
 fn process() -> (Child, OwnedFd) {
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' 39; echo; read status; exit $status"]);
@@ -108,7 +107,7 @@ fn process() -> (Child, OwnedFd) {
         .stdout(Stdio::piped())
         .spawn()
         .expect("a shell");
-    // The trap is set when the line has come.
+    // The trap is set when the line has arrived.
     let mut line = [0];
     let stdout = child.stdout.as_mut().expect("piped");
     std::io::Read::read_exact(stdout, &mut line).expect("a line");
@@ -117,7 +116,7 @@ fn process() -> (Child, OwnedFd) {
     (child, pidfd)
 }
 
-/// Waits for its end and says its wait status.
+/// Waits for its exit and returns its wait status.
 async fn ended(mut child: Child, pidfd: OwnedFd) -> i32 {
     let pidfd = register(pidfd, Interest::READABLE).expect("registered");
     drop(pidfd.readable().await.expect("readable"));
@@ -140,7 +139,7 @@ impl Log {
 
 fn kill(pid: i32) {
     let pid = Pid::from_raw(pid).expect("a pid");
-    // It may be gone already.
+    // It may have exited already.
     let _ = kill_process(pid, Signal::KILL);
 }
 
@@ -161,7 +160,8 @@ struct RunningWorker {
     kill: oneshot::Sender<()>,
 }
 
-/// Tells the front of a process; without a pidfd as it comes where there is no room for it.
+/// Reports a process to the front; without a pidfd the message looks as if there was no room for
+/// it.
 async fn announce(to: &Control, header: Header, pidfd: Option<&OwnedFd>) {
     let sent = match pidfd {
         Some(pidfd) => to.report(header, b"", &[pidfd.as_fd()]).await,
@@ -182,7 +182,7 @@ fn long(words: &[u32]) -> u64 {
 }
 
 impl FakeRoot {
-    /// Starts it.
+    /// Starts the root.
     pub(super) fn root(&self) -> Root {
         let (control, theirs) = Control::pair().expect("a socket pair");
         let theirs = Arc::new(Control::adopt(theirs).expect("registered"));
@@ -286,7 +286,7 @@ impl FakeRoot {
             pid,
             status,
         };
-        // The root may be gone.
+        // The root may have exited.
         let _ = root.report(exited, b"", &[]).await;
     }
 
@@ -315,7 +315,7 @@ impl FakeRoot {
                 },
             }
         };
-        // Its workers die with it.
+        // Its workers exit with it.
         for (_, worker) in workers {
             let _ = worker.kill.send(());
         }
@@ -385,7 +385,7 @@ impl FakeRoot {
             let status = tokio::select! {
                 status = &mut status => status,
                 Ok(()) = killed => {
-                    // Only then may its thread not claim anything more.
+                    // Only then may its thread stop claiming.
                     stop.stop(id);
                     status.await
                 }
@@ -396,14 +396,14 @@ impl FakeRoot {
                 pid,
                 status,
             };
-            // The front may have let the zygote go.
+            // The front may have released the zygote.
             let _ = control.report(exited, b"", &[]).await;
         });
         RunningWorker { pid, kill }
     }
 }
 
-/// The same with several requests at a time: those that are to be held are answered when one comes that is not.
+/// The same with several concurrent requests: held ones get their responses when one arrives that is not held.
 fn serve_concurrently(mut worker: Worker, log: &mut Log, dead: &OwnedFd, places: usize) -> i32 {
     log.state("ready");
     fake_concurrent::serve(&mut worker, places, |worker, held| {
@@ -431,7 +431,7 @@ fn wait_for(dead: &OwnedFd) {
     poll(&mut [PollFd::new(dead, PollFlags::IN)], None).expect("polled");
 }
 
-/// What a worker does with a request is in its variables.
+/// Runs a request; its variables say what to do.
 fn serve(
     mut worker: Worker,
     log: &mut Log,

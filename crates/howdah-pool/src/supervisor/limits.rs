@@ -1,4 +1,4 @@
-//! Workers that are ended for a limit, and workers that are added or taken away with the load.
+//! Workers that are killed because of a limit, and workers that are added or removed with the load.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ impl Supervisor {
         match reason {
             KillReason::RequestTimeout => {
                 occupant.traced = request;
-                // First: a worker that is ordered to stop runs nothing after the trace.
+                // First: a worker that is ordered to stop starts nothing after the trace.
                 pool.segment.stop(worker);
                 let delay = if occupant.request_backtrace() {
                     TRACE_TIME
@@ -63,8 +63,8 @@ impl Supervisor {
         }
     }
 
-    /// The backtrace has been logged, or has had its time. A worker that came to an end with the request
-    /// meanwhile exits by itself.
+    /// The backtrace has been logged, or has taken too long. A worker that has finished the request meanwhile exits by
+    /// itself.
     pub(super) fn kill_traced(&mut self, index: usize, worker: WorkerId, serial: u64) {
         let pool = &mut self.pools[index];
         let Some(occupant) = pool.occupant(worker, serial) else {
@@ -83,7 +83,7 @@ impl Supervisor {
         }
     }
 
-    /// Requests wait in a pool that may have more workers.
+    /// Adds a worker to a pool in which requests wait.
     pub(super) fn scale_up(&self, index: usize) {
         self.schedule(WAIT_BEFORE_ADDING, Event::Scale(index));
     }
@@ -114,7 +114,7 @@ impl Supervisor {
         self.fill(index);
     }
 
-    /// Takes a worker away that had nothing to do.
+    /// Removes an idle worker.
     pub(super) fn scale_down(&mut self, index: usize, cpu_percent: u64, now: Instant) {
         let pool = &mut self.pools[index];
         let idle = pool
@@ -134,7 +134,7 @@ impl Supervisor {
     }
 }
 
-/// Share of their time that the workers of the newest generation were blocked lately.
+/// Recent share of their time that the workers of the newest generation were blocked.
 fn blocked_percent(pool: &mut Pool, now: Instant) -> u64 {
     let newest = pool.serving().next_back().map(|generation| generation.id);
     let serving: Vec<_> = pool
@@ -142,7 +142,7 @@ fn blocked_percent(pool: &mut Pool, now: Instant) -> u64 {
         .filter(|(_, occupant)| Some(occupant.generation) == newest && occupant.serves())
         .map(|(worker, occupant)| (worker, occupant.serial, occupant.pid()))
         .collect();
-    // Then another part is late, not the workers; and an idle worker needs no processor.
+    // Then something other than the workers is late; and an idle worker needs no processor.
     let any_idle = serving.iter().any(|(worker, ..)| {
         let status = pool.segment.worker(*worker);
         !status.is_some_and(|status| status.is_busy())
@@ -172,7 +172,7 @@ fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
     }
 }
 
-/// Whether the worker still has the request. In a concurrent pool its own word names the one that runs.
+/// Whether the worker still has the request. In a concurrent pool the worker's state names the one that runs.
 fn is_still_held(pool: &Pool, worker: WorkerId, request: HeldRequest) -> bool {
     let named = request_in_hand(pool, worker) == Some(request.id);
     pool.segment.is_held(request.hold) && (named || pool.options.is_concurrent())

@@ -1,8 +1,8 @@
 //! Keeps the PHP processes alive: the root zygote, the zygotes of the pools' generations, and the workers.
 //! Runs on the main thread; it only notifies front threads of the exit of a worker.
 //!
-//! One loop takes one event at a time, so that every change of state is in one place. Tasks of their own
-//! wait for sockets, pidfds, pipes and delays, and do nothing but report.
+//! One loop handles one event at a time, so that all changes of state are in one place. Separate tasks wait for
+//! sockets, pidfds, pipes and delays, and only report events.
 
 mod boot;
 mod corruption;
@@ -46,14 +46,14 @@ use crate::process::root_process::RootProcess;
 use crate::status::Status;
 use root_zygote::Number;
 
-/// A worker may outlive its zygote for this long (its parent-death signal ends it at once).
+/// A worker may outlive its zygote for this long (its parent-death signal ends it immediately).
 const ORPHAN_TIME: Duration = Duration::from_secs(1);
-/// What a process wrote before it ended is in its pipe; a child of it that holds the pipe open is not
-/// waited for longer than this.
+/// The output of a process before it exited is in its pipe; if a child holds the pipe open, reading stops after this
+/// time.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// A boot that takes longer is logged while it continues.
 const SLOW_BOOT: Duration = Duration::from_secs(5);
-/// How often ages, memory and idle times are looked at, in pools that care for them.
+/// How often ages, memory and idle times are checked, in pools that need it.
 const TICK: Duration = Duration::from_secs(1);
 
 /// The PHP side of a server.
@@ -65,7 +65,7 @@ pub struct Supervisor {
     /// Counts roots, to recognise messages of an earlier one.
     root_generation: u32,
     root_failures: u32,
-    /// By number: the zygotes that the root has, or is to have.
+    /// By number: the zygotes that the root has, or will have.
     numbers: Vec<Option<Number>>,
     pools: Vec<Pool>,
     /// Counts workers.
@@ -75,20 +75,20 @@ pub struct Supervisor {
     sender: mpsc::UnboundedSender<Event>,
     from_fronts: mpsc::UnboundedReceiver<SupervisorMessage>,
     info: PhpInfo,
-    /// What became of the files that PHP was to be started with.
+    /// The result of preloading.
     preloaded: Option<Arc<PreloadResult>>,
-    /// Another one serves meanwhile: the first boot that fails ends the start.
+    /// Another supervisor serves meanwhile: the first failed boot ends the start.
     overlapping: bool,
     stopping: bool,
-    /// How long a generation has for its last requests, at least.
+    /// Minimum time of a generation for its last requests.
     drain_least: Duration,
-    /// How long a boot may keep another reload waiting, at least.
+    /// Minimum time for which a boot may delay another reload.
     boot_least: Duration,
-    /// Since when another one serves in its place.
+    /// Since when another supervisor serves in its place.
     retiring_since: Option<Instant>,
     /// PHP code has called `opcache_reset()`.
     resets: Arc<Notify>,
-    /// Tells processes that a zygote can have forked from others.
+    /// Checks that a zygote can have forked a process.
     check_identity: IdentityCheck,
 }
 
@@ -96,8 +96,8 @@ pub struct Supervisor {
 pub type FrontSeeds = Vec<FrontSeed>;
 
 impl Supervisor {
-    /// Starts PHP, its pools and their workers; returns when each worker of each pool takes requests, or
-    /// one pool's boot has failed too often. `spool` is the directory of spooled request bodies.
+    /// Starts PHP, its pools and their workers; returns when every worker accepts requests, or a pool's boot has failed
+    /// too often. `spool` is the directory of spooled request bodies.
     pub async fn start(
         options: RootOptions,
         pools: Vec<PoolOptions>,
@@ -109,9 +109,9 @@ impl Supervisor {
         Ok((supervisor, seeds))
     }
 
-    /// The same while another supervisor serves, which this one is to follow: what has its names goes on
-    /// counting from `before`, and the first boot that fails is the end, whatever the options tolerate. So is the end
-    /// of `overtaken`.
+    /// Like [`start`](Self::start), but another supervisor serves meanwhile, which this one will replace: pools of the
+    /// same name continue the counts of `before`, and the first failed boot ends the start, whatever the options
+    /// tolerate. So does the end of `overtaken`.
     pub async fn start_overlapping(
         options: RootOptions,
         pools: Vec<PoolOptions>,
@@ -180,14 +180,14 @@ impl Supervisor {
         Ok((supervisor, seeds))
     }
 
-    /// Starts the pools and waits until they serve. `seeds` are of the front threads that have not joined:
-    /// the places of workers that die meanwhile are recovered here for them.
+    /// Starts the pools and waits until they serve. `seeds` belong to front threads that have not joined: the places of
+    /// workers that exit meanwhile are recovered here for them.
     async fn launch(&mut self, root: Root, seeds: &mut [FrontSeeds]) -> Result<(), StartError> {
         let never = std::future::pending();
         self.launch_until(root, seeds, never).await
     }
 
-    /// The same, given up at the end of `overtaken`.
+    /// Like [`launch`](Self::launch), but aborted at the end of `overtaken`.
     async fn launch_until(
         &mut self,
         root: Root,
@@ -230,8 +230,8 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Does what front threads do when a worker is gone, before they run: without it no place would ever be
-    /// filled again, and a boot that fails in each worker would soon have used them all up.
+    /// Recovers the places of exited workers for front threads that do not run yet: otherwise no place would be filled
+    /// again, and a boot that fails in each worker would soon have used them all.
     fn recover_for(&mut self, seeds: &mut [FrontSeeds]) {
         for seed in seeds.iter_mut().flatten() {
             while let Ok(message) = seed.receiver.try_recv() {
@@ -243,12 +243,12 @@ impl Supervisor {
                         (seed.shm, seed.segment) = (*shm, number);
                         continue;
                     }
-                    // No request has been handed out yet.
+                    // No request has been dispatched yet.
                     FrontMessage::Check | FrontMessage::Room | FrontMessage::Ended => continue,
                 };
                 match seed.shm.recover(worker) {
                     Ok(recovery) if recovery.vacant => self.on_recovery(seed.pool, worker),
-                    Ok(_) => {} // another front thread's seed is still to come
+                    Ok(_) => {} // another front thread's seed follows
                     Err(error) => {
                         tracing::error!(target: "howdah::pool", pool = seed.options.name, "{error}");
                     }
@@ -262,7 +262,7 @@ impl Supervisor {
         &self.info
     }
 
-    /// What became of the files that PHP was to be started with; `None`: there were none to be.
+    /// The result of preloading; `None`: no files were configured.
     pub fn preloaded(&self) -> Option<Arc<PreloadResult>> {
         self.preloaded.clone()
     }
@@ -275,7 +275,7 @@ impl Supervisor {
         }
     }
 
-    /// Looks after the processes until `end`; what has been begun is finished.
+    /// Supervises the processes until `end`; handling of an event is always completed.
     pub async fn run_until<T>(&mut self, end: impl Future<Output = T>) -> T {
         let mut end = std::pin::pin!(end);
         loop {
@@ -287,8 +287,8 @@ impl Supervisor {
         }
     }
 
-    /// Orders all workers to exit when they are idle and waits for them until `deadline`; what is left
-    /// then is ended. Returns when no process is left.
+    /// Orders all workers to exit when they are idle and waits for them until `deadline`; the rest is killed. Returns
+    /// when no process is left.
     pub async fn stop(&mut self, deadline: Instant) {
         self.start_stop();
         for pool in &mut self.pools {
@@ -311,7 +311,7 @@ impl Supervisor {
         self.notify_fronts();
     }
 
-    /// Ends all processes now.
+    /// Kills all processes.
     pub async fn kill(&mut self) {
         self.start_stop();
         for pool in &mut self.pools {
@@ -325,12 +325,13 @@ impl Supervisor {
         self.stopping = true;
         for index in 0..self.pools.len() {
             self.abandon_reloads(index);
-            // A zygote that runs a worker script does not listen: it would be waited for.
+            // A zygote that runs a worker script does not read its socket: waiting for it would
+            // take long.
             self.kill_booting(index);
         }
     }
 
-    /// The zygotes exit when their control sockets are closed.
+    /// Ends the root. The zygotes exit when their control sockets are closed.
     async fn end_root(&mut self) {
         for pool in &mut self.pools {
             pool.generations.clear();
@@ -355,7 +356,7 @@ impl Supervisor {
         let _ = tokio::time::timeout(Duration::from_secs(5), all_gone).await;
     }
 
-    /// No worker will serve any more.
+    /// Notifies front threads that no worker will serve any more.
     fn notify_fronts(&self) {
         for front in self.pools.iter().flat_map(|pool| &pool.fronts) {
             // A front thread that exited has nothing left to end.
@@ -372,7 +373,7 @@ impl Supervisor {
         self.handle_event(event).await;
     }
 
-    /// The next one. Cancel-safe.
+    /// The next event. Cancel-safe.
     async fn event(&mut self) -> Event {
         tokio::select! {
             Some(event) = self.events.recv() => event,

@@ -1,4 +1,4 @@
-//! OPcache of this tree of processes, by way of the root.
+//! OPcache of this tree of processes, through the root.
 
 use super::Supervisor;
 use crate::messages::OpcacheReply;

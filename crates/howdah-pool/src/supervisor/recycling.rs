@@ -1,5 +1,5 @@
-//! The look at all workers, once a second: who is too old or too large, who hangs in its boot, who has
-//! had nothing to do.
+//! The regular check of all workers, once a second: which ones are too old or too large, hang in their boot, or are
+//! idle.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::pool::place::Occupant;
 use crate::pool::recycle::{Reason, WorkerUsage, evaluate};
 
 impl Pool {
-    /// Its workers are to be looked at again and again.
+    /// Whether its workers need regular checks.
     pub(super) fn is_sampled(&self) -> bool {
         let options = &self.options;
         let recycles = options.limits.max_age.is_some()
@@ -21,7 +21,7 @@ impl Pool {
         options.worker().is_some() || self.scales() || recycles
     }
 
-    /// Marks the workers whose time has come, so that successors are forked for them.
+    /// Marks the workers that are due for replacement, so that successors are forked.
     fn recycle(&mut self, now: Instant) {
         let one_request = self.options.one_request();
         let (segment, options) = (self.segment.clone(), self.options.clone());
@@ -50,7 +50,7 @@ impl Pool {
         }
     }
 
-    /// A worker says that it holds more memory than it may.
+    /// A worker has reported that it exceeds its memory limit.
     pub(super) fn on_memory_exceeded(&mut self, worker: WorkerId, serial: u64) {
         let (segment, options) = (self.segment.clone(), self.options.clone());
         let name = self.name.clone();
@@ -77,7 +77,7 @@ impl Pool {
         log_retirement(&name, worker, occupant, status.requests, reason);
     }
 
-    /// Ends workers that do not come to the end of their boot.
+    /// Kills workers whose boot hangs.
     fn end_hung_boots(&mut self, limit: Duration) {
         let name = self.name.clone();
         let mut killed = 0;

@@ -1,5 +1,5 @@
-//! Reloads: a new generation is booted while the old one serves, and takes over when all its workers are
-//! ready; the old one finishes what it has in hand.
+//! Reloads: a new generation is booted while the old one serves, and takes over when all its workers are ready; the old
+//! one finishes its requests.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,20 @@ use crate::messages::{Event, Reply};
 use crate::pool::Pool;
 use crate::pool::generation::Phase;
 
-/// PHP code may ask for a reload as often as it likes; it gets one in this time.
+/// Minimum time between reloads that PHP code requests.
 const BETWEEN_REQUESTED: Duration = Duration::from_secs(1);
-/// How long the last requests of an old generation may take, at least, whatever comes after it.
+/// Minimum time for the last requests of an old generation, whatever comes after it.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(30);
-/// How long a boot may keep another reload waiting, at least: then it may hang, and be what the other one mends.
+/// Minimum time for which a boot may delay another reload: after that it may hang, and the other reload may fix it.
 pub(super) const BOOT_TIME: Duration = Duration::from_secs(5);
-/// Each boot that is ended for a later reload doubles the time of the next, up to so often: a boot that has
-/// become slow comes to its end although files change all the time.
+/// Each boot that is aborted for a later reload doubles the time of the next one, up to so often: a boot that has
+/// become slow completes although files change all the time.
 const DOUBLED_MOST: u32 = 5;
-/// The zygote has something to say of its last worker's end.
+/// Time for a zygote to report the exit of its last worker.
 const LET_GO_TIME: Duration = Duration::from_millis(200);
 
 impl Supervisor {
-    /// From a [`crate::Handle`]. Each pool of it replies once.
+    /// Handles a reload from a [`crate::Handle`]. Each of its pools replies once.
     pub(super) async fn reload(&mut self, name: Option<&str>, reply: &Reply) {
         let mut found = false;
         for index in 0..self.pools.len() {
@@ -41,13 +41,13 @@ impl Supervisor {
         }
     }
 
-    /// PHP code called `opcache_reset()`. `waited`: the last time is long enough ago.
+    /// PHP code called `opcache_reset()`. `waited`: the last reload is long enough ago.
     pub(super) async fn reload_requested(&mut self, index: usize, waited: bool) {
         let now = Instant::now();
         let reload = &mut self.pools[index].reload;
         if let Some(requested_at) = reload.requested_at.filter(|_| !waited) {
             if requested_at > now {
-                return; // one is on its way, and will see what this one wants to be seen
+                return; // a reload is scheduled, and will read the current files
             }
             let next = requested_at + BETWEEN_REQUESTED;
             if next > now {
@@ -61,7 +61,7 @@ impl Supervisor {
         self.begin_reload(index, Vec::new()).await;
     }
 
-    /// Those who came while another reload ran.
+    /// Starts the reload that was requested while another one ran.
     pub(super) async fn reload_next(&mut self, index: usize) {
         let reload = &mut self.pools[index].reload;
         if std::mem::take(&mut reload.again) {
@@ -99,17 +99,17 @@ impl Supervisor {
             self.finish_reload(index, Err(text.into()));
             return;
         }
-        // A reload repairs also what no request has met yet.
+        // A reload also repairs corruption that no request has met yet.
         pool.check_segment();
-        // The files may be fit for a fork now, and the next try need not wait.
+        // The files may now work with a fork, and the next attempt need not wait.
         pool.boot_each = pool.options.boot_each();
         pool.back_off.reset();
-        // A boot that is under way has read files that are old now.
+        // A boot in progress has read files that are outdated now.
         self.kill_booting(index);
         self.start_generation(index).await;
     }
 
-    /// For how long the reload that runs, if one does, may still keep others waiting.
+    /// How long the running reload, if any, may still delay others.
     fn rest_of_boot(&self, index: usize) -> Option<Duration> {
         let pool = &self.pools[index];
         let (id, _) = pool.reload.running.as_ref()?;
@@ -122,7 +122,7 @@ impl Supervisor {
         (!rest.is_zero()).then_some(rest)
     }
 
-    /// Ends the boot of the reload that runs. Who waits for it waits for the next: gives them back.
+    /// Aborts the boot of the running reload. Returns its callers, which now wait for the next.
     fn supersede(&mut self, index: usize) -> Vec<Reply> {
         let reload = &mut self.pools[index].reload;
         let Some((id, mut replies)) = reload.running.take() else {
@@ -143,7 +143,7 @@ impl Supervisor {
         replies
     }
 
-    /// Tells those who wait.
+    /// Replies to the callers that wait.
     pub(super) fn finish_reload(&mut self, index: usize, result: Result<(), String>) {
         let pool = &mut self.pools[index];
         let Some((_, replies)) = pool.reload.running.take() else {
@@ -167,7 +167,7 @@ impl Supervisor {
         }
     }
 
-    /// The server stops: no waiting reload will be done.
+    /// The server stops: waiting reloads are abandoned.
     pub(super) fn abandon_reloads(&mut self, index: usize) {
         let reload = &mut self.pools[index].reload;
         let queued = std::mem::take(&mut reload.queued);
@@ -203,7 +203,7 @@ impl Supervisor {
         for older in older {
             self.drain(index, older);
         }
-        // Only now no further request goes to the old code.
+        // Only now do no further requests go to the old code.
         let name = &*self.pools[index].name;
         if is_first {
             tracing::debug!(target: "howdah::pool", pool = name, generation = id, workers, millis, "pool ready");
@@ -240,7 +240,7 @@ impl Supervisor {
         self.schedule(limit, event);
     }
 
-    /// A worker of the generation is gone: the last one?
+    /// A worker of the generation has exited: checks whether it was the last.
     pub(super) fn check_drained(&mut self, index: usize, id: u32) {
         let pool = &self.pools[index];
         let draining = pool
@@ -255,8 +255,8 @@ impl Supervisor {
         }
     }
 
-    /// The generation has had the time that each has for its last requests. The one before the present may
-    /// take longer; of an earlier one what is left is ended, so that processes do not pile up.
+    /// The generation has had its time for its last requests. The previous generation may take longer; what is left of
+    /// an earlier one is killed, so that processes do not pile up.
     pub(super) fn drain_over(&mut self, index: usize, id: u32) {
         let seconds = self.drain_time(&self.pools[index]).as_secs();
         let pool = &mut self.pools[index];
@@ -277,11 +277,11 @@ impl Supervisor {
                 "workers killed: still running {seconds} seconds after a reload, and {which}"
             );
         }
-        // One whose request ends late may hang then.
+        // A request that ends late may hang then.
         self.check_drain(index, id);
     }
 
-    /// A further generation is to have its workers: those before that have had their time make room.
+    /// Another generation needs places for its workers: earlier ones whose time is over make room.
     pub(super) fn end_overdue(&mut self, index: usize) {
         let pool = &self.pools[index];
         let limit = self.drain_time(pool);
@@ -299,7 +299,8 @@ impl Supervisor {
         }
     }
 
-    /// A request that began just before the reload has all of its own time.
+    /// The time for its last requests: one that began just before the reload has all of its own
+    /// time.
     pub(super) fn drain_time(&self, pool: &Pool) -> Duration {
         drain_time(self.drain_least, pool.options.limits.request_timeout)
     }
@@ -315,8 +316,8 @@ impl Pool {
         later.count() >= 2
     }
 
-    /// Ends what is left of a generation that drains: all of it, or those that are not inside a request and
-    /// were not when they were last looked at. Says how many there were.
+    /// Kills what is left of a draining generation: all of it, or the workers that are idle and were idle at the last
+    /// check. Returns how many there were.
     fn kill_drained(&mut self, id: u32, all: bool) -> usize {
         let segment = self.segment.clone();
         let mut count = 0;
@@ -343,15 +344,15 @@ fn drain_time(least: Duration, request_timeout: Option<Duration>) -> Duration {
     })
 }
 
-/// How long the start of PHP may keep another reload waiting, when the last good one took `last_good` and so many were
-/// ended for a later one since.
+/// How long the start of PHP may delay another reload, if the last successful one took `last_good` and so many were
+/// aborted for a later one since.
 #[must_use]
 pub fn start_time(last_good: Duration, superseded: u32) -> Duration {
     boot_time(BOOT_TIME, last_good, superseded)
 }
 
-/// How long a boot may keep another reload waiting, when the last good one took `last_good` and so many were ended
-/// for a later one since.
+/// How long a boot may delay another reload, if the last successful one took `last_good` and so many were aborted for a
+/// later one since.
 fn boot_time(least: Duration, last_good: Duration, superseded: u32) -> Duration {
     least.max(2 * last_good) * (1 << superseded.min(DOUBLED_MOST))
 }

@@ -1,4 +1,4 @@
-//! The answer to "what are you doing?".
+//! The status of all pools, and looks at requests.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -49,7 +49,7 @@ impl Supervisor {
 }
 
 impl Supervisor {
-    /// Asks the workers with requests what these do. Where the answers come.
+    /// Requests reports from the workers with requests. Returns where they arrive.
     pub(super) fn request_looks(&self) -> Vec<RequestLooks> {
         let pools = self.pools.iter().filter(|pool| {
             let options = &pool.options;
@@ -151,7 +151,7 @@ fn worker_status(pool: &Pool, worker: WorkerId, occupant: &Occupant, now_ns: u64
             since_ms: now_ns.saturating_sub(words.started_ns) / 1_000_000,
         })
     });
-    // The words of a broken worker say anything.
+    // The state of a broken worker can be anything.
     let in_flight = words.map_or(0, |words| {
         let in_flight = (words.in_flight as usize).max(usize::from(words.request_id.is_some()));
         in_flight.min(pool.options.requests_per_worker())

@@ -1,27 +1,27 @@
-//! The end of a supervisor that another one replaces, without an effect on clients.
+//! The retirement of a supervisor that another one replaces, without an effect on clients.
 
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use crate::pool::Pool;
 
-/// How often it is looked whether the last request has ended.
+/// How often it checks whether the last request has ended.
 const LOOK: Duration = Duration::from_millis(100);
-/// The same of requests that take long.
+/// The same for requests that take long.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Once no request is left, workers only have to notice.
+/// When no request is left, workers only have to notice it.
 pub const WORKER_EXIT_TIME: Duration = Duration::from_secs(5);
 
 impl Supervisor {
-    /// Serves until no front thread can hand out a request any more and the last one has ended, then ends
-    /// all processes. `followed`: another one has taken over from the one that took over from this; requests
-    /// have as long then as those of a pool's generation in that place. Cancelled, it can be called again.
+    /// Serves until no front thread can dispatch a request any more and the last one has ended, then ends all
+    /// processes. `followed`: the supervisor that replaced this one has been replaced too; then requests have as much
+    /// time as those of a pool's generation in that position. It can be called again after it was cancelled.
     pub async fn retire(&mut self, followed: bool) {
         let since = *self.retiring_since.get_or_insert_with(Instant::now);
         let limit = self.pools.iter().map(|pool| self.drain_time(pool)).max();
         let limit = limit.unwrap_or_default();
         loop {
-            // A request whose response has not begun keeps its front thread's part.
+            // A request whose response has not begun keeps its front thread's membership.
             let pools = || self.pools.iter().map(|pool| &pool.load);
             let joined = pools().any(|load| load.joined() > 0);
             if !joined && pools().all(|load| load.in_flight() == 0) {

@@ -18,7 +18,7 @@ use crate::process::message_check::Sender;
 use crate::process::process_identity::{ProcessIdentity, take_process};
 use crate::process::root::Root;
 
-/// A process that dies closes its sockets a little before it can be waited for.
+/// A process that exits closes its sockets shortly before it can be waited for.
 const ROOT_EXIT: Duration = Duration::from_millis(100);
 
 /// Owner of a zygote.
@@ -28,7 +28,7 @@ pub(super) struct Number {
     pub(super) generation: u32,
     /// The root has reported that it runs.
     pub(super) started: bool,
-    /// Its end is expected.
+    /// Its exit is expected.
     pub(super) dismissed: bool,
 }
 
@@ -71,7 +71,7 @@ impl Supervisor {
         self.schedule(Duration::from_millis(millis.min(1000)), Event::StartRoot);
     }
 
-    /// A number that no zygote of this root has.
+    /// Takes a number that no zygote of this root has.
     pub(super) fn take_number(&mut self, pool: usize, generation: u32) -> Option<u32> {
         let number = Number {
             pool,
@@ -91,7 +91,7 @@ impl Supervisor {
         })
     }
 
-    /// The zygote with this number will exit, which is not to be reported.
+    /// The zygote with this number will exit, which is not reported.
     pub(super) fn expect_zygote_exit(&mut self, number: u32) {
         if let Some(Some(number)) = self.numbers.get_mut(number as usize) {
             number.dismissed = true;
@@ -159,7 +159,7 @@ impl Supervisor {
         let pool = &mut self.pools[index];
         tracing::debug!(target: "howdah::pool", pool = &*pool.name, generation = id, pid = message.pid, "zygote started");
         let Some(own) = pool.generation_mut(id) else {
-            // The caller does not need it any more, and could not end it then.
+            // The caller no longer needs it, and then could not kill it.
             if let Ok(pidfd) = pidfd {
                 let _ = process::signal(pidfd.as_fd(), Signal::KILL);
             }
@@ -174,7 +174,7 @@ impl Supervisor {
                 }
             }
             Err(text) if !self.stopping => {
-                // Later it could not be ended, however long its boot takes.
+                // Later it could not be killed, however long its boot takes.
                 if let Some(root) = unwatched {
                     // An error means that the root exited, and its zygotes with it.
                     let _ = root.send(Kind::Kill, message.worker, &[], &[]).await;
@@ -194,7 +194,7 @@ impl Supervisor {
         if let Some(own) = own {
             own.ended.send_replace(Some(status));
         }
-        // A failed boot is reported with what it wrote.
+        // A failed boot is reported with its output.
         let booting = own.is_some_and(|own| own.phase == Phase::Booting);
         let is_expected = dismissed || booting || status.code() == Some(EXIT_STATUS_BOOT);
         if !self.stopping && !dismissed && status.signal().is_some() {
@@ -221,7 +221,7 @@ impl Supervisor {
         {
             self.report_root(pid, status);
         }
-        // It may only have closed its socket; without one it is of no use.
+        // It may only have closed its socket, but without one it is useless.
         let _ = process.kill().await;
         let status = process
             .wait()

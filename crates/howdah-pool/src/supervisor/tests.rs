@@ -63,7 +63,7 @@ impl Server {
             .remove(0)
     }
 
-    /// Waits until it is so.
+    /// Waits until the condition holds.
     async fn until(&self, what: &str, so: impl Fn(&PoolStatus) -> bool) -> PoolStatus {
         let wait = async {
             loop {
@@ -116,7 +116,7 @@ fn run_with<F: Future>(
         let (mut supervisor, server, fake) = prepared(options, boots);
         adjust(&mut supervisor);
         supervisor.launch(fake.root(), &mut []).await?;
-        // A bound for a hang, not a measure.
+        // Only detects a hang; does not measure anything.
         let test = tokio::time::timeout(Duration::from_secs(120), test(server));
         let test = supervisor.run_until(test).await;
         let result = test.expect("not to hang");
@@ -177,7 +177,7 @@ fn unjoined(
     let spool = std::fs::File::open("/").expect("a directory").into();
     let prepared = Supervisor::prepare(php_info(), root_options, vec![options], spool);
     let (mut supervisor, seeds) = prepared.expect("a pool");
-    // The fakes' processes are children of the test. That of pid 1 is not.
+    // The fake processes are children of the test. The process with pid 1 is not.
     supervisor.check_identity = |_, _, pid| match pid {
         1 => Err(IdentityError::NotAChild { pid, parent: 2 }),
         _ => Ok(()),
@@ -189,7 +189,7 @@ fn unjoined(
     (supervisor, seeds, FakeRoot { plan })
 }
 
-/// As a server starts: no front thread runs yet.
+/// As when a server starts: no front thread runs yet.
 async fn launched(
     supervisor: &mut Supervisor,
     seeds: &mut [FrontSeeds],
@@ -281,7 +281,7 @@ fn leaving_waits_for_the_front_threads() {
             .expect("started");
         let (front, kept) = (server.front.clone(), server.front.clone());
         let joined = async {
-            // It goes on serving as long as requests may come.
+            // It continues to serve as long as requests may come.
             for _ in 0..3 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 assert_eq!(server.get("").await, Ok("generation 1".into()));
@@ -427,7 +427,7 @@ fn a_pool_that_never_boots_reports_its_scripts_output() {
 #[test]
 fn a_boot_that_fails_once_is_tried_again() {
     let boots = [Boot::Bad("no database yet"), Boot::BadWorkers("nor now")];
-    // The third try, of the second generation's workers, is never good: a reload mends it.
+    // The third attempt, of the second generation's workers, never succeeds: a reload fixes it.
     let options = worker_pool(2, |_, worker| worker.watch = vec!["*.php".into()]);
     run(options, &boots, async |server| {
         assert_eq!(server.get("").await, Err(CallError::NotBooted));
@@ -616,7 +616,8 @@ fn a_worker_that_exits_after_a_fatal_error_is_not_a_crash() {
     .expect("started");
 }
 
-/// With `exit restart` the status is the application's own, whether or not the worker's word that it leaves has come.
+/// With `exit restart` the status is the application's own, whether or not the worker's announcement of its exit has
+/// arrived.
 #[test]
 fn a_worker_that_exits_after_its_response_is_not_a_crash() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
@@ -680,7 +681,7 @@ fn requests_of_a_concurrent_worker_are_counted_and_share_its_fate() {
             Err(CallError::RequestTimeout(limit))
         );
         let killed = server.until("killed", |status| status.counters.killed == 1);
-        // In its hand too, or next in line for its successor.
+        // Also claimed, or next in line for its successor.
         let (status, other) = tokio::join!(killed, server.get(""));
         assert!(matches!(
             other,
@@ -705,7 +706,7 @@ fn workers_are_added_while_requests_wait_and_exit_when_idle() {
         options.limits.max_idle_time = Duration::from_millis(500);
         options.limits.request_timeout = Some(Duration::from_secs(3));
     });
-    // Whatever the machine of the test does besides.
+    // Whatever else the test machine does.
     let calm = |supervisor: &mut Supervisor| supervisor.cpu = CpuMeter::fixed(10);
     run_with(options, &[], calm, async |server| {
         let hanging = server.get("hang");

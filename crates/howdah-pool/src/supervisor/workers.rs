@@ -1,4 +1,4 @@
-//! Worker processes: forked until there are as many as there should be, watched, and replaced.
+//! Worker processes: forked up to the target number, watched, and replaced.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -26,7 +26,7 @@ use crate::process::tail::Tail;
 use crate::process::worker_log;
 use crate::system::readiness::register;
 
-/// After the system refused a pipe or a fork.
+/// Delay after the system refused a pipe or a fork.
 const REFUSED: Duration = Duration::from_secs(1);
 /// A fork takes a few milliseconds.
 const ORDER_DUE: Duration = Duration::from_secs(1);
@@ -36,11 +36,11 @@ const AWAITED_MAX: usize = 32;
 const EXIT_STATUS_FATAL: i32 = 255;
 
 impl Supervisor {
-    /// Forks what is missing, in each generation that serves.
+    /// Forks missing workers, in each generation that serves.
     pub(super) fn fill(&mut self, index: usize) {
         let pool = &self.pools[index];
         if self.stopping || pool.is_corrupt || !pool.back_off.wait(Instant::now()).is_zero() {
-            return; // the failure has scheduled an event for the end of the wait
+            return; // the failure has scheduled an event for the end of the delay
         }
         let pool = &self.pools[index];
         let serving: Vec<_> = pool
@@ -70,8 +70,8 @@ impl Supervisor {
         }
     }
 
-    /// All places are taken, and a generation has workers to come: one worker of an earlier generation
-    /// exits for it, when the previous one has exited.
+    /// All places are taken, and a generation needs workers: one worker of an earlier generation exits for it, when the
+    /// previous one has exited.
     fn make_room(&mut self, index: usize, id: u32) {
         let pool = &mut self.pools[index];
         let exiting = pool.places.iter().any(|place| match &place.state {
@@ -181,7 +181,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Tells a zygote something. Not to wait for it is what keeps the other pools going.
+    /// Sends an order to a zygote without waiting, so that other pools continue.
     fn order(
         &self,
         pool: usize,
@@ -191,7 +191,7 @@ impl Supervisor {
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) {
-        // Another error means that the zygote exited, which a separate event reports.
+        // Any other error means that the zygote exited, which a separate event reports.
         if let Err(ControlError::Full) = control.offer(kind, u32::from(worker.0), data, fds) {
             let event = Event::Zygote {
                 pool,
@@ -204,7 +204,7 @@ impl Supervisor {
         }
     }
 
-    /// A zygote that still owes a worker may be stopped.
+    /// A zygote that has not forked a requested worker may be stopped.
     pub(super) fn order_due(&self, pool: usize, id: u32) {
         let pool = &self.pools[pool];
         if let Some(zygote) = pool.generation(id)
@@ -214,7 +214,8 @@ impl Supervisor {
         }
     }
 
-    /// What a zygote announces is watched and signalled only if the kernel says that it is its child.
+    /// A process that a zygote announces is watched and signalled only if the kernel confirms that it is the zygote's
+    /// child.
     pub(super) fn spawned(
         &mut self,
         index: usize,
@@ -230,7 +231,7 @@ impl Supervisor {
             return Ok(());
         };
         if !generation.is_alive() {
-            return Ok(()); // its exit is reported next, and its children are not its own any more
+            return Ok(()); // its exit is reported next, and its children no longer belong to it
         }
         let identity = ProcessIdentity::of_zygote(*generation.pid.borrow(), uid);
         generation.announced += 1;
@@ -268,8 +269,8 @@ impl Supervisor {
         Ok(())
     }
 
-    /// A worker's exit would not be noticed: it must not serve. Its place is free when its zygote has reported
-    /// its exit.
+    /// The exit of this worker would not be noticed, so it must not serve. Its place is free when its zygote has
+    /// reported its exit.
     fn refuse_unwatched(&mut self, index: usize, worker: WorkerId, id: u32, reason: &str) {
         let pool = &mut self.pools[index];
         let Some(occupant) = pool.places[worker.index()].occupant_mut() else {
@@ -358,7 +359,7 @@ impl Supervisor {
             StateRecord::Traced if occupant.traced.is_some() => {
                 self.kill_traced(index, worker, serial);
             }
-            // Not while it boots: a boot that resets OPcache would go on for ever.
+            // Not while it boots: a boot that resets OPcache would repeat forever.
             StateRecord::Reload if occupant.ready => {
                 self.resets.notify_one();
                 self.reload_requested(index, false).await;
@@ -369,13 +370,14 @@ impl Supervisor {
         }
     }
 
-    /// The number of workers that serve has changed: a generation may be complete, and those that wait for
-    /// their successors may exit.
+    /// The number of serving workers has changed: a generation may be complete, and workers that wait for their
+    /// successors may exit.
     pub(super) fn settle(&mut self, index: usize) {
         let pool = &mut self.pools[index];
         let newest = pool.serving().next_back().map(|generation| {
             let wanted = pool.desired;
-            // Workers with short lives are never all there at a time while requests come.
+            // Workers with short lives are never all present at the same time while requests
+            // arrive.
             let all_there = pool.count(generation.id, Occupant::serves) >= wanted
                 || generation.readied >= 2 * wanted;
             (generation.id, !generation.complete && all_there)
@@ -404,10 +406,10 @@ impl Supervisor {
         pool.publish();
     }
 
-    /// A worker's end has begun: the successor need not wait until its memory is given back.
+    /// A worker has begun to exit: the successor need not wait until its memory is freed.
     pub(super) fn worker_ending(&mut self, index: usize, worker: WorkerId) {
         let pool = &mut self.pools[index];
-        // What was seen may have been the process before.
+        // This may concern the previous process.
         if !pool.segment.is_ending(worker) {
             return;
         }
@@ -419,10 +421,10 @@ impl Supervisor {
             return;
         };
         if occupant.would_fail(served) {
-            return; // the next one is to wait, which begins when it is gone
+            return; // the next one has to wait until this one is gone
         }
         occupant.ending = true;
-        // Otherwise the place of this one is the next that is filled.
+        // Otherwise the place of this one is filled next.
         if pool.free_place().is_some() {
             self.fill(index);
         }
@@ -478,7 +480,7 @@ impl Supervisor {
         self.fill(index);
     }
 
-    /// A worker ended before it was ready, and this is what it wrote, or why it was ended.
+    /// A worker exited before it was ready, with this output or for this reason.
     pub(super) fn worker_failed(&mut self, index: usize, id: u32, text: String) {
         let pool = &mut self.pools[index];
         let instead = pool.other_generation_serves(id);
@@ -489,11 +491,11 @@ impl Supervisor {
             return;
         };
         if !generation.complete && instead {
-            // A reload: what served before goes on alone.
+            // A reload: the previous generation continues alone.
             self.boot_failed(index, id, text);
             return;
         }
-        // One of a generation that serves may have been killed from outside: requests wait for the next.
+        // A worker of a serving generation may have been killed from outside: requests wait for the next.
         let refuses = !generation.complete || pool.back_off.failures() > 1;
         let wait = pool.back_off.wait(Instant::now()).as_millis();
         tracing::error!(
@@ -514,7 +516,7 @@ impl Supervisor {
         let overdue = place.occupant().is_some_and(|occupant| occupant.overdue);
         let crashed = !stopping
             && place.occupant().is_some_and(|own| {
-                // The kernel ends all workers of a zygote that dies: none of their requests is to blame.
+                // The kernel kills all workers of a zygote that exits: none of their requests is to blame.
                 let mut generations = pool.generations.iter();
                 let own_zygote = generations.find(|generation| generation.id == own.generation);
                 !own.exit_is_expected() && own_zygote.is_some_and(Generation::is_alive)
@@ -546,7 +548,7 @@ impl Supervisor {
         self.fill(index);
     }
 
-    /// The exit status of a worker has arrived, before or after its pidfd was seen.
+    /// The exit status of a worker has arrived, before or after its pidfd became readable.
     pub(super) fn worker_exited(
         &mut self,
         index: usize,
@@ -591,7 +593,7 @@ impl Supervisor {
                 }
                 (last.request_id, last.expected, last.recycles)
             }
-            // Another one has come and gone in its place since.
+            // A later process has already exited in its place.
             _ => return Ok(()),
         };
         let (name, worker, text) = (&*pool.name, worker_id.0, status.to_string());
@@ -600,7 +602,7 @@ impl Supervisor {
                 pool.counters.fatal += 1;
                 tracing::info!(target: "howdah::pool", pool = name, worker, pid, "worker exited after a fatal error");
             }
-            // The front answers, and says why.
+            // The front responds, with the reason.
             Some(EXIT_STATUS_CPU) if request_id != 0 => {
                 pool.counters.killed += 1;
                 let request_id = format!("{request_id:016x}");
@@ -613,7 +615,7 @@ impl Supervisor {
                 tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker killed: it \
                     made no progress for `hang_timeout`");
             }
-            // A failed boot is reported with what it wrote.
+            // A failed boot is reported with its output.
             Some(0 | EXIT_STATUS_BOOT) => {
                 pool.counters.recycled += u64::from(recycles);
                 tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker exited");

@@ -1,4 +1,4 @@
-//! A timer that is there while others of the runtime come and go.
+//! A timer that is independent of the timers of the runtime.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,9 +13,9 @@ use tokio::io::unix::AsyncFd;
 
 use super::readiness::register;
 
-/// For times of about a millisecond on a thread that sleeps and wakes much more often: the runtime's timers
-/// are a timeout of each sleep, which sets the processor's clock each time, and in a virtual machine that
-/// asks the host. This one sets it once.
+/// For times of about a millisecond on a thread that sleeps and wakes much more often: the runtime's timers are a
+/// timeout of each sleep, which programs the processor's clock each time, and in a virtual machine calls the host. This
+/// one programs it once.
 #[derive(Debug)]
 pub(crate) struct Alarm(AsyncFd<OwnedFd>);
 
@@ -27,7 +27,7 @@ impl Alarm {
         register(timer, Interest::READABLE).map(Self)
     }
 
-    /// Waits, for one waiter at a time.
+    /// Waits; only one task may wait at a time.
     pub(crate) async fn sleep(&self, time: Duration) -> io::Result<()> {
         let value = Timespec::try_from(time).map_err(io::Error::other)?;
         let once = Itimerspec {
@@ -35,7 +35,7 @@ impl Alarm {
             it_value: value,
         };
         timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
-        // Readiness comes with each expiry, so the count need not be read.
+        // Each expiry makes it ready, so the count need not be read.
         self.0.readable().await?.clear_ready();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a process does, as far as the kernel shows it to everybody.
+//! The activity of a process, as far as the kernel shows it to everybody.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,7 +7,8 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-/// Where the state is in `/proc/…/stat`: behind the number and the name, which has at most 15 bytes in parentheses.
+/// Length that contains the state in `/proc/…/stat`: it follows the number and the name, which has at most 15 bytes in
+/// parentheses.
 const STATE_WITHIN: usize = 64;
 
 /// Activity of one process.
@@ -32,12 +33,12 @@ impl ProcessActivity {
         self.id
     }
 
-    /// Processor time of all its threads so far; `None`: not known.
+    /// Processor time of all its threads so far; `None`: unknown.
     pub(crate) fn time(&self) -> Option<Duration> {
         self.clock?.now().ok().map(Duration::from)
     }
 
-    /// Its first thread runs or waits for a processor. False, too, if that is not known.
+    /// Whether its first thread runs or waits for a processor. False if that is unknown.
     pub(crate) fn is_runnable(&self) -> bool {
         let mut text = [0; STATE_WITHIN];
         let size = self

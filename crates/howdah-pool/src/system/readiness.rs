@@ -8,7 +8,7 @@ use tokio::io::unix::AsyncFd;
 /// Registers a descriptor with the current runtime.
 ///
 /// # Errors
-/// The kernel cannot report its readiness, or there are too many.
+/// The kernel cannot report its readiness, or there are too many descriptors.
 #[expect(
     unsafe_code,
     reason = "tokio requires a promise that the type system cannot express"

@@ -1,6 +1,6 @@
-//! What the kernel counts of a thread's turns on processors: `/proc/…/schedstat`.
+//! The kernel's counters of a thread's time on processors: `/proc/…/schedstat`.
 
-/// Since the thread began, in nanoseconds. What it waits at present is not counted yet.
+/// Times since the thread began, in nanoseconds. A wait that has not ended is not counted yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Schedstat {
     /// On a processor.
@@ -10,7 +10,7 @@ pub(crate) struct Schedstat {
 }
 
 impl Schedstat {
-    /// Longer than any.
+    /// Longer than any line.
     pub(crate) const SIZE_MAX: usize = 512;
 
     /// `TIME-ON-A-PROCESSOR TIME-WAITING-FOR-ONE TIMES`, all 0 where the kernel does not count.

@@ -1,14 +1,14 @@
-//! The place of the front's threads among the processes that share a processor.
+//! Scheduling of the front's threads among the processes that share a processor.
 
 use std::mem::size_of;
 
-/// The shortest slice of a processor's time that there is.
+/// The shortest time slice that the kernel supports.
 const SLICE_NS: u64 = 100_000;
 
-/// Has the calling thread wait its turn when it is woken, instead of pushing a worker off its processor in
-/// the middle of a request: a worker then keeps its caches warm, and the thread finds several completions
-/// at a time. Workers do the same (`howdah_worker_yield_on_wake()`). A processor that idles takes the
-/// thread at once in any case. `docs/internals/performance.md` has the figures.
+/// Makes the calling thread wait its turn when it is woken, instead of preempting a worker in the middle of a request:
+/// the worker's caches stay warm, and the thread finds several completions at a time. Workers do the same
+/// (`howdah_worker_yield_on_wake()`). An idle processor takes the thread immediately in any case.
+/// `docs/internals/performance.md` has the figures.
 #[expect(unsafe_code, reason = "rustix has no scheduling policies")]
 pub(crate) fn yield_on_wake() {
     // SAFETY: the structure holds numbers only, for which zero is a value.
@@ -21,8 +21,8 @@ pub(crate) fn yield_on_wake() {
     }
 }
 
-/// Has the kernel give the calling thread a processor soon after it wakes: for one that needs it for some
-/// microseconds each time. It takes no right, and kernels before 6.12 do without.
+/// Makes the kernel give the calling thread a processor soon after it wakes: for a thread that needs it for some
+/// microseconds each time. It needs no privilege, and is not available before kernel 6.12.
 #[expect(unsafe_code, reason = "rustix has no scheduling policies")]
 pub(crate) fn run_on_wake() {
     // SAFETY: the structure holds numbers only, for which zero is a value.

@@ -1,10 +1,10 @@
-//! Signals to PHP processes. They go through pidfds alone (`process_identity.rs`); the monitor sends those to processes
-//! of other users.
+//! Signals to PHP processes. They are sent only through pidfds (`process_identity.rs`); the monitor sends those to
+//! processes of other users.
 
 use howdah_shm::layout::SIGNAL_BACKTRACE;
 use rustix::process::Signal;
 
-/// SIGRTMIN as the C library counts it: it keeps the first ones for itself.
+/// SIGRTMIN as the C library counts it: it reserves the first ones for itself.
 #[cfg(target_env = "musl")]
 const SIGRTMIN: i32 = 35;
 #[cfg(not(target_env = "musl"))]
@@ -16,7 +16,7 @@ pub fn worker_signals() -> [Signal; 2] {
     [Signal::KILL, backtrace()]
 }
 
-/// Has a worker log its backtrace: SIGRTMIN + `HOWDAH_SIGNAL_BACKTRACE`.
+/// Makes a worker log its backtrace: SIGRTMIN + `HOWDAH_SIGNAL_BACKTRACE`.
 #[expect(
     unsafe_code,
     reason = "rustix has no safe way to name a real-time signal"

@@ -5,8 +5,8 @@ use howdah_shm::layout::{SLOT_OWNED, SLOT_SIZE, WORKER_SIZE, state};
 
 use super::*;
 
-/// The bound of the promise that a pool heals. On a machine that does other things too: a bound for the
-/// watch, whose own time is a fifth of it.
+/// The documented time in which a pool recovers. On a busy machine this only detects a hang; the measured part is a
+/// fifth of it.
 const HEALED: Duration = Duration::from_secs(1);
 
 impl Server {
@@ -15,7 +15,7 @@ impl Server {
             .expect("one")
     }
 
-    /// Waits until the workers of another segment than the first serve.
+    /// Waits until workers with a different segment than the first serve.
     async fn wait_for_new_segment(&self, times: u64) -> PoolStatus {
         let what = "healed";
         self.until(what, |status| {
@@ -55,7 +55,7 @@ fn of_requests_in_hand_only_those_that_may_be_run_again_are() {
         let segment = server.segment();
         let corrupt = async {
             server.until("in hand", |status| status.busy == 2).await;
-            // One worker is idle still; the fourth request would be its.
+            // One worker is still idle; it would get the fourth request.
             let slots = segment.geometry().header().slots_offset;
             segment.scribble(slots, u64::MAX);
             server.wait_for_new_segment(1).await;
@@ -77,7 +77,7 @@ fn a_reload_repairs_a_header() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         let segment = server.segment();
         segment.scribble(0, 0);
-        // Who serves does not look at it.
+        // The serving code does not check it.
         assert_eq!(server.get("").await, Ok("generation 1".into()));
         server.handle.reload(None).await.expect("reloaded");
         assert_eq!(server.get("").await, Ok("generation 2".into()));
@@ -125,7 +125,7 @@ fn a_pool_heals_again_and_again() {
             let started = Instant::now();
             let answers = tokio::join!(server.get(""), server.ask("", true), server.get(""));
             let (first, again, last) = answers;
-            // One may have been in hand.
+            // A worker may have claimed one.
             assert!(again.is_ok(), "round {round}: {first:?} {again:?} {last:?}");
             assert!(server.get("").await.is_ok(), "round {round}");
             slowest = slowest.max(started.elapsed().as_millis() as u64);

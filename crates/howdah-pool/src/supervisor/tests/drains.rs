@@ -1,9 +1,9 @@
-//! What a reload does with requests that take long.
+//! How a reload handles requests that take long.
 
 use super::*;
 
 const LEAST: Duration = Duration::from_millis(20);
-/// Several of that.
+/// A multiple of that.
 const LONG: Duration = Duration::from_millis(120);
 
 fn hurry(supervisor: &mut Supervisor) {
@@ -19,7 +19,7 @@ fn draining(status: &PoolStatus) -> usize {
 fn a_request_outlasts_a_reload_and_the_second_ends_it_for_good() {
     let pool = worker_pool(1, |_, _| {});
     run_with(pool, &[], hurry, async |server| {
-        // It may be run again when its worker dies, and would hang again.
+        // It may run again when its worker exits, and would hang again.
         let hanging = server.ask("hang", true);
         let reloads = async {
             server

@@ -1,4 +1,5 @@
-//! Zygotes whose control socket another process uses: messages that contradict the state end them, and nothing else.
+//! Zygotes whose control socket another process uses: messages that contradict the state end the zygote, and have no
+//! other effect.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Weak;
@@ -35,7 +36,7 @@ fn lie(kind: Kind, worker: u32, pid: i32, status: i32, fds: usize) -> Lie {
     }
 }
 
-/// Says it in the name of the newest zygote, and waits for the next.
+/// Sends it as the newest zygote, and waits for the next one.
 async fn send_lie(server: &Server, lie: Lie, before: u32) {
     calm(server, before).await;
     let control = server.plan(|plan| plan.controls.last().and_then(Weak::upgrade));
@@ -51,7 +52,7 @@ async fn send_lie(server: &Server, lie: Lie, before: u32) {
         .await;
 }
 
-/// The worker serves, and from then on waits for its end: unlike a process it would go on when it is killed.
+/// The worker serves, and from then on waits for its exit: unlike a process it would continue when it is killed.
 async fn calm(server: &Server, generation: u32) {
     let answer = server.get("lame").await.expect("an answer");
     assert_eq!(answer, format!("generation {generation}"));
@@ -60,7 +61,7 @@ async fn calm(server: &Server, generation: u32) {
 #[test]
 fn each_lie_ends_its_generation_and_the_next_serves() {
     let own = std::process::id().cast_signed();
-    // The place of worker 1 is vacant, in that of worker 0 one runs.
+    // The place of worker 1 is vacant; worker 0 runs.
     let lies = [
         lie(Kind::Spawned, 0, own, 0, 1),
         lie(Kind::Spawned, 1, own, 0, 1),
@@ -113,7 +114,7 @@ fn a_worker_that_runs_has_not_exited() {
 fn a_process_that_is_not_the_zygotes_own_is_not_taken_for_a_worker() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         server.plan(|plan| plan.strange_workers = 1);
-        // The worker that comes after it is announced as process 1, with its pidfd.
+        // The next worker is announced as process 1, with its pidfd.
         assert!(server.get("fatal").await.is_ok());
         server
             .until("another generation", |status| {
@@ -150,7 +151,7 @@ fn a_flood_is_one_message() {
 #[test]
 fn a_root_that_lies_is_started_again() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
-        // The executable that starts another root is not there: what counts is that this one is gone.
+        // The executable that starts another root is missing: only the exit of this one matters.
         let root = server.plan(|plan| plan.root.upgrade().expect("a root"));
         let own = std::process::id().cast_signed();
         let fd = pidfd(own);
