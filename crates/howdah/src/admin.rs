@@ -1,4 +1,4 @@
-//! Where the admin API is: the address that the configuration chooses, or the default one.
+//! The address of the admin API: the configured or the default one.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use crate::failure::Failure;
 /// itself: PHP can reach any TCP address.
 pub(crate) const ADMIN_SOCKET: &str = "/run/howdah/admin.sock";
 
-/// The admin API that the configuration asks for; `is_php_restricted`: PHP has fewer rights than the
-/// server. The default address may be taken by another server on this machine; that is not a reason not to serve.
+/// Binds the admin API that the configuration requests; `is_php_restricted`: PHP has fewer rights than the server. If
+/// another server on this machine uses the default address, this server starts without an admin API.
 pub(crate) fn bind_admin(
     admin: &model::Admin,
     is_php_restricted: bool,
@@ -45,7 +45,7 @@ pub(crate) fn bind_admin(
     }
 }
 
-/// In a directory that may have to be made.
+/// Binds the default socket, in a directory that may have to be created.
 fn bind_socket() -> Result<Admin, BindError> {
     let path = Path::new(ADMIN_SOCKET);
     let address = AdminAddress::Unix(path.to_owned());
@@ -80,7 +80,7 @@ fn warn_of_exposure(admin: &Admin, is_php_restricted: bool, default: bool) {
     }
 }
 
-/// An address of the configuration.
+/// The configured address.
 pub(crate) fn address(configured: &model::AdminAddress) -> AdminAddress {
     match configured {
         model::AdminAddress::Tcp { host, port } => AdminAddress::Tcp {
@@ -91,7 +91,7 @@ pub(crate) fn address(configured: &model::AdminAddress) -> AdminAddress {
     }
 }
 
-/// The same the other way round.
+/// The reverse of [`address`].
 pub(crate) fn configured(address: AdminAddress) -> model::AdminAddress {
     match address {
         AdminAddress::Tcp { host, port } => model::AdminAddress::Tcp { host, port },

@@ -1,7 +1,7 @@
-//! The folder of crash reports: one JSON file for each, within a number and a size.
+//! The folder of crash reports: one JSON file for each, limited in number and size.
 //!
-//! PHP may run as the server's user, and a report says what it must not read of other requests. So the folder belongs
-//! to root where a monitor runs: what the server may not do itself the monitor does for it.
+//! PHP may run as the server's user, and a report contains data of other requests that PHP must not read. So, where a
+//! monitor runs, the folder belongs to root, and the monitor does what the server may not do itself.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -14,20 +14,20 @@ use howdah_pool::CrashReport;
 
 use crate::paths::absolute;
 
-/// In the folder that systemd provides, or where certificates are kept.
+/// Its name, in the folder that systemd provides, or next to the certificates.
 const NAME: &str = "crashes";
-/// What systemd sets for a unit with `StateDirectory`.
+/// The variable that systemd sets for a unit with `StateDirectory`.
 const STATE_DIRECTORY: &str = "STATE_DIRECTORY";
-/// Servers that crash at the same time take numbers from each other; so many in a row are never met.
+/// Servers that crash at the same time compete for numbers; so many conflicts in a row do not occur.
 const NUMBERS_TRIED: usize = 16;
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// Limit of a report that is read; larger ones are not of this server.
+/// Maximum size of a report that is read; larger files are not from this server.
 const REPORT_MAX: u64 = 4 << 20;
 /// A report is written within milliseconds: an unfinished file of this age belongs to a server that ended meanwhile.
 const UNFINISHED_MAX: Duration = Duration::from_secs(60);
 
-/// Where the reports of a configuration are; `None`: there is no place for them, or they are off.
+/// The folder of a configuration; `None`: there is no place for it, or reports are off.
 pub(crate) fn path(config: &Config) -> Option<PathBuf> {
     let own = &config.global.crash_reports;
     if !own.on {
@@ -49,7 +49,7 @@ fn state_directory() -> Option<PathBuf> {
     first.is_absolute().then_some(first)
 }
 
-/// An open folder. Its functions wait for the disk.
+/// An open folder. Its functions block on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CrashFolder {
     path: PathBuf,
@@ -58,7 +58,7 @@ pub(crate) struct CrashFolder {
 }
 
 impl CrashFolder {
-    /// The folder as it is, whether or not it exists.
+    /// The folder, whether or not it exists.
     pub(crate) fn of(config: &Config) -> Option<Self> {
         let own = &config.global.crash_reports;
         Some(Self {
@@ -72,7 +72,7 @@ impl CrashFolder {
         &self.path
     }
 
-    /// Makes the folder. The number of its next report, if reports can be written.
+    /// Creates the folder. Returns the number of the next report, if reports can be written.
     pub(crate) fn prepare(&self) -> io::Result<u64> {
         fs::create_dir_all(&self.path, FOLDER_MODE)?;
         self.remove_unfinished()?;
@@ -84,7 +84,7 @@ impl CrashFolder {
     }
 
     /// Writes a report and removes the oldest ones that exceed the limits. The report gets the next number if another
-    /// server that writes to the folder has used its own.
+    /// server has used its number.
     pub(crate) fn write(&self, report: &mut CrashReport) -> io::Result<()> {
         for _ in 0..NUMBERS_TRIED {
             match self.write_as_numbered(report) {
@@ -115,7 +115,7 @@ impl CrashFolder {
                 file.write_all(&bytes)?;
                 file.sync_all()
             })
-            // Never over a report of another server with the same folder.
+            // Never overwrites a report of another server with the same folder.
             .and_then(|()| fs::hard_link(&partial, &name));
         let removed = fs::remove_file(&partial);
         written.and(removed)
@@ -125,7 +125,7 @@ impl CrashFolder {
     pub(crate) fn list(&self) -> io::Result<Vec<CrashReport>> {
         let numbers = self.numbers()?;
         let reports = numbers.iter().rev().filter_map(|number| {
-            // One that was removed meanwhile, or is not one of ours.
+            // It was removed meanwhile, or is not a report.
             self.read(*number).ok().flatten()
         });
         Ok(reports.collect())
@@ -142,7 +142,7 @@ impl CrashFolder {
         Ok(Some(serde_json::from_slice(&bytes)?))
     }
 
-    /// Removes all reports. How many there were.
+    /// Removes all reports. Returns how many there were.
     pub(crate) fn clear(&self) -> io::Result<usize> {
         let numbers = self.numbers()?;
         for number in &numbers {
@@ -151,7 +151,7 @@ impl CrashFolder {
         Ok(numbers.len())
     }
 
-    /// Removes what servers left behind that ended while they wrote.
+    /// Removes unfinished files of servers that have exited.
     fn remove_unfinished(&self) -> io::Result<()> {
         for name in self.names()?.iter().filter(|name| is_unfinished(name)) {
             let path = self.path.join(name);

@@ -1,4 +1,4 @@
-//! Why a command or a server fails, and the exit code of that.
+//! Errors of commands and servers, and their exit codes.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -6,9 +6,9 @@ use std::process::ExitCode;
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The configuration, the command line or the installation is wrong: exit code 2.
+    /// The configuration, the command line or the installation is invalid: exit code 2.
     Setup(String),
-    /// It went wrong while running: exit code 1.
+    /// A failure at run time: exit code 1.
     Runtime(String),
 }
 

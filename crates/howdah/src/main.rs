@@ -1,13 +1,13 @@
-//! The `howdah` command: reads the command line and the configuration, starts the parts, joins them.
-//! Decisions live in the crates that this one wires together.
+//! The `howdah` command: reads the command line and the configuration, starts the parts and connects them. The other
+//! crates make the decisions.
 //!
-//! # Floors
+//! # Layers
 //!
-//! Each may use those below it and no other:
+//! Each may use those below it and no others:
 //!
 //! | | |
 //! |---|---|
-//! | `doctor` | what is wrong with an installation |
+//! | `doctor` | checks of an installation |
 //! | `commands` | the commands of the command line |
 //! | `startup` | start and end of a server |
 //! | `server` | the running server: requests for PHP, the admin API's orders, reloads, status |

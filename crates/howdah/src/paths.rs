@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The path from the root; symbolic links stay.
+/// The absolute path; symbolic links are not resolved.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

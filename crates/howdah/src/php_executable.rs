@@ -1,7 +1,7 @@
-//! Where the PHP executable is.
+//! Finds the PHP executable.
 //!
 //! A build has it next to `howdah`. Packages have one for each version of PHP, at
-//! `../lib/howdah/phpVERSION/howdah-php` as seen from the folder of `howdah`.
+//! `../lib/howdah/phpVERSION/howdah-php` relative to the folder of `howdah`.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,8 +14,8 @@ use crate::failure::Failure;
 /// Its file name.
 const NAME: &str = "howdah-php";
 
-/// The `howdah-php` to run: the named one, else the one next to this executable, else the newest version that
-/// is installed, else the first on PATH. If there is none, the place where it was expected, so that an error names it.
+/// The `howdah-php` to run: the named one, else the one next to this executable, else the newest installed version,
+/// else the first on PATH. If there is none, the expected path, so that an error names it.
 pub(crate) fn executable(named: Option<&PhpExecutable>) -> PathBuf {
     let own_folder = std::env::current_exe()
         .and_then(fs::canonicalize)
@@ -51,20 +51,20 @@ pub(crate) fn executables(config: &Config) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The error of a PHP that a pool names and that is missing, with what to install.
+/// The error for a missing PHP that a pool names, with what to install.
 pub(crate) fn check_executables(config: &Config) -> Result<(), Failure> {
     let missing = missing_executables(config).into_iter().next();
     missing.map_or(Ok(()), |missing| Err(Failure::Setup(missing)))
 }
 
-/// The errors of all that are missing, each once.
+/// The errors of all missing ones, each once.
 pub(crate) fn missing_executables(config: &Config) -> Vec<String> {
     let global = config.global.php.executable.iter();
     let own = config.own_pool_settings();
     let mut missing: Vec<String> = Vec::new();
     for php in global.chain(own.filter_map(|settings| settings.php.as_ref())) {
         let file = executable(Some(php));
-        // One that may not be inspected is reported when it is run.
+        // A file that may not be inspected is reported when it is run.
         let is_missing =
             fs::metadata(&file).is_err_and(|error| error.kind() == ErrorKind::NotFound);
         if !is_missing {

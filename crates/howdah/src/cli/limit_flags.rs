@@ -9,7 +9,7 @@ use howdah_config::parse_size;
 
 use super::value::{duration, help, long_name};
 
-/// The limits that the command line gives.
+/// Limits on the command line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LimitFlags(pub(crate) PoolLimitOverrides);
 

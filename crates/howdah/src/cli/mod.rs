@@ -425,7 +425,7 @@ impl Run {
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut arguments = self.arguments_after_first_envfile();
         if let Some(file) = self.envfile.first() {
-            // Before the others, which come later and so are stronger.
+            // Before the other variables, which come later and override it.
             arguments.splice(0..0, ["--envfile".into(), file.into()]);
         }
         arguments

@@ -1,5 +1,5 @@
-//! The reference pages of the command line and of the PHP functions, and the stubs of the latter, made from the code.
-//! `HOWDAH_BLESS=1 cargo test -p howdah` writes them again.
+//! The reference pages of the command line and of the PHP functions, and the stubs of the functions, generated from the
+//! code. `HOWDAH_BLESS=1 cargo test -p howdah` writes them again.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn markdown() -> String {
     let mut root = Cli::command();
     root.build();
     let commands = root.get_subcommands_mut();
-    // What `help` says is on this page.
+    // This page contains what `help` prints.
     let shown =
         |command: &&mut clap::Command| !command.is_hide_set() && command.get_name() != "help";
     for command in commands.filter(shown) {
@@ -46,7 +46,7 @@ fn markdown() -> String {
     page
 }
 
-/// The stub is where the functions' documentation stands: a doc comment, then the declaration.
+/// The stub contains the functions' documentation: a doc comment, then the declaration.
 fn functions(stub: &str) -> String {
     let mut page = String::from(
         "# PHP functions\n\nMade from `worker/src/php/howdah.stub.php`; do not edit.\n\n\
@@ -72,7 +72,7 @@ fn functions(stub: &str) -> String {
     page
 }
 
-/// The stub as the package `php/stubs` has it for IDEs, without what PHP's generator of C code reads.
+/// The stub for IDEs in the package `php/stubs`, without annotations for PHP's generator of C code.
 fn package(stub: &str) -> String {
     let mut text = String::from(
         "<?php\n\n// Made from worker/src/php/howdah.stub.php; do not edit.\n// What Howdah adds to PHP's own functions. \
@@ -81,7 +81,7 @@ fn package(stub: &str) -> String {
     let mut lines = stub.lines().skip(1).peekable();
     while let Some(line) = lines.next() {
         if line.contains("@generate-class-entries") {
-            // With the empty line after it.
+            // Including the empty line after it.
             lines.next_if(|next| next.is_empty());
         } else if let Some((before, rest)) = line.split_once("@alias ") {
             let (name, after) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
@@ -94,7 +94,7 @@ fn package(stub: &str) -> String {
     text
 }
 
-/// What a comment stands before.
+/// What a comment documents.
 enum Heading<'a> {
     Function(&'a str),
     Method(&'a str),
@@ -144,7 +144,7 @@ enum Tag {
     Throws(String),
 }
 
-/// Takes in one line of a comment.
+/// Adds one line of a comment.
 fn note(line: &str, comment: &mut Vec<Tag>) {
     if line.starts_with("/**") {
         comment.clear();

@@ -1,4 +1,5 @@
-//! Options of a worker as options of the command line, made from the table of all of them.
+//! Options of a worker as options of the command line, generated from the table of all worker
+//! options.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use howdah_config::model::{
@@ -37,7 +38,7 @@ impl FromArgMatches for WorkerFlags {
         for option in flags() {
             let values = matches.get_many::<OptionValue>(option.name);
             for value in values.into_iter().flatten() {
-                // The parser of the argument has made a value of the kind that the option has.
+                // The argument's parser has returned a value of the option's kind.
                 (option.set)(&mut self.0, value.clone());
             }
         }
@@ -118,7 +119,7 @@ fn value(kind: OptionKind, text: &str) -> Result<OptionValue, String> {
                 value.to_owned(),
             )]));
         }
-        // A Caddyfile has its arguments.
+        // A Caddyfile contains its arguments.
         OptionKind::LeakDetection => {
             return Ok(OptionValue::LeakDetection(LeakDetection {
                 in_header: true,
@@ -157,7 +158,7 @@ mod tests {
                 OptionKind::Mode(words) => (words[1], "none of them"),
                 OptionKind::Set(words) => (words[0], "none of them"),
                 OptionKind::Variables => ("NAME=value", "NAME"),
-                // No text is wrong.
+                // Every text is valid.
                 OptionKind::Paths | OptionKind::FilePatterns { .. } | OptionKind::LeakDetection => {
                     assert!(value(option.kind, "/a").is_ok(), "{}", option.name);
                     continue;

@@ -1,5 +1,5 @@
-//! `howdah start`: `howdah run` in the background. The server's standard input is the end of a pipe to which it
-//! writes when it is ready; the other end waits here. A pipe works whatever user the server changes to.
+//! `howdah start`: `howdah run` in the background. The server's standard input is one end of a pipe, to which it writes
+//! when it is ready; this command waits at the other end. A pipe works whatever user the server changes to.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom};
@@ -10,7 +10,7 @@ use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
 
-/// Bytes of the end of the log that are shown of a server that did not start.
+/// Bytes of the log's end that are shown if a server does not start.
 const SHOWN: i64 = 4096;
 
 pub(crate) fn start(options: &cli::Start) -> Outcome {
@@ -56,7 +56,7 @@ pub(crate) fn start(options: &cli::Start) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How the other commands find the same server.
+/// Options with which the other commands find the same server.
 fn of_config(config: &Path) -> String {
     if config == Path::new("Caddyfile") {
         return String::new();
@@ -64,7 +64,7 @@ fn of_config(config: &Path) -> String {
     format!(" --config {}", config.display())
 }
 
-/// The server, and what it reports to.
+/// The command that starts the server; it reports through its standard input.
 fn server(options: &cli::Start, log: &File) -> Result<(Child, PipeReader), Failure> {
     let own = std::env::current_exe().map_err(setup)?;
     let copy = || log.try_clone().map_err(setup);
@@ -79,7 +79,7 @@ fn server(options: &cli::Start, log: &File) -> Result<(Child, PipeReader), Failu
     Ok((child, report))
 }
 
-/// Whether the server serves; if not, it has ended. Waits for one or the other.
+/// Waits until the server serves or has exited. Whether it serves.
 fn is_ready(report: &mut impl Read) -> bool {
     report.read_exact(&mut [0]).is_ok()
 }
@@ -91,7 +91,7 @@ fn append(log: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).open(log)
 }
 
-/// Where programs keep what is not worth a backup: for root the folder of logs.
+/// The default folder for logs: the user's state folder, for root the system's folder of logs.
 fn default_log() -> Result<PathBuf, Failure> {
     if rustix::process::geteuid().is_root() {
         return Ok("/var/log/howdah.log".into());
@@ -106,7 +106,7 @@ fn default_log() -> Result<PathBuf, Failure> {
     Ok(state.join("howdah/howdah.log"))
 }
 
-/// What was written to the log from `start` on, or the end of it.
+/// The part of the log from `start` on, or its end.
 fn end_of(log: &Path, start: u64) -> io::Result<String> {
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();

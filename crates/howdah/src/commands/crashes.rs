@@ -23,7 +23,7 @@ use howdah_config::Strictness;
 /// The end of the year 9999.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// What `/crashes` shows of a report.
+/// A report as `/crashes` lists it.
 #[derive(Debug, Deserialize)]
 struct Summary {
     number: u64,
@@ -57,14 +57,14 @@ pub(crate) fn crashes(options: &cli::Crashes) -> Outcome {
     };
     let reply = client(&options.server)?.request(method, &target, Some(LIMIT));
     let shown = match reply {
-        // Over TCP a server shows none that PHP must not read.
+        // Over TCP a server shows no reports that PHP must not read.
         Err(ClientError::NoServer { .. }) => read_folder(options)?,
         Ok(reply) if reply.status == 403 => read_folder(options)?,
         reply => json_of(&success(reply)?)?,
     };
     let text = if options.json {
         let text = serde_json::to_string_pretty(&shown).map_err(version_mismatch)?;
-        // JSON leaves some control characters as they are.
+        // JSON does not escape all control characters.
         text.lines().fold(String::new(), |mut all, line| {
             all.push_str(&printable(line));
             all.push('\n');
@@ -85,7 +85,7 @@ fn json_of(reply: &Reply) -> Result<Value, Failure> {
     serde_json::from_slice(&reply.body).map_err(version_mismatch)
 }
 
-/// Without the server: what is in the folder of its Caddyfile, or in the usual one.
+/// Without the server: reads the folder of its Caddyfile, or the default one.
 fn read_folder(options: &cli::Crashes) -> Result<Value, Failure> {
     let file = options.server.config.as_deref();
     let file = file.or_else(|| {
@@ -232,7 +232,7 @@ fn lines(text: &mut String, title: &str, lines: &[String]) {
     }
 }
 
-/// A time in UTC; one that no clock shows is the beginning of 1970.
+/// A time in UTC; an invalid one becomes the start of 1970.
 fn clock(seconds: u64) -> String {
     let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds.min(LAST_SECOND)));
     howdah_observe::access::rfc3339(time.unwrap_or(UNIX_EPOCH))

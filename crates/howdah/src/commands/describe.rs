@@ -1,5 +1,5 @@
-//! Commands that say what this program is and knows: `environ`, `adapt`, `list-directives`, `completions`, `manpage`,
-//! `version` and `build-info`.
+//! Commands that describe this program: `environ`, `adapt`, `list-directives`, `completions`, `manpage`, `version` and
+//! `build-info`.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::config::source::Source;
 use crate::failure::{Failure, Outcome, setup};
 use crate::php_executable::executable;
 
-/// Ends quietly when the reader of standard output has seen enough.
+/// Prints to standard output; a reader that closes the pipe is not an error.
 fn print(text: &[u8]) -> Outcome {
     match io::stdout().lock().write_all(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -80,7 +80,7 @@ pub(crate) fn list_directives(options: &cli::ListDirectives) -> Outcome {
     let width = names.iter().map(|one| one.name.len()).max().unwrap_or(0);
     for directive in names {
         if options.about {
-            // A `String` takes all that is written to it.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(text, "{:width$}  {}", directive.name, directive.summary);
         } else {
             text.push_str(directive.name);
@@ -140,7 +140,7 @@ pub(crate) fn build_info() -> ExitCode {
         // Laravel Octane reads this line and requires a recent version.
         println!("dep\tgithub.com/dunglas/frankenphp\tv1.99.0");
     }
-    // Known to builds that the Makefile makes.
+    // Set in builds by the Makefile.
     if let Some(commit) = option_env!("HOWDAH_COMMIT").filter(|commit| !commit.is_empty()) {
         println!("build\tvcs.revision={commit}");
     }

@@ -17,13 +17,13 @@ use crate::failure::{Failure, Outcome, setup};
 use crate::rights::users;
 use crate::startup;
 
-/// What messages call the configuration.
+/// The configuration's name in messages.
 const NAME: &str = "howdah dev";
-/// The first free one is taken.
+/// The first free one is used.
 const PORTS: RangeInclusive<u16> = 8080..=8099;
 /// PHP runs it before each script.
 const HOT_RELOAD: &str = include_str!("hot_reload.php");
-/// What the start shows.
+/// Hint that is shown after the start.
 const NEXT: &str = "howdah init writes a Caddyfile for production";
 
 pub(crate) fn run(options: &cli::Dev) -> Outcome {
@@ -35,7 +35,7 @@ pub(crate) fn run(options: &cli::Dev) -> Outcome {
     startup::serve_with(&config, None, Some(NEXT))
 }
 
-/// What the monitor of this server may start: only the users and programs are used.
+/// What the monitor of this server may start; only users and programs matter.
 pub(super) fn grants(options: &cli::Dev) -> Option<Config> {
     let config = config(options, &find().ok()?, Path::new("/"));
     config.ok().map(|(config, _)| config)
@@ -51,7 +51,7 @@ fn find() -> Result<Application, Failure> {
     })
 }
 
-/// The configuration, and what the framework adds to the sentence about it.
+/// The configuration, and the framework's part of the message about it.
 fn config(
     options: &cli::Dev,
     application: &Application,
@@ -118,7 +118,7 @@ fn free_port() -> Result<u16, Failure> {
     })
 }
 
-/// Only the server itself publishes.
+/// The server is the only publisher.
 fn random_key() -> Result<String, Failure> {
     Ok(format!("{:032x}{:032x}", random()?, random()?))
 }
@@ -133,7 +133,7 @@ fn random() -> Result<u128, Failure> {
     Ok(u128::from_ne_bytes(bytes))
 }
 
-/// The script for pages, in a file until the server ends.
+/// The script for pages, in a file that exists until the server stops.
 struct PageScript {
     path: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `howdah hash-password`: a password becomes what `basic_auth` compares with.
+//! `howdah hash-password`: hashes a password for `basic_auth`.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
 
-/// What follows is not part of a bcrypt hash, so longer passwords would be equal to their beginnings.
+/// bcrypt ignores all bytes beyond, so longer passwords would match their first bytes.
 const LONGEST: usize = 72;
 
 pub(crate) fn run(options: &cli::HashPassword) -> Outcome {
@@ -32,11 +32,11 @@ fn hash(password: &str, cost: u32) -> Result<String, Failure> {
         )));
     }
     let parts = bcrypt::hash_with_result(password, cost).map_err(setup)?;
-    // As Caddy and `htpasswd` write it.
+    // The prefix that Caddy and `htpasswd` write.
     Ok(parts.format_for_version(bcrypt::Version::TwoA))
 }
 
-/// On a terminal twice and without an echo, otherwise a line of standard input.
+/// On a terminal asks twice and without echo, otherwise reads a line of standard input.
 fn read_password() -> Result<String, Failure> {
     let failed = |error: io::Error| Failure::Runtime(format!("standard input: {error}"));
     if !io::stdin().is_terminal() {
@@ -47,7 +47,7 @@ fn read_password() -> Result<String, Failure> {
         eprint!("{prompt}");
         io::stderr().flush()?;
         let answer = line();
-        // The end of the line was not echoed either.
+        // The line end was not echoed either.
         eprintln!();
         answer
     });
@@ -71,7 +71,7 @@ fn line() -> io::Result<String> {
     Ok(text)
 }
 
-/// The terminal does not show what is typed while this exists.
+/// Disables the terminal's echo while it exists.
 struct EchoGuard(Termios);
 
 impl EchoGuard {

@@ -1,4 +1,4 @@
-//! `howdah healthcheck`: whether a server on this machine takes requests, for containers.
+//! `howdah healthcheck`: whether a server on this machine accepts requests, for containers.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,7 +10,7 @@ use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
 
 const PORT: u16 = 80;
-/// Bytes of the first line of a response.
+/// Maximum length of the first line of a response.
 const MAX_LINE: usize = 1024;
 
 pub(crate) fn run(options: &cli::HealthCheck) -> Outcome {
@@ -27,10 +27,10 @@ pub(crate) fn run(options: &cli::HealthCheck) -> Outcome {
     Err(Failure::Runtime(format!("{url}: status {status}")))
 }
 
-/// Where an `http://` URL leads.
+/// The target of an `http://` URL.
 #[derive(Debug, PartialEq, Eq)]
 struct Target {
-    /// As the header `Host` has it.
+    /// The value of the `Host` header.
     authority: String,
     host: String,
     port: u16,
@@ -72,7 +72,7 @@ impl Target {
     }
 }
 
-/// The status of the response to a GET.
+/// The status of the response to a GET request.
 fn request_status(target: &Target, limit: Duration) -> std::io::Result<u16> {
     let end = Instant::now() + limit;
     let left = || {
@@ -160,7 +160,7 @@ mod tests {
             request.starts_with("GET /up HTTP/1.1\r\nHost: 127.0.0.1:"),
             "{request}"
         );
-        // Connected by the kernel, and no response comes.
+        // The kernel connects, and no response follows.
         let error = request_status(&target, Duration::from_millis(50)).expect_err("no answer");
         let kinds = [std::io::ErrorKind::TimedOut, std::io::ErrorKind::WouldBlock];
         assert!(kinds.contains(&error.kind()), "{error}");

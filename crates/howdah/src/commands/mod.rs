@@ -1,4 +1,4 @@
-//! The commands that are not a server, and how the two that are find their configuration.
+//! The commands other than servers, and how the two server commands find their configuration.
 
 pub(crate) mod background;
 pub(crate) mod crashes;
@@ -36,7 +36,7 @@ use crate::{cli, startup};
 /// `howdah php-server`.
 pub(crate) fn php_server(options: cli::PhpServer) -> Outcome {
     let mut config = php_server::config(options)?;
-    // It is what the command is about: a folder that is not there is a slip of the pen.
+    // The command exists for this folder: if it is missing, it was mistyped.
     if let Some(wrong) = missing_roots(&config).into_iter().next() {
         return Err(setup(wrong));
     }
@@ -49,12 +49,12 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
     if let Some(file) = options.envfile.first() {
         let text = std::fs::read_to_string(file)
             .map_err(|error| setup(format_args!("{}: {error}", file.display())))?;
-        // The variables must be in our own environment: PHP inherits it. Starting over is the one way
-        // to set it that is safe whatever threads a library may have started.
+        // The variables must be in our own environment, which PHP inherits. Executing the program again is the only
+        // safe way to set it, since a library may have started threads.
         return restart_with(&env_lines(&text, file)?, options);
     }
     if options.detached {
-        // The session leader of a terminal takes what belongs to it along when it ends.
+        // When the session leader of a terminal exits, the processes of the session are terminated.
         rustix::process::setsid().map_err(setup)?;
         notify::keep_start_pipe().map_err(setup)?;
     }
@@ -92,11 +92,12 @@ pub(crate) fn fmt(options: &cli::Fmt) -> Outcome {
     std::io::stdout()
         .write_all(formatted.as_bytes())
         .map_err(|error| Failure::Runtime(error.to_string()))?;
-    // As `caddy fmt`: 1 says that the file is not formatted, so that scripts can check it.
+    // As in `caddy fmt`: status 1 means that the file is not formatted, so that scripts can check
+    // it.
     Ok(ExitCode::from(u8::from(!from_stdin && formatted != text)))
 }
 
-/// `howdah php-cli`: becomes PHP.
+/// `howdah php-cli`: executes PHP.
 pub(crate) fn php_cli(options: &cli::PhpCli) -> Outcome {
     let executable = executable(None);
     let error = Command::new(&executable)
@@ -109,7 +110,7 @@ pub(crate) fn php_cli(options: &cli::PhpCli) -> Outcome {
     )))
 }
 
-/// The name by which programs that drive `FrankenPHP` call this one: a link of that name.
+/// The name under which programs made for `FrankenPHP` call this one: a link of that name.
 const FRANKENPHP: &str = "frankenphp";
 
 fn called_as_frankenphp() -> bool {
@@ -144,7 +145,7 @@ fn env_lines(text: &str, file: &Path) -> Result<Vec<(String, String)>, Failure> 
     Ok(variables)
 }
 
-/// Runs this program again with further variables and without the files they came from.
+/// Executes this program again with additional variables and without the files that they came from.
 fn restart_with(variables: &[(String, String)], options: &cli::Run) -> Outcome {
     let own: PathBuf = std::env::current_exe().map_err(setup)?;
     let mut command = Command::new(own);

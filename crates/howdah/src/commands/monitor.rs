@@ -1,5 +1,5 @@
-//! `howdah monitor`: the process that stays root for a server that does not, and what the configuration lets it open
-//! and start.
+//! `howdah monitor`: the process that stays root for a server that does not. The configuration determines what it may
+//! open and start.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -28,9 +28,9 @@ pub(crate) fn run(options: &cli::Monitor) -> Outcome {
     let line = [OsString::from("howdah")];
     let line = line.into_iter().chain(options.arguments.iter().cloned());
     let command = Cli::try_parse_from(line).map_err(setup)?.into_command();
-    // The server's owner stops it, not this process.
+    // The server's owner stops the server, not this process.
     SigSet::all().thread_block().map_err(setup)?;
-    // PHP inherits it, as from a server that starts it.
+    // PHP inherits the limit, as it does from a server that starts it.
     privileges::raise_file_limit();
     let signals = howdah_pool::worker_signals();
     let served = howdah_monitor::serve(std::io::stdin(), &signals, || grants(&command));
@@ -38,7 +38,8 @@ pub(crate) fn run(options: &cli::Monitor) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the configuration names. If it has mistakes, its own files are included, so that the server can report them.
+/// Everything that the configuration names. If it has errors, its own files are included, so that the server can report
+/// them.
 fn grants(command: &cli::Command) -> Grants {
     let files = RecordingFiles::default();
     let config = match command {
@@ -77,7 +78,7 @@ fn of(config: &Config) -> Grants {
     });
     let storage = config.global.https.storage.iter();
     let php = pools::options(config).map(|pools| tree_options(config, pools, 1));
-    // The server reports the same mistake when it looks up the users itself.
+    // The server reports the same error when it looks up the users itself.
     let trees = php.unwrap_or_default();
     let roots = || trees.iter().map(|tree| &tree.root);
     let programs = roots().flat_map(|root| root.programs().unwrap_or_default());
@@ -104,7 +105,7 @@ fn of(config: &Config) -> Grants {
     }
 }
 
-/// The disk, and which of its files were requested.
+/// Reads files from disk, and records which ones were requested.
 #[derive(Default)]
 struct RecordingFiles(RefCell<BTreeSet<PathBuf>>);
 

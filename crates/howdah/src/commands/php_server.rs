@@ -1,4 +1,4 @@
-//! The configuration that the flags of `howdah php-server` mean.
+//! The configuration that the options of `howdah php-server` stand for.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::{admin, cli};
 /// One site on one address, with a front controller or a worker script.
 pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     let domain = options.domain.map(|name| name.to_lowercase());
-    // As `FrankenPHP`: a name has HTTPS, unless `--listen` is given.
+    // As in `FrankenPHP`: a name has HTTPS, unless `--listen` is given.
     let tls = domain.is_some() && options.listen.is_none();
     let default = if tls { ":443" } else { ":8080" };
     let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(default))?;
@@ -71,7 +71,7 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         };
         config.sites.push(redirect_to_https(from, None));
     }
-    // As `FrankenPHP`: several of these often run on one machine.
+    // As in `FrankenPHP`: several of these often run on one machine.
     config.global.admin = match options.admin {
         Some(address) => Admin::On(admin::configured(address)),
         None => Admin::Off,
@@ -106,7 +106,7 @@ fn compression() -> Handler {
     Handler::Encode(Encode::new(formats.map(ContentCoding::by_default).to_vec()))
 }
 
-/// A pool for each `--worker`, with names that differ.
+/// A pool for each `--worker`, with unique names.
 fn worker_pools(
     workers: &[cli::Worker],
     options: &WorkerOptions,
@@ -130,7 +130,7 @@ fn worker_pools(
     Ok(pools)
 }
 
-/// There is one application, so nothing else can be wrong.
+/// Checks `--preload`: with one application, this is the only possible error.
 fn check_preload(config: &Config) -> Result<(), Failure> {
     let settings = &config.global.php;
     if settings.preloads_itself() && settings.preload != Preload::Off {
@@ -141,7 +141,7 @@ fn check_preload(config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The error of a name for which no certificate is possible.
+/// The error for a name that cannot have a certificate.
 fn check_certificate(config: &Config, domain: Option<&str>) -> Result<(), Failure> {
     let tls = SiteTls::default();
     let found = source(domain, &tls, &config.global.https);
@@ -153,7 +153,8 @@ fn check_certificate(config: &Config, domain: Option<&str>) -> Result<(), Failur
     })
 }
 
-/// The hub of `--mercure`, with the keys where `FrankenPHP` has them. Who subscribes needs a token.
+/// The hub of `--mercure`, with the keys from the same variables as in `FrankenPHP`. Subscribers
+/// need a token.
 fn hub(is_set: &dyn Fn(&str) -> bool) -> Result<Mercure, Failure> {
     let variable = |name: String| Template {
         parts: vec![Part::Placeholder(Placeholder::Env(name))],
@@ -214,8 +215,8 @@ fn worker_pool(worker: &cli::Worker, root: &Path) -> Result<WorkerPool, Failure>
     Ok(pool)
 }
 
-/// Files that are not scripts are sent; a worker script has the requests for its own path, and whatever else is
-/// asked for is the first one's.
+/// Files that are not scripts are sent; a worker script gets the requests for its own path, and the first one gets all
+/// others.
 fn worker_routes(workers: &[WorkerPool]) -> Result<Vec<Route>, Failure> {
     let path = Template {
         parts: vec![Part::Placeholder(Placeholder::Path)],
@@ -250,7 +251,7 @@ fn worker_routes(workers: &[WorkerPool]) -> Result<Vec<Route>, Failure> {
     Ok(routes)
 }
 
-/// The worker script of this pool answers.
+/// The worker script of this pool handles the request.
 fn all_of(pool: usize) -> Handler {
     let worker = PhpWorker {
         pool,

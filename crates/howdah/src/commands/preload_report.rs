@@ -1,4 +1,4 @@
-//! What is preloaded, for people.
+//! The report about preloading, as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::report::{printable, size};
 
-/// What the admin API's `/preload` says, for each PHP that was to preload something.
+/// The admin API's `/preload`, for each PHP that was configured to preload.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Preload {
     pools: Vec<String>,
@@ -27,7 +27,7 @@ struct File {
     bytes: u64,
 }
 
-/// A summary and two lists for each: what is preloaded, and what is not by its reason.
+/// A summary and two lists for each: the preloaded files, and the others by reason.
 pub(crate) fn text(preloads: &[Preload]) -> String {
     let mut text = String::new();
     if preloads.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn text(preloads: &[Preload]) -> String {
     text
 }
 
-// Writing to a string does not fail.
+// Writing to a `String` cannot fail.
 fn one(text: &mut String, preload: &Preload) {
     let pools: Vec<_> = preload.pools.iter().map(|pool| printable(pool)).collect();
     let (loaded, left): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! `howdah profile`: has a running server sample where PHP spends its time, and writes what it answers.
+//! `howdah profile`: requests a profile of PHP from a running server, and writes it.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -14,14 +14,14 @@ use super::remote::{client, escaped, success};
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
 
-/// For the answer after the time of the profile: drawing it takes the server a moment.
+/// Time for the response after the end of the profile: rendering takes the server a moment.
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// `howdah profile`.
 pub(crate) fn profile(options: &cli::Profile) -> Outcome {
     let format = format(options).map_err(setup)?;
     let client = client(&options.server)?;
-    // Before minutes have gone by for nothing.
+    // Before minutes are wasted.
     let output = Output::open(&options.output)?;
     let limit = Duration::from_secs(options.seconds.into()) + ANSWER;
     let reply = success(client.request("POST", &target(options, format), Some(limit)))?;
@@ -53,14 +53,14 @@ fn target(options: &cli::Profile, format: Format) -> String {
     );
     for (name, value) in [("pool", &options.pool), ("route", &options.route)] {
         if let Some(value) = value {
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(target, "&{name}={}", escaped(value));
         }
     }
     target
 }
 
-/// Where the profile goes. A file appears when it is whole.
+/// Where the profile is written. A file appears when it is complete.
 enum Output {
     Stdout,
     File {
@@ -74,7 +74,7 @@ enum Output {
     },
 }
 
-/// A file that is not whole yet; removed unless it was renamed.
+/// An incomplete file; removed unless it was renamed.
 struct Part(PathBuf);
 
 impl Drop for Part {

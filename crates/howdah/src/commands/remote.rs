@@ -17,15 +17,15 @@ use crate::paths::absolute;
 use crate::rights::privileges;
 use crate::{admin, cli};
 
-/// The Caddyfile of `howdah run` without `--config`.
+/// The Caddyfile that `howdah run` uses without `--config`.
 pub(super) const CADDYFILE: &str = "Caddyfile";
-/// For answers that need no work.
+/// Timeout of responses that need no work.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
 /// `howdah reload`.
 pub(crate) fn reload(options: &cli::Reload) -> Outcome {
     let client = client(&options.server)?;
-    // A boot takes as long as the application takes.
+    // A boot takes as long as the application needs.
     let order = |target: &str| success(client.request("POST", target, None));
     let reply = match (&options.pool, &options.server.config) {
         (Some(pool), _) => order(&format!("/reload?pool={}", escaped(pool))),
@@ -52,8 +52,7 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has the server read this file from now on. Over TCP it reads none but its own, so that of another the text
-/// is sent.
+/// Makes the server use this file from now on. Over TCP it reads only its own file, so the text of another is sent.
 fn reload_from(client: &Client, file: &Path) -> Result<Reply, Failure> {
     let path = absolute(file);
     let path = path
@@ -88,7 +87,7 @@ fn reload_from(client: &Client, file: &Path) -> Result<Reply, Failure> {
     Ok(reply)
 }
 
-/// `howdah stop`: returns when the server has ended.
+/// `howdah stop`: returns when the server has exited.
 pub(crate) fn stop(options: &cli::Remote) -> Outcome {
     success(client(options)?.stop())?;
     Ok(ExitCode::SUCCESS)
@@ -118,7 +117,7 @@ pub(crate) fn status(options: &cli::Status) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the server says that runs with this configuration, if there is one.
+/// The status of the server that runs with this configuration, if there is one.
 pub(crate) fn running(config: &Config) -> Option<report::Status> {
     let address = match &config.global.admin {
         Admin::Default => default_address(privileges::is_php_restricted(config)),
@@ -152,7 +151,7 @@ pub(super) fn client(options: &cli::Remote) -> Result<Client, Failure> {
     Ok(Client::new(address))
 }
 
-/// What the Caddyfile says, which is the one of the server if one says nothing else.
+/// The address in the Caddyfile, by default that of the server.
 fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
     let file = match file {
         Some(file) => file.to_owned(),
@@ -186,7 +185,7 @@ fn default_address(is_php_restricted: bool) -> AdminAddress {
     }
 }
 
-/// For a query.
+/// Percent-encodes text for a query.
 pub(super) fn escaped(text: &str) -> String {
     use std::fmt::Write as _;
     let mut escaped = String::new();
@@ -194,7 +193,7 @@ pub(super) fn escaped(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
             escaped.push(char::from(byte));
         } else {
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(escaped, "%{byte:02X}");
         }
     }

@@ -1,16 +1,16 @@
-//! The status of a server for people.
+//! The status of a server as text.
 
 use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-/// What the admin API's `/status` says, as far as it is shown.
+/// The parts of the admin API's `/status` that are shown.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Status {
     version: String,
     pid: u32,
     stopping: bool,
-    /// Why, and what to do.
+    /// The reason, and what to do.
     #[serde(default)]
     served_as_root: Option<String>,
     #[serde(default)]
@@ -18,7 +18,7 @@ pub(crate) struct Status {
     pools: Vec<Pool>,
     #[serde(default)]
     pub(crate) opcache: Option<Opcache>,
-    /// Of configurations before this one.
+    /// Of previous configurations.
     #[serde(default)]
     leaving: Vec<PreviousConfiguration>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Opcache {
     keys_max: u64,
     hits: u64,
     misses: u64,
-    /// What is full, and what to set.
+    /// The parts that are full, and what to set.
     pub(crate) advice: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn table(status: &Status) -> String {
     text
 }
 
-/// Routes with the most crashes, and all in quarantine.
+/// Routes with the most crashes, and all routes in quarantine.
 fn crashes(text: &mut String, crashes: &[RouteCrashes]) {
     let mut routes: Vec<&RouteCrashes> = crashes.iter().collect();
     routes.sort_by_key(|own| (own.quarantine_ms.is_none(), std::cmp::Reverse(own.count)));
@@ -177,7 +177,7 @@ fn crashes(text: &mut String, crashes: &[RouteCrashes]) {
     }
 }
 
-/// OPcache in a line.
+/// OPcache in one line.
 fn memory(text: &mut String, opcache: &Opcache) {
     const MIB: u64 = 1 << 20;
     let lookups = opcache.hits.saturating_add(opcache.misses).max(1);
@@ -197,7 +197,7 @@ fn memory(text: &mut String, opcache: &Opcache) {
     }
 }
 
-// Writing to a string does not fail.
+// Writing to a `String` cannot fail.
 fn head(text: &mut String, pool: &Pool, php: Option<&str>) {
     let _ = write!(text, "{}: {}", printable(&pool.name), pool.mode);
     if let Some(script) = &pool.script {
@@ -258,7 +258,7 @@ fn rows(text: &mut String, pool: &Pool) {
     for row in &rows {
         let mut line = String::from(" ");
         for (column, (width, cell)) in widths.iter().zip(row).enumerate() {
-            // Words stand left, numbers right.
+            // Words are aligned left, numbers right.
             let _ = if matches!(TITLES[column], "STATE" | "REQUEST") {
                 write!(line, " {cell:<width$}")
             } else {
@@ -270,7 +270,7 @@ fn rows(text: &mut String, pool: &Pool) {
     }
 }
 
-/// What PHP code wrote cannot steer the terminal.
+/// Removes control characters: text from PHP code must not control the terminal.
 pub(crate) fn printable(text: &str) -> String {
     let shown = |char: char| if char.is_control() { '\u{fffd}' } else { char };
     text.chars().map(shown).collect()
@@ -305,7 +305,7 @@ pub(crate) fn time(millis: u64) -> String {
     }
 }
 
-/// Microseconds.
+/// Formats microseconds.
 pub(crate) fn micros(us: u64) -> String {
     match us {
         0..1_000 => format!("{us}µs"),

@@ -1,4 +1,4 @@
-//! The requests under way for people: `howdah status --requests`.
+//! The requests in flight as text: `howdah status --requests`.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::report::{printable, size, time};
 
-/// What `/requests?detail` says, as far as it is shown.
+/// The parts of `/requests?detail` that are shown.
 #[derive(Debug, Deserialize)]
 pub(super) struct Requests {
     requests: Vec<Request>,
@@ -36,14 +36,14 @@ pub(super) struct Wait {
     is_guess: bool,
 }
 
-/// Two lines for each: who asks for what, and what is done about it.
+/// Two lines for each: the client and its request, and the state.
 pub(super) fn table(shown: &Requests) -> String {
     if shown.requests.is_empty() {
         return "no requests\n".into();
     }
     let mut text = String::new();
     for own in &shown.requests {
-        // Writing to a string does not fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(
             text,
             "{} {} {}  {} for {}, client {}",
@@ -73,7 +73,7 @@ pub(super) fn table(shown: &Requests) -> String {
     text
 }
 
-/// Where a request is, in words.
+/// The state of a request in words.
 fn state(own: &Request) -> String {
     match (&*own.phase, &own.wait) {
         ("front", _) => "being received".into(),

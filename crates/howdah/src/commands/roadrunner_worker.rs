@@ -1,5 +1,5 @@
-//! `howdah roadrunner-worker`: prepares a process and executes a worker of RoadRunner in it. It exits with the server,
-//! has the pool's user, and nothing that the server has open.
+//! `howdah roadrunner-worker`: prepares a process and executes a RoadRunner worker in it. The worker exits with the
+//! server, runs as the pool's user, and inherits no descriptors of the server.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,9 +16,9 @@ use rustix::thread::set_no_new_privs;
 use crate::cli;
 use crate::failure::{Failure, Outcome};
 
-/// Bytes of a message: the address of the plugins.
+/// Maximum length of a message: the address of the plugins.
 const MESSAGE_MAX: usize = 256;
-/// The only form of that address.
+/// The required form of that address.
 const ADDRESS: &str = "tcp://127.0.0.1:";
 
 /// Returns only if the worker cannot be executed.
@@ -44,13 +44,13 @@ pub(crate) fn run(options: &cli::RoadRunnerWorker) -> Outcome {
             .and_then(|()| setresuid(uid, uid, uid));
         changed.map_err(|error| failed("cannot change to the pool's user", &error))?;
     }
-    // The server's real user differs from its effective one. A process that has it could signal the server.
+    // The server's real user differs from its effective one. A process with that real user could signal the server.
     let own = geteuid();
     setresuid(own, own, own).map_err(|error| failed("cannot become one user", &error))?;
     if options.gains_nothing {
         set_no_new_privs(true).map_err(|error| failed("PR_SET_NO_NEW_PRIVS", &error))?;
     }
-    // A change of user would reset it.
+    // Set afterwards, since a change of user resets it.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| failed("PR_SET_PDEATHSIG", &error))?;
     if getppid() != parent {
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &cli::RoadRunnerWorker) -> Outcome {
     Err(failed(&program.to_string_lossy(), &error))
 }
 
-/// Takes the standard streams from the socket that is standard input, and the address that comes with them.
+/// Takes the standard streams from the socket on standard input, and the address that comes with them.
 fn take_pipes() -> io::Result<Option<String>> {
     let socket = io::stdin();
     let mut text = [0; MESSAGE_MAX];

@@ -1,4 +1,4 @@
-//! `trust` and `untrust`: the internal authority's root in the system's list of authorities.
+//! `trust` and `untrust`: the internal authority's root certificate in the system's trust store.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -12,15 +12,15 @@ use crate::failure::{Failure, Outcome, setup};
 use crate::rights::privileges;
 
 const FILE: &str = "howdah-local-authority.crt";
-/// What `update-ca-certificates` makes of it, among its links.
+/// The link that `update-ca-certificates` creates for it.
 const LINK: &str = "howdah-local-authority.pem";
 
-/// Where a system takes further authorities from, and what then makes its list again.
+/// The folder for additional authorities on a system, and the command that updates its trust store.
 #[derive(Debug, Clone)]
 struct Store {
     directory: PathBuf,
     update: &'static str,
-    /// Where the command leaves dangling links.
+    /// Folder in which the command leaves dangling links.
     links: Option<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ const STORES: [(&str, &str, Option<&str>); 3] = [
 /// `howdah trust`.
 pub(crate) fn trust(options: &cli::Trust) -> Outcome {
     let config = config(options)?;
-    // If the authority is made now, the user of the certificate storage must own it.
+    // If the authority is created now, the user of the certificate storage must own it.
     let root = privileges::as_keeper(&config, || howdah_tls::authority_root(&config.global.https));
     let (file, pem) = root?.map_err(setup)?;
     if options.print {
@@ -117,7 +117,7 @@ impl Store {
         Ok(Some(file))
     }
 
-    /// Those to the file, by its name and by its hash.
+    /// Removes the links to the file, by its name and by its hash.
     fn remove_links(&self, file: &Path) -> Result<(), Failure> {
         let Some(links) = &self.links else {
             return Ok(());

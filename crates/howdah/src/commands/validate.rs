@@ -1,4 +1,4 @@
-//! `howdah validate`: what `howdah run` would say to a configuration before it listens anywhere or boots anything.
+//! `howdah validate`: reports what `howdah run` would report about a configuration before it listens or boots anything.
 
 use std::net::ToSocketAddrs;
 use std::path::Path;
@@ -17,8 +17,8 @@ use crate::rights::privileges;
 use crate::server::hubs;
 use crate::{cli, watch};
 
-/// What is found. Who validates is often not the user that serves, nor on the machine where the server starts:
-/// what only that one can know is a warning.
+/// The findings. The command often runs as a different user, or on a different machine, than the server: what depends
+/// on that is a warning.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) wrong: Vec<String>,
@@ -61,7 +61,7 @@ impl Findings {
         }
     }
 
-    /// What `howdah doctor` has no checks of its own for: watched files, logs, routes and hubs.
+    /// Parts that `howdah doctor` does not check itself: watched files, logs, routes and hubs.
     pub(crate) fn parts(&mut self, config: &Config, source: Option<&Source>) {
         self.check_result(watch::watched(config, source));
         self.logs(config);
@@ -72,7 +72,7 @@ impl Findings {
         }
     }
 
-    /// What was made, or one thing more that is wrong.
+    /// The result, or an additional error.
     fn check_result<T, E: ToString>(&mut self, result: Result<T, E>) -> Option<T> {
         result
             .map_err(|error| self.wrong.push(error.to_string()))
@@ -114,7 +114,7 @@ impl Findings {
         }
     }
 
-    /// A service manager may make their folders when it starts the server.
+    /// A service manager may create their folders when it starts the server.
     fn sockets(&mut self, config: &Config) {
         let of_sites = config.sites.iter().flat_map(|site| &site.unix_sockets);
         let mut paths: Vec<&Path> = of_sites.map(|socket| socket.path.as_path()).collect();

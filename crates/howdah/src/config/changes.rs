@@ -29,7 +29,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// The changes between the same settings of two configurations.
+/// The changes between the settings of two configurations.
 pub(crate) fn between(
     old: impl IntoIterator<Item = Setting>,
     new: impl IntoIterator<Item = Setting>,
@@ -44,7 +44,7 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     let mut found = Vec::new();
     found.extend(between(global(old), global(new)).map(|change| change.to_string()));
     let (of_old, of_new) = (pools::options(old)?, pools::options(new)?);
-    // Otherwise the change of `preload` says it.
+    // Otherwise the change of `preload` reports it.
     let both_preload = [old, new]
         .iter()
         .all(|config| !config.applications.is_empty());
@@ -88,7 +88,7 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     Ok(found)
 }
 
-/// What decides which tree a pool is in: the PHP that it names for itself, and the application that is preloaded.
+/// What determines the tree of a pool: the PHP that it names, and the application that is preloaded.
 fn tree(config: &Config, pool: &str, preloads: bool) -> [Setting; 2] {
     let place = pools::named_pools(config).position(|name| name == pool);
     let settings = place.and_then(|place| config.own_pool_settings().nth(place));
@@ -153,7 +153,7 @@ fn pool_label(pool: &PoolOptions) -> String {
     }
 }
 
-/// Settings that need new processes; `watch` and what only counts at the start do not.
+/// Settings that need new processes; not `watch`, nor settings that only matter at the start.
 fn settings_of_process(pool: &PoolOptions) -> Vec<Setting> {
     let PoolOptions {
         name: _,
@@ -162,12 +162,12 @@ fn settings_of_process(pool: &PoolOptions) -> Vec<Setting> {
         workers_max,
         limits,
         end_grace,
-        // Follows from limits of requests.
+        // Derived from limits of requests.
         request_size: _,
         response_size,
         user,
         ini,
-        // Follows from `preload`.
+        // Derived from `preload`.
         record: _,
     } = pool;
     let classic = matches!(mode, Mode::Classic);
@@ -176,7 +176,7 @@ fn settings_of_process(pool: &PoolOptions) -> Vec<Setting> {
             if classic { "num_threads" } else { "num" },
             workers.to_string(),
         ),
-        // With a fixed number it would repeat the line before.
+        // With a fixed number it would repeat the previous line.
         (
             "max_threads",
             display_option(Some(workers_max).filter(|most| *most > workers)),
@@ -193,7 +193,7 @@ fn settings_of_process(pool: &PoolOptions) -> Vec<Setting> {
             ),
         ),
         ("php_ini", format!("{:?}", ini.php_ini)),
-        // With those of the global block.
+        // Including those of the global block.
         ("php_admin_ini", format!("{:?}", ini.php_admin_ini)),
     ];
     let limits = POOL_LIMITS

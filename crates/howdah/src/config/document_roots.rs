@@ -2,8 +2,8 @@
 
 use howdah_config::model::Config;
 
-/// Document roots that are not folders yet, each with what is wrong with it. A volume may be mounted later, and an
-/// application makes its own folders: requests are answered 404 until then, and other sites do not wait.
+/// Document roots that are not folders yet, each with the problem. A volume may be mounted later, and an application
+/// may create its folders: until then requests get a 404, and other sites work.
 pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
     let mut roots = config.constant_roots();
     roots.sort_unstable();

@@ -1,4 +1,4 @@
-//! A configuration that was read: its files, what changed in it, and what can be checked before it is served.
+//! A configuration that was read: its files, its changes, and checks that are possible before it is served.
 
 pub(crate) mod changes;
 pub(crate) mod document_roots;

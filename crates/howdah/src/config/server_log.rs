@@ -5,7 +5,7 @@ use howdah_observe::log::{self, Format};
 
 use crate::failure::Failure;
 
-/// The server's own log, as the configuration has it.
+/// The configured settings of the server's own log.
 pub(crate) fn log_settings(config: &Config) -> Result<log::Settings, Failure> {
     let options = &config.global.log;
     let format = options.format.map(|format| match format {

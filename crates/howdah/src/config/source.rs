@@ -1,4 +1,4 @@
-//! The files that a configuration was read from, as they were then.
+//! The files of a configuration as they were read.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -13,26 +13,26 @@ use crate::cli;
 use crate::paths::absolute;
 use crate::rights::users;
 
-/// What messages call a text that stands for the file.
+/// The name, in messages, of a text that replaces the file.
 pub(crate) const BODY: &str = "request body";
 
 /// The files of a configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
-    /// As it was named, which is what messages name.
+    /// As it was named, for messages.
     given: PathBuf,
-    /// What was on disk; `None`: nothing that could be read.
+    /// Contents on disk; `None`: it could not be read.
     texts: Vec<(PathBuf, Option<Vec<u8>>)>,
-    /// In place of the first of them.
+    /// Replaces the first of them.
     posted: Option<Vec<u8>>,
     statements: Outline,
     reading: Reading,
 }
 
-/// How a file is read, each time.
+/// Options for reading a file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reading {
-    /// `--watch`: worker scripts that watch nothing watch PHP files.
+    /// `--watch`: worker scripts without `watch` watch PHP files.
     pub(crate) watch: bool,
     /// `--lenient`: what this version lacks is left out.
     pub(crate) strictness: Strictness,
@@ -46,7 +46,7 @@ pub(crate) struct LoadedConfig {
 }
 
 impl cli::ConfigFile {
-    /// How the file is read.
+    /// The options for reading the file.
     pub(crate) fn reading(&self, watch: bool) -> Reading {
         Reading {
             watch,
@@ -58,7 +58,7 @@ impl cli::ConfigFile {
 impl Source {
     /// Reads a file.
     pub(crate) fn read(file: &Path, reading: Reading) -> Result<LoadedConfig, LoadError> {
-        // What it names may be for root alone.
+        // Only root may be able to read the files that it names.
         let _ = howdah_monitor::renew();
         let parsed = howdah_config::load_from(file, &MonitorFiles, reading.strictness)?;
         Ok(Self::of(file, None, parsed, reading))
@@ -69,7 +69,7 @@ impl Source {
         Self::read(&self.given, self.reading)
     }
 
-    /// Reads another file.
+    /// Reads a different file.
     pub(crate) fn read_other(&self, file: &Path) -> Result<LoadedConfig, LoadError> {
         Self::read(file, self.reading)
     }
@@ -79,7 +79,7 @@ impl Source {
         let parsed =
             howdah_config::load_text(text, &self.given, &MonitorFiles, self.reading.strictness)
                 .map_err(|error| {
-                    // The file itself has other text in these places.
+                    // The file itself has different text in these places.
                     let own = format!("{}:", self.given.display());
                     let of_body = |line: &str| match line.strip_prefix(&own) {
                         Some(rest) => format!("{BODY}:{rest}"),
@@ -122,7 +122,7 @@ impl Source {
         }
     }
 
-    /// Whether the files still are the same.
+    /// Whether the files have changed.
     pub(crate) fn check(&self) -> ConfigFile {
         let mut texts = self.texts.iter().enumerate();
         ConfigFile {
@@ -134,20 +134,20 @@ impl Source {
         }
     }
 
-    /// The file, from the root.
+    /// The absolute path of the file.
     pub(crate) fn path(&self) -> PathBuf {
         absolute(&self.given)
     }
 
-    /// The first of the files that has changed since they were read, whatever was served in its place.
+    /// The first of the files that has changed on disk since they were read.
     pub(crate) fn changed_file(&self) -> Option<&Path> {
         let differs = |(file, text): &&(PathBuf, _)| howdah_monitor::fs::read(file).ok() != *text;
         self.texts.iter().find(differs).map(|(file, _)| &**file)
     }
 
-    /// As `/config` shows it.
+    /// The form that `/config` shows.
     pub(crate) fn to_json(&self) -> Value {
-        // Without what is for root alone: the client may be PHP.
+        // Without files that only root may read: the client may be PHP.
         let secret = |(file, _): &(PathBuf, _)| {
             std::fs::File::open(file)
                 .is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
@@ -165,7 +165,7 @@ impl Source {
     }
 }
 
-/// Reads what this process may, or its monitor.
+/// Reads files that this process or its monitor may read.
 #[derive(Debug, Clone, Copy)]
 struct MonitorFiles;
 
@@ -183,7 +183,7 @@ impl Files for MonitorFiles {
     }
 }
 
-/// A configuration for commands that look at it and serve nothing.
+/// A configuration for commands that only inspect it.
 pub(crate) fn look(file: &Path, strictness: Strictness) -> Result<ParsedConfig, LoadError> {
     let mut parsed = howdah_config::load_from(file, &Disk, strictness)?;
     users::settle(&mut parsed.config, file);

@@ -1,5 +1,5 @@
-//! What a running server keeps from its first configuration to its end. A configuration that has it otherwise
-//! is refused as a whole, with all of it named.
+//! Settings that a running server cannot change. A configuration that changes them is rejected as a whole, with all
+//! differences.
 
 use howdah_config::model::{Admin, AdminAddress, Config};
 

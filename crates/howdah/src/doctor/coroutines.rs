@@ -1,4 +1,4 @@
-//! Whether an application is safe with `concurrency`, as far as its packages and its code show it.
+//! Checks whether an application is safe with `concurrency`, by its packages and its code.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::php::{Facts, Php};
 use super::report::{Area, Finding, Level, Report};
 use super::{extensions, frameworks};
 
-/// What `scan.php` says.
+/// The report of `scan.php`.
 #[derive(Debug, Deserialize)]
 struct ScanResult {
     files: usize,
     /// Files that are too large, too many or cannot be read.
     skipped: usize,
-    /// The worker script makes a framework's application in its callback.
+    /// The worker script creates a framework's application in its callback.
     per_request: bool,
     packages: BTreeMap<String, String>,
     wordpress: bool,
@@ -30,7 +30,7 @@ struct Place {
     line: u32,
 }
 
-/// What `scan.php` looks for.
+/// What `scan.php` searches for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Rule {
@@ -57,7 +57,7 @@ enum Rule {
 }
 
 impl Rule {
-    /// Whether it is for sure a fault, what it is, what to do.
+    /// The severity, the problem, and what to do.
     fn description(self) -> (Level, &'static str, &'static str) {
         use Level::{Error, Warning};
         match self {
@@ -171,7 +171,7 @@ impl Rule {
     }
 }
 
-/// What is to be looked through.
+/// The code to scan.
 #[derive(Debug)]
 pub(super) struct Application<'a> {
     pub(super) folder: &'a Path,
@@ -233,7 +233,7 @@ pub(super) fn check(php: &Php, facts: &Facts, application: &Application<'_>, rep
     places(scanned.findings, statics, report);
 }
 
-/// The program that looks through code: both files as one script, so only the first has PHP's opening tag.
+/// The program that scans code: both files as one script, so only the first has PHP's opening tag.
 fn scan() -> String {
     const OPENING: &str = "declare(strict_types=1);";
     let (_, rest) = include_str!("scan.php")

@@ -1,5 +1,5 @@
-//! Connections that PHP may open to a database, against those that it permits. The database is queried through PHP,
-//! which has its drivers.
+//! Compares the connections that PHP may open to a database with the number that it permits. The database is queried
+//! through PHP, which has its drivers.
 
 use howdah_config::model::Config;
 use howdah_pool::Mode;
@@ -9,18 +9,18 @@ use super::php::Php;
 use super::report::{Area, Report};
 use crate::php::pools;
 
-/// Where the script finds the DSN: not among the arguments, which every user of the machine can read.
+/// The variable that passes the DSN to the script: every user of the machine can read arguments.
 const VARIABLE: &str = "HOWDAH_DOCTOR_DSN";
-/// `--dsn env:NAME` takes it from there.
+/// `--dsn env:NAME` reads it from that variable.
 const FROM_ENVIRONMENT: &str = "env:";
 
-/// What `database.php` says.
+/// The report of `database.php`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Answer {
     Error {
         error: String,
-        /// The DSN is valid, and the database did not answer or refused.
+        /// The DSN is valid, and the database did not respond or refused.
         is_refusal: bool,
     },
     Limits(Limits),
@@ -29,11 +29,11 @@ enum Answer {
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Limits {
     max: u64,
-    /// Of those, for administrators.
+    /// Of those, reserved for administrators.
     reserved: u64,
     /// For this user; 0: no limit.
     user_max: u64,
-    /// By others at the moment.
+    /// Used by other clients at the moment.
     used: u64,
 }
 
@@ -48,12 +48,12 @@ impl Limits {
     }
 }
 
-/// Connections of all PHP processes, where each request in PHP has one.
+/// Connections of all PHP processes, if each request in PHP has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Budget {
     /// While one generation of workers runs.
     serving: u64,
-    /// During a reload, when two do.
+    /// During a reload, with two generations.
     reloading: u64,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn check(php: &Php, config: &Config, dsn: &str, report: &mut Report) 
             }
         },
     };
-    // Not the rest: it has the password.
+    // Not the rest, which contains the password.
     let kind = dsn.split(':').next().unwrap_or_default();
     let script = include_str!("database.php");
     match php.ask_with(script, &[], &[(VARIABLE, &dsn)]) {

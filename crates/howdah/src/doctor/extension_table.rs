@@ -1,5 +1,5 @@
-//! Extensions that got a wrong result when they were tried: the tables of `docs/reference/extensions.md`, which
-//! `make extensions` writes, one for each distribution.
+//! Extensions that gave wrong results in tests: the tables of `docs/reference/extensions.md`, which `make extensions`
+//! writes, one for each distribution.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use super::report::{Area, Report};
 
 const PAGE: &str = include_str!("../../../../docs/reference/extensions.md");
 
-/// What the server is to run, which decides about the columns that count.
+/// The modes of the server, which determine the columns that matter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Modes {
     pub(super) worker: bool,
     pub(super) coroutines: bool,
 }
 
-/// One extension as it was tried.
+/// The test results of one extension.
 #[derive(Debug, PartialEq, Eq)]
 struct Trial<'p> {
     name: &'p str,
@@ -24,7 +24,7 @@ struct Trial<'p> {
     coroutines: &'p str,
 }
 
-/// The part of the page about the PHP that is nearest to a version: the same branch, or else the first.
+/// The part of the page about the PHP closest to a version: the same branch, or else the first.
 fn section<'p>(page: &'p str, version: &str) -> &'p str {
     let branch =
         |version: &str| -> Vec<String> { version.split('.').take(2).map(str::to_owned).collect() };
@@ -50,7 +50,7 @@ fn trials(page: &str) -> impl Iterator<Item = Trial<'_>> {
             worker: cell()?,
             coroutines: cell()?,
         };
-        // The header of the table has as many cells.
+        // The header of the table has the same number of cells.
         (trial.name != "extension").then_some(trial)
     })
 }
@@ -70,7 +70,7 @@ impl Trial<'_> {
     }
 }
 
-/// `loaded`: versions by names in lower case; PHP's own is that of `core`.
+/// `loaded`: versions by lower-case name; PHP's own version is that of `core`.
 pub(super) fn check(loaded: &BTreeMap<String, String>, modes: Modes, report: &mut Report) {
     let mut tried = 0;
     let php = loaded.get("core").map_or("", String::as_str);

@@ -1,4 +1,4 @@
-//! What extensions do when a worker runs several requests at a time.
+//! How extensions behave when a worker runs several requests at the same time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,19 +7,19 @@ use super::report::{Area, Report};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing in it is shared, or it does not wait.
+    /// It shares nothing, or does not wait.
     Good,
-    /// Behind one object stands a connection for each request.
+    /// One object has a connection for each request.
     Pooled,
-    /// A client is used by one request at a time.
+    /// One request uses a client at a time.
     Locked,
-    /// While it works the whole process stands.
+    /// Its calls block the whole process.
     Blocking,
-    /// Not for a worker with several requests.
+    /// Not suitable for a worker with several requests.
     Unfit,
 }
 
-/// What is not here is used by one request at a time, as a whole.
+/// Extensions that are not listed are used by one request at a time, as a whole.
 const KNOWN: &[(Kind, &[&str])] = &[
     (
         Kind::Good,

@@ -1,4 +1,4 @@
-//! What is known of frameworks whose application is made once and used by several requests at a time.
+//! Frameworks whose application is created once and used by several requests at the same time.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use howdah_config::model::Statics;
 
 use super::report::{Area, Report};
 
-/// What to do where the application holds something of the request.
+/// Advice if the application stores data of the request.
 const PER_REQUEST: &str = "create the application in the callback, so that each request has a separate one, or \
     remove `concurrency`: worker mode with one request at a time is fine";
 
-/// What Symfony can do besides.
+/// An additional option with Symfony.
 const SYMFONY: &str = "give each request a copy of the kernel: `clone $kernel` in the callback, or howdah/runtime \
     with `env HOWDAH_KERNEL_PER_REQUEST 1` in the worker block; or remove `concurrency`";
 
-/// Package, its name for people, and what two requests share.
+/// Package, its display name, and what two requests share.
 const SHARING: &[(&str, &str, &str)] = &[
     (
         "laravel/framework",
@@ -65,7 +65,7 @@ const SHARING: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// PSR-15 applications and what to look after.
+/// PSR-15 frameworks and what to watch for.
 const STATELESS: &[(&str, &str, &str)] = &[
     (
         "slim/slim",
@@ -86,8 +86,8 @@ const STATELESS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Frameworks that the application's packages name. `per_request`: the worker script makes the application in its
-/// callback.
+/// Checks the frameworks among the application's packages. `per_request`: the worker script creates the application in
+/// its callback.
 pub(super) fn check(
     packages: &BTreeMap<String, String>,
     per_request: bool,
@@ -136,7 +136,7 @@ pub(super) fn check(
     }
 }
 
-/// The version is not known where only the code names the framework.
+/// The version is unknown if only the code names the framework.
 fn with_version(name: &str, version: &str) -> String {
     format!("{name} {version}").trim_end().to_owned()
 }

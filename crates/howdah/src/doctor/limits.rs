@@ -1,4 +1,4 @@
-//! Limits on processes, of the user and of the control group.
+//! Limits on the number of processes, of the user and of the control group.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ struct Limit {
     owner: &'static str,
     /// `None`: no limit.
     most: Option<u64>,
-    /// How to raise it, with the number behind.
+    /// How to raise it; the number is appended.
     advice: &'static str,
 }
 
@@ -64,13 +64,13 @@ fn compare(limits: &[Limit], pools: &[PoolOptions], report: &mut Report) {
     }
 }
 
-/// Both generations of a reload; a concurrent worker has a thread that watches it.
+/// Both generations of a reload; a concurrent worker has an additional thread.
 fn required_processes(pools: &[PoolOptions]) -> u64 {
     let workers = pools.iter().map(|pool| pool.workers_max as u64 * 2);
     workers.sum::<u64>() * 2 + pools.len() as u64 * 2 + OTHERS
 }
 
-/// `pids.max` of the control group that this process is in.
+/// `pids.max` of this process's control group.
 fn group_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

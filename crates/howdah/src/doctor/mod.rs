@@ -1,6 +1,5 @@
-//! `howdah doctor`: what an operator wants to know before the server starts, and whether the application is fit
-//! for `concurrency`. It starts nothing, changes nothing and runs nothing of the application, unless it is to look for
-//! leaks.
+//! `howdah doctor`: checks for operators before the server starts, and whether the application is safe with
+//! `concurrency`. It starts nothing, changes nothing and runs no code of the application, except to search for leaks.
 
 mod coroutines;
 mod database;
@@ -36,13 +35,13 @@ use crate::php_executable::{executable, executables};
 use php::Php;
 use report::{Area, Level, PathRequirement, Report};
 
-/// PHP files that are counted; OPcache has no room for more.
+/// Most PHP files that are counted; OPcache has no space for more.
 const FILES_MAX: usize = 1_000_000;
 
-/// Configures `howdah/runtime` to give each request a kernel.
+/// The variable that makes `howdah/runtime` give each request a kernel.
 const KERNEL_PER_REQUEST: &str = "HOWDAH_KERNEL_PER_REQUEST";
 
-/// As PHP's `FILTER_VALIDATE_BOOL`.
+/// As in PHP's `FILTER_VALIDATE_BOOL`.
 fn is_true(value: &str) -> bool {
     ["1", "true", "on", "yes"]
         .iter()
@@ -77,7 +76,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
 /// All checks that start nothing.
 fn run_checks(options: &cli::Doctor, config: &Config, report: &mut Report) {
     let roots = roots(config);
-    // `php-server` serves nothing else than its root.
+    // `php-server` serves nothing but its root.
     let without_root = if file(options).is_none() {
         Level::Error
     } else {
@@ -146,7 +145,7 @@ fn run_checks(options: &cli::Doctor, config: &Config, report: &mut Report) {
     }
 }
 
-/// The file with the configuration; without one it is made of the flags.
+/// The configuration file; without one the flags are used.
 fn file(options: &cli::Doctor) -> Option<&Path> {
     let default = Path::new("Caddyfile");
     let is_named = options.worker.is_some() || options.root.is_some();
@@ -154,7 +153,7 @@ fn file(options: &cli::Doctor) -> Option<&Path> {
     options.config.as_deref().or(found)
 }
 
-/// The configuration that is to be served; an empty one where it has faults.
+/// The configuration; an empty one if it has errors.
 fn config(options: &cli::Doctor, report: &mut Report) -> Config {
     let area = Area::Configuration;
     let mut config = match file(options) {
@@ -200,7 +199,7 @@ fn config(options: &cli::Doctor, report: &mut Report) -> Config {
     config
 }
 
-/// As `howdah php-server` with the same flags.
+/// The configuration of `howdah php-server` with the same flags.
 fn flags(options: &cli::Doctor, report: &mut Report) -> Config {
     let mut words: Vec<std::ffi::OsString> = vec!["howdah".into(), "php-server".into()];
     for (flag, value) in [("--worker", &options.worker), ("--root", &options.root)] {
@@ -228,7 +227,7 @@ fn flags(options: &cli::Doctor, report: &mut Report) -> Config {
     }
 }
 
-/// Files and names of HTTPS.
+/// Certificate files and names of HTTPS.
 fn certificates(config: &Config, report: &mut Report) {
     for error in howdah_tls::check(config) {
         if error.is_forbidden() {
@@ -267,7 +266,7 @@ fn roots(config: &Config) -> Vec<PathBuf> {
     roots
 }
 
-/// What is there of the configuration. `without_root`: what it is to the server that a document root is missing.
+/// Files that the configuration needs. `without_root`: the consequence of a missing document root.
 fn files(config: &Config, roots: &[PathBuf], without_root: Level, report: &mut Report) {
     for root in roots {
         let level = if root.is_dir() {
@@ -289,12 +288,12 @@ fn files(config: &Config, roots: &[PathBuf], without_root: Level, report: &mut R
             PathRequirement::ReadableFile,
         );
     }
-    // Large request bodies are written here, and responses for slow clients.
+    // Large request bodies and responses to slow clients are written here.
     let spool = std::env::temp_dir();
     report.path("request bodies", &spool, PathRequirement::WritableFolder);
 }
 
-/// The folder with the application: where the next `composer.json` is, else above `public`, else the document root.
+/// The application's folder: that of the nearest `composer.json`, else the parent of `public`, else the document root.
 fn application(script: Option<&Path>, roots: &[PathBuf]) -> Option<PathBuf> {
     let folder = match script {
         Some(script) => script.parent()?.to_owned(),
@@ -309,7 +308,7 @@ fn application(script: Option<&Path>, roots: &[PathBuf]) -> Option<PathBuf> {
         None if folder.ends_with("public") => folder.parent()?,
         None => &folder,
     };
-    // The whole file system is never an application.
+    // The root of the file system is never an application.
     found.parent().is_some().then(|| found.to_owned())
 }
 
@@ -363,7 +362,7 @@ fn check_php(
     Some((php, facts))
 }
 
-/// What pools run besides the PHP of the global block.
+/// Versions of PHP in pools other than that of the global block.
 fn other_phps(config: &Config, report: &mut Report) -> Vec<Php> {
     let mut known = executables(config);
     let mut others = Vec::new();
@@ -392,7 +391,7 @@ fn php_files(folder: &Path) -> usize {
     let mut count = 0;
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        // What cannot be read is not PHP's either.
+        // PHP cannot read what this user cannot read.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             match entry.file_type() {

@@ -1,4 +1,4 @@
-//! Whether the addresses of the configuration can be listened on.
+//! Whether the server can listen on the configured addresses.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -77,7 +77,7 @@ fn try_one(address: SocketAddr, report: &mut Report) {
     );
 }
 
-/// Unlike a port it is not bound: its file would be seen by others.
+/// Unlike a port it is not bound: other processes would see its file.
 fn try_socket(path: &Path, report: &mut Report) {
     let address = format!("unix/{}", path.display());
     let place = match unix_socket::inspect(path) {
@@ -108,7 +108,7 @@ fn try_socket(path: &Path, report: &mut Report) {
             );
         }
     };
-    // `bind` takes absolute paths alone.
+    // `bind` accepts only absolute paths.
     let folder = path.parent().unwrap_or(path);
     match PathRequirement::WritableFolder.wrong(folder) {
         Some((wrong, advice)) => report.error(

@@ -3,14 +3,14 @@
 use super::php::{Facts, Php};
 use super::report::{Area, Report};
 
-/// Files above which the default for interned strings is too small for the names and texts in them.
+/// Number of files above which the default for interned strings is too small.
 const MANY_FILES: usize = 5_000;
 /// Megabytes that are enough for those.
 const MANY_STRINGS: u64 = 16;
-/// The JIT's `exit()` unwinds from here on, so that a worker continues after it.
+/// From this version on, `exit()` unwinds compiled code too, so that a worker continues after it.
 const JIT_EXITS_UNWIND: &str = "8.4";
 
-/// For an application of so many PHP files.
+/// Checks the settings for an application with so many PHP files.
 pub(super) fn check(php: &Php, facts: &Facts, files: usize, report: &mut Report) {
     let area = Area::Php;
     if !php.has_opcache() || !facts.is_on("opcache.enable") {

@@ -1,4 +1,4 @@
-//! Files of the application that too many may read or write.
+//! Files of the application whose permissions are too wide.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use super::report::{Area, Finding, Level, Report};
 
-/// Files that are looked at; of an application there are some ten thousand.
+/// Most files that are checked; an application has some ten thousand.
 const FILES_MAX: usize = 200_000;
 const WORLD_READABLE: u32 = 0o004;
 const WORLD_WRITABLE: u32 = 0o002;
-/// On a folder: who may write in it may remove only their own files.
+/// In a folder with this bit, users can only remove their own files.
 const STICKY: u32 = 0o1000;
 
 /// Files with permissions that are too wide.
 #[derive(Debug, Default)]
 struct ExposedFiles {
-    /// Code that every user of the machine may change.
+    /// Code that every user of the machine can change.
     writable: Vec<PathBuf>,
-    /// Secrets that every user of the machine may read.
+    /// Secrets that every user of the machine can read.
     readable: Vec<PathBuf>,
     /// Secrets below a document root.
     served: Vec<PathBuf>,
@@ -91,7 +91,7 @@ fn add(report: &mut Report, level: Level, text: &str, advice: &str, mut paths: V
 fn walk(folder: &Path, roots: &[PathBuf], left: &mut usize, found: &mut ExposedFiles) {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        // What cannot be read by this user is not PHP's either.
+        // PHP cannot read what this user cannot read.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else {
                 continue;
@@ -122,7 +122,7 @@ fn walk(folder: &Path, roots: &[PathBuf], left: &mut usize, found: &mut ExposedF
     }
 }
 
-/// Folders that packages bring, with keys of their tests in them, and those of tools.
+/// Folders of packages, whose tests contain keys, and of tools.
 fn is_foreign(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default();
     ["vendor", "node_modules", ".git"]
@@ -130,7 +130,7 @@ fn is_foreign(folder: &Path) -> bool {
         .any(|foreign| name == *foreign)
 }
 
-/// PHP files, and folders with them: who writes in a folder can replace its files.
+/// PHP files, and folders with them: whoever can write to a folder can replace its files.
 fn is_code(path: &Path, metadata: &Metadata) -> bool {
     let is_php = |path: &Path| path.extension().is_some_and(|extension| extension == "php");
     if metadata.is_dir() {
@@ -160,7 +160,7 @@ fn is_secret(path: &Path) -> bool {
     }
 }
 
-/// Certificates are for everybody.
+/// Certificates are public.
 fn has_private_key(path: &Path) -> bool {
     fs::read(path).is_ok_and(|bytes| {
         let start = &bytes[..bytes.len().min(64 << 10)];

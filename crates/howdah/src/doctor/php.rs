@@ -19,7 +19,7 @@ pub(super) struct Php {
     settings: Vec<(String, String)>,
 }
 
-/// What `facts.php` says.
+/// The report of `facts.php`.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Facts {
     settings: BTreeMap<String, Option<String>>,
@@ -33,16 +33,16 @@ pub(super) struct Facts {
     pub(super) time: u64,
 }
 
-/// What `script.php` says.
+/// The report of `script.php`.
 #[derive(Debug, Deserialize)]
 struct WorkerScript {
     error: Option<String>,
     line: u64,
-    /// It names what takes requests.
+    /// It calls a function that handles requests.
     serves: bool,
 }
 
-/// A script of ours did not give an answer.
+/// One of our scripts gave no valid result.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ScriptError {
     #[error("cannot run {0}: {1}")]
@@ -81,7 +81,7 @@ impl Php {
         })
     }
 
-    /// Runs a script of this program, which it gets on standard input.
+    /// Runs a script of this program, passed on standard input.
     pub(super) fn ask<T: DeserializeOwned>(
         &self,
         script: &str,
@@ -90,7 +90,7 @@ impl Php {
         self.ask_with(script, arguments, &[])
     }
 
-    /// The same with further variables in its environment.
+    /// Like [`ask`](Self::ask), with additional environment variables.
     pub(super) fn ask_with<T: DeserializeOwned>(
         &self,
         script: &str,
@@ -100,7 +100,7 @@ impl Php {
         let io = |error| ScriptError::Io(self.executable.clone(), error);
         let mut command = Command::new(&self.executable);
         command.arg("cli").envs(environment.iter().copied());
-        // Debian's command line has separate ini files; these are the server's.
+        // Debian's command line has different ini files; these are the server's.
         if let Some(file) = &self.info.ini_file {
             command.arg("-c").arg(file);
         }
@@ -110,14 +110,14 @@ impl Php {
         for (name, value) in &self.settings {
             command.arg("-d").arg(format!("{name}={value}"));
         }
-        // Nothing of the application is to run, nor to mix with the answer.
+        // No code of the application may run, or print into the result.
         let mut own = vec![
             "auto_prepend_file=",
             "auto_append_file=",
             "display_startup_errors=0",
         ];
         if !arguments.is_empty() {
-            // The script without arguments reports these two.
+            // Only the script without arguments reports these two.
             own.extend(["display_errors=stderr", "memory_limit=-1"]);
         }
         for setting in own {
@@ -127,7 +127,7 @@ impl Php {
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = pipes.stderr(Stdio::piped()).spawn().map_err(io)?;
         if let Some(mut input) = child.stdin.take() {
-            // PHP reads the whole script before it runs it; one that does not is reported by its status.
+            // PHP reads the whole script before it runs it; if it does not, its exit status reports that.
             match input.write_all(script.as_bytes()) {
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                     return Err(io(error));
@@ -147,7 +147,7 @@ impl Php {
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
-    /// Whether PHP can compile a worker script, and whether it looks like one. Nothing of it is run.
+    /// Whether PHP can compile a worker script, and whether it looks like one. It is not executed.
     pub(super) fn worker_script(&self, file: &Path, report: &mut Report) {
         let found: WorkerScript = match self.ask(include_str!("script.php"), &[file]) {
             Ok(found) => found,
@@ -231,7 +231,7 @@ impl Php {
         self.info.opcache
     }
 
-    /// Whether it is of an earlier release than `MAJOR.MINOR`.
+    /// Whether it is older than the release `MAJOR.MINOR`.
     pub(super) fn is_older_than(&self, release: &str) -> bool {
         let numbers = |version: &str| -> Vec<u32> {
             let parts = version.split('.').take(2);
@@ -241,7 +241,7 @@ impl Php {
     }
 }
 
-/// Extensions that are known to be trouble, whether requests run side by side or not.
+/// Extensions with known problems, with or without concurrent requests.
 fn extensions(facts: &Facts, report: &mut Report) {
     const TROUBLE: [(&str, &str); 8] = [
         ("xdebug", "makes PHP several times slower"),

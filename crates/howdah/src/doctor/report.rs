@@ -1,11 +1,11 @@
-//! What the checks found, and how it is shown.
+//! The findings of the checks, and their output.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
 
-/// How bad it is; the worst one decides about the exit code.
+/// Severity; the worst one determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
@@ -43,7 +43,7 @@ impl Area {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub(super) area: Area,
@@ -57,10 +57,10 @@ pub(super) struct Finding {
     pub(super) places: Vec<String>,
 }
 
-/// Places that are shown of one finding; `--json` has them all.
+/// Places that are shown for one finding; `--json` has them all.
 const PLACES: usize = 5;
 
-/// What is known after all checks.
+/// All findings.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) findings: Vec<Finding>,
@@ -102,12 +102,12 @@ impl Report {
         });
     }
 
-    /// `path` is there and of the kind that `expected` names, if it is readable.
+    /// Checks that `path` exists and is of the kind `expected`, if it is readable.
     pub(super) fn path(&mut self, what: &str, path: &Path, expected: PathRequirement) {
         self.path_or(what, path, expected, Level::Error);
     }
 
-    /// The same, with what it is if not.
+    /// The same, with the consequence if it does not.
     pub(super) fn path_or(
         &mut self,
         what: &str,
@@ -215,7 +215,7 @@ fn show(page: &mut String, finding: &Finding) {
     }
 }
 
-/// Names of files may have anything in them; a terminal obeys control characters.
+/// Removes control characters: file names can contain any, and a terminal interprets them.
 fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
@@ -229,7 +229,7 @@ pub(super) enum PathRequirement {
 }
 
 impl PathRequirement {
-    /// What is wrong with the path, and what to do about it.
+    /// What is wrong with the path, and how to fix it.
     pub(super) fn wrong(self, path: &Path) -> Option<(String, &'static str)> {
         use rustix::fs::Access;
         let (folder, access) = match self {

@@ -1,4 +1,4 @@
-//! What the machine gives: limits, memory, kernel, clock.
+//! The machine: limits, memory, kernel, clock.
 
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,13 +12,13 @@ use super::report::{Area, Report};
 use crate::commands::report::size;
 use crate::php::pools;
 
-/// Memory maps of one request in a concurrent worker: its C stack with the page below, its VM stack.
+/// Memory maps of one request in a concurrent worker: its C stack with the guard page, its VM stack.
 const MAPS_EACH: u64 = 3;
 
-/// Memory maps of PHP, its extensions and OPcache, with room.
+/// Memory maps of PHP, its extensions and OPcache, with a reserve.
 const MAPS_OF_PHP: u64 = 4096;
 
-/// Descriptors of the front besides those of connections.
+/// Descriptors of the front, except those of connections.
 const DESCRIPTORS: u64 = 512;
 
 pub(super) fn check(config: &Config, facts: Option<&Facts>, report: &mut Report) {
@@ -91,7 +91,7 @@ fn available_memory() -> Option<u64> {
 
 fn memory(config: &Config, facts: &Facts, report: &mut Report) {
     let Ok(limit) = u64::try_from(facts.memory_limit) else {
-        return; // Said among PHP's settings.
+        return; // Reported among PHP's settings.
     };
     let requests: u64 = pools::sizes(config)
         .iter()
@@ -170,12 +170,12 @@ fn futex() -> rustix::io::Result<usize> {
     rustix::thread::futex::wake(&word, rustix::thread::futex::Flags::empty(), 1)
 }
 
-/// A clock that stands behind this program's own file is wrong: certificates and sessions depend on it.
+/// A clock that is behind this program's own file is wrong: certificates and sessions depend on it.
 fn clock(facts: Option<&Facts>, report: &mut Report) {
     let now = SystemTime::now();
     let own = std::env::current_exe().and_then(fs::metadata);
     let built = own.and_then(|own| own.modified());
-    // An hour: files that come by other machines' clocks.
+    // An hour: files may come from machines with different clocks.
     let is_behind = built.is_ok_and(|built| {
         built
             .duration_since(now)

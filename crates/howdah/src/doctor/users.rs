@@ -1,4 +1,4 @@
-//! The users that the server and PHP are to run as: whether they are there, and may reach what they serve.
+//! The users of the server and PHP: whether they exist, and have access to what they serve.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -24,7 +24,7 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
     let all = global.php.user.as_ref().or(global.user.as_ref());
     let mut access: Vec<(&model::User, &Path)> = Vec::new();
     for root in roots {
-        // Files are read by the server, scripts by PHP.
+        // The server reads files, PHP reads scripts.
         access.extend(global.user.iter().chain(all).map(|user| (user, &**root)));
     }
     for pool in &config.workers {
@@ -52,7 +52,7 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
             report_denied(report, user, "read", path, &place);
         }
     }
-    // A server that root starts has it opened by its monitor.
+    // A server that root starts has its monitor open the storage.
     let storage = global.https.storage.as_deref();
     let storage = storage.filter(|_| !rustix::process::geteuid().is_root());
     if let (Some(user), Some(storage)) = (&global.user, storage)
@@ -60,7 +60,7 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
     {
         report_denied(report, user, "write", storage, &place);
     }
-    // Their files are made when the server is that user already.
+    // Their files are created when the server already runs as that user.
     let sockets = config.sites.iter().flat_map(|site| &site.unix_sockets);
     let folders: BTreeSet<&Path> = sockets.filter_map(|socket| socket.path.parent()).collect();
     for folder in folders {
@@ -86,7 +86,7 @@ fn find(config: &Config, user: &model::User, report: &mut Report) -> Option<User
     }
 }
 
-/// A warning, since lists of access rights may say otherwise.
+/// Only a warning, since access control lists may allow it.
 fn report_denied(report: &mut Report, user: &model::User, verb: &str, path: &Path, place: &Path) {
     let (path, place) = (path.display(), place.display());
     report.warning(
@@ -96,8 +96,8 @@ fn report_denied(report: &mut Report, user: &model::User, verb: &str, path: &Pat
     );
 }
 
-/// The part of a path that keeps a user from what it is to do with its last one. A missing part is
-/// not one: other checks report it.
+/// The part of a path that denies a user the access to its last part. A missing part does not
+/// count: other checks report it.
 fn denied_part(user: &User, path: &Path, access: u32) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let mut parts: Vec<&Path> = path.ancestors().collect();

@@ -1,4 +1,4 @@
-//! PHP as a configuration has it: options of its processes and pools, trees of processes, OPcache and preloading.
+//! PHP as configured: options of its processes and pools, trees of processes, OPcache and preloading.
 
 pub(crate) mod opcache;
 pub(crate) mod pools;

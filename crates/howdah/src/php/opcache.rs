@@ -1,10 +1,10 @@
-//! What OPcache's figures mean: which part of it is full, the setting for that, and whether a fresh tree is due.
+//! Interpretation of OPcache's figures: which part is full, the setting for it, and whether a fresh tree is due.
 
 use howdah_pool::Opcache;
 
 const MIB: u64 = 1 << 20;
 
-/// Why a fresh tree is to take over without a reload. `was_pending`: it waited for a restart before.
+/// Why a fresh tree has to take over without a reload. `was_pending`: it waited for a restart at the previous check.
 pub(crate) fn renewal_reason(opcache: &Opcache, was_pending: bool) -> Option<String> {
     if opcache.restart_pending != 0 && was_pending {
         return Some("OPcache waits to restart until a request stops using it".into());
@@ -21,7 +21,7 @@ pub(crate) fn renewal_reason(opcache: &Opcache, was_pending: bool) -> Option<Str
     })
 }
 
-/// What a line about the OPcache of one of several PHPs begins with.
+/// The start of a log line about the OPcache of one of several PHPs.
 pub(crate) fn prefix(php: &str, count: usize) -> String {
     if count > 1 {
         format!("PHP {php}: ")
@@ -30,13 +30,13 @@ pub(crate) fn prefix(php: &str, count: usize) -> String {
     }
 }
 
-/// The figures of all PHPs as those of one.
+/// The figures of all PHPs combined.
 pub(crate) fn merged(opcaches: &[(String, Opcache)]) -> Option<Opcache> {
     let all = opcaches.iter().map(|(_, opcache)| *opcache);
     all.reduce(|all, own| all.with(&own))
 }
 
-/// A part of OPcache that is full, and the setting that makes it larger.
+/// A part of OPcache that is full, and the setting that enlarges it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FullPart {
     Memory,
@@ -59,7 +59,7 @@ impl FullPart {
     }
 }
 
-/// What is full, in words that say what to set.
+/// Advice for each full part.
 pub(crate) fn advice(opcache: &Opcache) -> Vec<String> {
     let full = FullPart::ALL.into_iter().filter(|full| full.of(opcache));
     full.map(|full| warning(full, opcache)).collect()
@@ -90,7 +90,7 @@ fn warning(full: FullPart, opcache: &Opcache) -> String {
 pub(crate) struct OpcacheWarnings(Vec<FullPart>);
 
 impl OpcacheWarnings {
-    /// `prefix`: which OPcache it is, if there are several.
+    /// `prefix`: which OPcache, if there are several.
     pub(crate) fn report(&mut self, prefix: &str, opcache: &Opcache) {
         for full in FullPart::ALL {
             let known = self.0.contains(&full);

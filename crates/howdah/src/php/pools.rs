@@ -1,5 +1,5 @@
-//! The pools of a configuration, in the order in which requests name them: the classic pool of all sites,
-//! the classic pools that sites name, then the worker pools.
+//! The pools of a configuration, in the order in which requests are numbered: the classic pool of all sites, the
+//! classic pools that sites name, then the worker pools.
 
 use std::io::ErrorKind;
 use std::num::NonZero;
@@ -28,7 +28,7 @@ pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
     Ok(pools)
 }
 
-/// The same without their users, which may not exist on this machine.
+/// Like [`options`], without the users, which may not exist on this machine.
 pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let workers = config.workers.iter();
@@ -39,7 +39,7 @@ pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
         .collect()
 }
 
-/// Names of all pools but the classic one of all sites, in their order.
+/// Names of all pools except the classic one of all sites, in order.
 pub(crate) fn named_pools(config: &Config) -> impl Iterator<Item = &String> {
     let classic = config.pools.iter().map(|pool| &pool.name);
     classic.chain(config.workers.iter().map(|pool| &pool.name))
@@ -60,7 +60,7 @@ pub(crate) fn missing_scripts(config: &Config) -> Vec<String> {
     let wrong = config.workers.iter().filter_map(|pool| {
         let wrong = match std::fs::metadata(&pool.file) {
             Ok(found) if found.is_file() => return None,
-            // PHP of another user may reach it, and says at its boot if it does not.
+            // PHP of another user may have access, and otherwise reports it at its boot.
             Err(error)
                 if error.kind() == ErrorKind::PermissionDenied
                     && howdah_monitor::is_connected() =>
@@ -94,8 +94,8 @@ fn classic_options(config: &Config, pool: &ClassicPool, cores: usize) -> PoolOpt
 }
 
 fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOptions {
-    // Requests that wait use no processor, so one process for each core keeps all of them busy. There are at least
-    // two, so that one runs while the other computes.
+    // Requests that wait use no processor, so one process for each core keeps all of them busy. There are at least two,
+    // so that one can run while the other computes.
     let (default, most) = if pool.options.is_concurrent() {
         (
             cores.clamp(2, CONCURRENT_WORKERS_MAX),
@@ -119,7 +119,7 @@ fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOption
     options
 }
 
-/// The settings of one pool, over those of the global block.
+/// The settings of one pool, which override those of the global block.
 fn apply_settings(options: &mut PoolOptions, settings: &PoolSettings) {
     options.limits = settings.limits.over(&options.limits);
     options.ini.php_ini.clone_from(&settings.ini.php_ini);
@@ -148,8 +148,8 @@ fn common(options: &mut PoolOptions, config: &Config) {
 }
 
 /// State that requests of a pool may change for later ones. Octane restores state itself, and its older versions boot
-/// inside the first request: restoring what that sets would leave the application without its error handlers and time
-/// zone. It sets a variable to identify itself, and `octane:start` offers no other place to configure this.
+/// within the first request: restoring the state from before would leave the application without its error handlers and
+/// time zone. Octane sets a variable by which it is recognised, and `octane:start` has no other place for this setting.
 fn keep(options: &WorkerOptions, environment: impl Fn(&str) -> Option<String>) -> Keep {
     const OCTANE: &str = "LARAVEL_OCTANE";
     let own = options.env.iter().find(|(name, _)| name == OCTANE);

@@ -1,7 +1,7 @@
-//! `preload`: PHP is started with what the requests before have used (docs/adr/0014-preload-what-is-used.md).
+//! `preload`: PHP is started with the files that previous requests have used (docs/adr/0014-preload-what-is-used.md).
 //!
-//! The pools' processes record the files that they run. When no new ones have come for a while, and at each reload,
-//! another tree of processes is started with these files, while the old one serves.
+//! The pools' processes record the files that they run. When no new files have been added for a while, and at each
+//! reload, a new tree of processes is started with these files, while the old one serves.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use howdah_pool::{
     PoolOptions, Preload, PreloadMode, Record, RecordedFile, RootOptions, Supervisor,
 };
 
-/// How often the record is looked at.
+/// How often the record is checked.
 pub(crate) const LOOK: Duration = Duration::from_secs(2);
-/// No file has been used for the first time for so long: the application's usual requests have come.
+/// When no file has been used for the first time for so long, the application's usual requests have been seen.
 const QUIET: Duration = Duration::from_secs(10);
-/// Where new files come all the time, this is waited for.
+/// Maximum wait if new files are added all the time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two starts for new files, the first two; each further one waits for twice as long.
+/// Minimum time between the first two starts for new files; it doubles with each further start.
 const BETWEEN: Duration = Duration::from_secs(60);
-/// A new start pays if requests use a fifth more files than PHP was started with.
+/// Another start pays off if requests use a fifth more files than PHP was started with.
 const NEW_PART: usize = 5;
 
-/// What the requests of a tree of processes use.
+/// Files that the requests of a tree use.
 #[derive(Debug, Clone)]
 pub(crate) struct UsedFiles {
     record: Record,
@@ -33,8 +33,8 @@ pub(crate) struct UsedFiles {
 }
 
 impl UsedFiles {
-    /// Of the first tree, or of one that follows `before`: its processes record files, and PHP is started with those
-    /// that are in use and still there. `follow` says where a file of before is now. `None`: nothing is to be preloaded.
+    /// For the first tree, or one that follows `before`: its processes record files, and PHP is started with those that
+    /// are in use and still exist. `follow` returns the current path of a previous file. `None`: preloading is off.
     pub(crate) fn prepare(
         config: &Config,
         before: Option<&Self>,
@@ -69,25 +69,25 @@ impl UsedFiles {
         }))
     }
 
-    /// Files in use that might be preloaded and that the tree was not started with.
+    /// Number of files in use that might be preloaded and that the tree was not started with.
     pub(crate) fn new_files(&self) -> usize {
         let files = plan(self.mode, self.record.read(), None).files;
         let new = files.iter().filter(|path| !self.tried.contains(*path));
         new.count()
     }
 
-    /// Why none of them can be.
+    /// Why none of them can be preloaded.
     pub(crate) fn problem(&self) -> Option<String> {
         plan(self.mode, self.record.read(), None).problem
     }
 
-    /// Whether that many are worth another start.
+    /// Whether so many new files justify another start.
     fn is_worthwhile(&self, new_files: usize) -> bool {
         new_files > 0 && new_files >= self.tried.len() / NEW_PART
     }
 }
 
-/// What PHP is to be started with. `reader`: the user of its processes, where that is not the server's.
+/// The files for PHP's start. `reader`: the user of its processes, if not the server's.
 fn plan(mode: PreloadMode, used: Vec<RecordedFile>, reader: Option<&str>) -> Preload {
     let mut preload = Preload {
         mode,
@@ -120,14 +120,14 @@ fn plan(mode: PreloadMode, used: Vec<RecordedFile>, reader: Option<&str>) -> Pre
     preload
 }
 
-/// Folders of packages that Composer's autoloader is used of.
+/// Folders of packages for which Composer's autoloader is used.
 fn installations(used: &[RecordedFile]) -> Vec<&Path> {
     let loaders = used.iter().map(|file| file.path.as_path());
     let loaders = loaders.filter(|path| path.ends_with("composer/autoload_real.php"));
     loaders.filter_map(|path| path.parent()?.parent()).collect()
 }
 
-/// Tells what became of it, if PHP was to be started with files. An error: php.ini has a list of its own.
+/// Logs the result, if PHP was started with files. Returns an error if php.ini has its own list.
 pub(crate) fn report(supervisor: &Supervisor) -> Result<(), &'static str> {
     let Some(preloaded) = supervisor.preloaded() else {
         return Ok(());
@@ -151,21 +151,21 @@ pub(crate) fn warn(problem: &str) {
     tracing::warn!(target: "howdah", "nothing is preloaded: {problem}");
 }
 
-/// php.ini has an `opcache.preload` of its own.
+/// php.ini has its own `opcache.preload`.
 const FOREIGN: &str =
     "`preload` and opcache.preload in php.ini both set what is preloaded: remove one of them";
 
-/// When another tree is worth its start.
+/// Decides when a new tree is worth its start.
 #[derive(Debug)]
 pub(crate) struct PreloadSchedule {
-    /// Files that were new at the last look, and since when there are so many.
+    /// Number of new files at the last check, and since when.
     new_files: (usize, Instant),
     /// Since when there are any.
     first: Option<Instant>,
-    /// Before then none is started.
+    /// No start before this time.
     not_before: Instant,
     between: Duration,
-    /// Problems of the last look.
+    /// Problems of the last check.
     reported: Vec<String>,
 }
 
@@ -180,7 +180,7 @@ impl PreloadSchedule {
         }
     }
 
-    /// A look at what the trees use: whether to start others now.
+    /// Checks what the trees use: whether to start new ones now.
     pub(crate) fn observe(&mut self, trees: &[UsedFiles], now: Instant) -> bool {
         let problems: Vec<String> = trees.iter().filter_map(UsedFiles::problem).collect();
         for problem in &problems {

@@ -1,5 +1,5 @@
-//! Whether a reload takes a fresh tree of PHP processes, with an OPcache of its own, or new processes below the
-//! one that serves (docs/adr/0011-a-fresh-tree-by-need.md).
+//! Decides whether a reload needs a fresh tree of PHP processes, with its own OPcache, or only new processes of the
+//! current tree (docs/adr/0011-a-fresh-tree-by-need.md).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -12,8 +12,8 @@ use howdah_pool::Opcache;
 const STALE_PART: u64 = 10;
 const MIB: u64 = 1 << 20;
 
-/// Why new code takes a fresh tree; `None`: new processes see it. `held`: with its scripts compared. `moved`: a
-/// link that leads elsewhere than when the tree was started.
+/// Why new code needs a fresh tree; `None`: new processes are enough. `held`: OPcache, with its scripts compared.
+/// `moved`: a link whose target has changed since the tree was started.
 pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
     let scripts = held.live.scripts + held.changed.scripts + held.gone.scripts;
     if held.preload != 0 {
@@ -64,7 +64,7 @@ pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
     None
 }
 
-/// What a configuration names that links may lead to: each with where it is at this moment.
+/// Configured paths that may contain links: each with its current target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Places(Vec<(PathBuf, PathBuf)>);
 
@@ -83,7 +83,7 @@ impl Places {
         Self(places.map(|(real, named)| (named, real)).collect())
     }
 
-    /// One that leads elsewhere `now`.
+    /// The first path whose target is different `now`.
     pub(crate) fn first_moved<'a>(&'a self, now: &Self) -> Option<&'a Path> {
         let moved = |(named, old): &&(PathBuf, PathBuf)| {
             now.0.iter().any(|(own, new)| own == named && new != old)
@@ -91,19 +91,19 @@ impl Places {
         self.0.iter().find(moved).map(|(named, _)| named.as_path())
     }
 
-    /// The releases that other ones have taken the place of: old folder, new folder.
+    /// The releases that were replaced: old folder, new folder.
     fn moved_releases<'a>(&'a self, now: &'a Self) -> Vec<(&'a Path, &'a Path)> {
         let same = |named: &Path| now.0.iter().find(|(own, _)| own == named);
         let moved = self.0.iter().filter_map(|(named, old)| {
             let (_, new) = same(named)?;
             (old != new).then(|| strip_common_end(old, new))
         });
-        // Not of everything.
+        // Not the root of the file system.
         moved.filter(|(old, _)| old.parent().is_some()).collect()
     }
 
-    /// Paths of scripts that were in use, as they are `now`: those of a release that was replaced, or of one
-    /// before it, are looked for in the one that replaced it.
+    /// The current paths of scripts that were in use: files of a replaced release, or of an earlier one, are searched
+    /// for in the release that replaced it.
     pub(crate) fn follow(&self, now: &Self, paths: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let follow = |path: Vec<u8>| {
             let path = PathBuf::from(OsString::from_vec(path));
@@ -115,7 +115,7 @@ impl Places {
         paths
     }
 
-    /// The same of one.
+    /// Like [`follow`](Self::follow), for one path.
     pub(crate) fn follow_path(&self, now: &Self, path: &Path) -> PathBuf {
         let moved = self.moved_releases(now).into_iter();
         let mut new = moved.filter_map(|(old, new)| Some(new.join(inside(path, old, new)?)));
@@ -123,7 +123,7 @@ impl Places {
     }
 }
 
-/// The path of a file inside its release: the old one, or any that is next to it and the new one.
+/// The path of a file relative to its release: the old one, or any release in the same folder.
 fn inside<'p>(path: &'p Path, old: &Path, new: &Path) -> Option<&'p Path> {
     let releases = old.parent().filter(|parent| new.parent() == Some(parent));
     let Some(releases) = releases else {
@@ -134,8 +134,7 @@ fn inside<'p>(path: &'p Path, old: &Path, new: &Path) -> Option<&'p Path> {
     Some(inside.as_path())
 }
 
-/// Two paths without the folders at their ends that are called the same: `/r/1/public` and `/r/2/public` are
-/// `/r/1` and `/r/2`.
+/// Two paths without their common last folders: `/r/1/public` and `/r/2/public` become `/r/1` and `/r/2`.
 fn strip_common_end<'a>(old: &'a Path, new: &'a Path) -> (&'a Path, &'a Path) {
     let (mut old, mut new) = (old, new);
     while let (Some(name), Some(old_parent), Some(new_parent)) =
@@ -153,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// 100 MiB, of which an application takes 20.
+    /// 100 MiB, of which an application uses 20.
     fn opcache_with(change: impl FnOnce(&mut Opcache)) -> Opcache {
         let mut held = Opcache {
             enabled: 1,
@@ -256,7 +255,7 @@ mod tests {
         assert_eq!(follow(&before, &now, &paths), expected);
         assert_eq!(follow(&before, &before, &paths), paths);
         assert_eq!(follow(&before, &Places::default(), &paths), paths);
-        // No two releases of one folder.
+        // Not two releases of one folder.
         let elsewhere = places(&[("/app/current/public", "/next/public")]);
         let expected = [paths[0], "/next/src/a.php", paths[2]];
         assert_eq!(follow(&before, &elsewhere, &paths), expected);

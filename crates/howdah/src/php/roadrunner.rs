@@ -1,4 +1,4 @@
-//! The pools of RoadRunner's workers: from the configuration to processes.
+//! The pools of RoadRunner workers: from the configuration to processes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZero;
@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::php_executable::executable;
 use crate::rights::privileges;
 
-/// The commands of `howdah-php` that execute a program: PHP in a process that is not dumpable, or anything as it is.
+/// The commands of `howdah-php` that execute a program: PHP in a process that is not dumpable, or anything without
+/// changes.
 const PLAIN: &str = "plain";
 const EXEC: &str = "exec";
 
@@ -41,7 +42,8 @@ fn pool_options(config: &Config, pool: &RoadRunnerPool) -> Result<PoolOptions, F
     }
     let own = pool.env.iter();
     environment.extend(own.map(|(name, value)| (name.into(), value.into())));
-    // A server that is not root has changed to its user: it neither can nor has to do it again.
+    // A server that is not root already runs as its user: it neither can nor need change to it
+    // again.
     let current = rustix::process::geteuid().as_raw();
     let user = user.filter(|user| user.uid != current);
     let is_monitors = user.is_some() && howdah_monitor::is_connected();
@@ -61,8 +63,8 @@ fn pool_options(config: &Config, pool: &RoadRunnerPool) -> Result<PoolOptions, F
     })
 }
 
-/// What executes a command with nothing open but its pipes, and makes its process not dumpable if it is PHP. `None`: a
-/// path that cannot be an argument.
+/// The launcher, which executes a command with only its pipes open, and makes its process not dumpable if it is PHP.
+/// `None`: a path cannot be an argument.
 fn launcher(config: &Config, is_dumpable: bool) -> Option<[String; 2]> {
     let launcher = executable(config.global.php.executable.as_ref());
     let command = if is_dumpable { EXEC } else { PLAIN };
@@ -84,8 +86,8 @@ pub(crate) fn programs(config: &Config) -> Vec<(u64, Program)> {
     pools.filter_map(program).collect()
 }
 
-/// Tells programs of the monitor apart. It protects from nothing: a program is started with the options that the
-/// monitor has read.
+/// Identifies programs of the monitor. It does not protect: a program is started with the options that the monitor has
+/// read.
 fn key(config: &Config, pool: &RoadRunnerPool) -> u64 {
     let global = &config.global.php;
     let mut hasher = DefaultHasher::new();
@@ -100,12 +102,12 @@ fn key(config: &Config, pool: &RoadRunnerPool) -> u64 {
     hasher.finish()
 }
 
-/// The pools that run; clones are the same.
+/// The running pools; clones are the same.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RoadRunnerPools(Arc<RwLock<Vec<Arc<Pool>>>>);
 
 impl RoadRunnerPools {
-    /// The pools of a configuration, in its order: those that are as they were go on, the others are started.
+    /// The pools of a configuration, in order: unchanged ones continue, the others are started.
     pub(crate) async fn next(&self, config: &Config) -> Result<Vec<Arc<Pool>>, Failure> {
         let running = self.all();
         let mut pools = Vec::new();
@@ -119,7 +121,8 @@ impl RoadRunnerPools {
         Ok(pools)
     }
 
-    /// These are in force. Others stop when the last request that may use them has its response.
+    /// Makes these the current pools. Others stop when the last request that may use them has its
+    /// response.
     pub(crate) fn set(&self, pools: Vec<Arc<Pool>>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = pools;
     }

@@ -1,4 +1,4 @@
-//! How a configuration has PHP started.
+//! How a configuration starts PHP.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::php_executable::executables;
 /// PHP's modules and a preload script may take a while on a cold machine.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How one PHP is started for the pools that have it.
+/// How one PHP is started for its pools.
 #[derive(Debug)]
 pub(crate) struct TreeOptions {
     pub(crate) root: RootOptions,
@@ -28,8 +28,8 @@ pub(crate) struct Application {
     user: Option<User>,
 }
 
-/// How a configuration has PHP started for its pools, in a server with so many front threads: for each PHP that a pool
-/// names and, with `preload`, for each application. The first one is that of the classic pool of all sites.
+/// The trees of a configuration, in a server with so many front threads: one for each PHP that a pool names and, with
+/// `preload`, for each application. The first one is that of the classic pool of all sites.
 pub(crate) fn tree_options(
     config: &Config,
     pools: Vec<PoolOptions>,
@@ -98,8 +98,8 @@ fn root_options(
     }
 }
 
-/// Which environment variables PHP does not inherit, in words; `None`: it inherits all. Never their values: secrets
-/// are what these variables are used for.
+/// A description of the environment variables that PHP does not inherit; `None`: it inherits all. It never contains
+/// their values, which may be secrets.
 pub(crate) fn withheld_variables(config: &Config) -> Option<String> {
     let environment = &config.global.php.environment;
     let names: Vec<&str> = howdah_pool::withheld_from_php(&environment.withheld).collect();

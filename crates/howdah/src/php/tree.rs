@@ -1,5 +1,5 @@
-//! A tree: the processes of one PHP, a root zygote and all that is forked from it. Its supervisor runs in a task of its
-//! own. A configuration has a tree for each PHP that its pools name and, with `preload`, for each application.
+//! A tree: the processes of one PHP, a root zygote and all its forks. Its supervisor runs in a separate task. A
+//! configuration has a tree for each PHP that its pools name and, with `preload`, for each application.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use super::preload::{self, UsedFiles};
 use super::root_options::{Application, TreeOptions};
 
-/// A front thread's part of the trees in force: its pools by their numbers.
+/// A front thread's part of the current trees: its pools by number.
 pub(crate) type Part = Vec<(usize, FrontSeed)>;
 
 /// The parts that the front threads have not taken yet.
@@ -27,7 +27,7 @@ impl Parts {
         Self((0..fronts).map(|_| Mutex::new(None)).collect())
     }
 
-    /// Takes the part of a front thread, if there is one.
+    /// Takes the part of a front thread, if it has not been taken.
     pub(crate) fn take(&self, front: usize) -> Option<Part> {
         let part = self.0.get(front)?;
         part.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -48,15 +48,15 @@ impl Parts {
     }
 }
 
-/// What a tree's task is to do.
+/// Orders to a tree's task.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Order {
     Serve,
-    /// Another tree has taken over, and maybe yet another since.
+    /// Another tree has taken over; `followed`: and yet another since.
     Retire {
         followed: bool,
     },
-    /// The server stops: there are no requests, workers have so long to notice.
+    /// The server stops: there are no requests, and workers have until then to notice.
     Stop(Instant),
     Kill,
 }
@@ -106,12 +106,12 @@ pub(super) struct TreeFacts {
     pub(super) application: Option<Application>,
     /// Names of its pools.
     pub(super) pools: Vec<String>,
-    /// What its requests use, if something is to be preloaded.
+    /// Files that its requests use, if `preload` is configured.
     pub(super) used: Option<UsedFiles>,
 }
 
 impl TreeFacts {
-    /// For messages, where there are several.
+    /// Its name in messages, if there are several.
     fn name(&self) -> String {
         let executable = self.executable.display();
         match &self.application {
@@ -121,7 +121,7 @@ impl TreeFacts {
     }
 }
 
-/// The life of a tree.
+/// Supervises a tree to its end.
 async fn supervise(mut supervisor: Supervisor, mut orders: watch::Receiver<Order>) {
     let mut order = Order::Serve;
     loop {
@@ -169,13 +169,13 @@ pub(crate) enum GrowError {
 #[derive(Debug)]
 pub(crate) struct NewTrees {
     pub(super) trees: Vec<Tree>,
-    /// The front threads' parts, with pools by their places in the configuration.
+    /// The front threads' parts, with pools by their index in the configuration.
     pub(super) parts: Vec<Part>,
 }
 
 impl NewTrees {
-    /// Starts a tree for each PHP, one after the other; the first that fails ends all. `before`: what the trees that
-    /// serve do, if there are any. It is given up when `overtaken` ends before the workers are ready.
+    /// Starts a tree for each PHP, one after the other; the first failure stops all. `before`: the status of the
+    /// current trees, if any. Aborted when `overtaken` completes before the workers are ready.
     pub(crate) async fn start(
         options: Vec<(TreeOptions, Option<UsedFiles>)>,
         spool: &OwnedFd,
@@ -216,7 +216,7 @@ impl NewTrees {
             for (part, seeds) in started.parts.iter_mut().zip(seeds) {
                 part.extend(places.iter().copied().zip(seeds));
             }
-            // The first one goes on counting for all.
+            // The first tree continues the counters of all.
             if let Some(before) = &mut before {
                 before.root_restarts = 0;
             }
@@ -261,7 +261,8 @@ async fn start(
     Ok((supervisor, seeds))
 }
 
-/// Has OPcache compile scripts before requests come. A tree serves as well if it does not work out.
+/// Makes OPcache compile scripts before requests arrive. If this fails, the tree serves
+/// nevertheless.
 pub(super) async fn compile(handle: &Handle, scripts: Vec<Vec<u8>>) {
     if scripts.is_empty() {
         return;

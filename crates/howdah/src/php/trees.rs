@@ -1,9 +1,9 @@
-//! The PHP side of the server: the trees of processes of the configuration in force, one for each PHP that it names and
-//! each application that it preloads, and the trees of earlier configurations until their last requests have ended.
+//! The PHP side of the server: the trees of the current configuration, one for each PHP that it names and each
+//! application that it preloads, and the trees of previous configurations until their last requests have ended.
 //!
-//! A configuration whose pools differ gets new trees. They are started while the old ones serve. The front threads take
-//! their parts of them when they prepare for the configuration. The old trees exit when no front thread can send them
-//! requests.
+//! A configuration with different pools gets new trees. They are started while the old ones serve. The front threads
+//! take their parts of them when they prepare for the configuration. The old trees exit when no front thread can send
+//! them requests.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -34,16 +34,16 @@ struct Shared {
     parts: Arc<Parts>,
     /// Directory of spooled request bodies.
     spool: OwnedFd,
-    /// Pools outside the trees, whose processes are not PHP of this server.
+    /// Pools outside the trees, whose processes are not started by this server's PHP.
     roadrunner: RoadRunnerPools,
     state: RwLock<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Names of all pools since the start: their numbers never change.
+    /// Names of all pools since the start; their numbers never change.
     names: Vec<String>,
-    /// Of those in force, in the order of the configuration.
+    /// The current ones, in the order of the configuration.
     pools: Vec<usize>,
     /// In the order in which the configuration names their PHP.
     current: Vec<Tree>,
@@ -51,17 +51,18 @@ struct State {
     seen: TreeFiles,
 }
 
-/// The files that OPcache has seen.
+/// The state of files as OPcache has read them.
 #[derive(Debug, Clone)]
 pub(crate) struct TreeFiles {
-    /// Scripts that it held before were compared with their files.
+    /// Scripts that it held before were compared with their files at this time.
     compared: SystemTime,
-    /// Where links led when the trees were started.
+    /// Targets of links when the trees were started.
     places: Places,
 }
 
 impl TreeFiles {
-    /// To be called before PHP is started: what changes from now on may have been read before.
+    /// Must be called before PHP is started: files that change from now on may be read before the
+    /// change.
     pub(crate) fn now(config: &Config) -> Self {
         Self {
             compared: SystemTime::now(),
@@ -83,13 +84,13 @@ pub(crate) fn prepare_first(
     trees.into_iter().map(prepare).collect()
 }
 
-/// Why another tree did not come to serve.
+/// Why a new tree did not start to serve.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum TreeError {
-    /// A boot failed: the first failure is the last here.
+    /// A boot failed: here the first failure is final.
     #[error("pool {pool} did not start: {text}")]
     Boot { pool: String, text: String },
-    /// It kept another reload waiting for too long.
+    /// It delayed another reload for too long.
     #[error("another reload was requested")]
     Overtaken,
     #[error("{0}")]
@@ -115,22 +116,22 @@ impl From<GrowError> for TreeError {
     }
 }
 
-/// What new code takes.
+/// What new code needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReloadKind {
-    /// New processes below the root that there is; so many scripts that OPcache holds are to be compiled again.
+    /// New processes of the current root; so many scripts in OPcache must be compiled again.
     Processes { stale: u64 },
     /// A fresh tree, for this reason.
     Tree(String),
 }
 
-/// Trees that are ready to serve. Dropped, they end, and nothing has happened.
+/// Trees that are ready to serve. Dropping them ends them, without an effect.
 #[derive(Debug)]
 pub(crate) struct StandbyTrees {
     trees: Trees,
     new: Vec<Tree>,
     pools: Vec<usize>,
-    /// Names that there were before.
+    /// Number of names before them.
     known: usize,
     seen: Option<TreeFiles>,
 }
@@ -141,7 +142,7 @@ impl StandbyTrees {
         &self.pools
     }
 
-    /// The front threads send requests to them: the previous trees retire.
+    /// The front threads now send requests to them: the previous trees retire.
     pub(crate) fn take_over(mut self) {
         let new = std::mem::take(&mut self.new);
         let mut state = self.trees.write();
@@ -175,7 +176,7 @@ impl Drop for StandbyTrees {
 }
 
 impl Trees {
-    /// The first trees, whose parts are there for the front threads. `names`: of their pools, in the order of the
+    /// The first trees, whose parts are available to the front threads. `names`: of their pools, in the order of the
     /// configuration.
     pub(crate) fn new(new: NewTrees, names: Vec<String>, spool: OwnedFd, seen: TreeFiles) -> Self {
         let pools: Vec<usize> = (0..names.len()).collect();
@@ -196,8 +197,8 @@ impl Trees {
         }))
     }
 
-    /// Starts new trees while the old ones serve; they have their workers ready when this returns, and have compiled
-    /// what the others hold. They are given up when `overtaken` ends before their workers are ready.
+    /// Starts new trees while the old ones serve. When this returns, their workers are ready, and their OPcache has
+    /// compiled the scripts of the old ones. Aborted when `overtaken` completes before their workers are ready.
     pub(crate) async fn start(
         &self,
         options: Vec<TreeOptions>,
@@ -235,8 +236,8 @@ impl Trees {
         Ok(standby)
     }
 
-    /// What the trees that serve have seen, and those of them that another one follows: of the same application and PHP;
-    /// else of this application, else of this PHP, else all.
+    /// The state of files of the current trees, and the current trees that a new one follows: those with the same
+    /// application and PHP; else the same application, else the same PHP, else all.
     fn last(&self, options: &TreeOptions) -> (TreeFiles, Vec<Tree>) {
         let state = self.read();
         let likeness = |tree: &Tree| {
@@ -249,7 +250,7 @@ impl Trees {
         (state.seen.clone(), followed.cloned().collect())
     }
 
-    /// Gives the pools of new trees their numbers.
+    /// Assigns numbers to the pools of new trees.
     fn adopt(
         &self,
         new: Vec<Tree>,
@@ -280,7 +281,7 @@ impl Trees {
         Ok(standby)
     }
 
-    /// What new code takes, while links lead where they do `now`.
+    /// What new code needs, if links have the targets `now`.
     pub(crate) async fn required_reload(&self, now: &Places) -> Result<ReloadKind, OpcacheError> {
         let (seen, trees) = self.in_force();
         let mut all_stale = 0;
@@ -306,7 +307,7 @@ impl Trees {
         Ok(ReloadKind::Processes { stale: all_stale })
     }
 
-    /// Has OPcache of the trees in force compile at their next use those scripts whose files are other ones now.
+    /// Makes OPcache of the current trees compile changed scripts at their next use.
     pub(crate) async fn invalidate(&self) -> Result<(), OpcacheError> {
         let now = SystemTime::now();
         let (seen, trees) = self.in_force();
@@ -322,8 +323,8 @@ impl Trees {
         Ok(())
     }
 
-    /// What OPcache of each tree in force says of itself, after the version of its PHP; not of those where it is off or
-    /// that are starting.
+    /// OPcache's report of each current tree, with the version of its PHP; without trees where it is off or that are
+    /// starting.
     pub(crate) async fn opcaches(&self) -> Vec<(String, Opcache)> {
         let mut opcaches = Vec::new();
         for tree in self.in_force().1 {
@@ -335,7 +336,7 @@ impl Trees {
         opcaches
     }
 
-    /// What requests use, of each tree where something is to be preloaded.
+    /// The files that requests use, for each tree with `preload`.
     pub(crate) fn used(&self) -> Vec<UsedFiles> {
         let state = self.read();
         let trees = state.current.iter();
@@ -352,21 +353,21 @@ impl Trees {
         (state.seen.clone(), state.current.clone())
     }
 
-    /// Handles of the trees in force.
+    /// Handles of the current trees.
     pub(crate) fn handles(&self) -> Vec<Handle> {
         let state = self.read();
         let trees = state.current.iter();
         trees.map(|tree| tree.handle.clone()).collect()
     }
 
-    /// Boots a pool of the trees in force again, or all of them. All are tried; the first error is returned.
+    /// Reloads a pool of the current trees, or all of them. All are tried; the first error is returned.
     pub(crate) async fn reload(&self, pool: Option<&str>) -> Result<(), ReloadError> {
         let trees = self.in_force().1;
         let has =
             |tree: &&Tree| pool.is_none_or(|name| tree.facts.pools.iter().any(|own| own == name));
         let mut meant: Vec<&Tree> = trees.iter().filter(has).collect();
         if meant.is_empty() {
-            // Any of them says that it does not know the pool.
+            // Any tree reports that the pool is unknown.
             meant.extend(trees.first());
         }
         let mut result = Ok(());
@@ -377,7 +378,7 @@ impl Trees {
         result
     }
 
-    /// What the processes of the trees in force do, with pools in the order of the configuration.
+    /// The status of the current trees, with pools in the order of the configuration.
     pub(crate) async fn status(&self) -> Result<Status, ShutdownError> {
         let mut trees = self.handles().into_iter();
         let first = trees.next().ok_or(ShutdownError)?;
@@ -395,12 +396,12 @@ impl Trees {
         Ok(all)
     }
 
-    /// The pools of RoadRunner's workers.
+    /// The pools of RoadRunner workers.
     pub(crate) fn roadrunner(&self) -> &RoadRunnerPools {
         &self.0.roadrunner
     }
 
-    /// The pools in force, for profiles.
+    /// The current pools, for profiles.
     pub(crate) async fn profiled_pools(&self) -> Result<Vec<ProfiledPool>, ShutdownError> {
         let mut pools = Vec::new();
         for handle in self.handles() {
@@ -409,7 +410,7 @@ impl Trees {
         Ok(pools)
     }
 
-    /// What requests in the hand of PHP processes do at this moment, by their ids.
+    /// What the requests in PHP processes do at this moment, by their ids.
     pub(crate) async fn request_looks(&self) -> HashMap<u64, RequestLook> {
         let mut looks = HashMap::new();
         for handle in self.handles() {
@@ -418,7 +419,7 @@ impl Trees {
         looks
     }
 
-    /// The same of the pools of earlier trees.
+    /// The status of the pools of previous trees.
     pub(crate) async fn retiring(&self) -> Vec<PoolStatus> {
         let older: Vec<Handle> = {
             let state = self.read();
@@ -427,7 +428,7 @@ impl Trees {
         };
         let mut pools = Vec::new();
         for handle in older {
-            // One that has ended meanwhile has none.
+            // A tree that has ended meanwhile has no pools.
             if let Ok(status) = handle.status().await {
                 pools.extend(status.pools);
             }
@@ -435,36 +436,36 @@ impl Trees {
         pools
     }
 
-    /// Names of the pools in force, in the order of the configuration.
+    /// Names of the current pools, in the order of the configuration.
     pub(crate) fn pools(&self) -> Vec<String> {
         let state = self.read();
         let names = state.pools.iter().filter_map(|pool| state.names.get(*pool));
         names.cloned().chain(self.roadrunner().names()).collect()
     }
 
-    /// Names of all pools that there have been, by their numbers.
+    /// Names of all pools since the start, by their numbers.
     pub(crate) fn names(&self) -> Vec<String> {
         self.read().names.clone()
     }
 
-    /// Numbers of a configuration's pools of RoadRunner's workers.
+    /// Numbers of a configuration's pools of RoadRunner workers.
     pub(crate) fn roadrunner_numbers(&self, config: &Config) -> Vec<usize> {
         let mut state = self.write();
         let pools = config.roadrunner.iter();
         let numbers = pools.map(|pool| number(&mut state.names, pool.name.clone()));
-        // Requests are not counted for more.
+        // More pools are not counted separately.
         numbers.map(|number| number.min(POOLS_MAX - 1)).collect()
     }
 
-    /// Numbers of a configuration's pools but the classic one of all sites. They are in force, maybe in another
-    /// order.
+    /// Numbers of a configuration's pools except the classic one of all sites. They are current, possibly in a
+    /// different order.
     pub(crate) fn numbers(&self, config: &Config) -> Vec<usize> {
         let state = self.read();
         let number = |name: &String| state.names.iter().position(|known| known == name);
         pools::named_pools(config).filter_map(number).collect()
     }
 
-    /// Tells all trees, and returns when they have ended.
+    /// Sends the order to all trees, and returns when they have ended.
     pub(crate) async fn end(&self, order: Order) {
         let trees: Vec<Tree> = {
             let state = self.read();
@@ -501,7 +502,7 @@ pub(crate) fn names(trees: &[TreeOptions]) -> Vec<String> {
     pools.iter().map(|(_, pool)| pool.name.clone()).collect()
 }
 
-/// Paths of the scripts that OPcache of some trees holds.
+/// Paths of the scripts in the OPcache of some trees.
 async fn cached_scripts(trees: &[Tree]) -> Vec<Vec<u8>> {
     let mut held = Vec::new();
     for tree in trees {

@@ -1,11 +1,11 @@
-//! Known vulnerabilities of PHP that requests can reach, whatever the server. Reviewed on 2026-11-27; later ones are
-//! not in it. `docs/advisories.md` says how it is used.
+//! Known vulnerabilities of PHP that requests can reach with any server. Reviewed on 2026-11-27; later ones are
+//! missing. `docs/advisories.md` describes its use.
 
 use std::path::Path;
 
 use howdah_pool::PhpInfo;
 
-/// Folders of a distribution's packages, which get fixes without a new version of PHP.
+/// Folders of a distribution's packages, which are fixed without a new version of PHP.
 const PACKAGED: [&str; 2] = ["/usr/bin", "/usr/libexec"];
 
 /// One vulnerability.
@@ -33,7 +33,7 @@ const VULNERABILITIES: [Vulnerability; 2] = [
 /// Vulnerabilities of a PHP that was built from source.
 pub(crate) fn of(php: &PhpInfo) -> Vec<&'static Vulnerability> {
     let binary = php.binary.as_deref().map(Path::new);
-    // Without its path nothing is known about where it comes from.
+    // Without its path, its origin is unknown.
     if binary.is_none_or(|binary| PACKAGED.iter().any(|place| binary.starts_with(place))) {
         return Vec::new();
     }
@@ -51,7 +51,7 @@ fn with(version: [u32; 3]) -> Vec<&'static Vulnerability> {
     VULNERABILITIES.iter().filter(has).collect()
 }
 
-/// `8.4.12`. A version with a suffix is not a release of php.net.
+/// Parses `8.4.12`. A version with a suffix is not a release of php.net.
 fn version(text: &str) -> Option<[u32; 3]> {
     let parts: Vec<u32> = text
         .split('.')

@@ -1,4 +1,4 @@
-//! The users of the server and of PHP, what they may do, and the process that stays root.
+//! The users of the server and of PHP, their rights, and the process that stays root.
 
 pub(crate) mod monitor;
 pub(crate) mod privileges;

@@ -1,5 +1,5 @@
-//! The process that stays root beside a server that is not: started by it, with the same command line, and
-//! ended by the end of their socket. See `howdah_monitor` for what it does.
+//! The monitor, which stays root beside a server that does not: the server starts it with the same command line, and it
+//! exits when their socket is closed. See `howdah_monitor` for its work.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::failure::{Failure, setup};
 
-/// What `ps` shows.
+/// Its name in `ps`.
 const NAME: &str = "howdah: monitor";
 
 /// The monitor of this process. It ends when this is dropped.
@@ -31,7 +31,7 @@ impl Monitor {
         let pid = Pid::from_child(&self.0);
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let wait = move || {
-            // Not reaped: its owner does that.
+            // Not reaped here: its owner does that.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
             let _ = sender.send(());
@@ -43,7 +43,7 @@ impl Monitor {
     }
 }
 
-/// Starts the monitor of this process, which is root for the last time.
+/// Starts the monitor of this process, which then gives up root.
 pub(crate) fn start() -> Result<Monitor, Failure> {
     let failed = |error: std::io::Error| setup(format_args!("cannot start the monitor: {error}"));
     let kind = SocketType::SEQPACKET;
@@ -56,7 +56,7 @@ pub(crate) fn start() -> Result<Monitor, Failure> {
         .args(std::env::args_os().skip(1))
         .stdin(Stdio::from(theirs))
         .stdout(Stdio::null())
-        // Not of a terminal's foreground: an interrupt is for the server.
+        // Not in the terminal's foreground group: an interrupt is for the server.
         .process_group(0);
     for name in howdah_pool::FROM_SERVICE_MANAGER {
         command.env_remove(name);

@@ -1,9 +1,9 @@
 //! The rights of the server and of its PHP processes.
 //!
-//! A server that root starts has a user of its own (`users`). It becomes that user before it opens, writes or
-//! starts anything: all it keeps is the right to listen on ports below 1024, which a later reload may need
-//! again, and a monitor beside it, which is still root. Its PHP processes are that user from their start on. If
-//! pools have other users, the monitor starts PHP, and their zygotes change to the users that it has named.
+//! A server that root starts has a separate user (`users`). It changes to that user before it opens, writes or starts
+//! anything. It only keeps the capability to listen on ports below 1024, which a later reload may need again, and a
+//! monitor beside it, which is still root. Its PHP processes run as that user from their start on. If pools have other
+//! users, the monitor starts PHP, and their zygotes change to the users that it has named.
 
 use std::ffi::CString;
 use std::io;
@@ -66,10 +66,10 @@ pub(crate) fn set_dumpable(config: &Config) {
     let _ = rustix::process::set_dumpable_behavior(behavior);
 }
 
-/// Becomes the server's user. Must be called before any thread is started and any file is opened. Returns the
+/// Changes to the server's user. Must be called before any thread is started and any file is opened. Returns the
 /// process that stays root.
 pub(crate) fn become_user(config: &Config) -> Result<Option<Monitor>, Failure> {
-    // It is for listening: programs that PHP starts do not need it.
+    // The capability is for listening: programs that PHP starts do not need it.
     let _ =
         rustix::thread::configure_capability_in_ambient_set(CapabilitySet::NET_BIND_SERVICE, false);
     let Some(wanted) = &config.global.user else {
@@ -129,8 +129,8 @@ fn check_storage(config: &Config, wanted: &model::User) -> Result<(), Failure> {
     })
 }
 
-/// The storage is for root alone, since PHP may run as the server's user. Servers before this one gave the usual
-/// folder to that user.
+/// Gives the storage to root alone, since PHP may run as the server's user. Earlier versions gave the default folder to
+/// that user.
 fn keep_storage(config: &Config, user: &User) -> Result<(), Failure> {
     let Some(directory) = storage(config) else {
         return Ok(());
@@ -161,8 +161,8 @@ fn keep_crashes(config: &Config, user: &User) {
     }
 }
 
-/// The server's own folder of sockets, if one is to be in it, belongs to its user, unless a service manager has made it
-/// for a group of the user.
+/// Gives the server's folder of sockets, if it is used, to its user, unless a service manager has created it for a
+/// group of the user.
 fn make_sockets_folder(config: &Config, wanted: &model::User, user: &User) -> Result<(), Failure> {
     let mut sockets = users::unix_sockets(config);
     let by_default = config.global.admin == model::Admin::Default && is_php_restricted(config);
@@ -180,16 +180,16 @@ fn make_sockets_folder(config: &Config, wanted: &model::User, user: &User) -> Re
     made.map_err(|error| Failure::Setup(format!("cannot create {}: {error}", folder.display())))
 }
 
-/// Why processes cannot run as the users that a configuration names.
+/// Why processes cannot run as the configured users.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct UserProblems {
-    /// Wrong for every process.
+    /// Errors for every process.
     pub(crate) wrong: Vec<String>,
-    /// Refused to this process, which is not the one that serves.
+    /// Denied to this process, which is not the one that serves.
     pub(crate) refused: Vec<String>,
 }
 
-/// Looks up all users that a configuration names.
+/// Looks up all configured users.
 pub(crate) fn unusable(config: &Config) -> UserProblems {
     let global = &config.global;
     let of_pools = config
@@ -216,7 +216,7 @@ pub(crate) fn unusable(config: &Config) -> UserProblems {
     unusable
 }
 
-/// Runs this with the rights of the user who owns the storage of certificates, who then owns the new files. The
+/// Runs a function with the rights of the user who owns the storage of certificates, who then owns new files. The
 /// caller keeps its rights.
 pub(crate) fn as_keeper<T: Send>(
     config: &Config,
@@ -234,7 +234,7 @@ pub(crate) fn as_keeper<T: Send>(
     on_thread_as(wanted, work)
 }
 
-/// Runs this on a thread with the rights of this user only.
+/// Runs a function on a thread with the rights of this user only.
 pub(crate) fn on_thread_as<T: Send>(
     wanted: &model::User,
     work: impl FnOnce() -> T + Send,
@@ -251,12 +251,12 @@ pub(crate) fn on_thread_as<T: Send>(
     }
 }
 
-/// Whether this process could run as that user.
+/// Whether this process could change to that user.
 pub(crate) fn can_become(user: &model::User) -> bool {
     on_thread_as(user, || ()).is_ok()
 }
 
-/// Whether this process is that user already.
+/// Whether this process already runs as that user.
 pub(crate) fn is_current(user: &model::User) -> bool {
     look_up(user).is_ok_and(|user| is_this(&user))
 }
@@ -290,7 +290,7 @@ pub(crate) fn is_php_restricted(config: &Config) -> bool {
         .any(|user| user.map_or(true, |user| user.is_some_and(|user| user.uid != own)))
 }
 
-/// The user of each pool, in no order; `None` is that of this process.
+/// The user of each pool, unsorted; `None` is that of this process.
 fn pool_users(config: &Config) -> impl Iterator<Item = Result<Option<User>, Failure>> {
     let own = config.own_pool_settings().map(|own| own.user.as_ref());
     let of_roadrunner = config.roadrunner.iter().map(|own| own.user.as_ref());
@@ -298,8 +298,8 @@ fn pool_users(config: &Config) -> impl Iterator<Item = Result<Option<User>, Fail
     users.map(|own| pool_user(config, own))
 }
 
-/// Ids of users of pools that have other rights than this process. Root is left out, since its links lead nowhere that
-/// it cannot go itself.
+/// Ids of users of pools whose rights differ from this process's. Root is left out, since it has access to everything
+/// anyway.
 pub(crate) fn restricted_users(config: &Config) -> Arc<[u32]> {
     let own = geteuid().as_raw();
     let users = pool_users(config).filter_map(|user| user.ok().flatten());
@@ -310,8 +310,8 @@ pub(crate) fn restricted_users(config: &Config) -> Arc<[u32]> {
     users.into()
 }
 
-/// Lets processes of other users open the request bodies that they get, and logs which processes run as root
-/// although that was not configured.
+/// Lets processes of other users open the request bodies that they get, and logs which processes run as root although
+/// that was not configured.
 pub(crate) fn prepare(pools: &[PoolOptions], spool: &SpoolDir) -> Result<(), Failure> {
     let own = geteuid();
     let mut users = pools.iter().filter_map(|pool| pool.user.as_ref());
@@ -337,7 +337,7 @@ fn failure(user: &model::User, error: &UserError) -> Failure {
     Failure::Setup(format!("user {user}: {error}"))
 }
 
-/// A user that this process can become.
+/// A user to which this process can change.
 fn checked(wanted: &model::User) -> Result<User, Failure> {
     let user = look_up(wanted).and_then(|user| {
         if is_this(&user) || can_change() {
@@ -369,7 +369,7 @@ fn look_up(wanted: &model::User) -> Result<User, UserError> {
         });
     };
     let gid = group.unwrap_or(entry.gid.as_raw());
-    // A name of the system's list has no NUL.
+    // A name in the system's list contains no NUL.
     let name = CString::new(entry.name.as_str()).map_err(|_| UserError::NoUser)?;
     let groups = unistd::getgrouplist(&name, gid.into())?;
     Ok(User {
@@ -389,19 +389,19 @@ fn look_up_group(name: &str) -> Result<u32, UserError> {
     number.ok_or_else(|| UserError::NoGroup(name.to_owned()))
 }
 
-/// Whether this process is that user already.
+/// Whether this process already runs as that user.
 fn is_this(user: &User) -> bool {
     (geteuid().as_raw(), getegid().as_raw()) == (user.uid, user.gid)
 }
 
-/// Whether processes of this server can change to other users, started by it or by its monitor.
+/// Whether processes of this server, started by it or by its monitor, can change to other users.
 fn can_change() -> bool {
     let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
     howdah_monitor::is_connected()
         || rustix::thread::capabilities(None).is_ok_and(|own| own.effective.contains(needed))
 }
 
-/// Makes a directory. The default mode is for its owner alone.
+/// Creates a directory. By default only its owner has access.
 fn make_directory(directory: &Path, mode: Option<u32>) -> io::Result<()> {
     if directory.exists() {
         return Ok(());
@@ -413,7 +413,7 @@ fn make_directory(directory: &Path, mode: Option<u32>) -> io::Result<()> {
     std::fs::DirBuilder::new().mode(mode).create(directory)
 }
 
-/// Each connection is a descriptor; the usual soft limit of 1,024 is for programs that use `select`.
+/// Each connection needs a descriptor; the usual soft limit of 1,024 is for programs that use `select`.
 pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -437,12 +437,12 @@ fn change_thread(user: &User) -> Result<(), UserError> {
 }
 
 /// Real and saved user of a server that root starts. A process may signal another, change its limits or trace it only
-/// if its own user is the other's real or saved one (kill(2), prlimit(2)). So PHP, whose user is often the server's,
-/// cannot stop the server. Distributions and systemd do not assign this number
-/// (<https://systemd.io/UIDS-GIDS>), and it exists in containers with the usual 65,536 users.
+/// if its user is the other's real or saved one (kill(2), prlimit(2)). So PHP, which often has the server's user,
+/// cannot stop the server. Distributions and systemd do not assign this number (<https://systemd.io/UIDS-GIDS>), and it
+/// exists in containers with the usual 65,536 users.
 const REAL_USER: u32 = 65_533;
 
-/// Changes this process's user for good. It has one thread, whose rights later threads inherit.
+/// Permanently changes this process's user. It has one thread, whose rights later threads inherit.
 fn change(user: &User) -> Result<(), UserError> {
     let refused = |call| move |source| UserError::Refused { call, source };
     let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);
@@ -523,7 +523,7 @@ mod tests {
         };
         let own = (geteuid().as_raw(), getegid().as_raw());
         let this = format!("{}:{}", own.0, own.1);
-        // Started by root, PHP is another user unless the configuration names one.
+        // If root starts it, PHP has a different user unless the configuration names one.
         let default = name(&config, None);
         assert_eq!(default.is_some(), geteuid().is_root(), "{default:?}");
         assert!(default.is_none_or(|(uid, _)| uid != 0), "{default:?}");

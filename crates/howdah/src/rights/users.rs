@@ -16,9 +16,10 @@ use crate::failure::Failure;
 use crate::paths::absolute;
 use crate::php_executable::executables;
 
-/// The first of these that exists: Debian's for web servers, and the one of every system.
+/// The first existing one is used: Debian's for web servers, and the one of every system.
 const NAMES: [&str; 2] = ["www-data", "nobody"];
-/// The user and the folder of certificates, determined while the process is root: later it cannot.
+/// The user and the folder of certificates, determined while the process is root: later this is
+/// impossible.
 #[derive(Debug)]
 struct DefaultUser {
     user: model::User,
@@ -41,7 +42,7 @@ fn find() -> Option<DefaultUser> {
         .ok()
         .and_then(|name| name.parse().ok());
     let mut users = NAMES.iter().filter_map(|name| name.parse().ok());
-    // A container may lack the right to change users, or have no others.
+    // A container may lack the right to change users, or have no other users.
     let is_named = named.is_some();
     let user = named.or_else(|| users.find(privileges::can_become))?;
     let usual = DefaultUser {
@@ -90,9 +91,9 @@ fn default_reaches(config: &Config, file: Option<&Path>) -> bool {
     BARRIER.get_or_init(find).is_none()
 }
 
-/// Whether the default user can access the configuration file, but not a document root or worker script:
-/// the file was written for a server with a user, so [`barrier`] reports the mistake. If the user cannot access the file
-/// either, root is trying something out.
+/// Whether the default user can access the configuration file, but not a document root or worker script: the file was
+/// written for a server with a user, so [`barrier`] reports the error. If the user cannot access the file either, root
+/// is only trying something out.
 fn is_mistake(config: &Config, file: &Path, user: &model::User) -> bool {
     let folder = absolute(file).parent().map(Path::to_owned);
     let folder = folder.map(|folder| Place::new("folder of the configuration", folder, ENTER));
@@ -115,8 +116,8 @@ fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
     privileges::on_thread_as(user, || find_barrier(places, user)).ok()?
 }
 
-/// `settle` for `php-server`, with which people try an application. PHP often writes beside its code there, and
-/// the first try must not fail: the default user is taken only if it may write to the document root.
+/// Like [`settle`], for `php-server`, with which people try an application. PHP often writes next to its code there,
+/// and the first try must not fail: the default user is only used if it may write to the document root.
 pub(crate) fn settle_php_server(config: &mut Config) {
     BARRIER.get_or_init(|| default_barrier(config, WRITE));
     fill_in(config, None);
@@ -132,9 +133,9 @@ pub(crate) fn unix_sockets(config: &Config) -> impl Iterator<Item = &Path> {
     of_sites.map(|socket| socket.path.as_path()).chain(admin)
 }
 
-/// Fills in the user that the environment names, or the default one if it reaches everything; and where
-/// certificates are kept for it. The default user need not reach everything where PHP has users of its own: it opens
-/// files with fewer rights than they have. `file` is the configuration's own.
+/// Sets the user that the environment names, or the default one if it has access to everything; and where its
+/// certificates are stored. The default user need not have access to everything if PHP has separate users: it opens
+/// files with fewer rights than they have. `file` is the configuration file.
 pub(crate) fn settle(config: &mut Config, file: &Path) {
     fill_in(config, Some(file));
 }
@@ -167,20 +168,20 @@ pub(crate) fn barrier(config: &Config) -> Result<Option<Barrier>, Failure> {
     let mut places = required_places(config, ENTER);
     let has_others = named_for_php(config).any(|own| !privileges::is_same(own, user));
     if has_others {
-        // PHP's users access theirs themselves.
+        // PHP's users access their paths themselves.
         places.retain(|place| place.need.access == WRITE.access);
     }
     privileges::on_thread_as(user, || find_barrier(places, user))
 }
 
-/// What a user may not do.
+/// An access that a user lacks.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Barrier {
     user: String,
     /// `enter`, `read` …
     verb: &'static str,
     place: PathBuf,
-    /// The setting that names it.
+    /// The setting that names the path.
     behind: Option<String>,
 }
 
@@ -200,7 +201,7 @@ impl fmt::Display for Barrier {
 }
 
 impl Barrier {
-    /// The same, with a hint.
+    /// The message, with a hint.
     pub(crate) fn advice(&self) -> String {
         format!("{self}; {}", self.remedy())
     }
@@ -220,7 +221,7 @@ impl Barrier {
     }
 }
 
-/// The access that a user needs to a path.
+/// The access to a path that a user needs.
 #[derive(Debug, Clone, Copy)]
 struct Requirement {
     verb: &'static str,
@@ -238,7 +239,7 @@ const READ: Requirement = Requirement::new("read", Access::READ_OK);
 const RUN: Requirement = Requirement::new("run", Access::READ_OK.union(Access::EXEC_OK));
 const WRITE: Requirement = Requirement::new("write to", Access::WRITE_OK.union(Access::EXEC_OK));
 
-/// Paths that the user of a server has to access.
+/// A path that the user of a server needs.
 struct Place {
     kind: &'static str,
     path: PathBuf,
@@ -270,7 +271,7 @@ fn application(config: &Config, of_roots: Requirement) -> Vec<Place> {
         .collect()
 }
 
-/// The first that the user of this thread cannot access. Missing paths are reported elsewhere.
+/// The first path that the user of this thread cannot access. Missing paths are reported elsewhere.
 fn find_barrier(places: Vec<Place>, user: &model::User) -> Option<Barrier> {
     for Place { kind, path, need } in places {
         let path = absolute(&path);

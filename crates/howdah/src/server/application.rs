@@ -1,5 +1,5 @@
-//! Joins the web server and the PHP pools: an HTTP request becomes variables and a body in a slot, what
-//! comes out of the slot becomes a response.
+//! Connects the web server with the PHP pools: an HTTP request becomes variables and a body in a slot, and the output
+//! in the slot becomes a response.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -26,17 +26,18 @@ use super::roadrunner::{self, RoadRunnerError};
 use super::timing::{SERVER_TIMING, Timing, watch};
 use crate::php::tree::Parts;
 
-/// Buffers for variables that are kept for the next request; more in flight allocate.
+/// Buffers for variables that are kept for later requests; when more are in flight, buffers are
+/// allocated.
 const BUFFERS_MAX: usize = 64;
 /// `Retry-After` for 503 when no PHP process is free.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
-/// Runs requests in the pools that they are for. One for each front thread.
+/// Runs requests in their pools. One for each front thread.
 #[derive(Debug)]
 pub(crate) struct PhpApplication {
-    /// By their numbers; pools of other configurations are not here.
+    /// By number; pools of other configurations are not included.
     pools: Vec<Option<PoolFront>>,
-    /// Where the parts of other trees come from, and the number of this thread.
+    /// Source of the parts of other trees, and the number of this thread.
     parts: Arc<Parts>,
     front: usize,
     buffers: RefCell<Vec<Vec<u8>>>,
@@ -44,7 +45,7 @@ pub(crate) struct PhpApplication {
 }
 
 impl PhpApplication {
-    /// Joins the pools of the newest tree; `None`: this thread has done that before.
+    /// Joins the pools of the newest tree; `None`: this thread has already joined.
     pub(crate) fn join(parts: Arc<Parts>, front: usize) -> io::Result<Option<Self>> {
         let Some(part) = parts.take(front) else {
             return Ok(None);
@@ -65,7 +66,7 @@ impl PhpApplication {
         }))
     }
 
-    /// Runs the request, whose body is taken; the variables are written to `vars`.
+    /// Runs the request and takes its body; `vars` is the buffer for the variables.
     async fn run(
         &self,
         request: &mut AppRequest,
@@ -124,12 +125,12 @@ impl PhpApplication {
         let status = failure.status();
         let quarantine = failure.quarantine();
         if quarantine.is_some() {
-            // Its beginning was logged.
+            // The start of the quarantine was logged.
         } else if status == StatusCode::SERVICE_UNAVAILABLE {
             self.refusals.log(failure);
         } else {
             let request_id = format!("{:016x}", request.id);
-            // Without the query, which may hold what is not for this log.
+            // Without the query, which may contain data that must not be in this log.
             let (method, uri) = (request.method.as_str(), request.original_uri.path());
             tracing::warn!(target: "howdah::php", request_id, method, uri, status = status.as_u16(), "{failure}");
         }
@@ -226,7 +227,7 @@ fn respond(
     response
 }
 
-/// What crashes are counted by.
+/// Method and path, by which crashes are counted.
 fn target(request: &AppRequest) -> Option<Target> {
     Some(Target {
         method: request.method.clone(),
@@ -234,8 +235,8 @@ fn target(request: &AppRequest) -> Option<Target> {
     })
 }
 
-/// Interim responses are a help that a client can do without: what cannot be sent is left out, and what
-/// the script can mend is logged as a warning.
+/// Clients do not depend on interim responses: one that cannot be sent is left out, with a warning if the script is at
+/// fault.
 #[cold]
 fn send_interim(request: &AppRequest, interim: Interim<'_>, head: &howdah_pool::Head) {
     let Err(error) = interim.send(head.status, &head.headers) else {
@@ -253,9 +254,9 @@ fn send_interim(request: &AppRequest, interim: Interim<'_>, head: &howdah_pool::
     }
 }
 
-/// A script's `Content-Length` that is not a number, or not the size of a body that is all there, goes: a
-/// client would wait for bytes that never come, or take what is left for the next response. While a body
-/// is still being made, its script is believed; the connection is cut if it was wrong.
+/// Removes a script's `Content-Length` if it is not a number, or not the size of a complete body: a client would wait
+/// for bytes that never come, or read the rest as the next response. While a body is still being produced, the value is
+/// trusted; the connection is cut if it was wrong.
 fn drop_wrong_length((id, uri): (u64, &str), response: &mut Response<PhpBody>) {
     let mut fields = response.headers().get_all(CONTENT_LENGTH).iter();
     let Some(claimed) = fields.next() else { return };
@@ -278,7 +279,7 @@ fn drop_wrong_length((id, uri): (u64, &str), response: &mut Response<PhpBody>) {
     }
 }
 
-/// Why a request has no response of PHP's.
+/// Why a request has no response from PHP.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
@@ -294,7 +295,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// For how long the request's route is in quarantine, if that is why.
+    /// The remaining quarantine of the request's route, if that is the reason.
     fn quarantine(&self) -> Option<Duration> {
         match self {
             Self::Pool(CallError::Quarantined(left)) => Some(*left),
@@ -321,8 +322,8 @@ impl Failure {
     }
 }
 
-/// Refusals under load come by the thousand; the log gets one line a second with their number, and the last one
-/// when the second after them is over, or the server ends.
+/// Under load there can be thousands of refusals. The log gets one line a second with their number, and the last one
+/// when the following second is over, or the server stops.
 #[derive(Debug, Default)]
 struct Refusals(Rc<RefusalState>);
 
@@ -330,7 +331,7 @@ struct Refusals(Rc<RefusalState>);
 struct RefusalState {
     /// When it was last logged.
     last: Cell<Option<Instant>>,
-    /// What has come since, and why the first of it was refused.
+    /// How many there were since, and the reason of the first.
     count: Cell<u64>,
     reason: RefCell<String>,
 }

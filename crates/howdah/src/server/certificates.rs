@@ -1,5 +1,5 @@
-//! The thread that gets and renews certificates. It has a runtime of its own: their storage may be on
-//! another machine, and what hangs there must not hold up anything else.
+//! The thread that obtains and renews certificates. It has a separate runtime: the storage may be on another machine,
+//! and delays there must not affect anything else.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use howdah_tls::Tls;
 use tokio::sync::oneshot;
 
-/// How long a server that stops waits for the thread, which then gives back its locks.
+/// How long a server that stops waits for the thread, which releases its locks then.
 const LEAVE: Duration = Duration::from_secs(2);
 
 /// The thread that renews certificates.
@@ -30,7 +30,7 @@ impl CertificateThread {
                 runtime.block_on(async {
                     tokio::select! {
                         () = tls.maintain() => {}
-                        // The order, or the end of its sender.
+                        // The order, or its sender is dropped.
                         _ = stop_ordered => {}
                     }
                 });

@@ -1,9 +1,8 @@
-//! The configuration in force, and how another takes its place while the server serves
+//! The current configuration, and how a new one replaces it while the server serves
 //! (docs/adr/0007-reload-of-the-configuration.md).
 //!
-//! All that can be wrong with a configuration is found before anything of it is served: its text, what
-//! cannot change, certificates, addresses, routes. Then the front threads take it over, and what belongs to
-//! the old one is put away.
+//! All errors of a configuration are found before any of it is served: its text, settings that cannot change,
+//! certificates, addresses, routes. Then the front threads switch to it, and the resources of the old one are released.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -39,20 +38,20 @@ use crate::php_executable::check_executables;
 use crate::rights::privileges;
 use crate::watch::{ChangeReceiver, Page, Watcher, start_watch, watched};
 
-/// How long a server that stops waits for a reload that is under way.
+/// How long a server that stops waits for a reload in progress.
 const RELOAD_ENDS: Duration = Duration::from_secs(2);
 
-/// How long requests may go on when a server stops or a listener closes, by default.
+/// How long requests may continue when a server stops or a listener closes, by default.
 const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
 type Hubs = Vec<Arc<Hub>>;
 
-/// A configuration and what belongs to it.
+/// A configuration and its resources.
 struct State {
     config: Config,
     source: Option<Source>,
     keeper: Option<CertificateThread>,
-    /// The certificates of it.
+    /// Its certificates.
     in_use: ActiveCertificates,
     watcher: Option<Watcher>,
     starts: StartHistory,
@@ -61,16 +60,16 @@ struct State {
 /// The starts of PHP for reloads.
 #[derive(Default)]
 struct StartHistory {
-    /// How long the last one that came to serve took.
+    /// Duration of the last successful start.
     took: Duration,
-    /// How many were given up for a later reload since.
+    /// Starts that were aborted for a later reload since.
     overtaken: u32,
-    /// When the last one began that was not, and what came of it.
+    /// When the last one that was not aborted began, and its result.
     last: Option<(Instant, Result<(), TreeError>)>,
 }
 
 impl StartHistory {
-    /// What came of one that began after this moment, and so with what was there then.
+    /// The result of a start that began after this moment, and so with the current files.
     fn since(&self, requested: Instant) -> Option<Result<(), TreeError>> {
         let last = self.last.as_ref().filter(|(began, _)| *began >= requested);
         last.map(|(_, result)| result.clone())
@@ -96,7 +95,7 @@ struct ConfigurationView {
     source: Option<Source>,
 }
 
-/// The configuration in force.
+/// The current configuration.
 pub(crate) struct CurrentConfiguration {
     server: Arc<Server>,
     server_state: ServerState,
@@ -104,7 +103,8 @@ pub(crate) struct CurrentConfiguration {
     /// When a reload was last requested.
     requested: watch::Sender<Instant>,
     shown: RwLock<ConfigurationView>,
-    /// PHP has or had fewer rights than the server: what a reload replaces goes on for a while.
+    /// PHP has or had fewer rights than the server: processes of replaced configurations continue
+    /// for a while.
     is_php_restricted: AtomicBool,
 }
 
@@ -115,9 +115,9 @@ impl std::fmt::Debug for CurrentConfiguration {
     }
 }
 
-/// What a configuration brings that was not there before.
+/// What is new in a loaded configuration.
 pub(crate) struct LoadResult {
-    /// Where changes of watched files come out, if there is something to watch.
+    /// Receives changes of watched files, if any are watched.
     pub(crate) changed: Option<ChangeReceiver>,
     /// Browsers that are notified of them.
     pub(crate) pages: Vec<Page>,
@@ -126,7 +126,7 @@ pub(crate) struct LoadResult {
 }
 
 impl CurrentConfiguration {
-    /// The configuration that the server was started with; PHP took so long to start.
+    /// The first configuration; `took`: duration of PHP's start.
     pub(crate) fn new(
         server: Arc<Server>,
         server_state: ServerState,
@@ -163,7 +163,7 @@ impl CurrentConfiguration {
         }
     }
 
-    /// Starts to look after certificates, once addresses are listened on: authorities ask back.
+    /// Starts to maintain certificates, once the server listens: authorities connect to it.
     pub(crate) async fn keep(&self, tls: Option<Tls>) -> std::io::Result<()> {
         let mut state = self.state.lock().await;
         state.in_use = tls
@@ -174,7 +174,7 @@ impl CurrentConfiguration {
         Ok(())
     }
 
-    /// Serves another configuration; `None`: there is no file that could be read again.
+    /// Serves a new configuration; `None`: there is no file that could be read again.
     pub(crate) async fn load(&self, from: Configuration) -> Result<Option<LoadResult>, String> {
         let mut state = self.state.lock().await;
         let read = {
@@ -263,7 +263,7 @@ impl CurrentConfiguration {
         privileges::set_dumpable(&config);
         tokio::task::spawn_blocking(move || drop(log));
         for hub in gone {
-            // Its subscribers come again, to the hub that there is now.
+            // Its subscribers reconnect, to the current hub.
             hub.close();
         }
         let pages = hubs::pages(&config, &hubs);
@@ -282,7 +282,7 @@ impl CurrentConfiguration {
             tracing::info!(target: "howdah", socket = %path.display(), "no longer listening on a Unix socket");
         }
         self.replace_maintenance(state, tls).await;
-        // The old one's thread is waited for.
+        // Waits for the old watcher's thread.
         drop(state.watcher.take());
         let (watcher, changed) = start_watch(watch).unzip();
         state.watcher = watcher;
@@ -302,8 +302,7 @@ impl CurrentConfiguration {
         })
     }
 
-    /// The hubs of a configuration: those that are as they were stay, with their subscribers and history.
-    /// And the removed ones.
+    /// The hubs of a configuration: unchanged ones stay, with their subscribers and history. And the removed ones.
     fn hubs(&self, old: &Config, new: &Config) -> Result<(Hubs, Hubs), String> {
         let mut left: Vec<_> = old.hubs.iter().zip(self.server_state.hubs()).collect();
         let mut hubs = Vec::with_capacity(new.hubs.len());
@@ -317,7 +316,7 @@ impl CurrentConfiguration {
         Ok((hubs, left.into_iter().map(|(_, hub)| hub).collect()))
     }
 
-    /// PHP for a configuration with other settings of PHP, started while the old one serves.
+    /// Starts PHP for a configuration with different settings of PHP while the old one serves.
     async fn start_standby(
         &self,
         state: &mut State,
@@ -333,15 +332,15 @@ impl CurrentConfiguration {
         started.map(Some).map_err(|error| error.to_string())
     }
 
-    /// A reload was requested, which may fix what is starting now. Returns the time.
+    /// Records a requested reload, which may fix what is starting now. Returns the time.
     pub(crate) fn note_request(&self) -> Instant {
         let now = Instant::now();
         self.requested.send_replace(now);
         now
     }
 
-    /// PHP for a configuration, started while the old one serves. If it takes longer than a start may delay others, it
-    /// is given up for a reload that is requested meanwhile: it may hang.
+    /// Starts PHP for a configuration while the old one serves. A start that takes longer than it may delay others is
+    /// aborted for a reload that is requested meanwhile: it may hang.
     async fn start_tree(
         &self,
         starts: &mut StartHistory,
@@ -374,13 +373,13 @@ impl CurrentConfiguration {
         started
     }
 
-    /// Where the links lead that it names.
+    /// The current targets of links in it.
     pub(crate) async fn places(&self) -> Places {
         Places::of(&self.state.lock().await.config)
     }
 
-    /// Starts PHP for the configuration in force while the old one serves, and lets it take over. One that has done
-    /// so since the time `requested` is as good.
+    /// Starts PHP again for the current configuration while the old processes serve, and lets it take over. If that has
+    /// happened since the time `requested`, nothing is started.
     pub(crate) async fn renew(&self, requested: Instant) -> Result<(), TreeError> {
         loop {
             let mut state = self.state.lock().await;
@@ -388,7 +387,7 @@ impl CurrentConfiguration {
                 return result;
             }
             match self.start_and_switch(&mut state).await {
-                // The later one has its turn; it may not need a start.
+                // The later reload continues; it may not need a start.
                 Err(TreeError::Overtaken) => {}
                 result => return result,
             }
@@ -418,12 +417,12 @@ impl CurrentConfiguration {
         Ok(())
     }
 
-    /// Looks after these certificates, and no longer after those of before.
+    /// Maintains these certificates in place of the previous ones.
     async fn replace_maintenance(&self, state: &mut State, tls: Option<Tls>) {
         let expiries = tls.as_ref().map(Tls::expiries).unwrap_or_default();
         self.server_state.set_expiries(expiries);
         if let Some(old) = state.keeper.take() {
-            // It gives back its locks.
+            // It releases its locks.
             let _ = tokio::task::spawn_blocking(|| old.stop()).await;
         }
         state.in_use = tls
@@ -438,13 +437,13 @@ impl CurrentConfiguration {
         }
     }
 
-    /// The file that it is from, and whether that is what is served.
+    /// Its file, and whether the file still is what is served.
     pub(crate) fn file(&self) -> Option<ConfigFile> {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.source.as_ref().map(Source::check)
     }
 
-    /// The same without a look at it.
+    /// The path alone, without a check.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.source.as_ref().map(Source::path)
@@ -455,19 +454,19 @@ impl CurrentConfiguration {
         self.is_php_restricted.load(Ordering::Relaxed)
     }
 
-    /// As `/config` shows it.
+    /// The form that `/config` shows.
     pub(crate) fn config_json(&self) -> Value {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.whole.clone()
     }
 
-    /// In the words of `FrankenPHP`.
+    /// In the format of `FrankenPHP`.
     pub(crate) fn frankenphp(&self) -> Value {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.frankenphp.clone()
     }
 
-    /// In the words of Caddy.
+    /// In the format of Caddy.
     pub(crate) fn servers(&self) -> Value {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.servers.clone()
@@ -479,7 +478,7 @@ impl CurrentConfiguration {
         state.ok()?.config.global.shutdown_delay
     }
 
-    /// Stops what is of the configuration, and says how long requests may go on.
+    /// Stops the resources of the configuration, and returns how long requests may continue.
     pub(crate) async fn stop(&self) -> Duration {
         let Ok(mut state) = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await else {
             return DEFAULT_GRACE;
@@ -488,7 +487,7 @@ impl CurrentConfiguration {
             keeper.stop();
         }
         drop(state.watcher.take());
-        // Subscribers never leave by themselves.
+        // Subscribers never disconnect by themselves.
         for hub in self.server_state.hubs() {
             hub.close();
         }
@@ -512,7 +511,7 @@ fn running_pools(config: &Config, numbers: Vec<usize>) -> RunningPools {
     }
 }
 
-/// What answers `metrics`, `readiness` and `mercure`.
+/// The endpoints of `metrics`, `readiness` and `mercure`.
 pub(crate) fn endpoints(
     server_state: &ServerState,
     hubs: &[Arc<Hub>],
@@ -529,7 +528,7 @@ pub(crate) fn endpoints(
     }
 }
 
-/// An error and what is behind it.
+/// An error with its causes.
 fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -550,8 +549,8 @@ fn config_json(source: Option<&Source>) -> Value {
     )
 }
 
-/// In the words of Caddy's configuration: the one server that metrics name, with a route for the hosts of each
-/// site. Dashboards look for them.
+/// In the format of Caddy's configuration: the one server that metrics name, with a route for the hosts of each site.
+/// Dashboards look for them.
 fn servers(config: &Config) -> Value {
     let routes: Vec<_> = config
         .sites
@@ -574,7 +573,7 @@ fn servers(config: &Config) -> Value {
     json!({"howdah": {"listen": listen, "routes": routes}})
 }
 
-/// In the words of `FrankenPHP`'s own configuration.
+/// In the format of `FrankenPHP`'s own configuration.
 fn frankenphp_config(config: &Config) -> Value {
     let workers: Vec<_> = config
         .workers

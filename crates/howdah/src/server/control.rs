@@ -1,4 +1,4 @@
-//! What the admin API, signals and watched files can have the server do.
+//! Orders to the server from the admin API, signals and watched files.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -50,18 +50,18 @@ impl ServerControl {
         }))
     }
 
-    /// The configuration in force.
+    /// The current configuration.
     pub(crate) fn in_force(&self) -> &CurrentConfiguration {
         &self.0.in_force
     }
 
-    /// Ends when the server was ordered to stop.
+    /// Completes when the server was ordered to stop.
     pub(crate) async fn stop_ordered(&self) {
         // An error would mean that the sender is dropped, which this value owns.
         let _ = self.0.stop.subscribe().wait_for(|stop| *stop).await;
     }
 
-    /// From now on nothing is reloaded any more.
+    /// From now on nothing is reloaded.
     pub(crate) fn set_stopping(&self) {
         self.0.server_state.readiness.set_stopping();
     }
@@ -124,7 +124,7 @@ impl ServerControl {
         Ok(ReloadReport { fresh, ..done })
     }
 
-    /// What is not known of OPcache is not a reason not to reload.
+    /// If OPcache does not report, the reload continues.
     async fn required_reload(&self) -> ReloadKind {
         let places = self.0.in_force.places().await;
         self.trees()
@@ -136,7 +136,7 @@ impl ServerControl {
             })
     }
 
-    /// A fresh tree, and the end of the one that serves.
+    /// Starts a fresh tree, which replaces the current one.
     async fn renew(&self, requested: Instant) -> Result<(), ReloadError> {
         let Err(error) = self.0.in_force.renew(requested).await else {
             return Ok(());
@@ -148,18 +148,18 @@ impl ServerControl {
         })
     }
 
-    /// The same because of what requests have used.
+    /// The same because of files that requests have used.
     async fn preload(&self) {
         tracing::info!(target: "howdah", "starting a second PHP next to the current one: to preload what requests \
             have used");
         let began = Instant::now();
-        // It has logged why not.
+        // A failure has been logged.
         if self.renew(began).await.is_ok() {
             self.report_reload(None, began, |_, _| true).await;
         }
     }
 
-    /// A new generation below the root that there is.
+    /// A new generation below the current root.
     async fn new_processes(&self, pool: Option<&str>, stale: u64) -> Result<(), ReloadError> {
         if stale > 0 {
             tracing::info!(target: "howdah", scripts = stale, "OPcache compiles again what changed");
@@ -177,7 +177,7 @@ impl ServerControl {
         })
     }
 
-    /// The selected pools, as they serve now.
+    /// The selected pools as they serve now.
     async fn report_reload(
         &self,
         configuration: Option<ConfigFile>,
@@ -207,7 +207,8 @@ impl ServerControl {
         }
     }
 
-    /// Starts PHP again while the old one serves, for a reason of the server's own.
+    /// Starts PHP again while the old processes serve, for a reason that the server itself has
+    /// found.
     pub(crate) async fn renew_because(&self, reason: String) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
         self.spawn_reload(async move {
@@ -234,7 +235,7 @@ impl ServerControl {
         &self.0.server_state.trees
     }
 
-    /// The generation that serves in each pool. Empty when the server is at its end.
+    /// The serving generation of each pool. Empty when the server is stopping.
     async fn generations(&self) -> HashMap<String, u64> {
         let Ok(status) = self.trees().status().await else {
             return HashMap::new();
@@ -267,12 +268,12 @@ impl ServerControl {
         self.reload_now(None, began).await
     }
 
-    /// Reloads what changes from now on. What it orders ends with the watcher, so it is not waited for.
+    /// Reloads after changes from now on. The task ends with the watcher, so it is not waited for.
     fn watch(&self, changed: ChangeReceiver, pages: Vec<Page>) {
         tokio::spawn(changed.reload(Arc::new(self.clone()), pages));
     }
 
-    /// In a task of its own, so that it is reported although the caller has disconnected.
+    /// In a separate task, so that the result is reported even if the caller has disconnected.
     async fn spawn_reload(
         &self,
         reload: impl Future<Output = Result<ReloadReport, ReloadError>> + Send + 'static,
@@ -345,7 +346,7 @@ impl Control for ServerControl {
         let status = self.trees().status().await;
         let preloads = status.map(|status| status.preloads).unwrap_or_default();
         let mut shown = serde_json::to_value(preloads).unwrap_or_default();
-        // One that has come since PHP was started.
+        // A pool that was added since PHP was started.
         for (index, used) in self.trees().used().iter().enumerate() {
             if let Some(problem) = used.problem()
                 && let Some(preload) = shown.get_mut(index)
@@ -437,14 +438,14 @@ impl Control for ServerControl {
     }
 }
 
-/// Logs it: the boot's whole output has been logged as it came.
+/// Logs the failure; the boot's whole output has already been logged.
 fn not_reloaded(pool: String, text: String) -> ReloadError {
     let why = text.lines().next().unwrap_or_default();
     tracing::error!(target: "howdah", pool, "not reloaded: {why}");
     ReloadError::Boot { pool, text }
 }
 
-/// Starts PHP another time when enough files are in use that it was not started with.
+/// Starts PHP again when enough files are in use that it was not started with.
 pub(crate) async fn preload_used_files(control: ServerControl) {
     let mut pace = PreloadSchedule::new(Instant::now());
     loop {
@@ -463,7 +464,7 @@ pub(crate) async fn reload_on_signals(mut signals: SignalStream, control: Server
             tracing::info!(target: "howdah", signal, "not reloaded: the server is stopping");
             continue;
         }
-        // It has logged how it went. The next one does not wait for it: it may hang.
+        // The result has been logged. The next reload does not wait for this one, which may hang.
         let control = control.clone();
         tokio::spawn(async move { control.configure(Configuration::Same).await });
     }

@@ -1,4 +1,4 @@
-//! Crash reports of the running server: written as they come, and shown.
+//! Crash reports of the running server: written and listed.
 
 use std::io;
 use std::path::Path;
@@ -18,13 +18,14 @@ pub(crate) struct CrashReports(Option<Destination>);
 #[derive(Debug, Clone)]
 struct Destination {
     folder: CrashFolder,
-    /// The server, as reports name it.
+    /// The server's name in reports.
     server: String,
     sink: CrashSink,
 }
 
 impl CrashReports {
-    /// Makes the folder. Without one nothing is written, and the log says so. `file`: the Caddyfile, if there is one.
+    /// Creates the folder. Without a folder nothing is written, and the log reports that. `file`: the Caddyfile, if
+    /// there is one.
     pub(crate) fn start(config: &Config, file: Option<&Path>) -> (Self, Option<CrashReceiver>) {
         if !config.global.crash_reports.on {
             return (Self(None), None);
@@ -56,7 +57,7 @@ impl CrashReports {
         }
     }
 
-    /// Where PHP's supervisor sends them.
+    /// The sink for PHP's supervisor.
     pub(crate) fn sink(&self) -> Option<CrashSink> {
         self.0.as_ref().map(|on| on.sink.clone())
     }
@@ -100,7 +101,7 @@ impl CrashReports {
         serde_json::to_value(report).map_err(|error| CrashesError::Folder(error.to_string()))
     }
 
-    /// Removes all.
+    /// Removes all reports.
     pub(crate) async fn clear(&self) -> Result<Value, CrashesError> {
         let folder = self.folder()?;
         let removed = run_blocking(move || folder.clear()).await?;
@@ -113,7 +114,7 @@ impl CrashReports {
     }
 }
 
-/// What tells servers apart that share a folder: the Caddyfile, else the addresses.
+/// Distinguishes servers that share a folder: the Caddyfile, else the addresses.
 fn server_name(config: &Config, file: Option<&Path>) -> String {
     if let Some(file) = file {
         return file.display().to_string();
@@ -137,7 +138,7 @@ async fn run_blocking<T: Send + 'static>(
         .map_err(|error| CrashesError::Folder(error.to_string()))
 }
 
-/// What a list shows of a report.
+/// The entry of a report in a list.
 pub(crate) fn summary(report: &CrashReport) -> Value {
     let ran = report.requests.iter().find(|request| request.ran);
     json!({

@@ -1,4 +1,4 @@
-//! Mercure hubs: from the configuration to what answers their requests.
+//! Mercure hubs: from the configuration to endpoints.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use howdah_pool::{Publisher, Update};
 use crate::failure::Failure;
 use crate::watch::Page;
 
-/// The hubs of the configuration, in its order.
+/// The hubs of the configuration, in order.
 pub(crate) fn hubs(config: &model::Config) -> Result<Vec<Arc<Hub>>, Failure> {
     config.hubs.iter().map(hub).collect()
 }
@@ -25,7 +25,7 @@ pub(crate) fn hub(hub: &model::Mercure) -> Result<Arc<Hub>, Failure> {
     Ok(Hub::new(options))
 }
 
-/// What is to be known about a hub before it starts.
+/// Checks a hub before it starts.
 pub(crate) fn check(hub: &model::Mercure) -> Result<Vec<String>, Failure> {
     checked(hub).map(|options| weaknesses(&options))
 }
@@ -102,7 +102,7 @@ fn text(template: &Template, environment: impl Fn(&str) -> Option<String>) -> St
     let parts = template.parts.iter().map(|part| match part {
         Part::Text(text) => text.clone(),
         Part::Placeholder(Placeholder::Env(name)) => environment(name).unwrap_or_default(),
-        // The configuration lets no other through.
+        // The configuration allows no others.
         Part::Placeholder(_) => String::new(),
     });
     parts.collect()
@@ -125,7 +125,7 @@ impl Endpoint for HubEndpoint {
     fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {
         Box::pin(async move {
             let path = request.parts.uri.path();
-            // The route may have taken a prefix off.
+            // The route may have removed a prefix.
             let path = path.find(PATH).map_or(path, |at| &path[at..]);
             let request = Request {
                 method: &request.parts.method,
@@ -139,7 +139,7 @@ impl Endpoint for HubEndpoint {
     }
 }
 
-/// The hub as scripts publish to it; `None` if the endpoint is not a hub.
+/// The hub to which scripts publish; `None` if the endpoint is not a hub.
 pub(crate) fn publisher(endpoint: Arc<dyn Endpoint>) -> Option<Arc<dyn Publisher>> {
     let endpoint: Arc<dyn Any + Send + Sync> = endpoint;
     let hub = endpoint.downcast::<HubEndpoint>().ok()?;
@@ -157,7 +157,7 @@ impl Publisher for HubEndpoint {
             kind: (!update.kind.is_empty()).then(|| text(&update.kind)),
             retry: update.retry,
         };
-        // PHP has checked the same: what it sends here did not come from mercure_publish().
+        // PHP has already checked this: a failing update did not come from mercure_publish().
         if let Err(error) = self.0.publish(draft) {
             let request_id = format!("{request:016x}");
             tracing::warn!(target: "howdah::mercure", request_id, "an update of PHP's was refused: {error}");
@@ -172,7 +172,7 @@ pub(crate) fn pages(config: &model::Config, hubs: &[Arc<Hub>]) -> Vec<Page> {
         let topic = own.topic.clone();
         Some(Page { hub, topic })
     };
-    // The configuration names no hub that it has not.
+    // The configuration names no unknown hubs.
     config.hot_reloads.iter().filter_map(page).collect()
 }
 

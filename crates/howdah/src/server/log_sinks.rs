@@ -1,4 +1,4 @@
-//! Logs that clients of the admin API have sent to themselves over TCP, as dashboards made for Caddy do.
+//! Logs that the server sends to clients of the admin API over TCP, as dashboards made for Caddy require.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,16 +15,16 @@ use tokio::task::AbortHandle;
 
 use super::activity::Activity;
 
-/// Sinks at a time.
+/// Maximum number of sinks.
 const SINKS_MAX: usize = 8;
-/// Between two attempts to connect, and two looks at the server's log.
+/// Pause between two attempts to connect, and between two checks of the server's log.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Failed attempts in a row after which the listener is taken for gone.
+/// Consecutive failed attempts after which the sink is removed.
 const ATTEMPTS_MAX: u32 = 60;
-/// A client that reads nothing for this long has its connection closed.
+/// A client that reads nothing for so long is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The sinks that there are. Clones are the same.
+/// The current sinks. Clones are the same.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LogSinks(Arc<Mutex<HashMap<String, SinkTask>>>);
 
@@ -41,7 +41,7 @@ impl Drop for SinkTask {
 }
 
 impl LogSinks {
-    /// Sends a log to a sink from now on, in place of the one of this name. `Err`: there are too many.
+    /// Sends a log to a sink from now on; replaces a sink of this name. `Err`: there are too many.
     pub(crate) fn set(&self, name: &str, sink: LogSink, activity: &Activity) -> Result<(), String> {
         let mut sinks = self.lock();
         if !sinks.contains_key(name) && sinks.len() >= SINKS_MAX {
@@ -58,12 +58,12 @@ impl LogSinks {
         Ok(())
     }
 
-    /// As it was ordered.
+    /// The sink as it was requested.
     pub(crate) fn to_json(&self, name: &str) -> Option<Value> {
         self.lock().get(name).map(|running| running.shown.clone())
     }
 
-    /// Whether there was one.
+    /// Removes a sink. Whether it existed.
     pub(crate) fn remove(&self, name: &str) -> bool {
         let removed = self.lock().remove(name);
         removed.is_some()
@@ -74,7 +74,7 @@ impl LogSinks {
     }
 }
 
-/// Sends lines until the listener has been gone for long.
+/// Sends lines until the listener has been unreachable for a long time.
 async fn send(sink: &LogSink, activity: &Activity) {
     let mut failures = 0;
     while failures < ATTEMPTS_MAX {
@@ -111,7 +111,7 @@ async fn send_requests(mut stream: TcpStream, activity: &Activity) -> io::Result
 }
 
 async fn send_log(mut stream: TcpStream) -> io::Result<()> {
-    // What was logged before is of interest too.
+    // Earlier lines of the log are sent too.
     let mut known = 0;
     loop {
         let page = log::tail(known);
@@ -136,7 +136,7 @@ async fn write(stream: &mut TcpStream, lines: &str) -> io::Result<()> {
     written.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// As a line of Caddy's access log, without header fields.
+/// A line in the format of Caddy's access log, without header fields.
 fn line_of(request: &FinishedRequest) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let status = match request.status {

@@ -1,4 +1,4 @@
-//! The running server: what answers requests, what reports on it, and what orders and reloads do.
+//! The running server: handles requests, reports its state, and carries out orders and reloads.
 
 pub(crate) mod activity;
 pub(crate) mod application;

@@ -1,4 +1,4 @@
-//! Reports the server's state to the service manager (`NOTIFY_SOCKET`), and to `howdah start` that it serves.
+//! Reports the server's state to the service manager (`NOTIFY_SOCKET`), and readiness to `howdah start`.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use sd_notify::NotifyState;
 
-/// What is shown of a server that does what it should.
+/// Status of a server that works as expected.
 pub(crate) const SERVING: &str = "serving";
-/// And of one whose last reload failed.
+/// Status of a server whose last reload failed.
 pub(crate) const NOT_RELOADED: &str =
     "serving what was there before: the last reload failed, see the log";
 
-/// Pipe to `howdah start`, if that has started this server, until the start is reported.
+/// Pipe to `howdah start`, if that has started this server, until readiness is reported.
 static STARTER: Mutex<Option<File>> = Mutex::new(None);
 
 /// `howdah start` waits at the other end of the standard input: keeps it for [`ready`] alone.
@@ -25,7 +25,7 @@ pub(crate) fn keep_start_pipe() -> io::Result<()> {
     Ok(())
 }
 
-/// It serves, with one of the above.
+/// The server serves, with one of the above.
 pub(crate) fn ready(status: &str) {
     let starter = STARTER
         .lock()
@@ -38,26 +38,27 @@ pub(crate) fn ready(status: &str) {
     notify(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// It is about to reload; [`ready`] is to follow, however that goes.
+/// The server is about to reload; [`ready`] must follow, whatever the result.
 pub(crate) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         notify(&[NotifyState::Reloading, now]);
     }
 }
 
-/// It is about to end, and serves as before for `delay`, in which load balancers turn away from it.
+/// The server will stop, and serves as before for `delay`, in which load balancers stop sending
+/// requests.
 pub(crate) fn leaving(delay: Duration) {
     let status = format!("leaving: requests are served as before for {delay:?}");
     notify(&[NotifyState::Stopping, NotifyState::Status(&status)]);
 }
 
-/// It answers what it works on and ends.
+/// The server finishes its requests and exits.
 pub(crate) fn stopping() {
     notify(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
 }
 
-/// Tells it again and again that the main thread is alive, twice as often as it asks for; ends at once if it
-/// does not (`WATCHDOG_USEC`). Never ends otherwise.
+/// Regularly reports that the main thread is alive, twice as often as required; returns immediately if that is not
+/// requested (`WATCHDOG_USEC`). Never returns otherwise.
 pub(crate) async fn watchdog() {
     let limit = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero());
     let Some(limit) = limit else {

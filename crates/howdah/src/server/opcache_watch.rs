@@ -1,6 +1,6 @@
-//! Watches OPcache while the server runs: logs what to set when a part of it is full, and has a fresh tree
-//! take the place of one whose memory is used up by code that is no longer valid. OPcache's own way, to begin again
-//! in place, does not exist under booted code (docs/adr/0012-opcache-under-booted-code.md).
+//! Watches OPcache while the server runs: logs what to set when a part of it is full, and replaces a tree whose OPcache
+//! is filled by code that is no longer valid. OPcache's own restart in place is impossible under booted code
+//! (docs/adr/0012-opcache-under-booted-code.md).
 
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,12 @@ const LOOK: Duration = Duration::from_secs(10);
 /// Minimum time between two fresh trees that the server starts by itself.
 const BETWEEN: Duration = Duration::from_secs(60);
 
-/// Looks after it until the server ends.
+/// Runs until the server stops.
 pub(crate) async fn supervise(control: ServerControl) {
     let mut known: Vec<OpcacheState> = Vec::new();
     let mut renewed: Option<Instant> = None;
     loop {
-        // Without a reply PHP is starting, which the supervisor reports.
+        // No reply means that PHP is starting, which the supervisor reports.
         let opcaches = control.trees().opcaches().await;
         control.server_state().set_opcache(merged(&opcaches));
         let mut reason = None;
@@ -34,7 +34,7 @@ pub(crate) async fn supervise(control: ServerControl) {
             && renewed.is_none_or(|renewed| renewed.elapsed() >= BETWEEN)
         {
             renewed = Some(Instant::now());
-            // It has logged how it went.
+            // The result has been logged.
             let _ = control.renew_because(reason).await;
             continue;
         }
@@ -50,6 +50,6 @@ pub(crate) async fn supervise(control: ServerControl) {
 #[derive(Default)]
 struct OpcacheState {
     warnings: OpcacheWarnings,
-    /// It waited for a restart at the last look.
+    /// It waited for a restart at the last check.
     pending: bool,
 }

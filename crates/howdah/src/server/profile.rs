@@ -1,4 +1,4 @@
-//! A profile of the running server: has pools take samples, and makes one document of what they counted.
+//! A profile of the running server: requests samples from pools, and renders the counts as one document.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,17 +9,17 @@ use tokio::sync::{Mutex, TryLockError};
 
 use crate::php::trees::Trees;
 
-/// After the last sample is due, for threads that did not get a processor in time.
+/// Time after the last sample is due, for threads that did not get a processor in time.
 const LAST_SAMPLES: Duration = Duration::from_millis(50);
 
-/// Takes one profile at a time: two would share the workers' memory for it.
+/// Takes one profile at a time: two would compete for the workers' memory for it.
 #[derive(Debug, Default)]
 pub(crate) struct Profiler {
     taken: Mutex<()>,
 }
 
 impl Profiler {
-    /// Returns when the time of the profile is over. Dropped before, it ends the profile.
+    /// Returns when the profile is complete. Dropping the future ends it.
     pub(crate) async fn take(
         &self,
         trees: &Trees,
@@ -44,7 +44,7 @@ impl Profiler {
         let period = Duration::from_secs(1) / request.hz.max(1);
         let running = RunningProfile::begin(pools, period, duration);
         tokio::time::sleep(duration + LAST_SAMPLES).await;
-        // Merging and drawing take a processor for a moment, which is to be none of the admin API's.
+        // Merging and rendering need a processor for a moment, which must not block the admin API.
         let rendered = tokio::task::spawn_blocking(move || render(settings, &running, &request));
         let reply = rendered.await;
         let reply = reply.map_err(|error| ProfileError::Failed(error.to_string()))??;

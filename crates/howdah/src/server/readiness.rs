@@ -1,4 +1,4 @@
-//! Whether the server takes requests: what load balancers ask for, the admin API or a site.
+//! Whether the server accepts requests, for load balancers: through the admin API or a site.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Readiness {
         self.0.shutdown.count_poll();
     }
 
-    /// From now on it is not ready any more.
+    /// From now on the server is not ready.
     pub(crate) fn set_stopping(&self) {
         self.0.stopping.send_replace(true);
     }
@@ -39,9 +39,9 @@ impl Readiness {
         *self.0.stopping.borrow()
     }
 
-    /// Ends when it does.
+    /// Completes when it stops.
     pub(crate) async fn stopping(&self) {
-        // An error would mean that the sender is gone, which this value holds.
+        // An error would mean that the sender is dropped, which this value owns.
         let _ = self
             .0
             .stopping
@@ -51,7 +51,7 @@ impl Readiness {
     }
 }
 
-/// Whether all pools take requests, and those that fell back to one request at a time.
+/// Whether all pools accept requests, and the pools that fell back to one request at a time.
 pub(crate) fn check(status: &Status) -> Result<Vec<SequentialPool>, UnhealthyError> {
     if let Some(pool) = status.pools.iter().find(|pool| pool.ready == 0) {
         return Err(UnhealthyError::NoWorker(pool.name.clone()));

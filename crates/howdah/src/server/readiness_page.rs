@@ -1,4 +1,4 @@
-//! `readiness` in a site, and what the admin API answers to the same question.
+//! `readiness` in a site, and the same endpoint of the admin API.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl ServerState {
     }
 }
 
-/// What `readiness` in a site answers.
+/// The response of `readiness` in a site.
 pub(crate) struct ReadinessPage(pub(crate) ServerState);
 
 impl Endpoint for ReadinessPage {
@@ -32,7 +32,7 @@ impl Endpoint for ReadinessPage {
             if let Some(refused) = refused(&request) {
                 return refused;
             }
-            // The page is public: only the admin API has the cause.
+            // The page is public: only the admin API shows the cause.
             let (status, text) = match self.0.ready().await {
                 Ok(_) => (StatusCode::OK, "ready\n"),
                 Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),

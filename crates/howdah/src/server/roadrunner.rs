@@ -1,4 +1,4 @@
-//! Requests for RoadRunner's workers.
+//! Requests for RoadRunner workers.
 
 use std::any::Any;
 use std::io;
@@ -44,12 +44,12 @@ impl RoadRunnerError {
     }
 }
 
-/// The pools as the web server hands them back with requests.
+/// The pools as values that the web server returns with requests.
 pub(crate) fn endpoints(pools: &[Arc<Pool>]) -> Vec<Arc<dyn Any + Send + Sync>> {
     pools.iter().map(|pool| Arc::clone(pool) as _).collect()
 }
 
-/// Has a worker handle the request. `interim` sends what comes before the response.
+/// Runs the request in a worker. `interim` sends responses before the final one.
 pub(super) async fn run(
     request: &mut AppRequest,
     target: RoadRunnerTarget,
@@ -63,7 +63,7 @@ pub(super) async fn run(
     let pool = pool
         .downcast::<Pool>()
         .map_err(|_| RoadRunnerError::NoPool)?;
-    // Removed when the worker has it.
+    // Removed when the worker has received it.
     let mut spooled = None;
     let body = match std::mem::replace(&mut request.body, RequestBody::Empty) {
         RequestBody::Empty => PoolBody::Empty,
@@ -113,7 +113,7 @@ pub(super) async fn run(
     Ok(pool.call(call, send).await?)
 }
 
-/// Reports where a request is.
+/// Reports the progress of a request.
 struct ProgressObserver(Progress);
 
 impl Observer for ProgressObserver {

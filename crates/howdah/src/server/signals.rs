@@ -1,4 +1,4 @@
-//! Orders that come as signals.
+//! Signals as orders to the server.
 //!
 //! | signal | meaning |
 //! |---|---|
@@ -7,27 +7,26 @@
 //! | SIGHUP | the same, as services expect it; but stop when the server was started from a terminal, \
 //!   because then the signal means that the terminal was closed |
 //!
-//! All others whose default would end the process, but those of a fault, are logged and do nothing: requests
-//! in flight are worth more than a possible intention of the sender.
+//! All other signals whose default would terminate the process, except those of a fault, are logged and ignored:
+//! requests in flight are more important than the sender's possible intention.
 
 use std::task::{Context, Poll};
 
 use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Numbers that the standard library and tokio have no names for; they are those of Linux on all processors
-/// that it is built for.
+/// Numbers that the standard library and tokio do not name; they are valid for Linux on all supported processors.
 const SIGSTKFLT: i32 = 16;
 const SIGXCPU: i32 = 24;
 const SIGXFSZ: i32 = 25;
 const SIGVTALRM: i32 = 26;
 const SIGPROF: i32 = 27;
 const SIGPWR: i32 = 30;
-/// The C library keeps the two before for itself.
+/// The C library reserves the two before.
 const SIGRTMIN: i32 = 34;
 const SIGRTMAX: i32 = 64;
 
-/// What asks a container to stop: SIGTERM; SIGQUIT in the images of PHP-FPM and nginx; SIGPWR of LXC, and of a
+/// Signals that ask a container to stop: SIGTERM; SIGQUIT in the images of PHP-FPM and nginx; SIGPWR of LXC, and of a
 /// machine whose power fails; SIGRTMIN+3 of Podman and systemd-nspawn.
 const STOP: [(SignalKind, &str); 5] = [
     (SignalKind::terminate(), "SIGTERM"),
@@ -51,14 +50,14 @@ const WITHOUT_MEANING: [(SignalKind, &str); 7] = [
     (SignalKind::from_raw(SIGXFSZ), "SIGXFSZ"),
 ];
 
-/// All of them, caught from the moment on at which this exists.
+/// All of them, caught as soon as this exists.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    /// Those that mean: stop.
+    /// Signals to stop.
     pub(crate) stop: SignalStream,
-    /// Those that mean: reload.
+    /// Signals to reload.
     pub(crate) reload: SignalStream,
-    /// Those that mean nothing.
+    /// Signals that are ignored.
     pub(crate) others: SignalStream,
 }
 
@@ -67,8 +66,7 @@ pub(crate) struct Signals {
 pub(crate) struct SignalStream(Vec<(Signal, String)>);
 
 impl Signals {
-    /// Catches them from now on, also where they were inherited as ignored. Must be called within a tokio
-    /// runtime.
+    /// Catches them from now on, also if they were inherited as ignored. Must be called within a tokio runtime.
     pub(crate) fn new() -> std::io::Result<Self> {
         let mut signals = Self {
             stop: SignalStream::new(&STOP)?,
@@ -103,7 +101,7 @@ impl SignalStream {
         Ok(())
     }
 
-    /// The name of the next one; several of the same that came since count as one. Cancel-safe.
+    /// The name of the next one; repetitions since the last call count as one. Cancel-safe.
     pub(crate) async fn next(&mut self) -> String {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
@@ -118,7 +116,7 @@ impl SignalStream {
     }
 }
 
-/// Says what came, and that it does nothing.
+/// Logs ignored signals.
 pub(crate) async fn log_ignored(mut signals: SignalStream) {
     loop {
         let signal = signals.next().await;
@@ -135,7 +133,7 @@ enum Hangup {
 
 fn hangup_means(ignored: bool, terminal: bool) -> Hangup {
     match (ignored, terminal) {
-        // `nohup` says that it shall mean nothing.
+        // `nohup` requests that it is ignored.
         (true, _) => Hangup::Nothing,
         (false, true) => Hangup::Stop,
         (false, false) => Hangup::Reload,
@@ -156,7 +154,7 @@ fn ignores(status: &str, signal: u32) -> bool {
         .is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
-/// Whether there is a controlling terminal: the one whose end SIGHUP reports.
+/// Whether there is a controlling terminal, whose end SIGHUP reports.
 fn has_terminal() -> bool {
     let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::open("/dev/tty", flags, Mode::empty()).is_ok()

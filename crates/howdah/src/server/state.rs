@@ -1,5 +1,4 @@
-//! What the parts of the running server know of themselves, brought together: the page of metrics and
-//! the list of requests under way.
+//! The state of all parts of the running server: the page of metrics and the list of requests in flight.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -51,12 +50,12 @@ pub(crate) struct ConfigurationState {
     hubs: Vec<Arc<Hub>>,
     expiries: Expiries,
     reloads: ConfigReloads,
-    /// As it was when it was last looked at.
+    /// OPcache at the last check.
     opcache: Option<Opcache>,
 }
 
 impl ServerState {
-    /// The hubs of the configuration in force, in its order.
+    /// The hubs of the current configuration, in order.
     pub(crate) fn hubs(&self) -> Vec<Arc<Hub>> {
         self.read().hubs.clone()
     }
@@ -73,7 +72,7 @@ impl ServerState {
         self.write().opcache = opcache;
     }
 
-    /// OPcache of all PHPs as it is now, with what is to be done about it; `null`: it is off, or not known.
+    /// Current OPcache of all PHPs, with advice; `null`: it is off, or unknown.
     pub(crate) async fn opcache_json(&self) -> Value {
         let opcaches = self.trees.opcaches().await;
         let Some(all) = opcache::merged(&opcaches) else {
@@ -90,7 +89,7 @@ impl ServerState {
         shown
     }
 
-    /// One was to be loaded.
+    /// Records an attempt to load a configuration.
     pub(crate) fn note_configuration(&self, successful: bool) {
         let reloads = &mut self.write().reloads;
         reloads.last_successful = successful;
@@ -110,7 +109,7 @@ impl ServerState {
         own.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The page of metrics at this moment.
+    /// The current page of metrics.
     pub(crate) async fn metrics(&self) -> String {
         let mut page = Page {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -128,7 +127,7 @@ impl ServerState {
             process: Process::read(),
             ..Page::default()
         };
-        // Without a supervisor the server is at its end, and the page says what is left.
+        // Without a supervisor the server is stopping, and the page has what is left.
         if let Ok(status) = self.trees.status().await {
             page.pools = (status.pools.iter())
                 .map(|own| Pool {
@@ -157,8 +156,8 @@ impl ServerState {
         })
     }
 
-    /// What has been going on in the last minutes; `log`: which lines of the log are known, `None` withholds them
-    /// and what slow requests did.
+    /// Activity of the last minutes; `log`: the lines of the log that are already known; `None` withholds the log and
+    /// slow requests.
     pub(crate) async fn activity(&self, log: Option<u64>) -> Value {
         let mut shown = self.activity.to_json();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -199,9 +198,9 @@ impl ServerState {
         shown
     }
 
-    /// The requests under way, the oldest first.
+    /// The requests in flight, the oldest first.
     pub(crate) async fn requests(&self, detail: bool) -> Value {
-        // Before the front threads report: what has ended meanwhile is not in their list.
+        // Before the front threads report: requests that end meanwhile are not in their list.
         let looks = if detail {
             self.trees.request_looks().await
         } else {
@@ -235,7 +234,7 @@ fn request(
     look: Option<&RequestLook>,
     names: &[String],
 ) -> Value {
-    // A worker is known from its first output on; its status in shared memory from the start.
+    // The front knows a worker from its first output on; the shared memory from the start.
     let phase = match (request.phase, worker, look) {
         ("queue", Some(_), _) | ("queue", _, Some(_)) => "php",
         (phase, ..) => phase,
@@ -253,7 +252,7 @@ fn request(
         "pid": worker.map(|worker| worker.pid).or(look.map(|look| look.pid)),
         "route": route(request),
     });
-    // One whose response is complete does something else by now, or nothing.
+    // A process whose response is complete is already doing something else, or nothing.
     if let Some(look) = look.filter(|_| phase == "php") {
         shown["memory"] = look.memory.into();
         shown["wait"] = serde_json::to_value(&look.wait).unwrap_or_default();
@@ -263,7 +262,7 @@ fn request(
     shown
 }
 
-/// As crashes are counted by it.
+/// The route by which crashes are counted.
 fn route(request: &LiveRequest) -> Option<String> {
     let method = request.method.parse().ok()?;
     let path = request.uri.parse().ok()?;
@@ -304,7 +303,7 @@ fn opcache_counts(opcache: &Opcache) -> OpcacheCounts {
     }
 }
 
-/// A request in a worker's hand.
+/// A request that a worker has claimed.
 #[derive(Debug, Clone, Copy)]
 struct RequestHolder {
     place: u16,
@@ -379,7 +378,7 @@ fn pool(status: &PoolStatus) -> Pool {
     }
 }
 
-/// What is preloaded for the requests of the pool.
+/// The preloaded files of the pool.
 fn preload_of(preloads: &[PreloadStatus], pool: &String) -> Option<Preload> {
     let own = preloads.iter().find(|own| own.pools.contains(pool))?;
     let preloaded = &own.preloaded;
@@ -441,7 +440,7 @@ pub(crate) fn refused(request: &EndpointRequest) -> Option<Response<EndpointBody
     Some(refused)
 }
 
-/// A page of this type that is true for the moment.
+/// A page of this type that must not be cached.
 pub(crate) fn page(kind: &'static str, text: String) -> Response<EndpointBody> {
     let mut response = Response::new(body(text));
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! What a request costs in PHP, for the front's record of it and `server_timing`.
+//! The costs of a request in PHP, for the front's record of it and `server_timing`.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,14 +15,15 @@ pub(super) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-tim
 /// The times of one request.
 #[derive(Debug)]
 pub(super) struct Timing {
-    /// `CLOCK_MONOTONIC` in nanoseconds, as the workers use it; 0: not yet.
+    /// When the pool was called, in nanoseconds of `CLOCK_MONOTONIC`, as the workers use it; 0: not
+    /// yet.
     called: u64,
     claimed: Cell<u64>,
     usage: Cell<Option<PhpUsage>>,
 }
 
 impl Timing {
-    /// PHP is about to be called.
+    /// Starts the measurement: PHP is about to be called.
     pub(super) fn begin() -> Rc<Self> {
         Rc::new(Self {
             called: now_ns(),
@@ -31,7 +32,7 @@ impl Timing {
         })
     }
 
-    /// `None`: no worker has it. While the script runs on, only the time in the queue is known.
+    /// `None`: no worker has it. While the script still runs, only the time in the queue is known.
     pub(super) fn usage(&self) -> Option<UsageSoFar> {
         (self.claimed.get() > 0).then(|| UsageSoFar {
             queue: self.queue(),
@@ -44,7 +45,7 @@ impl Timing {
     }
 }
 
-/// Reports where a request is.
+/// Reports the progress of a request.
 struct ProgressObserver {
     progress: Option<Progress>,
     timing: Option<Rc<Timing>>,
@@ -65,7 +66,7 @@ impl Observer for ProgressObserver {
             progress.on_claim(claimed_ns, worker.0);
         }
         if let Some(timing) = &self.timing {
-            // A worker's word is used as far as it is possible.
+            // The worker's time is accepted as far as it is plausible.
             let claimed = claimed_ns.clamp(timing.called, now_ns().max(timing.called));
             timing.claimed.set(claimed);
         }

@@ -1,4 +1,4 @@
-//! Sockets that a service manager hands over: systemd's `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`.
+//! Sockets from a service manager: systemd's `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`.
 
 use howdah_config::model;
 use howdah_http::InheritedSockets;
@@ -8,19 +8,19 @@ use listenfd::ListenFd;
 use crate::admin;
 use crate::failure::Failure;
 
-/// What was handed over and has not been used yet.
+/// Sockets that were passed and have not been used yet.
 #[derive(Debug, Default)]
 pub(crate) struct Activation {
     pub(crate) sockets: InheritedSockets,
 }
 
 impl Activation {
-    /// Takes what is there. To be called once, before any file is open that lives on.
+    /// Takes the sockets. Must be called once, before any file is opened that stays open.
     pub(crate) fn take() -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var(name).ok();
         let mut found = Self::default();
         let names = variable("LISTEN_FDNAMES").unwrap_or_default();
-        // Of another process: it was passed on by one that did not clean up.
+        // The variables belong to another process, which did not remove them.
         if variable("LISTEN_PID").as_deref() != Some(&std::process::id().to_string()) {
             return Ok(found);
         }
@@ -57,7 +57,7 @@ impl Activation {
         }
     }
 
-    /// The admin API, if its Unix socket was handed over. Must be called within a tokio runtime.
+    /// The admin API, if its Unix socket was passed. Must be called within a tokio runtime.
     pub(crate) fn admin(&mut self, configured: &model::Admin) -> Result<Option<Admin>, Failure> {
         let model::Admin::On(address @ model::AdminAddress::Unix(path)) = configured else {
             return Ok(None);
@@ -71,7 +71,7 @@ impl Activation {
             .map_err(|error| Failure::Setup(error.to_string()))
     }
 
-    /// An unused socket is a mistake: clients would connect and never get a response.
+    /// An unused socket is an error: clients would connect and never get a response.
     pub(crate) fn check_used(&self) -> Result<(), Failure> {
         let left: Vec<_> = self
             .sockets
@@ -89,11 +89,11 @@ impl Activation {
     }
 }
 
-/// As the socket unit calls it.
+/// The name in the socket unit.
 fn name_of(index: usize, name: &str) -> String {
     let descriptor = 3 + index;
     match name {
-        // systemd's word for none.
+        // systemd's values for no name.
         "" | "unknown" => format!("descriptor {descriptor}"),
         name => format!("{name} (descriptor {descriptor})"),
     }

@@ -1,4 +1,4 @@
-//! What a start on a terminal shows besides the log: where the server is, what runs in it, and how to stop it.
+//! The banner of a start on a terminal: the server's addresses, its pools, and how to stop it.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
@@ -11,7 +11,7 @@ use howdah_pool::{Mode, PhpInfo, PoolOptions};
 /// Addresses that are shown; the log has all.
 const ADDRESSES: usize = 5;
 
-/// A pool as the banner names it.
+/// A pool in the banner.
 #[derive(Debug)]
 pub(super) struct PoolLine {
     name: String,
@@ -32,10 +32,10 @@ impl PoolLine {
 /// The server that has started.
 pub(super) struct Banner<'a> {
     pub(super) config: &'a Config,
-    /// What is listened on.
+    /// The addresses that are listened on.
     pub(super) bound: &'a [SocketAddr],
     pub(super) sockets: &'a [PathBuf],
-    /// Each that pools run.
+    /// The PHPs of its pools.
     pub(super) php: &'a [PhpInfo],
     pub(super) pools: &'a [PoolLine],
     /// The address of the admin API.
@@ -73,7 +73,7 @@ impl Banner<'_> {
             php.join(", ")
         );
         let mut row = |name: &str, value: &str| {
-            // A `String` takes all that is written to it.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(text, "  {}  {value}", paint("2", &format!("{name:<7}")));
         };
         let places = self.places();
@@ -120,7 +120,7 @@ impl Banner<'_> {
                 .first()
                 .filter(|_| !site.bind.iter().any(is_local));
             for address in &site.addresses {
-                // What only redirects to the same host with HTTPS.
+                // Addresses that only redirect to the same host with HTTPS.
                 let redirects =
                     !address.tls && all().any(|other| other.tls && other.host == address.host);
                 let place = self.url(address, ip);
@@ -134,7 +134,7 @@ impl Banner<'_> {
         places
     }
 
-    /// `ip` is where a site without a host listens, if that is not this machine's own address.
+    /// `ip` is the listen address of a site without a host, if it is not local.
     fn url(&self, address: &Address, ip: Option<&IpAddr>) -> String {
         let (scheme, usual) = if address.tls {
             ("https", 443)
@@ -152,7 +152,7 @@ impl Banner<'_> {
             host
         };
         let port = match (address.port, self.bound.first()) {
-            // The system has chosen one.
+            // The system has chosen the port.
             (0, Some(bound)) => bound.port(),
             (port, _) => port,
         };

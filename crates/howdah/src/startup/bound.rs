@@ -1,4 +1,4 @@
-//! The sockets of a server, and what is checked before PHP starts.
+//! The sockets of a server, and the checks before PHP starts.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct BoundServer {
     pub(super) server: Arc<Server>,
     pub(super) tls: Option<Tls>,
     pub(super) hubs: Vec<Arc<Hub>>,
-    /// The folder of bodies that memory does not hold.
+    /// The folder of spooled bodies.
     pub(super) spool: OwnedFd,
     pub(super) admin: Option<Admin>,
 }

@@ -1,5 +1,4 @@
-//! A server from its configuration to its end: starts the parts in order, waits for signals, stops them
-//! in the reverse order.
+//! A server from its start to its exit: starts the parts in order, waits for signals, stops the parts in reverse order.
 
 mod activation;
 mod banner;
@@ -46,7 +45,7 @@ pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
     serve_with(config, source, None)
 }
 
-/// The same; the start on a terminal also names the next step.
+/// Like [`serve`]; the banner also shows the next step.
 pub(crate) fn serve_with(
     config: &Config,
     source: Option<Source>,
@@ -90,10 +89,10 @@ struct Startup<'a> {
 impl Startup<'_> {
     async fn run(self) -> Outcome {
         let Self { config, .. } = self;
-        // First of all, so that a signal during start-up stops the server as well.
+        // First, so that a signal during the start stops the server as well.
         let mut signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
         let bound = BoundServer::bind(config, self.activation)?;
-        // Before scripts are read, so that no change after that is missed.
+        // Before scripts are read, so that no later change is missed.
         let (watcher, changes) = start_watch(self.watch).unzip();
         let BoundServer { server, spool, .. } = &bound;
         let file = self.source.as_ref().map(Source::path);
@@ -182,7 +181,7 @@ fn server_state(server: &Server, php: &RunningPhp, shutdown: &Shutdown) -> Serve
     }
 }
 
-/// The tasks that change the running server: by the admin API, by signals, and by the state of OPcache.
+/// The tasks that change the running server: orders of the admin API, signals, and the state of OPcache.
 fn spawn_orders(
     tasks: &mut JoinSet<()>,
     control: &ServerControl,

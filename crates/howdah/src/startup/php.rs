@@ -1,4 +1,4 @@
-//! The start of PHP: its trees, then the pools of `RoadRunner`'s workers.
+//! The start of PHP: its trees, then the pools of `RoadRunner` workers.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) struct StartedPhp {
     took: Duration,
 }
 
-/// PHP whose trees are in force.
+/// PHP with its current trees.
 pub(super) struct RunningPhp {
     pub(super) trees: Trees,
     pub(super) crashes: CrashReports,
@@ -85,7 +85,7 @@ impl StartedPhp {
         }))
     }
 
-    /// Puts the trees in force, and starts the pools of `RoadRunner`'s workers.
+    /// Puts the trees in force, and starts the pools of `RoadRunner` workers.
     pub(super) async fn put_in_force(
         self,
         config: &Config,
@@ -102,7 +102,7 @@ impl StartedPhp {
             }
         };
         trees.roadrunner().set(roadrunner);
-        // They follow those of PHP, as the server counts them.
+        // They follow PHP's pools in the server's numbering.
         trees.roadrunner_numbers(config);
         Ok(RunningPhp {
             trees,

@@ -1,4 +1,4 @@
-//! How a server stops: not ready first, then closed to new connections, then without requests, then without PHP.
+//! The stop of a server: first not ready, then closed to new connections, then without requests, then without PHP.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use crate::server::control::ServerControl;
 use crate::server::notify;
 use crate::server::signals::SignalStream;
 
-/// `shutdown_delay` where load balancers poll readiness: what `HAProxy` takes with its defaults, three checks
-/// every two seconds, and a second more. `docker stop` kills after ten.
+/// Default `shutdown_delay` if load balancers poll readiness: `HAProxy`'s default of three checks every two seconds,
+/// plus a second. `docker stop` kills after ten.
 const POLLED_DELAY: Duration = Duration::from_secs(7);
 
 /// The parts of a server that stop.
@@ -25,9 +25,9 @@ pub(super) struct Stop<'a> {
 }
 
 impl Stop<'_> {
-    /// Stops the server, at once if a second signal arrives.
+    /// Stops the server, immediately if a second signal arrives.
     pub(super) async fn run(&self, threads: Vec<JoinHandle<()>>, signals: &mut SignalStream) {
-        // The runtime waits for it in any case: the threads have to release what they hold.
+        // The runtime waits for it in any case: the threads have to release their resources.
         let threads = tokio::task::spawn_blocking(move || join(threads));
         tokio::select! {
             () = self.drain(threads) => tracing::info!(target: "howdah", "stopped"),
@@ -39,7 +39,7 @@ impl Stop<'_> {
         }
     }
 
-    /// From the order to stop to the end. Cancel-safe: `Order::Kill` ends what is left.
+    /// From the order to stop to the exit. Cancel-safe: `Order::Kill` ends what is left.
     async fn drain(&self, threads: tokio::task::JoinHandle<()>) {
         let Self {
             control,
@@ -69,8 +69,8 @@ impl Stop<'_> {
         }
         server.remove_unix_sockets();
         shutdown.drain(grace);
-        // Requests in flight still need their workers, and dead workers their successors. A panic of the
-        // thread that waits was reported by the panic hook.
+        // Requests in flight still need their workers, and crashed workers their successors. The panic hook has
+        // reported a panic of the waiting thread.
         let _ = threads.await;
         trees
             .end(Order::Stop(Instant::now() + WORKER_EXIT_TIME))

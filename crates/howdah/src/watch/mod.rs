@@ -1,8 +1,8 @@
 //! Reloads pools when their files change, and pages in browsers: `watch` and `hot_reload`, for development.
 //!
-//! A thread of its own waits for the kernel's events and collects them until they pause, since an editor,
-//! a version control system or a package manager changes many files at once. It notifies the main thread,
-//! where pools are reloaded one after the other; what changes meanwhile is the next reload's.
+//! A separate thread waits for the kernel's events and collects them until they pause, since an editor, a version
+//! control system or a package manager changes many files at once. It notifies the main thread, where pools are
+//! reloaded one after the other; changes meanwhile cause the next reload.
 
 mod pattern;
 mod start;
@@ -30,21 +30,21 @@ use tree::{Changes, Tree};
 
 use crate::config::source::Source;
 
-/// Files have to be left alone for so long before a reload.
+/// Files must be unchanged for so long before a reload.
 const QUIET: Duration = Duration::from_millis(100);
 /// A reload is not postponed for longer than this, however often files change.
 const LONGEST: Duration = Duration::from_secs(2);
-/// A reload that takes longer does not keep others waiting.
+/// A reload that takes longer does not delay others.
 const RELOAD_TIME: Duration = Duration::from_secs(5);
 
-/// In place of a pool's name: the files are those of the configuration.
+/// Used as a pool's name for the files of the configuration.
 pub(crate) const CONFIGURATION: &str = "";
 
-/// What is to be watched, checked.
+/// The checked list of what to watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WatchList {
     pools: Vec<String>,
-    /// Each with the number of its pool, or behind those of a page.
+    /// Each with the number of its pool; pages are numbered after the pools.
     patterns: Vec<(usize, Pattern)>,
     source: Option<Source>,
 }
@@ -73,13 +73,13 @@ impl WatchList {
         Ok(watch)
     }
 
-    /// With the configuration as it was read: what has changed until the watch begins is a change too.
+    /// Includes the files of the configuration as they were read: changes before the watch starts count too.
     pub(crate) fn since(mut self, source: Option<&Source>) -> Self {
         self.source = source.cloned();
         self
     }
 
-    /// Nothing is to be watched.
+    /// Whether there is nothing to watch.
     pub(crate) fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
@@ -128,7 +128,7 @@ impl Drop for Watcher {
     }
 }
 
-/// Those who look at a page: `hot_reload`.
+/// Browsers that show a page: `hot_reload`.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
     pub(crate) hub: Arc<Hub>,
@@ -136,7 +136,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Tells browsers of changed files, as a list in JSON.
+    /// Notifies browsers of changed files, as a JSON list.
     fn notify_browsers(&self, files: &[PathBuf]) {
         let files = files.iter().map(|file| file.to_string_lossy());
         let data = files.collect::<serde_json::Value>().to_string();
@@ -152,7 +152,7 @@ impl Page {
     }
 }
 
-/// Where changes come out.
+/// Receives changes.
 #[derive(Debug)]
 pub(crate) struct ChangeReceiver {
     pools: Vec<String>,
@@ -168,8 +168,8 @@ enum Notice {
 }
 
 impl ChangeReceiver {
-    /// Reloads what changes, until the watcher ends: pools first, then the pages that they make. A pool that
-    /// cannot be reloaded serves on as it was; the control reports it, and the next change is the next attempt.
+    /// Reloads after changes, until the watcher ends: pools first, then the pages that they generate. If a pool cannot
+    /// be reloaded, its previous generation continues; the control reports it, and the next change is the next attempt.
     pub(crate) async fn reload(mut self, control: Arc<impl Control>, pages: Vec<Page>) {
         let mut changes = Changes::default();
         loop {
@@ -179,7 +179,7 @@ impl ChangeReceiver {
                 };
                 changes.add_notice(notice);
             }
-            // Those that came during the reload before.
+            // Changes during the previous reload.
             while let Ok(later) = self.notices.try_recv() {
                 changes.add_notice(later);
             }
@@ -189,7 +189,7 @@ impl ChangeReceiver {
         }
     }
 
-    /// Gives back what is to be done next: a reload that takes long does not keep the ones after it.
+    /// Reloads, and returns what to do next: a reload that takes long does not delay later ones.
     async fn act(
         &mut self,
         mut changes: Changes,
@@ -200,7 +200,7 @@ impl ChangeReceiver {
         if let Some(files) = self.configuration(&changes) {
             let file = files.first().map_or(Path::new(""), PathBuf::as_path);
             tracing::info!(target: "howdah::watch", file = %file.display(), "the configuration changed");
-            // With all pools. It has been logged how it went.
+            // With all pools. The result has been logged.
             let reload = control.configure(Configuration::Same);
             self.wait(reload, &mut later).await;
             return later;
@@ -210,7 +210,7 @@ impl ChangeReceiver {
             let file = file.display();
             if let Some(pool) = self.pools.get(target).cloned() {
                 tracing::info!(target: "howdah::watch", pool, %file, "files changed");
-                // The control has logged how it went.
+                // The control has logged the result.
                 let reload = control.reload(Some(pool));
                 if !self.wait(reload, &mut later).await {
                     changes.merge(later);
@@ -224,8 +224,8 @@ impl ChangeReceiver {
         later
     }
 
-    /// Waits for a reload, and no longer than [`RELOAD_TIME`] if files change meanwhile: it may hang, and be
-    /// what the change mends. It goes on by itself; whether it is ended is for the pool to say.
+    /// Waits for a reload, but not longer than [`RELOAD_TIME`] if files change meanwhile: it may hang, and the change
+    /// may fix it. The reload continues by itself; the pool decides whether to abort it.
     async fn wait<T>(&mut self, reload: impl Future<Output = T>, later: &mut Changes) -> bool {
         let mut reload = pin!(reload);
         let mut long = pin!(tokio::time::sleep(RELOAD_TIME));
@@ -272,7 +272,7 @@ fn run(
     let mut collected = Changes::default();
     // When the first and the last of them were seen.
     let mut seen: Option<(Instant, Instant)> = None;
-    // Before there was anything to read.
+    // Changes before there were events to read.
     if let Some((number, source)) = configuration
         && let Some(file) = source.changed_file()
     {

@@ -1,28 +1,28 @@
-//! Which files a `watch` pattern names, and which folders have to be watched for that.
+//! Which files a `watch` pattern matches, and which folders have to be watched for it.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// Folders that are passed over: what is written there is not the application.
+/// Folders that are skipped: their contents are not the application.
 const IGNORED_FOLDERS: &[&str] = &["node_modules"];
 
-/// One pattern: a file, a folder with all that is in it, or a glob with `*`, `?`, `[…]`, `{a,b}` and
-/// `**`. Below the folder where a pattern begins, hidden folders (`.git`) and `node_modules` are passed
-/// over, and symbolic links to folders are not followed; a pattern that begins in one is taken at its word.
+/// One pattern: a file, a folder with all its contents, or a glob with `*`, `?`, `[…]`, `{a,b}` and `**`. Below the
+/// folder where a pattern begins, hidden folders (`.git`) and `node_modules` are skipped, and symbolic links to folders
+/// are not followed; a pattern that begins in such a folder applies to it.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    /// Where it begins: the folder in front of the first special character. May not exist yet.
+    /// Where it begins: the folder before the first special character. It may not exist yet.
     base: PathBuf,
-    /// Levels of folders below `base` that can hold matches; `None`: all.
+    /// Levels of folders below `base` that can contain matches; `None`: all.
     depth: Option<usize>,
     matcher: Matcher,
 }
 
 #[derive(Debug, Clone)]
 enum Matcher {
-    /// The path itself, or anything in it.
+    /// The path itself, or anything below it.
     Path(PathBuf),
     Glob(GlobMatcher),
 }
@@ -47,7 +47,7 @@ impl Pattern {
         }
         let special = |part: &&str| part.contains(['*', '?', '[', ']', '{', '}', '\\']);
         let parts: Vec<&str> = text.split('/').collect();
-        // A group of alternatives may have slashes in it; it is not torn, since its brace opens first.
+        // A group of alternatives may contain slashes; it is not split, since its brace opens first.
         let plain = parts.iter().take_while(|part| !special(part)).count();
         let base = normal(&cwd.join(leading(&parts[..plain], text)));
         if plain == parts.len() {
@@ -78,7 +78,7 @@ impl Pattern {
         &self.base
     }
 
-    /// Whether a change of this file is one.
+    /// Whether a change of this file counts.
     pub(super) fn matches(&self, path: &Path) -> bool {
         if is_temporary(path) {
             return false;
@@ -109,7 +109,7 @@ impl Pattern {
     }
 }
 
-/// The part in front of the first special character as a path.
+/// The part before the first special character as a path.
 fn leading(parts: &[&str], text: &str) -> PathBuf {
     let joined = parts.join("/");
     // `/*.php` begins at the root, of which only an empty part is left.
@@ -120,7 +120,7 @@ fn leading(parts: &[&str], text: &str) -> PathBuf {
     }
 }
 
-/// Without `.` and `..`, since the kernel's paths have none either.
+/// Without `.` and `..`, which the kernel's paths do not contain either.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -135,7 +135,7 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// Files that editors make next to the edited one.
+/// Temporary files that editors create next to the edited one.
 fn is_temporary(path: &Path) -> bool {
     let Some(name) = path.file_name() else {
         return false;

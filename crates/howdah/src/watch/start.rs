@@ -1,4 +1,4 @@
-//! What a configuration has watched, and the start of that.
+//! What a configuration watches, and the start of the watch.
 
 use howdah_config::model::Config;
 
@@ -6,8 +6,7 @@ use super::{CONFIGURATION, ChangeReceiver, WatchList, Watcher};
 use crate::config::source::Source;
 use crate::failure::Failure;
 
-/// The files whose changes reload pools, or the configuration. A wrong pattern is a mistake of the one who
-/// starts the server.
+/// The files whose changes reload pools, or the configuration. An invalid pattern is an error of the configuration.
 pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<WatchList, Failure> {
     let files = source.map(Source::watched).unwrap_or_default();
     let pools = config.workers.iter();

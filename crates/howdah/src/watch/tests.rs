@@ -10,10 +10,10 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// How long anything may take before a test calls it hung.
+/// How long anything may take before a test counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Remembers reloads, each of which waits for a permit.
+/// Records reloads, each of which waits for a permit.
 struct FakeControl {
     reloads: Mutex<Vec<String>>,
     begun: Semaphore,

@@ -1,7 +1,7 @@
 //! The folders that patterns need, watched with inotify.
 //!
-//! Directly, and not through a crate: those that watch recursively watch `.git` and `node_modules` as
-//! well, which alone can use up the kernel's limit of watches.
+//! It uses inotify directly: crates that watch recursively watch `.git` and `node_modules` as well, which alone can
+//! exceed the kernel's limit of watches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -15,8 +15,8 @@ use rustix::io::Errno;
 
 use super::pattern::Pattern;
 
-/// What in a watched folder counts. Contents count when the writer closes the file, which is when they
-/// are whole; a new name counts at once, because links have no writer.
+/// The events that count in a watched folder. Contents count when the writer closes the file, since they are complete
+/// then; a new name counts immediately, because links have no writer.
 const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::MOVED_FROM)
@@ -27,13 +27,13 @@ const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::EXCL_UNLINK);
 
-/// Files of a target that are remembered.
+/// Files of a target that are stored.
 const FILES_MAX: usize = 100;
 
 /// Targets whose files changed: pools and pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Changes {
-    /// As numbered in the patterns, with the first of their files.
+    /// By their number in the patterns, with the first of their files.
     pub(super) targets: BTreeMap<usize, Vec<PathBuf>>,
 }
 
@@ -74,14 +74,14 @@ struct FileEvent {
 #[derive(Debug)]
 pub(super) struct Tree {
     inotify: OwnedFd,
-    /// Each with the target that it is for.
+    /// Each with its target.
     patterns: Vec<(usize, Pattern)>,
     folders: HashMap<i32, PathBuf>,
     limit_reported: bool,
 }
 
 impl Tree {
-    /// Watches all that the patterns name.
+    /// Watches everything that the patterns name.
     pub(super) fn new(patterns: Vec<(usize, Pattern)>) -> rustix::io::Result<Self> {
         let mut tree = Self {
             inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
@@ -89,7 +89,7 @@ impl Tree {
             folders: HashMap::new(),
             limit_reported: false,
         };
-        // What is there already is not new.
+        // Existing files are not new.
         tree.scan_patterns(|_| true, &mut Changes::default());
         Ok(tree)
     }
@@ -103,7 +103,7 @@ impl Tree {
         self.folders.len()
     }
 
-    /// Takes what has happened so far. Does not block.
+    /// Handles the events so far. Does not block.
     pub(super) fn read(&mut self) -> rustix::io::Result<Changes> {
         let mut happened = Vec::new();
         let mut buffer = [MaybeUninit::uninit(); 16 << 10];
@@ -150,7 +150,8 @@ impl Tree {
             return;
         };
         if event.flags.contains(ReadFlags::MOVE_SELF) {
-            // Its folder reports it too if it is watched; the base of a pattern may be the topmost one.
+            // If its parent folder is watched, that reports it too; but the base of a pattern may be the topmost
+            // watched folder.
             let folder = folder.clone();
             self.forget(&folder);
             self.scan_patterns(|pattern| pattern.base().starts_with(&folder), changes);
@@ -164,7 +165,7 @@ impl Tree {
             .flags
             .intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
         if appeared {
-            // Also of a link, which is not a folder, that a pattern's path leads through.
+            // Also for a link, which is not a folder, in a pattern's path.
             self.scan_patterns(|pattern| pattern.base().starts_with(&path), changes);
         }
         if !event.flags.contains(ReadFlags::ISDIR) {
@@ -186,8 +187,8 @@ impl Tree {
         changes.add(matching.map(|(pool, _)| *pool), path);
     }
 
-    /// Watches the bases of some patterns and what is below; of a base that is not there, the nearest
-    /// folder above it, in which it may appear. Files that are found count as changed.
+    /// Watches the bases of some patterns and everything below; for a missing base, the nearest folder above it, in
+    /// which it may appear. Files that are found count as changed.
     fn scan_patterns(&mut self, which: impl Fn(&Pattern) -> bool, changes: &mut Changes) {
         let bases: BTreeSet<PathBuf> = self
             .patterns
@@ -215,10 +216,10 @@ impl Tree {
             {
                 continue;
             }
-            // First, so that nothing that is created while its entries are read is missed.
+            // First, so that files created while its entries are read are not missed.
             self.watch(&folder);
             let Ok(entries) = std::fs::read_dir(&folder) else {
-                // Removed already, or reported by `watch`.
+                // Already removed, or reported by `watch`.
                 continue;
             };
             for entry in entries.flatten() {
@@ -267,7 +268,7 @@ impl Tree {
         self.folders.retain(|watch, path| {
             let below = path.starts_with(folder);
             if below {
-                // An error says that the kernel has forgotten it before us.
+                // An error means that the kernel has already removed it.
                 let _ = inotify::remove_watch(inotify, *watch);
             }
             !below

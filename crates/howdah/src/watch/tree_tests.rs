@@ -13,7 +13,7 @@ struct WatchedFolder {
 }
 
 impl WatchedFolder {
-    /// `prepare` makes what is there from the start.
+    /// `prepare` creates the initial files.
     fn new(patterns: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let dir = TempDir::new().expect("a directory");
         prepare(dir.path());

@@ -1,4 +1,5 @@
-//! Which application is in a folder: by what Composer installed, and by files that only one has.
+//! Detects the application in a folder, by the packages that Composer installed and by
+//! characteristic files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,9 +16,9 @@ pub(in crate::commands) struct Application {
     version: Option<String>,
     /// The document root below the folder.
     pub(in crate::commands) root: &'static str,
-    /// There is a worker script of the framework.
+    /// The framework has a worker script.
     pub(in crate::commands) has_worker_script: bool,
-    /// A file in its folder, or the environment, sets whether CodeIgniter is in development or in production.
+    /// A file in its folder, or the environment, sets CodeIgniter's environment: development or production.
     has_environment: bool,
     /// `howdah/runtime` is installed.
     pub(in crate::commands) has_runtime: bool,
@@ -46,7 +47,7 @@ use Framework::{
     Symfony, WordPress, Yii,
 };
 
-/// Packages that name a framework, the more particular first: applications of one may use parts of another.
+/// Packages that identify a framework, the more specific first: applications of one may use parts of another.
 const PACKAGES: &[(&str, Framework)] = &[
     ("drupal/core", Drupal),
     ("drupal/core-recommended", Drupal),
@@ -64,7 +65,7 @@ const PACKAGES: &[(&str, Framework)] = &[
     ("symfony/framework-bundle", Symfony),
 ];
 
-/// Files below the document root that only one application has.
+/// Files below the document root that identify an application.
 const FILES: &[(&str, Framework)] = &[
     ("core/lib/Drupal.php", Drupal),
     ("wp-includes/version.php", WordPress),
@@ -72,7 +73,7 @@ const FILES: &[(&str, Framework)] = &[
     ("lib/versioncheck.php", Nextcloud),
 ];
 
-/// Folders that may be document roots, the usual first.
+/// Folders that may be document roots, the most usual first.
 pub(super) const ROOTS: &[&str] = &["public", "web", "webroot", "docroot", "frontend/web", "."];
 
 const CODEIGNITER_ENVIRONMENT: &str = "CI_ENVIRONMENT";
@@ -102,7 +103,7 @@ impl fmt::Display for Application {
 }
 
 impl Application {
-    /// Looks into a folder. `None`: there is no PHP application.
+    /// Detects the application in a folder. `None`: there is no PHP application.
     pub(in crate::commands) fn find(folder: &Path) -> io::Result<Option<Self>> {
         let packages = packages(folder)?;
         let named = PACKAGES
@@ -141,7 +142,7 @@ impl Application {
         }))
     }
 
-    /// The variable that turns its own error pages on, where its default is production and nothing sets it.
+    /// The variable that enables its error pages, if its default is production and nothing sets it.
     pub(in crate::commands) fn development_variable(&self) -> Option<(&'static str, &'static str)> {
         let missing = self.framework == CodeIgniter && !self.has_environment;
         missing.then_some((CODEIGNITER_ENVIRONMENT, "development"))
@@ -163,7 +164,7 @@ fn sets(file: &Path, name: &str) -> bool {
     names.any(|(other, _)| other.trim() == name)
 }
 
-/// Packages and their versions: those that are installed, else those that are required.
+/// Packages and their versions: the installed ones, else the required ones.
 fn packages(folder: &Path) -> io::Result<BTreeMap<String, String>> {
     let mut packages = BTreeMap::new();
     if let Some(lock) = json(&folder.join("composer.lock"))? {
@@ -176,7 +177,7 @@ fn packages(folder: &Path) -> io::Result<BTreeMap<String, String>> {
         }
     }
     if let Some(own) = json(&folder.join("composer.json"))? {
-        // An archive of a framework is the framework itself.
+        // A framework's archive is itself the framework.
         if let Some(name) = own["name"].as_str() {
             let version = own["version"].as_str().unwrap_or_default();
             packages.insert(name.to_owned(), version.to_owned());
@@ -208,7 +209,7 @@ fn json(file: &Path) -> io::Result<Option<Value>> {
 mod tests {
     use super::*;
 
-    /// A folder with these files; those of Composer have the text.
+    /// Detects in a folder with these files; Composer's files have the text.
     fn find(files: &[(&str, &str)]) -> Option<Application> {
         let dir = tempfile::tempdir().expect("a directory");
         for (name, text) in files {
@@ -259,7 +260,7 @@ mod tests {
             assert_eq!((found.to_string().as_str(), found.root), (expected, root));
         }
         assert_eq!(find(&[("README.md", "")]), None);
-        // The archive of CodeIgniter, without Composer.
+        // CodeIgniter's archive, without Composer.
         let archive = r#"{"name": "codeigniter4/framework", "require": {"php": "^8.1"}}"#;
         let files = [("composer.json", archive), ("public/index.php", "")];
         let found = find(&files).expect("CodeIgniter");

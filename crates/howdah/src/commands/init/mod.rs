@@ -17,7 +17,7 @@ use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
 
 const CADDYFILE: &str = "Caddyfile";
-/// What was written, for `--undo`.
+/// Record of the written files, for `--undo`.
 const RECORD: &str = ".howdah-init.json";
 
 /// The files that were written.
@@ -28,7 +28,7 @@ struct Record {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct WrittenFile {
-    /// Below the folder.
+    /// Path relative to the folder.
     name: String,
     text: String,
 }
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &cli::Init) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is missing, and where it may be.
+/// The message about a folder without an application.
 fn no_application(folder: &Path) -> String {
     let roots = ROOTS.iter().copied().filter(|root| *root != ".");
     let roots = roots.collect::<Vec<_>>().join(", ");
@@ -77,7 +77,7 @@ fn no_application(folder: &Path) -> String {
     )
 }
 
-/// Writes a file that does not exist yet, and notes it.
+/// Writes a file that does not exist yet, and records it.
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let path = folder.join(name);
     let failed = |error: io::Error| {
@@ -117,7 +117,7 @@ fn undo(folder: &Path) -> Outcome {
     let record: Record = serde_json::from_str(&text)
         .map_err(|error| setup(format_args!("{}: {error}", place.display())))?;
     for file in &record.files {
-        // The record is in a folder that others may write to.
+        // The record is in a folder that other users may write to.
         if file.name != CADDYFILE {
             return Err(setup(format_args!(
                 "{}: not a record of `howdah init`",
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// All files below a folder, with what they hold.
+    /// All files below a folder, with their contents.
     fn tree(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
         let mut all = Vec::new();
         for entry in std::fs::read_dir(folder).expect("readable") {

@@ -1,4 +1,4 @@
-//! What the Caddyfile of an application has: its mode, and what must not be reached from outside.
+//! Settings in the Caddyfile of an application: its mode, and paths that must not be served.
 
 use super::application::{Application, Framework};
 
@@ -7,9 +7,9 @@ use super::application::{Application, Framework};
 pub(in crate::commands) enum Mode {
     /// A script boots once.
     Worker,
-    /// State is fresh for each request.
+    /// State is reset for each request.
     Classic {
-        /// Why, and what would change it.
+        /// The reason, and how to change it.
         reason: &'static str,
     },
 }
@@ -18,7 +18,7 @@ pub(in crate::commands) enum Mode {
 #[derive(Debug)]
 pub(in crate::commands) struct Settings {
     pub(in crate::commands) mode: Mode,
-    /// In worker mode the whole file; else what the site has before `php_server`.
+    /// In worker mode the whole file; otherwise the lines before `php_server`.
     text: &'static str,
     /// Lines of the file that need their `# ` removed for this version of the framework.
     uncommented: &'static [&'static str],
@@ -31,7 +31,7 @@ const CODEIGNITER: &str = include_str!("../../../../../examples/codeigniter/Cadd
 const NO_SCRIPT: &str = "it has no worker script";
 const GLOBALS: &str = "it keeps the request in global variables, so that worker mode is not for it";
 
-/// Where the document root is the folder of the application itself.
+/// For a document root that is the application's folder itself.
 const OWN_FOLDER: &str = "\
 \t# Files of the application that are not for clients.
 \t@private path /composer.json /composer.lock /package.json /package-lock.json /vendor/* /Caddyfile
@@ -129,7 +129,7 @@ impl Application {
 }
 
 impl Settings {
-    /// What the site has before `php_server`, whatever the mode: what must not be reached from outside.
+    /// The lines before `php_server` in each mode: paths that must not be served.
     pub(in crate::commands) fn site(&self) -> &'static str {
         match self.mode {
             Mode::Worker => "",
@@ -203,7 +203,7 @@ mod tests {
             let files: Vec<_> = files.iter().map(|file| (*file, "")).collect();
             let (mode, text) = caddyfile(&files);
             assert_ne!(mode, Mode::Worker);
-            // What lies in the folder of the application is not handed out.
+            // Files in the application's folder must not be served.
             let is_root = !text.contains("root * public");
             assert_eq!(text.contains("@private"), is_root, "{text}");
         }

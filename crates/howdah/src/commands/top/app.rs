@@ -1,4 +1,4 @@
-//! The state of the terminal interface, and what keys change of it.
+//! The state of the terminal interface, and how keys change it.
 
 use std::time::Duration;
 
@@ -10,56 +10,56 @@ use super::snapshot::{Line, Snapshot};
 use super::source::SourceEvent;
 use super::tab::{TABS, Tab};
 
-/// Lines of the log that are kept.
+/// Lines of the log that are stored.
 const LINES_MAX: usize = 1000;
 
-/// What is on the screen.
+/// The state of the screen.
 #[derive(Debug)]
 pub(super) struct App {
     pub(super) tab: Tab,
-    /// For each tab; `None`: as it comes.
+    /// For each tab; `None`: as received.
     sorts: [Option<Sort>; TABS.len()],
     pub(super) filter: String,
-    /// What has the keyboard.
+    /// What receives the keys.
     pub(super) focus: Focus,
     pub(super) is_paused: bool,
-    /// Details of the chosen row are shown.
+    /// Details of the selected row are shown.
     pub(super) shows_details: bool,
     pub(super) chosen: usize,
     pub(super) snapshot: Snapshot,
     lines: Vec<Line>,
-    /// The server does not answer.
+    /// The server does not respond.
     pub(super) problem: Option<String>,
-    /// What became of an order.
+    /// The result of an order.
     pub(super) note: Option<Note>,
     pub(super) is_reloading: bool,
 }
 
-/// What has the keyboard.
+/// What receives the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Focus {
     Table,
     Filter,
     Help,
-    /// The question whether to reload.
+    /// The confirmation of a reload.
     Reload,
 }
 
-/// What became of an order.
+/// The result of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) text: String,
     pub(super) is_bad: bool,
 }
 
-/// What the terminal is to do after a key.
+/// What the terminal does after a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     None,
     Quit,
     /// Order the server to reload.
     Reload,
-    /// Ask the server again, or no longer.
+    /// Pause or resume polling.
     Pause(bool),
 }
 
@@ -83,7 +83,7 @@ impl App {
         app
     }
 
-    /// Takes what the server has reported, or why it has not.
+    /// Handles what the server has reported, or why it has not.
     pub(super) fn handle_event(&mut self, news: SourceEvent) {
         match news {
             SourceEvent::Snapshot(snapshot) => {
@@ -105,7 +105,7 @@ impl App {
     fn take(&mut self, mut snapshot: Snapshot) {
         if let Some(log) = &mut snapshot.activity.log {
             let known = self.lines.last().map_or(0, |line| line.number);
-            // Another server counts from the beginning.
+            // A new server starts its numbers again.
             if log.last < known {
                 self.lines.clear();
             }
@@ -116,7 +116,7 @@ impl App {
         self.snapshot = snapshot;
     }
 
-    /// The table of the tab as it is to be shown.
+    /// The table of the tab as shown.
     pub(super) fn sheet(&self) -> Sheet {
         let mut sheet = sheet(self.tab, &self.snapshot, &self.lines);
         sheet.arrange(&self.filter, self.sort());
@@ -222,7 +222,7 @@ impl App {
         self.shows_details = false;
     }
 
-    /// The next column; after the last one as it comes.
+    /// Sorts by the next column; after the last one as received.
     fn sort_by_next(&mut self) {
         let columns = self.sheet().columns.len();
         let sort = &mut self.sorts[self.tab.index()];
@@ -243,7 +243,7 @@ impl App {
     }
 }
 
-/// How long after so many failures in a row the server is polled again.
+/// The delay before the server is polled again after so many consecutive failures.
 pub(super) fn pause_after(failures: u32, interval: Duration) -> Duration {
     const MOST: Duration = Duration::from_secs(15);
     let factor = 2_u32.saturating_pow(failures.min(8));

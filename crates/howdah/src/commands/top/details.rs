@@ -1,4 +1,4 @@
-//! What is shown of a row that is opened.
+//! Details of an opened row.
 
 use super::snapshot::{Leak, Line, Pool, Request, Route, SlowRequest, Worker};
 use crate::commands::report::{micros, printable, size, time};
@@ -48,7 +48,7 @@ pub(super) fn worker(pool: &Pool, worker: &Worker, request: Option<&str>) -> Vec
     lines
 }
 
-/// What it waits for, and where PHP is; as far as that is known.
+/// What it waits for, and where PHP is, if known.
 pub(super) fn doing(request: &Request) -> Vec<String> {
     let wait = request.wait.as_ref().map(Wait::text);
     let top = request.top.as_deref().filter(|top| !top.is_empty());

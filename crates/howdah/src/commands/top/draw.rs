@@ -86,7 +86,7 @@ fn draw_tabs(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let activity = &app.snapshot.activity;
     let leaks = app.snapshot.status.pools.iter();
     let leaks = leaks.map(|pool| pool.leaks.findings.len()).sum();
-    // Eighty columns have no room for the numbers of all.
+    // Eighty columns have no space for all numbers.
     let is_wide = area.width >= 100;
     let mut spans = Vec::new();
     for (index, tab) in TABS.into_iter().enumerate() {
@@ -111,7 +111,7 @@ fn draw_tabs(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(Line::from(spans), area);
 }
 
-/// Figures and a chart; gives the place that is left.
+/// Figures and a chart; returns the remaining area.
 fn draw_overview(frame: &mut Frame<'_>, app: &App, area: Rect) -> Rect {
     let [figures, charts, rest] = Layout::vertical([
         Constraint::Length(4),
@@ -211,7 +211,7 @@ fn draw_latency(frame: &mut Frame<'_>, latency: &Latency, area: Rect) {
     let block = Block::bordered().title(title);
     let inside = block.inner(area);
     frame.render_widget(block, area);
-    // Ranges are put together in fours lines of the box.
+    // Ranges are combined to four lines of the box.
     let limits = [10_000, 100_000, 1_000_000, u64::MAX];
     let names = ["≤ 10 ms", "≤ 100 ms", "≤ 1 s", "> 1 s"];
     let mut sums = [0; 4];

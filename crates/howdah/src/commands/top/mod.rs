@@ -1,4 +1,4 @@
-//! `howdah top`: what a server does, in a terminal or as text.
+//! `howdah top`: shows a server's activity, in a terminal or as text.
 
 mod app;
 mod details;
@@ -20,7 +20,7 @@ use super::remote::client;
 use crate::cli;
 use crate::failure::Outcome;
 
-/// Draws until it is left, or once.
+/// Draws until the user quits, or once.
 pub(crate) fn top(options: &cli::Top) -> Outcome {
     let client = client(&options.server)?;
     let interval = Duration::from_secs(options.interval.into());

@@ -47,7 +47,7 @@ fn per_second(count: u64, time: Duration) -> u64 {
     count.saturating_mul(1000).div_ceil(millis)
 }
 
-// Writing to a string does not fail.
+// Writing to a `String` cannot fail.
 fn page(status: &Status, requests: &[Request], rate: Option<u64>) -> String {
     let front = &status.front;
     let mut text = format!(

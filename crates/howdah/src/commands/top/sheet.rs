@@ -1,4 +1,4 @@
-//! A table of a tab: what is in it, and how it is sorted, filtered and cut to the screen.
+//! The table of a tab: its contents, and how it is sorted, filtered and fitted to the screen.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use ratatui::style::Color;
 pub(super) struct Sheet {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Row>,
-    /// Shown if there is no row.
+    /// Shown if there are no rows.
     pub(super) empty: &'static str,
 }
 
@@ -23,10 +23,10 @@ pub(super) struct Column {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnKind {
-    /// Stands right.
+    /// Aligned right.
     Number,
     Text,
-    /// Gets the room that is left.
+    /// Gets the remaining space.
     Long,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Row {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) text: String,
-    /// `None`: it is sorted by its text.
+    /// `None`: sorted by its text.
     key: Option<f64>,
     pub(super) color: Option<Color>,
 }
@@ -89,7 +89,7 @@ impl Cell {
     }
 }
 
-/// What a table is sorted by.
+/// The order of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Sort {
     pub(super) column: usize,
@@ -98,9 +98,9 @@ pub(super) struct Sort {
 
 /// Space between two columns.
 const GAP: usize = 2;
-/// What a long column gets before others are left out for it.
+/// Width of a long column that is preserved by leaving out others.
 const LONG_MIN: usize = 24;
-/// The least that it gets.
+/// Its minimum width.
 const LONG_LEAST: usize = 8;
 
 impl Sheet {
@@ -116,7 +116,7 @@ impl Sheet {
         }
     }
 
-    /// Leaves out what does not have the text in any cell, and sorts the rest; equal rows keep their order.
+    /// Removes rows without the text in any cell, and sorts the rest; equal rows keep their order.
     pub(super) fn arrange(&mut self, filter: &str, sort: Option<Sort>) {
         let needle = filter.to_lowercase();
         if !needle.is_empty() {
@@ -139,7 +139,7 @@ impl Sheet {
                 .rows
                 .iter()
                 .map(|row| row.cells[index].text.chars().count());
-            // A mark of the order stands behind the title.
+            // The mark of the order follows the title.
             let title = self.columns[index].title.chars().count() + 1;
             cells.max().unwrap_or(0).max(title)
         };
@@ -163,7 +163,7 @@ impl Sheet {
                 None => break,
             }
         }
-        // What every screen has may still be too much.
+        // Even the columns of the lowest rank may be too wide.
         let excess = sum(&shown).saturating_sub(screen);
         for (_, width) in shown.iter_mut().filter(|(index, _)| is_long(*index)) {
             *width = width.saturating_sub(excess).max(LONG_LEAST);

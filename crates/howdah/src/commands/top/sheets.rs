@@ -12,7 +12,7 @@ use crate::commands::report::{micros, printable, size, time};
 
 use ColumnKind::{Long, Number, Text};
 
-/// The table of a tab. `lines`: the log as far as it is known.
+/// The table of a tab. `lines`: the known lines of the log.
 pub(super) fn sheet(tab: Tab, snapshot: &Snapshot, lines: &[Line]) -> Sheet {
     match tab {
         Tab::Overview => pools(snapshot),
@@ -294,7 +294,7 @@ fn slow(snapshot: &Snapshot) -> Sheet {
     )
 }
 
-/// Why there is neither log nor timeline.
+/// Why log and timeline are missing.
 const WITHHELD: &str = "Not shown over TCP, since PHP runs as a different user: use a Unix socket.";
 
 const LEAKS: &[Column] = &[
@@ -336,7 +336,7 @@ const LOG: &[Column] = &[
     column("MESSAGE", Long, 0),
 ];
 
-/// The newest first.
+/// The log, the newest line first.
 fn log(snapshot: &Snapshot, lines: &[Line]) -> Sheet {
     let rows = lines.iter().rev().map(|line| {
         let color = match &*line.level {

@@ -1,4 +1,4 @@
-//! What the admin API reports, as far as `top` shows it.
+//! The parts of the admin API that `top` shows.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::commands::remote::{LIMIT, success, version_mismatch};
 use crate::commands::requests::Wait;
 use crate::failure::Failure;
 
-/// The server at a moment.
+/// The state of the server.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Snapshot {
     pub(super) status: Status,
@@ -128,7 +128,7 @@ pub(super) struct Request {
     pub(super) phase: String,
     pub(super) pool: Option<String>,
     pub(super) worker: Option<u16>,
-    /// Only with details, as `top`.
+    /// Only if details were requested, as in `top`.
     #[serde(default)]
     pub(super) wait: Option<Wait>,
     /// The innermost function and the first place in PHP code.
@@ -136,7 +136,7 @@ pub(super) struct Request {
     pub(super) top: Option<String>,
 }
 
-/// What `/activity` says. A server of before that has none.
+/// The response of `/activity`. An older server has none.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Activity {
     pub(super) seconds: Vec<Second>,
@@ -224,15 +224,15 @@ pub(super) struct Line {
     pub(super) fields: Map<String, Value>,
 }
 
-/// Of `/requests`.
+/// The response of `/requests`.
 #[derive(Debug, Deserialize)]
 struct Requests {
     requests: Vec<Request>,
 }
 
 impl Snapshot {
-    /// Asks the server. `log`: the number of the last line of the log that is known. `detail`: PHP processes are asked what
-    /// they do.
+    /// Queries the server. `log`: the number of the last known line of the log. `detail`: queries what PHP processes
+    /// do.
     pub(super) fn take(client: &Client, log: u64, detail: bool) -> Result<Self, Failure> {
         let target = if detail {
             "/requests?detail"
@@ -247,7 +247,7 @@ impl Snapshot {
         })
     }
 
-    /// Status and requests alone.
+    /// Only status and requests.
     pub(super) fn brief(client: &Client) -> Result<Self, Failure> {
         let requests: Requests = fetch(client, "/requests")?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! A thread that asks the server, so that the keyboard does not wait for it.
+//! A thread that queries the server, so that the keyboard does not wait for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// `log`: the number of the last line of the log that is known.
+    /// `log`: the number of the last known line of the log.
     pub(super) fn start(
         client: Client,
         interval: Duration,
@@ -52,7 +52,7 @@ impl Source {
         (source, event)
     }
 
-    /// From the next look on.
+    /// Applies from the next query on.
     pub(super) fn show_requests(&self, is_shown: bool) {
         self.shows_requests.store(is_shown, Ordering::Relaxed);
     }
@@ -62,12 +62,12 @@ impl Source {
         let _ = self.orders.send(is_paused);
     }
 
-    /// Has the server reload configuration and PHP, which takes as long as it takes.
+    /// Orders the server to reload configuration and PHP, without a timeout.
     pub(super) fn reload(&self) {
         let (client, events) = (self.client.clone(), self.events.clone());
         thread::spawn(move || {
             let outcome = reload(&client).map_err(|failure| failure.to_string());
-            // The receiver may be gone.
+            // The receiver may have been dropped.
             let _ = events.send(SourceEvent::Reloaded(outcome));
         });
     }

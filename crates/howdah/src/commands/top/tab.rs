@@ -12,7 +12,7 @@ pub(super) enum Tab {
     Log,
 }
 
-/// In their order; the keys 1 to 7 choose them.
+/// In order; the keys 1 to 7 select them.
 pub(super) const TABS: [Tab; 7] = [
     Tab::Overview,
     Tab::Workers,
@@ -40,7 +40,7 @@ impl Tab {
         TABS.iter().position(|tab| *tab == self).unwrap_or(0)
     }
 
-    /// The one so many places to the right, around the end.
+    /// The tab so many places to the right; wraps around.
     pub(super) fn step(self, places: usize) -> Self {
         TABS[(self.index() + places) % TABS.len()]
     }

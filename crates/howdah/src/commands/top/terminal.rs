@@ -1,4 +1,4 @@
-//! The terminal: taken over at the start, and given back as it was however the command ends.
+//! The terminal: taken over at the start, and always restored at the end.
 
 use std::io;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use super::source::{Source, SourceEvent};
 use super::tab::Tab;
 use crate::failure::{Failure, Outcome};
 
-/// How long news and signals may wait for a key.
+/// How long events and signals may wait for a key.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Shows the server until `q` or a signal.
@@ -35,7 +35,7 @@ pub(super) fn run(client: Client, interval: Duration) -> Outcome {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number_shown)
             .map_err(|error| failed(&error))?;
     }
-    // It has a panic give the terminal back too.
+    // It also restores the terminal after a panic.
     let mut terminal = ratatui::try_init().map_err(|error| failed(&error))?;
     let (source, events) = Source::start(client, interval, log);
     let ended = show(&mut terminal, app, &source, &events, &signal);
@@ -43,7 +43,7 @@ pub(super) fn run(client: Client, interval: Duration) -> Outcome {
     ended.map_err(|error| failed(&error))?;
     Ok(match signal.load(Ordering::Relaxed) {
         0 => ExitCode::SUCCESS,
-        // As a shell shows a program that a signal has ended.
+        // The exit status by which shells report that a signal ended a program.
         number => ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX)),
     })
 }
@@ -67,13 +67,13 @@ fn show(
         match next_event() {
             Ok(true) => {}
             Ok(false) => continue,
-            // A signal, which the loop looks at.
+            // A signal, which the loop checks.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         }
         is_stale = true;
         let Event::Key(key) = event::read()? else {
-            // Another size is drawn as any other change.
+            // A new size is drawn like any other change.
             continue;
         };
         match app.key(key) {
@@ -87,8 +87,8 @@ fn show(
     Ok(())
 }
 
-/// Waits for a key or another size of the terminal, and for no longer than a tick. Waited for here and not in
-/// `event::poll`, which never returns from a terminal that is gone.
+/// Waits for a key or a new size of the terminal, at most for a tick. It does not use `event::poll`, which never
+/// returns when the terminal is gone.
 fn next_event() -> io::Result<bool> {
     let input = io::stdin();
     let mut terminal = [PollFd::new(&input, PollFlags::IN)];

@@ -1,5 +1,5 @@
-//! Whether a page depends on the requests before it. What differs between two requests in a row (times, tokens) is
-//! not compared.
+//! Checks whether a page depends on previous requests. Parts that differ between two consecutive requests (times,
+//! tokens) are not compared.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use super::server::Response;
 /// The responses of one page.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    /// Of two requests in a row.
+    /// Of two consecutive requests.
     pub(super) before: [Response; 2],
     /// After other pages.
     pub(super) after: Response,
 }
 
-/// Header fields that belong to one response.
+/// Header fields that are specific to one response.
 const VOLATILE: [&str; 6] = [
     "date",
     "age",
@@ -27,7 +27,7 @@ const VOLATILE: [&str; 6] = [
 const SHOWN: usize = 120;
 
 impl Page {
-    /// What is different after other pages, in a few words.
+    /// The difference after other pages, in a few words.
     pub(super) fn difference(&self) -> Option<String> {
         let [first, second] = &self.before;
         if first.status == second.status && second.status != self.after.status {
@@ -44,7 +44,7 @@ impl Page {
         {
             return Some(format!("without {}", display(missing)));
         }
-        // As many lines may be of their own as differ between two requests in a row.
+        // As many lines may be different as differ between two consecutive requests.
         let own = second.difference(&first).count();
         let mut new = after
             .iter()
@@ -58,7 +58,7 @@ fn lines(response: &Response) -> BTreeSet<String> {
     let headers = headers
         .filter(|(name, _)| !VOLATILE.contains(&&**name))
         .map(|(name, value)| {
-            // The session's id is another one each time; that there is a session is not.
+            // The session's id is always different; whether there is a session is compared.
             let value = match &**name {
                 "set-cookie" => value.split('=').next().unwrap_or_default(),
                 _ => value,

@@ -1,6 +1,6 @@
 //! `howdah doctor --leaks`: requests the same pages in different orders from a server that it starts with
-//! `--detect-leaks`, and compares the responses: what one request leaves for others is named by the server, and shows
-//! in responses that depend on what ran before.
+//! `--detect-leaks`, and compares the responses. The server reports state that a request leaves behind; responses that
+//! depend on previous requests show it too.
 
 mod compare;
 mod server;
@@ -15,11 +15,11 @@ use self::server::{Response, Target, TestServer};
 use super::report::{Area, Finding, Level, Report};
 use crate::php_executable::executables;
 
-/// Requests of each page: the first warms up, the second takes what other pages left for it, the third and fourth
-/// show what differs by itself, the last comes after other pages.
+/// Requests of each page: the first warms up, the second receives what other pages left behind, the third and fourth
+/// show what always differs, the last comes after other pages.
 const ROUNDS: usize = 5;
 
-/// Why the check could not be made.
+/// Why the check was not possible.
 #[derive(Debug, thiserror::Error)]
 enum LeakCheckError {
     #[error("there is no worker script: leaks are left in worker mode only")]
@@ -90,7 +90,7 @@ fn worker(
     for page in (0..pages.len()).rev() {
         pages[page].after = send(page)?;
     }
-    // The leaks of a request are known when its worker takes the next one.
+    // The leaks of a request are reported when its worker claims the next one.
     send(0)?;
     let leaks = server.stop();
     let script = options.script.display();

@@ -15,12 +15,12 @@ use serde_json::Value;
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// How long a response may take.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(30);
-/// Bytes of a response that are compared.
+/// Maximum length of a response that is compared.
 const MAX_RESPONSE: u64 = 16 << 20;
-/// What findings are logged as.
+/// The logger of findings.
 const LOGGER: &str = "howdah::leaks";
 
-/// What is served.
+/// What the server runs.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) script: PathBuf,
@@ -33,7 +33,7 @@ pub(super) struct Options {
 /// A page to request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    /// As it was given.
+    /// As given by the user.
     pub(super) url: String,
     host: String,
     path: String,
@@ -109,7 +109,7 @@ impl Leak {
     }
 }
 
-/// A server for the check of leaks. It is stopped when it is dropped.
+/// A server for the leak check. It is stopped when it is dropped.
 #[derive(Debug)]
 pub(super) struct TestServer {
     child: Child,
@@ -151,7 +151,7 @@ impl TestServer {
             {
                 let Ok(line) = line else { return };
                 let record = serde_json::from_str(&line).unwrap_or(Value::String(line));
-                // There is no reader when the check is over.
+                // Nothing reads it after the check.
                 if sender.send(record).is_err() {
                     return;
                 }
@@ -202,11 +202,11 @@ impl TestServer {
         }
     }
 
-    /// One request, on a connection of its own.
+    /// Sends one request, on a separate connection.
     pub(super) fn get(&self, target: &Target) -> io::Result<Response> {
         let mut stream = TcpStream::connect_timeout(&self.address, RESPONSE_LIMIT)?;
         stream.set_read_timeout(Some(RESPONSE_LIMIT))?;
-        // Responses of HTTP/1.0 end with the connection, and have no chunks.
+        // HTTP/1.0 responses end with the connection, and are not chunked.
         let Target { host, path, .. } = target;
         let request =
             format!("GET {path} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: howdah-doctor\r\n\r\n");
@@ -231,10 +231,10 @@ impl TestServer {
         }
     }
 
-    /// Its log is read to its end.
+    /// Stops the process and reads its log to the end.
     fn end(&mut self) {
         if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
-            // It may have ended.
+            // It may have exited.
             let _ = kill_process(pid, Signal::TERM);
         }
         let _ = self.child.wait();

@@ -1,14 +1,14 @@
-//! Times of requests, in buckets that are 9 % wide, so that quantiles are right within 5 %.
+//! Times of requests, in buckets that are 9 % wide, so that quantiles are accurate to 5 %.
 
 use std::time::Duration;
 
-/// Buckets of a doubling.
+/// Buckets per doubling.
 const STEPS: u32 = 8;
-/// Doublings from a microsecond on: to more than two minutes.
+/// Doublings, starting at a microsecond: up to more than two minutes.
 const DOUBLINGS: u32 = 27;
 const BUCKETS: usize = (STEPS * DOUBLINGS) as usize;
 
-/// Upper bounds of the bars that are shown, in microseconds; the last bar has all above.
+/// Upper bounds of the bars, in microseconds; the last bar has all longer times.
 pub(crate) const BARS: [u64; 11] = [
     1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
 ];

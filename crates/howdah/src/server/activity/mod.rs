@@ -1,5 +1,5 @@
-//! What the server has been doing in the last minutes, for the dashboard and `howdah top`. It is collected away from
-//! the front threads, and only while it is requested.
+//! The server's activity in the last minutes, for the dashboard and `howdah top`. It is collected outside the front
+//! threads, and only while it is requested.
 
 mod histogram;
 mod routes;
@@ -18,12 +18,12 @@ use crate::php::trees::Trees;
 
 /// How long requests are collected after the last query.
 const WATCHED: Duration = Duration::from_secs(60);
-/// How often those that have ended are taken from the front threads.
+/// How often finished requests are taken from the front threads.
 const TICK: Duration = Duration::from_millis(250);
 /// Batches that a reader of each request may lag behind.
 const BATCHES: usize = 16;
 
-/// What the server has been doing. Clones are the same.
+/// The server's activity. Clones are the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Activity(Arc<Shared>);
 
@@ -32,7 +32,7 @@ struct Shared {
     finished: FinishedRequests,
     stats: Arc<Stats>,
     trees: Trees,
-    /// For readers of each request.
+    /// For readers of individual requests.
     batches: broadcast::Sender<Arc<FinishedBatch>>,
     state: Mutex<State>,
 }
@@ -46,10 +46,10 @@ struct State {
 #[derive(Debug)]
 struct Collection {
     since: Instant,
-    /// When it ends, unless it is requested again.
+    /// When the collection ends, unless it is requested again.
     until: Instant,
     seconds: Seconds,
-    /// The second that is not over.
+    /// The current second.
     current: Second,
     /// Requests at its start.
     requests: u64,
@@ -68,7 +68,7 @@ impl Activity {
         }))
     }
 
-    /// The requests of the last minutes as JSON, as far as they have been collected. They are from now on.
+    /// The requests of the last minutes as JSON, if they were collected. Starts the collection.
     pub(crate) fn to_json(&self) -> Value {
         self.watch();
         let (names, now) = (self.0.trees.names(), unix_seconds());
@@ -101,7 +101,7 @@ impl Activity {
             own.until = until;
             return;
         }
-        // What was not taken is of an earlier time.
+        // Requests that were not taken belong to an earlier time.
         self.0.finished.take();
         state.collection = Some(Collection {
             since: now,
@@ -138,7 +138,8 @@ impl Activity {
         }
     }
 
-    /// Adds requests. Whether the current second is over; `None`: there was no query for long.
+    /// Adds requests. Returns whether the current second is over; `None`: there was no query for a
+    /// long time.
     fn add(&self, batch: &FinishedBatch, now: u64) -> Option<bool> {
         let mut state = self.lock();
         let own = state.collection.as_mut()?;

@@ -1,4 +1,4 @@
-//! Requests by route over the last minutes: how many, how long they took, what failed.
+//! Requests by route over the last minutes: their number, times and failures.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,11 +11,11 @@ use super::histogram::Histogram;
 
 /// Routes that are counted separately; further ones are counted together.
 const ROUTES_MAX: usize = 200;
-/// What stands for those.
+/// The name for those.
 const OTHER: &str = "(other)";
-/// Seconds of one part of the time that is looked at.
+/// Seconds of one part of the period.
 const PART: u64 = 60;
-/// Parts of it.
+/// Parts of the period.
 const PARTS: usize = 5;
 
 /// The routes of the requests of the last five minutes.
@@ -25,7 +25,7 @@ pub(crate) struct Routes(HashMap<RouteName, Route>);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct RouteName {
     route: String,
-    /// `None`: answered without PHP.
+    /// `None`: handled without PHP.
     pool: Option<usize>,
 }
 
@@ -72,7 +72,7 @@ impl Routes {
         part.sent += request.sent;
         match request.status {
             500.. => part.server_errors += 1,
-            // 0: the client left, which logs have as 499.
+            // 0: the client disconnected, which logs show as 499.
             400.. | 0 => part.client_errors += 1,
             _ => {}
         }
@@ -81,7 +81,7 @@ impl Routes {
         }
     }
 
-    /// Forgets what is older than five minutes.
+    /// Removes parts older than five minutes.
     pub(crate) fn forget(&mut self, second: u64) {
         let oldest = (second / PART).saturating_sub(PARTS as u64 - 1);
         self.0.retain(|_, route| {
@@ -92,7 +92,7 @@ impl Routes {
         });
     }
 
-    /// Those that took the most time first. `seconds`: how long requests have been looked at.
+    /// Routes that took the most time first. `seconds`: length of the period.
     pub(crate) fn to_json(&self, names: &[String], now: u64, seconds: u64) -> Value {
         let covered = seconds.clamp(1, (PARTS as u64 - 1) * PART + now % PART + 1);
         let mut shown: Vec<(u64, Value)> = (self.0.iter())
@@ -109,7 +109,7 @@ impl Routes {
 
 impl Route {
     fn part(&mut self, number: u64) -> &mut Part {
-        // A clock that was set back does not make a second one.
+        // A clock that was set back does not create a second one.
         if self.0.back().is_none_or(|part| part.number < number) {
             if self.0.len() == PARTS {
                 self.0.pop_front();
@@ -180,7 +180,7 @@ impl MemoryPeaks {
     }
 }
 
-/// Method and path without identifiers, as crashes are counted by.
+/// Method and path without identifiers, by which crashes are counted too.
 fn route(request: &FinishedRequest) -> String {
     let path = request.uri.path_and_query().cloned();
     let target = Target {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::histogram::{BARS, Histogram};
 
-/// Seconds that are kept.
+/// Seconds that are stored.
 const SECONDS_MAX: usize = 120;
-/// Seconds that the histogram has.
+/// Seconds in the histogram.
 const LATENCY: usize = 60;
 
 /// What happened in a second.
