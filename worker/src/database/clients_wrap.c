@@ -29,7 +29,7 @@ const struct howdah_guard *howdah_guard_of(const zend_execute_data *execute_data
  */
 static void call(INTERNAL_FUNCTION_PARAMETERS, zif_handler function)
 {
-	uint32_t exits = howdah_exits_current()->thrown;
+	uint32_t exits = howdah_exits_current()->last.number;
 	function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	if (UNEXPECTED(EG(exception) != NULL)) {
 		howdah_exit_restore(exits);

@@ -6,7 +6,7 @@
  *
  * Rules: an exit that could be lost on its way is thrown as PHP throws it, as code behind it must not run. Each one
  * is counted when it is thrown and when it has arrived; what is missing was replaced by an exception, or dropped by
- * an extension.
+ * an extension. The exit of cancelled code is not counted: that code is cancelled again where it goes on.
  */
 #include "exit.h"
 
@@ -41,17 +41,29 @@ struct howdah_object_set *howdah_exit_pending(void)
 
 /* --- throwing -------------------------------------------------------------------------------------- */
 
+static bool runs_finally(void)
+{
+	return !howdah_frames_may_swallow(EG(current_execute_data));
+}
+
 static bool begin(void)
 {
 	struct howdah_exits *exits = howdah_exits_current();
 	exits->begun++;
-	exits->thrown++;
-	return !howdah_frames_may_swallow(EG(current_execute_data));
+	exits->last = (struct howdah_exit_last){.number = exits->last.number + 1};
+	return runs_finally();
 }
 
-static void throw(void)
+static zend_object *begin_cancel(zend_object *exit)
 {
-	if (begin()) {
+	struct howdah_exits *exits = howdah_exits_current();
+	exits->last = (struct howdah_exit_last){.number = exits->last.number + 1, .cancel = exit};
+	return exit;
+}
+
+static void throw(bool graceful)
+{
+	if (graceful) {
 		zend_throw_graceful_exit();
 	} else {
 		zend_throw_unwind_exit();
@@ -99,7 +111,7 @@ void howdah_exit_throw(void)
 {
 	note_cut();
 	leave_out_argument();
-	throw();
+	throw(begin());
 }
 
 void howdah_exit_time_over(void)
@@ -114,27 +126,44 @@ void howdah_exit_time_over(void)
 	}
 }
 
-zend_object *howdah_exit_create(void)
+static zend_object *create(bool graceful)
 {
-	note_cut();
-	return begin() ? zend_create_graceful_exit() : zend_create_unwind_exit();
+	return graceful ? zend_create_graceful_exit() : zend_create_unwind_exit();
 }
 
-void howdah_exit_restore(uint32_t thrown)
+zend_object *howdah_exit_create_cancel(void)
 {
-	struct howdah_exits *exits = howdah_exits_current();
+	note_cut();
+	return begin_cancel(create(runs_finally()));
+}
+
+void howdah_exit_throw_cancel(void)
+{
+	note_cut();
+	leave_out_argument();
+	throw(runs_finally());
+	begin_cancel(EG(exception));
+}
+
+void howdah_exit_restore(uint32_t number)
+{
+	struct howdah_exit_last *last = &howdah_exits_current()->last;
 	zend_object *later = EG(exception);
-	if (exits->thrown != thrown && later && !howdah_exit_is(later)) {
-		exits->begun--;
-		EG(exception) = howdah_exit_create();
-		OBJ_RELEASE(later);
+	if (last->number == number || !later || howdah_exit_is(later)) {
+		return;
 	}
+	note_cut();
+	EG(exception) = create(runs_finally());
+	if (last->cancel) {
+		last->cancel = EG(exception);
+	}
+	OBJ_RELEASE(later);
 }
 
 static void leave(void)
 {
 	howdah_exits_current()->called = true;
-	throw();
+	throw(begin());
 }
 
 /* PHP threw its own. */
@@ -180,7 +209,11 @@ void howdah_exits_begin(struct howdah_exits *exits)
 void howdah_exit_arrived(const zend_object *exception)
 {
 	struct howdah_exits *exits = howdah_exits_current();
-	exits->arrived++;
+	if (exception == exits->last.cancel) {
+		exits->last.cancel = NULL;
+	} else {
+		exits->arrived++;
+	}
 	exits->skipped |= zend_is_unwind_exit(exception);
 }
 

@@ -13,16 +13,22 @@
 #include "php/compat.h"
 #include "suspended.h"
 
+/* The last exit of the coroutine that runs. */
+struct howdah_exit_last {
+	uint32_t number;           /* how many it has thrown */
+	const zend_object *cancel; /* it unwinds the coroutine, as that is cancelled; NULL: it does not, or has arrived */
+};
+
 /* What has become of one request's code. All zero: a request that begins. */
 struct howdah_exits {
-	uint32_t begun;   /* exits that were thrown, for whatever reason */
+	uint32_t begun;   /* exits that were thrown, but for those that unwind a cancelled coroutine */
 	uint32_t arrived; /* of these, those that have unwound all code of the request or of a coroutine */
-	uint32_t thrown;  /* exits of the coroutine that runs */
-	bool called;      /* code called exit() */
-	bool skipped;     /* `finally` blocks did not run, or one was cut short */
-	bool suspended;   /* a Fiber or generator with a `finally` block to come outlives the request */
-	bool runs;        /* the callback runs: it ends early when the client disconnects */
-	bool time_over;   /* max_execution_time is over; the request ends as by a fatal error */
+	struct howdah_exit_last last;
+	bool called;    /* code called exit() */
+	bool skipped;   /* `finally` blocks did not run, or one was cut short */
+	bool suspended; /* a Fiber or generator with a `finally` block to come outlives the request */
+	bool runs;      /* the callback runs: it ends early when the client disconnects */
+	bool time_over; /* max_execution_time is over; the request ends as by a fatal error */
 	struct howdah_object_set made;
 };
 
@@ -55,12 +61,15 @@ void howdah_exit_throw(void);
 /* max_execution_time is over: reports PHP's fatal error and throws. The process must not have another request. */
 void howdah_exit_time_over(void);
 
-/* The same as an object that is not thrown: it counts as thrown, so the caller puts it into EG(exception) at once. */
-zend_object *howdah_exit_create(void);
+/* Throws what unwinds a coroutine that is cancelled. It is cancelled again if something takes the place of that. */
+void howdah_exit_throw_cancel(void);
 
-/* After a call of a function of C, before which `howdah_exits.thrown` was this: if one was thrown in it and the function
+/* The same as an object that is not thrown: the caller puts it into EG(exception) at once. */
+zend_object *howdah_exit_create_cancel(void);
+
+/* After a call of a function of C, before which `howdah_exits.last.number` was this: if one was thrown in it and the function
  * then threw an exception of its own over it, the exit takes its place again. */
-void howdah_exit_restore(uint32_t thrown);
+void howdah_exit_restore(uint32_t number);
 
 /* An exit has unwound all code of the request, or of a coroutine. The caller clears it. */
 void howdah_exit_arrived(const zend_object *exception);

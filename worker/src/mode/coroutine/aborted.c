@@ -79,6 +79,7 @@ void howdah_aborted_callback_ended(void)
 	}
 	howdah_interrupt_release(coroutine);
 	coroutine->task->phase = HOWDAH_TASK_ENDS;
+	coroutine->task->exits.last.cancel = NULL; /* if something has taken its place */
 	/* Where its time is over, the front's patience is short: waits go on to end soon. */
 	bool hurry = coroutine->task->aborted == HOWDAH_ABORTED_TIME;
 	coroutine->cancelled = coroutine->cancelled && hurry;

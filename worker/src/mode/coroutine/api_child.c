@@ -128,6 +128,7 @@ static void run(void *argument)
 {
 	struct howdah_child *child = argument;
 	volatile bool fatal = false;
+	howdah_exits_current()->last = (struct howdah_exit_last){0}; /* is another coroutine's */
 	zend_try
 	{
 		call(child);

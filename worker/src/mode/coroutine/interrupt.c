@@ -27,7 +27,7 @@ void howdah_interrupt_raise(void)
 static void unwind(struct howdah_coroutine *coroutine)
 {
 	coroutine->unwound = true;
-	howdah_exit_throw();
+	howdah_exit_throw_cancel();
 }
 
 /* A `finally` block has thrown, which took the place of the exit, and somebody caught that. */
@@ -97,7 +97,7 @@ static void thrown(zend_object *exception)
 			OBJ_RELEASE(coroutine->failed);
 		}
 		coroutine->failed = exception;
-		EG(exception) = howdah_exit_create();
+		EG(exception) = howdah_exit_create_cancel();
 		return;
 	}
 	if (previously_thrown) {

@@ -259,9 +259,9 @@ static void leave(void)
 	}
 	struct howdah_sibling sibling;
 	howdah_sibling_out(&sibling);
-	uint32_t thrown = howdah_running->task->exits.thrown;
+	struct howdah_exit_last exit = howdah_running->task->exits.last;
 	howdah_context_leave(howdah_running);
-	howdah_running->task->exits.thrown = thrown;
+	howdah_running->task->exits.last = exit;
 	howdah_sibling_in(&sibling);
 }
 
