@@ -1,18 +1,18 @@
-//! Where something stands in a Caddyfile, and what is wrong there.
+//! Positions in a Caddyfile, and errors.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A place in a configuration file. Text that an environment variable put there has the place of
-/// its `{$NAME}`.
+/// A position in a configuration file. Text from an environment variable has the position of its
+/// `{$NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The file, named as the caller or the `import` names it.
+    /// The file, as named by the caller or the `import`.
     pub file: Arc<str>,
-    /// From 1.
+    /// Starts at 1.
     pub line: u32,
-    /// In characters, from 1.
+    /// In characters, starts at 1.
     pub column: u32,
 }
 
@@ -22,36 +22,36 @@ impl fmt::Display for Position {
     }
 }
 
-/// What kind of mistake an [`Error`] is.
+/// The kind of an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Quotes, braces or lines are not as they should be.
+    /// Quotes, braces or lines are not valid.
     Syntax,
     /// A name that does not exist.
     UnknownName,
-    /// A name of Caddy or FrankenPHP whose feature this version does not have.
+    /// A name of Caddy or FrankenPHP whose feature this version lacks.
     Unsupported,
-    /// Too few or too many arguments, or a block too many or too few.
+    /// Too few or too many arguments, or an unexpected or missing block.
     Arguments,
     /// An argument that is not a valid value.
     Value,
     /// A file or snippet that cannot be imported.
     Import,
-    /// Two settings that exclude each other, or one that is given twice.
+    /// Two settings that exclude each other, or a repeated one.
     Conflict,
 }
 
-/// One mistake in a configuration, with its place and, where there is one, what to do.
+/// One error in a configuration, with its position and, if possible, how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// What kind of mistake it is.
+    /// Its kind.
     pub kind: ErrorKind,
     /// Where it is.
     pub position: Position,
     /// What is wrong; lower case, without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// All mistakes that were found in one go, in the order of the file; at least one.
+/// All errors that were found in one pass, in the order of the file; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Errors(pub Vec<Error>);
 
@@ -105,12 +105,12 @@ impl From<Error> for Errors {
     }
 }
 
-/// Something that works but is probably a mistake.
+/// A statement that is valid but probably a mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// Where it is.
     pub position: Position,
-    /// What is odd; lower case, without a full stop.
+    /// The problem; lower case, without a full stop.
     pub message: String,
 }
 
@@ -147,9 +147,9 @@ pub enum LoadError {
     Invalid(#[from] Errors),
 }
 
-/// The known name that a mistyped one probably is.
+/// The known name that a mistyped one probably stands for.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // The distance is quadratic in the length, and no name is longer than this.
+    // The time is quadratic in the length, and no name is longer than this.
     if name.len() > 64 {
         return None;
     }
@@ -163,7 +163,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, known)| known)
 }
 
-/// An argument that is not what it should be.
+/// The error of an invalid argument.
 pub(crate) fn bad_value(position: &Position, message: String, hint: impl Into<String>) -> Error {
     Error::new(ErrorKind::Value, position, message, hint)
 }

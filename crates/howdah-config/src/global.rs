@@ -19,7 +19,7 @@ use crate::table::value::{port, unless_zero};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
 const DEFAULT_ADMIN_PORT: u16 = 2019;
-/// Limit of the operating system: `sun_path` less its NUL.
+/// Limit of the operating system: length of `sun_path` without its NUL.
 const MAX_SOCKET_PATH: usize = 107;
 const DNS: &str = "the DNS challenge is not part of this version";
 
@@ -31,7 +31,7 @@ pub(crate) struct Draft {
     php_block: bool,
 }
 
-/// Inside the global `metrics`.
+/// Names of the block of the global `metrics`.
 pub(crate) const METRICS: Table<Global> = Table {
     kind: "option of `metrics`",
     items: &[
@@ -511,7 +511,7 @@ fn php_block(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(),
     }
     draft.php_block = true;
     let options = &mut draft.global.php;
-    // Messages say the name that is written.
+    // Messages use the name that was written.
     let table = Table {
         kind: if call.entry.name == "howdah" {
             "option of `howdah`"
@@ -524,7 +524,7 @@ fn php_block(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(),
     pool::global::check(call, options)
 }
 
-/// An option of which only some values mean something here.
+/// An option of which only some values have a meaning here.
 fn only(call: &Call<'_>, values: &[&str], hint: &str) -> Result<(), Error> {
     match call.arguments {
         [word, ..] if !values.contains(&word.text.as_str()) => Err(Error::new(

@@ -1,15 +1,15 @@
-//! Caddyfile text to a typed, validated configuration. Pure: the only thing read is the text, the
-//! environment that it names, files that it imports, and where the working directory is.
+//! Caddyfile text to a typed, validated configuration. Pure: its only inputs are the text, the
+//! environment that it names, the files that it imports, and the working directory.
 //!
 //! ```text
 //! text ─env─▶ characters ─lexer─▶ tokens ─import─▶ tokens ─tree─▶ statements ─tables─▶ Config
 //! ```
 //!
-//! [`parse`] and [`load`] give a [`ParsedConfig`] or all [`Errors`] that were found; [`fmt`](fn@fmt) tidies a
-//! file; [`reference_markdown`] is the reference page. The tables of names are the parser, the hints and
-//! the page at once. The crate knows neither HTTP nor PHP processes.
+//! [`parse`] and [`load`] return a [`ParsedConfig`] or all [`Errors`] that were found; [`fmt`](fn@fmt) formats a file;
+//! [`reference_markdown`] is the reference page. The parser, the hints and the page are all generated from the tables
+//! of names. The crate knows neither HTTP nor PHP processes.
 //!
-//! Its folders are floors, each of which uses those below it:
+//! Its folders are layers, each of which uses those below it:
 //!
 //! ```text
 //! reference, site               the page; site blocks and their addresses
@@ -59,22 +59,21 @@ const DEFAULT_HTTP_PORT: u16 = 80;
 pub struct ParsedConfig {
     /// The configuration.
     pub config: Config,
-    /// Warnings: what works but is probably a mistake, in the order of the file.
+    /// Warnings about statements that are valid but probably mistakes, in the order of the file.
     pub warnings: Vec<Warning>,
-    /// The statements that it was made from.
+    /// The statements from which it was made.
     pub outline: outline::Outline,
-    /// Every file that was read, the configuration itself first: what to watch for changes.
+    /// Every file that was read, the configuration itself first: the files to watch for changes.
     pub files: Vec<String>,
 }
 
 /// Reads a configuration from text.
 ///
-/// `name` is the file's name for messages, and the folder in it is where relative imports start.
-/// `env` looks up `{$NAME}`, `files` reads imports and knows the working directory.
+/// `name` is the file's name in messages; relative imports start in its folder. `env` looks up
+/// `{$NAME}`, `files` reads imports and knows the working directory.
 ///
 /// # Errors
-/// All mistakes that are independent. After one in the shape of the file (quotes, braces,
-/// imports) the rest is not looked at.
+/// All independent errors. After a syntax error (quotes, braces, imports) the rest is not checked.
 pub fn parse(
     text: &str,
     name: &str,
@@ -84,17 +83,17 @@ pub fn parse(
     parse_with(text, name, env, files, Strictness::Strict)
 }
 
-/// What becomes of names of other servers that this version lacks.
+/// How names of other servers are treated that this version lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strictness {
     /// Each is an error.
     #[default]
     Strict,
-    /// Each is left out with a warning, unless it restricts who may do what.
+    /// Each is left out with a warning, unless it restricts access.
     Lenient,
 }
 
-/// As [`parse`], with a choice of how names that this version lacks are treated.
+/// Like [`parse`], with a choice of how unsupported names are treated.
 ///
 /// # Errors
 /// As [`parse`].
@@ -136,7 +135,7 @@ pub fn parse_with(
     let pools = pool::resolve::classic_pools(&mut cx, &global.php);
     let workers = pool::resolve::worker_pools(&mut cx, &global.php, &pools, files);
     let roadrunner = pool::resolve::roadrunner_pools(&mut cx, &pools, &workers);
-    // Matchers are read before the directives that use them, and imports before all.
+    // Matchers are read before the directives that use them, and imports before everything else.
     let place = |position: &Position| {
         let file = stream
             .files
@@ -184,12 +183,12 @@ pub fn parse_with(
     })
 }
 
-/// A directive, and what it does.
+/// A directive and its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectiveSummary {
     /// Its name.
     pub name: &'static str,
-    /// The first sentence about it.
+    /// The first sentence of its description.
     pub summary: &'static str,
 }
 
@@ -214,7 +213,7 @@ pub fn directives() -> Vec<DirectiveSummary> {
         .collect()
 }
 
-/// Where a file begins.
+/// The start of a file.
 fn start(name: &str) -> Position {
     Position {
         file: name.into(),
@@ -223,7 +222,8 @@ fn start(name: &str) -> Position {
     }
 }
 
-/// Caddy takes its configuration as JSON too; as a Caddyfile its braces would make no sense.
+/// Caddy also accepts its configuration as JSON, whose braces would cause confusing errors in a
+/// Caddyfile.
 fn refuse_json(text: &str, name: &str) -> Result<(), Errors> {
     let object = text.trim_start().strip_prefix('{').map(str::trim_start);
     if object.is_none_or(|rest| !rest.starts_with('"')) {
@@ -240,12 +240,12 @@ fn refuse_json(text: &str, name: &str) -> Result<(), Errors> {
 /// Reads a configuration file, with the environment of this process and imports from disk.
 ///
 /// # Errors
-/// The file cannot be read, or as [`parse`].
+/// The file cannot be read, or see [`parse`].
 pub fn load(path: &Path) -> Result<ParsedConfig, LoadError> {
     load_from(path, &Disk, Strictness::Strict)
 }
 
-/// The same with files that come from elsewhere.
+/// Like [`load`], with a different source of files.
 ///
 /// # Errors
 /// As [`load`].
@@ -261,7 +261,7 @@ pub fn load_from(
     Ok(load_text(&text, path, files, strictness)?)
 }
 
-/// The same with a text in place of the file's.
+/// Like [`load_from`], with a text in place of the file's contents.
 ///
 /// # Errors
 /// As [`parse`].
@@ -281,8 +281,8 @@ pub fn load_text(
     parse_with(text, &path.to_string_lossy(), &env, files, strictness)
 }
 
-/// A configuration file as `hide` names it: with a slash, so that it is this file and not every
-/// one of that name.
+/// A configuration file as an entry of `hide`: with a slash, so that it means this file and not
+/// every file of that name.
 fn hidden(file: &str) -> String {
     if file.contains('/') {
         file.to_owned()

@@ -1,4 +1,4 @@
-//! The reference page, written from the tables.
+//! The reference page, generated from the tables.
 
 use std::fmt::{self, Write as _};
 
@@ -26,7 +26,7 @@ use crate::{global, pool};
 #[must_use]
 pub fn reference_markdown() -> String {
     let mut page = String::new();
-    // A `String` takes all that is written to it.
+    // Writing to a `String` cannot fail.
     match write_page(&mut page) {
         Ok(()) | Err(fmt::Error) => page,
     }
@@ -184,7 +184,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     accepted(page)
 }
 
-/// What runs without effect.
+/// Names that are accepted without effect.
 fn accepted(page: &mut String) -> fmt::Result {
     page.write_str(
         "\n## Accepted without effect\n\nFiles for other servers have these names, so they are accepted, \
@@ -285,8 +285,8 @@ mod tests {
         parse(text, "F", &|_| None, &NoFiles).map(|parsed| parsed.config)
     }
 
-    /// Every supported entry's example is accepted where the table says, and every name of a
-    /// missing feature is refused with an error that says so.
+    /// Checks that the example of every supported entry is accepted where the table says, and that
+    /// every unsupported name is refused with an error that says so.
     fn check<T>(table: &Table<T>, place: impl Fn(&str) -> String) {
         let mut names: Vec<_> = table.items.iter().map(Item::name).collect();
         names.sort_unstable();
@@ -307,7 +307,7 @@ mod tests {
                     let result = parsed(&text);
                     assert!(result.is_ok(), "{text}\n{}", result.unwrap_err());
                     assert!(text.contains(entry.example));
-                    // The example is read and not skipped: a block too many is noticed.
+                    // The example is read and not skipped: an additional block is reported.
                     let broken = place(&format!("{} \"\" x y z \"\"", entry.name));
                     assert!(parsed(&broken).is_err(), "{broken}");
                 }
@@ -330,7 +330,7 @@ mod tests {
             }
         }
         let text = place("no_such_name");
-        // In `header` every other name is that of a header field.
+        // In `header` every other name is a header field.
         let closed = table.kind != HEADER.kind;
         let supports = |item: &Item<T>| matches!(item, Item::Supported(..));
         if closed && table.items.iter().any(supports) {
@@ -389,7 +389,7 @@ mod tests {
         });
         check(&TLS, |inner| secure(&nest("tls")(inner)));
         check(&CLIENT_AUTH, |inner| {
-            // A mode alone says not which certificates are good.
+            // A mode alone does not determine which certificates are valid.
             let root = if inner.starts_with("mode") {
                 "\ntrusted_ca_cert_file a.pem"
             } else {

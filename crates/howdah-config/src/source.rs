@@ -1,4 +1,4 @@
-//! The files that `import` reads, and the working directory, behind a trait so that parsing stays free of input and output.
+//! The files that `import` reads, and the working directory, behind a trait so that parsing needs no input and output.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +8,7 @@ pub trait Files {
     /// The text of a file.
     ///
     /// # Errors
-    /// Those of reading; text that is not UTF-8 is `InvalidData`.
+    /// Errors of reading; text that is not UTF-8 is `InvalidData`.
     fn read(&self, path: &Path) -> io::Result<String>;
 
     /// The files that match a pattern with `*` or `?`, sorted. A name that starts with a dot is
@@ -22,7 +22,7 @@ pub trait Files {
     /// the root of the file system.
     ///
     /// # Errors
-    /// There is none any more.
+    /// The working directory no longer exists.
     fn working_directory(&self) -> io::Result<PathBuf> {
         Ok("/".into())
     }
@@ -54,7 +54,7 @@ impl Files for Disk {
     }
 }
 
-/// No files: every import of one fails.
+/// No files: every import of a file fails.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFiles;
 
@@ -68,8 +68,8 @@ impl Files for NoFiles {
     }
 }
 
-/// `path` below `folder`, without `.` and doubled slashes. A `..` stays, since what is before it may be
-/// a symbolic link.
+/// `path` below `folder`, without `.` and repeated slashes. A `..` stays, since the part before it may be a symbolic
+/// link.
 pub(crate) fn absolute(folder: &Path, path: &str) -> String {
     let mut clean = PathBuf::new();
     for part in folder.join(path).components() {

@@ -18,19 +18,19 @@ impl Config {
     }
 }
 
-/// What `php_server` blocks and their sites say about the roots of worker pools.
+/// The roots of worker pools, as determined by `php_server` blocks and their sites.
 struct BootRoots<'a> {
     folder: &'a Path,
-    /// Those that belong to one application: not the first `global` ones.
+    /// Pools that belong to one application: without the first `global` ones.
     pools: &'a mut [WorkerPool],
     global: usize,
-    /// Known roots of applications, to be those of global workers below them.
+    /// Known roots of applications, which global workers below them get.
     applications: Vec<String>,
 }
 
 impl Config {
-    /// Fills in the root of each pool, which the request that a worker script boots with is to have: that
-    /// of its application, or of the first one that a global worker's file is below.
+    /// Sets the root of each pool, for the request with which a worker script boots: the root of its application, or
+    /// the first root that contains the file of a global worker.
     pub(crate) fn find_boot_roots(&mut self, folder: &Path, global: usize) {
         let mut roots = BootRoots {
             folder,
@@ -56,7 +56,7 @@ impl Config {
 }
 
 impl BootRoots<'_> {
-    /// `root` is the one of the place, if it is the same for all requests.
+    /// `root`: the current root, if it is the same for all requests.
     fn visit(&mut self, routes: &[Route], root: &mut Option<String>) {
         for route in routes {
             for routes in route.handler.nested_routes() {

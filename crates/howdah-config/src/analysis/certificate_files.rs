@@ -1,12 +1,11 @@
-//! The files with certificates and keys that a configuration names: what a server that is not root may have to
-//! have opened for it.
+//! Files with certificates and keys in a configuration: a server that is not root may need help to open them.
 
 use std::path::PathBuf;
 
 use crate::model::{CertificateFiles, Config, Handler, Issuer, ReverseProxy, each_handler};
 
 impl Config {
-    /// Files of certificates, keys and authorities, as they are written. There may be some twice.
+    /// Files of certificates, keys and authorities, as written. May contain duplicates.
     #[must_use]
     pub fn certificate_files(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! What follows from a whole configuration.
+//! Properties of a whole configuration.
 
 mod boot_root;
 mod certificate_files;

@@ -87,7 +87,7 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
     Ok(())
 }
 
-/// `$2y$10$` and 53 characters of bcrypt's own alphabet, or all of that in base64, as Caddy wrote hashes before 2.6.
+/// `$2y$10$` and 53 characters of bcrypt's alphabet, or all of it in base64, as Caddy wrote hashes before 2.6.
 fn bcrypt(word: &Word) -> Result<String, Error> {
     let decoded = STANDARD.decode(&word.text).ok();
     let decoded = decoded.and_then(|hash| String::from_utf8(hash).ok());

@@ -1,5 +1,5 @@
-//! Which of several upstreams a request goes to, and when one of them is left alone: what `reverse_proxy` and
-//! `php_fastcgi` have in common.
+//! Choice among several upstreams, and when an upstream is skipped: options that `reverse_proxy` and `php_fastcgi` have
+//! in common.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ pub(crate) struct Draft {
     retries: Option<u32>,
     try_duration: Option<Duration>,
     try_interval: Option<Duration>,
-    /// The rest.
+    /// All other options.
     balance: Balance,
 }
 
 impl Draft {
-    /// With Caddy's defaults.
+    /// Completes it with Caddy's defaults.
     pub(super) fn finish(self) -> Balance {
         let default = Balance::default();
         Balance {
@@ -33,8 +33,8 @@ impl Draft {
         }
     }
 
-    /// With those of `php_fastcgi`: its upstreams are taken in turns, and one that cannot be reached is passed
-    /// over at once.
+    /// Completes it with the defaults of `php_fastcgi`: round robin, and an unreachable upstream is skipped
+    /// immediately.
     pub(super) fn finish_round_robin(mut self, upstreams: usize) -> Balance {
         self.policy.get_or_insert(Policy::RoundRobin);
         if self.retries.is_none() && self.try_duration.is_none() {

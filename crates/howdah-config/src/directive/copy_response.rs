@@ -1,5 +1,4 @@
-//! `copy_response` and `copy_response_headers`: what `handle_response` takes of the response that it is
-//! for.
+//! `copy_response` and `copy_response_headers`: what `handle_response` copies from the original response.
 
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
@@ -26,7 +25,7 @@ pub(crate) const COPY_RESPONSE: Table<Option<u16>> = Table {
     )],
 };
 
-/// Fields, and whether they are those to leave out.
+/// Fields, and whether they are excluded.
 type Choice = Option<(bool, Vec<String>)>;
 
 /// Names of the block of `copy_response_headers`.
@@ -76,7 +75,7 @@ fn choose(call: &Call<'_>, choice: &mut Choice, excludes: bool) -> Result<(), Er
     Ok(())
 }
 
-/// They mean nothing where there is no response.
+/// They have no effect where there is no response.
 fn check_place(call: &Call<'_>, scope: &Scope) -> Result<(), Error> {
     if scope.has_response {
         return Ok(());

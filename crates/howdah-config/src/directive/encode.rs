@@ -11,7 +11,7 @@ use crate::syntax::tree::{Statement, Word};
 use crate::table::value::{number, status};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
-/// What is in an `encode` while it is read.
+/// An `encode` while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     formats: Vec<Compression>,
@@ -126,7 +126,7 @@ pub(crate) const RESPONSE: Table<ResponseMatcher> = Table {
 };
 
 impl Draft {
-    /// A format that is named twice keeps its place and takes the later level.
+    /// A format that is named twice keeps its position and gets the later level.
     fn offer(&mut self, format: Compression) {
         let known = self
             .formats
@@ -265,7 +265,7 @@ pub(super) fn response_matcher(
     Ok(matcher)
 }
 
-/// `404`, or `4xx` for all of its hundred.
+/// `404`, or `4xx` for the whole class.
 pub(super) fn statuses(word: &Word) -> Result<(u16, u16), Error> {
     match word.text.as_str() {
         "2xx" => Ok((200, 299)),

@@ -163,7 +163,7 @@ pub(crate) const TRY_FILES: Table<TryPolicy> = Table {
     )],
 };
 
-/// `symlinks`, in every block that has files sent.
+/// `symlinks`, in every block with options for files.
 pub(super) const SYMLINKS: Entry = Entry {
     name: "symlinks",
     syntax: "symlinks auto|on|if_owner_match|off",
@@ -211,8 +211,8 @@ pub(crate) fn file_server(
     Ok(())
 }
 
-/// A file with a query becomes a rewrite of its own, as the query is not part of its name; all
-/// routes of one `try_files` are in one group, so that the first file found is the only one.
+/// A file with a query becomes a separate rewrite, as the query is not part of its name. All routes
+/// of one `try_files` are in one group, so that only the first file found counts.
 pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let words = call.count(1, usize::MAX)?;
     let mut policy = TryPolicy::default();
@@ -266,7 +266,8 @@ pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) ->
     Ok(())
 }
 
-/// Where the query of a file starts: at a `?` that is not the one of `{?query}`, or there.
+/// Where the query of a file starts: at a `?` that is not part of `{?query}`, or at such a
+/// placeholder.
 pub(super) fn query_start(file: &str) -> Option<usize> {
     let at = file.find('?')?;
     Some(if file[..at].ends_with('{') {
@@ -301,7 +302,7 @@ fn flush(
     Ok(())
 }
 
-/// The path of a rewrite starts with a slash, a file relative to the root need not.
+/// The path of a rewrite starts with a slash; a file relative to the root may lack it.
 fn absolute(mut to: Template) -> Template {
     use Placeholder::{Dir, OrigPath, OrigUri, Path, Uri};
     match to.parts.first_mut() {
@@ -313,7 +314,7 @@ fn absolute(mut to: Template) -> Template {
     to
 }
 
-/// The files of `try_files`, with the `=CODE` at their end.
+/// The files of `try_files`, and the final `=CODE`.
 pub(super) fn candidates(words: &[Word]) -> Result<TryFiles, Error> {
     let mut files = TryFiles::default();
     for (index, word) in words.iter().enumerate() {

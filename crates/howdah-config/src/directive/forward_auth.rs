@@ -1,4 +1,4 @@
-//! `forward_auth`: another server says who may pass.
+//! `forward_auth`: another server decides who has access.
 
 use super::proxy;
 use super::scope::Scope;
@@ -9,14 +9,14 @@ use crate::table::template::template;
 use crate::table::value::header_name;
 use crate::table::{Call, Context, Entry, Item, Table};
 
-/// What is in a block, besides what is in that of `reverse_proxy`.
+/// Options of the block in addition to those of `reverse_proxy`.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     uri: Option<Template>,
     copy_headers: Vec<(String, String)>,
 }
 
-/// Names of the block of `forward_auth` that `reverse_proxy` does not have.
+/// Names of the block of `forward_auth` that `reverse_proxy` lacks.
 pub(crate) const FORWARD_AUTH: Table<Draft> = Table {
     kind: "subdirective of `forward_auth`",
     items: &[

@@ -13,7 +13,7 @@ use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 #[derive(Default)]
 pub(crate) struct Changes {
     own: Vec<HeaderChange>,
-    /// Of `?`, which look at what the others leave.
+    /// Changes with `?`, which depend on the result of the others.
     defaults: Vec<HeaderChange>,
     deferred: bool,
 }
@@ -30,7 +30,7 @@ impl Changes {
     }
 }
 
-/// Names of Caddy's in the block of `header` that are not fields.
+/// Names in the block of `header` that are not fields, as in Caddy.
 pub(crate) const HEADER: Table<Changes> = Table {
     kind: "subdirective of `header`",
     items: &[
@@ -127,7 +127,7 @@ pub(super) fn change(field: &Word, values: &[Word], moment: Moment) -> Result<He
     let arguments = |message: String, hint: &str| {
         Error::new(ErrorKind::Arguments, &field.position, message, hint)
     };
-    // When it is made, `>` says.
+    // `>` determines when it is applied.
     let text = text.strip_prefix('>').unwrap_or(text);
     let sign = text.chars().next().filter(|sign| "+-?".contains(*sign));
     let name = sign.map_or(text, |sign| &text[sign.len_utf8()..]);
@@ -139,7 +139,7 @@ pub(super) fn change(field: &Word, values: &[Word], moment: Moment) -> Result<He
                 "`-NAME` removes the field",
             ));
         }
-        // `*` at the ends stands for anything; it is a letter of names as well.
+        // `*` at the ends matches any text, although it is also a valid character of names.
         if name == "*" || name.trim_matches('*').contains('*') {
             return Err(bad_value(
                 &field.position,

@@ -1,4 +1,5 @@
-//! Active checks of upstreams: what `reverse_proxy` and `php_fastcgi` have in common.
+//! Active health checks of upstreams: options that `reverse_proxy` and `php_fastcgi` have in
+//! common.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// With Caddy's defaults; `None` if there are no checks.
+    /// Completes them with Caddy's defaults; `None` if there are no checks.
     pub(super) fn finish(self, call: &Call<'_>) -> Result<Option<HealthCheck>, Error> {
         let others = self.interval.is_some() || self.timeout.is_some() || self.status.is_some();
         match self.uri {

@@ -9,10 +9,10 @@ use crate::pool::worker_options::patterns;
 use crate::table::template::literal;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
-/// What `FrankenPHP` watches when no pattern is given.
+/// What `FrankenPHP` watches by default.
 const DEFAULT_WATCH: &str =
     "./**/*.{css,env,gif,htm,html,jpg,jpeg,js,mjs,php,png,svg,twig,webp,xml,yaml,yml}";
-/// Where a script finds what browsers subscribe to.
+/// The variable in which scripts find the URL that browsers subscribe to.
 const VARIABLE: &str = "FRANKENPHP_HOT_RELOAD";
 
 pub(super) const ENTRY: Entry = Entry {
@@ -28,7 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
     example: "hot_reload",
 };
 
-/// As it is written.
+/// A `hot_reload` as written.
 #[derive(Debug)]
 pub(crate) struct Draft {
     position: Position,
@@ -36,7 +36,7 @@ pub(crate) struct Draft {
     watch: Vec<String>,
 }
 
-/// Inside `hot_reload`.
+/// Names of the block of `hot_reload`.
 pub(crate) const HOT_RELOAD: Table<Draft> = Table {
     kind: "subdirective of `hot_reload`",
     items: &[
@@ -90,7 +90,7 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>, draft: &mut php::Draft) ->
     call.set(&mut draft.hot_reload, own)
 }
 
-/// The variable of the scripts. Which hub it is shows when the whole site has been read.
+/// The variable for scripts. The hub is known when the whole site has been read.
 pub(super) fn finish(cx: &mut Context, draft: Option<Draft>) -> Option<(String, Template)> {
     let draft = draft?;
     let number = cx.hot_reloads.len() + 1;
@@ -102,7 +102,7 @@ pub(super) fn finish(cx: &mut Context, draft: Option<Draft>) -> Option<(String, 
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             url.push(char::from(byte));
         } else {
-            // A String takes all that is written to it.
+            // Writing to a `String` cannot fail.
             let _ = write!(url, "%{byte:02X}");
         }
     }

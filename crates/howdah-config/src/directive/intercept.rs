@@ -1,4 +1,4 @@
-//! `intercept`, and what it has in common with `reverse_proxy`: matchers of responses,
+//! `intercept`, and options that it shares with `reverse_proxy`: matchers of responses,
 //! `handle_response` and `replace_status`.
 
 use std::collections::BTreeMap;
@@ -11,11 +11,11 @@ use crate::syntax::tree::{Statement, Word};
 use crate::table::value::status;
 use crate::table::{Call, Context, Entry, Item, Table, nearest};
 
-/// What is in a block while it is read.
+/// A block while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     matchers: BTreeMap<String, ResponseMatcher>,
-    /// Knows the matchers of the request.
+    /// Contains the matchers of the request.
     scope: Scope,
     pub(super) intercept: Intercept,
 }
@@ -66,7 +66,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
 }
 
 impl Draft {
-    /// Reads the matchers of responses of a block; the other statements are left to the caller.
+    /// Reads the matchers of responses in a block; the caller reads the other statements.
     pub(super) fn new(cx: &mut Context, block: &[Statement], scope: &Scope) -> Self {
         let mut draft = Self {
             scope: scope.inner(),
@@ -83,7 +83,7 @@ impl Draft {
                 &statement.arguments,
                 statement.block.as_deref(),
             );
-            // A broken definition is kept too, so that its uses are not further errors.
+            // An invalid definition is stored too, so that its uses cause no further errors.
             let (matcher, error) = match result {
                 Ok(matcher) => (matcher, None),
                 Err(error) => (ResponseMatcher::default(), Some(error)),

@@ -1,7 +1,7 @@
 //! `map`, and the placeholders that it defines.
 //!
-//! `{NAME}` of a `map` is a variable. Before anything is read, all its uses are given the name that
-//! variables have: `{vars.NAME}`.
+//! `{NAME}` of a `map` is a variable. Before anything is read, all its uses are renamed to the form
+//! of variables: `{vars.NAME}`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::syntax::tree::{Statement, Tree, Word};
 use crate::table::template::{is_placeholder, literal, template};
 use crate::table::{Call, Context, bad_value};
 
-/// Renames the placeholders of all `map`.
+/// Renames the placeholders of all `map` directives.
 pub(crate) fn define(tree: &mut Tree) {
     let mut names = BTreeSet::new();
     for block in blocks(tree) {
@@ -37,7 +37,7 @@ fn blocks(tree: &mut Tree) -> impl Iterator<Item = &mut Vec<Statement>> {
     sites.chain(tree.named.iter_mut().map(|(_, block)| block))
 }
 
-/// The names in `map SOURCE {NAME}… {`. Those of other placeholders are left for [`read`] to refuse.
+/// The names in `map SOURCE {NAME}… {`. Names of other placeholders are left for [`read`] to refuse.
 fn collect(block: &[Statement], names: &mut BTreeSet<String>) {
     for statement in block {
         let Some(inner) = &statement.block else {

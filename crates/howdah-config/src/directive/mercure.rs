@@ -47,7 +47,7 @@ impl Default for Draft {
     }
 }
 
-/// Inside `mercure`.
+/// Names of the block of `mercure`.
 pub(crate) const MERCURE: Table<Draft> = Table {
     kind: "subdirective of `mercure`",
     items: &[
@@ -304,7 +304,7 @@ fn key(call: &Call<'_>) -> Result<JwtKey, Error> {
     })
 }
 
-/// A text whose placeholders are known when the server starts.
+/// A text whose placeholders are resolved when the server starts.
 fn environment(word: &Word) -> Result<Template, Error> {
     let template = template(word)?;
     let known =
@@ -340,7 +340,7 @@ fn origins(call: &Call<'_>) -> Result<Vec<String>, Error> {
     words.iter().map(origin).collect()
 }
 
-/// Inside `transport bolt`.
+/// Names of the block of `transport bolt`.
 pub(crate) const BOLT: Table<Draft> = Table {
     kind: "option of `transport bolt`",
     items: &[

@@ -52,8 +52,8 @@ use crate::table::template::template;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use scope::Scope;
 
-/// All directives. Their order here is the order in which a site applies them: Caddy's, with
-/// FrankenPHP's two before `file_server`.
+/// All directives. A site applies them in the order of this table: Caddy's, with FrankenPHP's two
+/// before `file_server`.
 pub(crate) const DIRECTIVES: Table<Scope> = Table {
     kind: "directive",
     items: &[
@@ -685,7 +685,7 @@ const RATE_LIMIT: &str = "it is a plugin of Caddy that is coming to Howdah; unti
 pub(crate) const CACHE: &str = "it is a plugin of Caddy that is coming to Howdah; until then take it out, or start with \
      `--lenient`, which leaves it out: responses are the same without it";
 
-/// What to do with a matcher that stands where a directive does.
+/// What to do with a matcher in the place of a directive.
 const MATCHER: &str =
     "it is a matcher: give it a name, `@NAME path …`, and put `@NAME` after a directive";
 
@@ -748,12 +748,12 @@ fn optional_matcher<'a>(
     }
 }
 
-/// The error of an argument after the matcher of a directive that takes none.
+/// The error of an argument after the matcher of a directive without arguments.
 fn reject_extra(call: &Call<'_>, rest: &[crate::syntax::tree::Word]) -> Result<(), Error> {
     let Some(extra) = rest.first() else {
         return Ok(());
     };
-    // It looks like a matcher, so there was one before.
+    // It looks like a matcher, so there was another one before.
     if extra.text.starts_with(['/', '@']) {
         return Err(Error::new(
             ErrorKind::Arguments,
@@ -784,7 +784,7 @@ fn only_in_site(call: &Call<'_>) -> Error {
     )
 }
 
-/// The error of an argument or subdirective that Caddy has and this version does not.
+/// The error of an argument or subdirective that Caddy has and this version lacks.
 fn unsupported_argument(word: &crate::syntax::tree::Word) -> Error {
     unsupported(word, "")
 }

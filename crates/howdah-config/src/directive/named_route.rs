@@ -9,7 +9,7 @@ use crate::model::{ErrorRoutes, Handler, Route};
 use crate::syntax::tree::{Statement, Word};
 use crate::table::{Call, Context, NamedRoute, nearest};
 
-/// Makes the named routes known to `invoke`.
+/// Collects the named routes for `invoke`.
 pub(crate) fn define_named(cx: &mut Context, named: Vec<(Word, Vec<Statement>)>) {
     for (name, block) in named {
         if cx.named.iter().any(|other| other.name.text == name.text) {
@@ -31,11 +31,11 @@ pub(crate) fn define_named(cx: &mut Context, named: Vec<(Word, Vec<Statement>)>)
     }
 }
 
-/// Reads those that nothing invokes, for their errors.
+/// Reads named routes that are never invoked, to report their errors.
 pub(crate) fn check_named(cx: &mut Context) {
     for index in 0..cx.named.len() {
         if !cx.named[index].is_used {
-            // No route invokes its routes.
+            // No route invokes them.
             drop(routes(cx, index));
         }
     }

@@ -1,4 +1,4 @@
-//! Directives for what the server reports about itself.
+//! Directives that report on the server.
 
 use super::reject_extra;
 use super::scope::Scope;
@@ -7,7 +7,7 @@ use crate::model::{Handler, Template};
 use crate::table::template::{Moment, literal, template, template_at};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
-/// Inside `metrics`.
+/// Names of the block of `metrics`.
 pub(crate) const METRICS: Table<bool> = Table {
     kind: "subdirective of `metrics`",
     items: &[Item::Supported(
@@ -73,7 +73,7 @@ pub(super) fn log_append(_: &mut Context, call: &Call<'_>, scope: &mut Scope) ->
     Ok(())
 }
 
-/// Inside `tracing`.
+/// Names of the block of `tracing`.
 pub(crate) const TRACING: Table<Option<Template>> = Table {
     kind: "subdirective of `tracing`",
     items: &[

@@ -28,7 +28,7 @@ use crate::table::template::{literal, template};
 use crate::table::value::duration;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
 
-/// What is in a block, while it is read.
+/// A block while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     root: Option<Template>,
@@ -44,11 +44,11 @@ pub(crate) struct Draft {
     name: Option<(String, Position)>,
     workers: Vec<WorkerDraft>,
     pool: Option<PoolChoice>,
-    /// `php`, with its place.
+    /// `php`, with its position.
     php: Option<(PhpExecutable, PoolChoice, Position)>,
     runs: Runtime,
     pub(super) hot_reload: Option<hot_reload::Draft>,
-    /// Of `php_fastcgi`.
+    /// Upstreams of `php_fastcgi`.
     upstreams: Vec<Upstream>,
     options: UpstreamDraft,
     dial_timeout: Option<Duration>,
@@ -391,7 +391,7 @@ pub(crate) fn read_server(
     Ok(())
 }
 
-/// A plain word in place of a matcher has no effect in FrankenPHP.
+/// FrankenPHP ignores a plain word in the place of a matcher.
 fn skip_word<'w>(cx: &mut Context, words: &'w [Word]) -> &'w [Word] {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     match words {
@@ -404,7 +404,7 @@ fn skip_word<'w>(cx: &mut Context, words: &'w [Word]) -> &'w [Word] {
     }
 }
 
-/// `php_fastcgi`: what `php_server` is, with PHP elsewhere and without static files.
+/// `php_fastcgi`: like `php_server`, but PHP runs elsewhere, and without static files.
 pub(crate) fn read_fastcgi(
     cx: &mut Context,
     call: &Call<'_>,
@@ -486,7 +486,8 @@ fn index_and_files(
     Ok((index, try_files))
 }
 
-/// The workers of the block with what they have from it: where a file starts, variables, and a name.
+/// The workers of the block with values that they inherit from it: the folder of a relative file, variables, and a
+/// name.
 fn workers(cx: &mut Context, draft: &mut Draft) -> Result<Vec<PhpWorker>, Error> {
     apply_php(draft)?;
     let mut workers = std::mem::take(&mut draft.workers);
@@ -519,14 +520,14 @@ fn workers(cx: &mut Context, draft: &mut Draft) -> Result<Vec<PhpWorker>, Error>
         }
         let mut env: Vec<(String, String)> = Vec::new();
         for (name, value) in &draft.env {
-            // One with a placeholder has no value before there is a request.
+            // A root with a placeholder has no value before there is a request.
             let own = worker
                 .pool
                 .options
                 .env
                 .iter()
                 .any(|(other, _)| other == name);
-            // PHP's settings are those of requests; the process has its own.
+            // PHP settings in `env` are for requests; the process has separate settings.
             let own = own || php_value::is_settings(name);
             if let Some(value) = value.as_text().filter(|_| !own) {
                 env.push((name.clone(), value.to_owned()));
@@ -553,7 +554,7 @@ fn script(draft: Draft) -> PhpScript {
     }
 }
 
-/// FrankenPHP's defaults: without a file server a path that is a file gets no special treatment.
+/// FrankenPHP's defaults: without a file server, paths of files are not tried first.
 fn default_try_files(index: &str, files_off: bool) -> TryFiles {
     let path = || Part::Placeholder(Placeholder::Path);
     let mut candidates = Vec::new();
@@ -655,7 +656,7 @@ fn read_version(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<
     call.set(&mut draft.php, (php, pool, call.name.position.clone()))
 }
 
-/// `php` says which pool its scripts have, and which PHP its workers have.
+/// Applies `php`: it determines the pool of the scripts, and the PHP of the workers.
 fn apply_php(draft: &mut Draft) -> Result<(), Error> {
     let Some((php, pool, position)) = draft.php.take() else {
         return Ok(());

@@ -14,7 +14,7 @@ use crate::table::template::{Moment, template};
 use crate::table::value::duration;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
 
-/// What is in a block while it is read.
+/// A block while it is read.
 #[derive(Debug)]
 pub(crate) struct Draft {
     proxy: ReverseProxy,
@@ -227,7 +227,8 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
     Ok(())
 }
 
-/// Reads `words`, which are upstreams, and the statements of a block whose names `is_read` accepts.
+/// Reads `words`, which are upstreams, and the statements of a block for whose names `is_read` is
+/// true.
 pub(super) fn read_block(
     cx: &mut Context,
     call: &Call<'_>,
@@ -267,7 +268,7 @@ pub(super) fn read_block(
     Ok(proxy)
 }
 
-/// A field and what follows it.
+/// The name of a field, and its arguments.
 fn split<'a>(call: &'a Call<'_>) -> Result<(&'a Word, &'a [Word]), Error> {
     let words = call.arguments(1, 3)?;
     Ok((&words[0], &words[1..]))

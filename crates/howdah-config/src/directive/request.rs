@@ -83,7 +83,7 @@ pub(crate) fn method(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Res
     Ok(())
 }
 
-/// A method, or a way to specify it.
+/// A method, or a placeholder for one.
 pub(super) fn method_name(word: &Word) -> Result<Template, Error> {
     if !word.text.contains('{') && !is_token(&word.text) {
         return Err(bad_value(

@@ -9,7 +9,7 @@ use crate::table::template::template;
 use crate::table::value::status;
 use crate::table::{Call, Context, Entry, Item, Table};
 
-/// What is in the block of `respond`.
+/// The block of `respond` while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     body: Option<Template>,

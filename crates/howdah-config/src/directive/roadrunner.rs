@@ -15,7 +15,7 @@ use crate::table::value::{duration, flag};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined};
 
 const DEFAULT_BOOT_TIMEOUT: Duration = Duration::from_secs(60);
-/// As RoadRunner refuses them.
+/// RoadRunner's default.
 const FORBIDDEN_UPLOADS: [&str; 3] = [".php", ".exe", ".bat"];
 
 /// A pool while it is read.
@@ -39,7 +39,7 @@ impl HasLimits for Draft {
     }
 }
 
-/// Inside `roadrunner`.
+/// Names of the block of `roadrunner`.
 pub(crate) const ROADRUNNER: Table<Draft> = Table {
     kind: "option of `roadrunner`",
     items: &joined::<_, { OPTIONS.len() + LIMITS.len() }>(&[OPTIONS, LIMITS]),
@@ -245,7 +245,7 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         raw_body: draft.raw_body,
         forbidden_uploads: draft.forbidden_uploads.unwrap_or_else(forbidden),
     };
-    // Sites that write the same share the workers.
+    // Sites with equal settings share the workers.
     let known = cx.roadrunner.iter().position(|(known, _)| *known == pool);
     let pool = known.unwrap_or_else(|| {
         cx.roadrunner.push((pool, call.name.position.clone()));

@@ -23,13 +23,13 @@ pub(crate) struct SiteSettings {
 pub(crate) struct Scope {
     /// `None` in a block of a directive.
     pub(crate) site: Option<SiteSettings>,
-    /// It is in a `handle_response`.
+    /// It is inside a `handle_response`.
     pub(crate) has_response: bool,
-    /// `handle_errors`; `None` where an error is not one of the routes.
+    /// `handle_errors`; `None` where it is not allowed.
     pub(crate) errors: Option<Vec<ErrorRoutes>>,
     matchers: BTreeMap<String, Key>,
     pending: Vec<Pending>,
-    /// The directive that is being read, as its place in the order.
+    /// The directive that is being read, as its position in the order.
     directive: usize,
 }
 
@@ -90,7 +90,7 @@ impl Scope {
                 "rename one of them",
             ));
         }
-        // A broken definition is kept too, so that its uses are not further errors.
+        // An invalid definition is stored too, so that its uses cause no further errors.
         let key = matcher::definition(cx, statement);
         self.matchers
             .insert(name.text.clone(), key.clone().unwrap_or_default());
@@ -122,7 +122,7 @@ impl Scope {
             }
             error
         })?;
-        // `handle_path` is a `handle` with a little more, and stands with it.
+        // `handle_path` is a special `handle`, and has the same position in the order.
         self.directive = match entry.name {
             "handle_path" => index - 1,
             _ => index,
@@ -136,7 +136,7 @@ impl Scope {
         read(cx, &call, self)
     }
 
-    /// Takes a matcher off the start of a directive's arguments, if there is one.
+    /// Removes a matcher from the start of a directive's arguments, if there is one.
     pub(crate) fn matcher<'a>(&self, arguments: &'a [Word]) -> Result<(Key, &'a [Word]), Error> {
         let Some((first, rest)) = arguments.split_first() else {
             return Ok((Key::default(), arguments));
@@ -175,7 +175,7 @@ impl Scope {
         ))
     }
 
-    /// Adds what the directive does.
+    /// Adds a handler of the directive.
     pub(crate) fn push(&mut self, key: Key, handler: Handler) {
         self.pending.push(Pending {
             directive: self.directive,
@@ -196,14 +196,14 @@ impl Scope {
         });
     }
 
-    /// Reads the block of a directive as a list of its own, which knows the matchers of this one.
+    /// Reads the block of a directive as a separate list, which knows the matchers of this one.
     pub(crate) fn chain(&self, cx: &mut Context, block: &[Statement], sorted: bool) -> Vec<Route> {
         let mut inner = self.inner();
         inner.read(cx, block, false);
         inner.finish(cx, sorted)
     }
 
-    /// As [`Scope::chain`], for routes whose errors are those of this list too.
+    /// Like [`Scope::chain`], for routes that share the `handle_errors` of this list.
     pub(crate) fn routes(&self, cx: &mut Context, block: &[Statement], sorted: bool) -> Vec<Route> {
         let mut inner = self.inner();
         inner.errors = self.errors.as_ref().map(|_| Vec::new());
@@ -216,7 +216,7 @@ impl Scope {
         routes
     }
 
-    /// A list of its own that knows the matchers of this one.
+    /// A separate list that knows the matchers of this one.
     pub(crate) fn inner(&self) -> Self {
         Self {
             matchers: self.matchers.clone(),
@@ -225,7 +225,7 @@ impl Scope {
         }
     }
 
-    /// The routes, sorted unless they are those of `route`, and grouped.
+    /// The routes, grouped, and sorted except in `route`.
     pub(crate) fn finish(&mut self, cx: &mut Context, sorted: bool) -> Vec<Route> {
         let mut pending = std::mem::take(&mut self.pending);
         if sorted {
@@ -251,9 +251,9 @@ impl Scope {
     }
 }
 
-/// Caddy's order is not total (a matcher without a single path is equal to all others), so its
-/// result depends on the algorithm: the same stable insertion sort as Caddy's for lists of up to
-/// 20, which all real ones are. `slice::sort_by` may panic on such an order.
+/// Caddy's order is not total (a matcher without a single path is equal to all others), so the
+/// result depends on the algorithm: this is Caddy's stable insertion sort for lists of up to 20,
+/// which includes all real ones. `slice::sort_by` may panic with such an order.
 fn sort(pending: &mut [Pending], order: &Order) {
     for end in 1..pending.len() {
         let mut at = end;
@@ -264,12 +264,12 @@ fn sort(pending: &mut [Pending], order: &Order) {
     }
 }
 
-/// Directives in their order; of the same one, the more specific path first.
+/// Directives in their order; of the same directive, the more specific path first.
 fn precedes(one: &Pending, other: &Pending, order: &Order) -> bool {
     if one.directive != other.directive {
         return order.turn(one.directive) < order.turn(other.directive);
     }
-    // Variables are set one after the other: the most specific comes last, and stays.
+    // Later variables override earlier ones, so the most specific comes last.
     if DIRECTIVES.items[one.directive].name() == "vars" {
         return is_more_specific(other, one);
     }

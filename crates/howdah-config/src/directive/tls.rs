@@ -15,11 +15,11 @@ use crate::syntax::tree::Word;
 use crate::table::value::duration;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 
-/// What is written in a `tls` directive; `issuer` and the global options come together at its end.
+/// A `tls` directive as written; `issuer` and the global options are merged at its end.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     tls: SiteTls,
-    /// `ca`, `ca_root` and `eab`, which are for `tls` without `issuer`.
+    /// `ca`, `ca_root` and `eab`, for a `tls` without `issuer`.
     acme: Acme,
     asks_acme: bool,
     /// `tls EMAIL`.
@@ -28,7 +28,7 @@ pub(crate) struct Draft {
 
 const DNS: &str = "the DNS challenge is not part of this version; use `tls CERT KEY`";
 
-/// Inside of `tls`.
+/// Names of the block of `tls`.
 pub(crate) const TLS: Table<Draft> = Table {
     kind: "subdirective of `tls`",
     items: &[
@@ -235,7 +235,7 @@ pub(crate) struct ClientAuthDraft {
 
 const LEAF: &str = "name the authority that issued them: `trusted_ca_cert_file FILE`";
 
-/// Inside of `client_auth`.
+/// Names of the block of `client_auth`.
 pub(crate) const CLIENT_AUTH: Table<ClientAuthDraft> = Table {
     kind: "option of `client_auth`",
     items: &[
@@ -331,7 +331,7 @@ pub(super) fn trust_pool(call: &Call<'_>) -> Result<Vec<PathBuf>, Error> {
     files.into_iter().map(file).collect()
 }
 
-/// Inside of `issuer internal`.
+/// Names of the block of `issuer internal`.
 pub(crate) const INTERNAL: Table<Duration> = Table {
     kind: "option of `issuer internal`",
     items: &[
@@ -362,7 +362,7 @@ pub(crate) const INTERNAL: Table<Duration> = Table {
     ],
 };
 
-/// Inside of `issuer acme`.
+/// Names of the block of `issuer acme`.
 pub(crate) const ACME: Table<Acme> = Table {
     kind: "option of `issuer acme`",
     items: &[
@@ -492,7 +492,7 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
             "put all of it in one `tls CERT KEY { … }`",
         ));
     }
-    // A broken one is kept, so that the site's address is not another error.
+    // An invalid one is stored, so that the site's address causes no second error.
     let mut draft = Draft::default();
     let result = arguments(cx, call, &mut draft);
     let given = draft.tls.files.is_some();
@@ -601,7 +601,7 @@ fn issuer(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Er
     Ok(())
 }
 
-/// Takes from the global options what `acme` does not say.
+/// Completes `acme` with the global options.
 fn inherit(acme: &mut Acme, global: &Acme) {
     if acme.directory.is_none() {
         // Root and account binding belong to the authority.

@@ -1,4 +1,4 @@
-//! `transport http`: how the upstreams of `reverse_proxy` are talked to.
+//! `transport http`: how `reverse_proxy` connects to its upstreams.
 
 use super::tls::trust_pool;
 use super::upstream::DIAL_TIMEOUT;
@@ -201,7 +201,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
     ],
 };
 
-/// Any of its options turns encryption on.
+/// Each of its options enables TLS.
 fn tls(proxy: &mut ReverseProxy) -> &mut UpstreamTls {
     proxy.tls.get_or_insert_default()
 }

@@ -1,4 +1,4 @@
-//! Addresses of upstreams, and how they are talked to.
+//! Addresses of upstreams.
 
 use crate::error::Error;
 use crate::model::{ReverseProxy, Upstream};
@@ -16,7 +16,7 @@ pub(super) const DIAL_TIMEOUT: Entry = Entry {
     example: "dial_timeout 1s",
 };
 
-/// What stands before `://`.
+/// The scheme before `://`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheme {
     Http,
@@ -32,13 +32,13 @@ impl Scheme {
     }
 }
 
-/// The upstreams of a `reverse_proxy`, as they are read. All of them are talked to in the same way.
+/// The upstreams of a `reverse_proxy` while they are read. All of them must use the same protocol.
 #[derive(Debug, Default)]
 pub(super) struct Upstreams {
     list: Vec<Upstream>,
     /// The first with `https://`.
     encrypted: Option<Word>,
-    /// The first without it, the first that says `http://`, and the first Unix socket.
+    /// The first without it, the first with `http://`, and the first Unix socket.
     others: Option<Word>,
     plain: Option<Word>,
     socket: Option<Word>,
@@ -78,7 +78,7 @@ impl Upstreams {
         self.list.is_empty()
     }
 
-    /// Gives them to the proxy that they are for.
+    /// Moves them to their proxy.
     pub(super) fn finish(self, proxy: &mut ReverseProxy) -> Result<(), Error> {
         if self.encrypted.is_some() {
             proxy.tls.get_or_insert_default();

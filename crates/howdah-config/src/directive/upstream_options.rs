@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::syntax::tree::Word;
 use crate::table::{Entry, Item};
 
-/// How requests are spread over upstreams, while it is read.
+/// Load balancing options while they are read.
 #[derive(Debug, Default)]
 pub(super) struct UpstreamDraft {
     pub(super) balance: balance::Draft,
@@ -36,10 +36,10 @@ pub(super) const fn to<T: HasUpstreams>() -> Item<T> {
     })
 }
 
-/// How many options there are.
+/// Number of options.
 pub(super) const COUNT: usize = 13;
 
-/// The options, for the table of a block. Three have texts of their own in each.
+/// The options, for the table of a block. Three have different texts in each.
 pub(super) const fn options<T: HasUpstreams>(
     policy: Entry,
     retries: Entry,

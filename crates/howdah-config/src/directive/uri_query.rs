@@ -1,4 +1,4 @@
-//! `uri query`: changes of single parameters.
+//! `uri query`: changes of individual parameters.
 
 use crate::error::{Error, ErrorKind};
 use crate::matcher::check_regexp;
@@ -8,7 +8,7 @@ use crate::syntax::tree::{Statement, Word};
 use crate::table::template::template;
 use crate::table::{Call, Context, bad_value};
 
-/// `uri query CHANGE` and `uri query { CHANGE … }`, in the order in which Caddy makes them.
+/// `uri query CHANGE` and `uri query { CHANGE … }`, in Caddy's order.
 pub(super) fn changes(
     cx: &mut Context,
     call: &Call<'_>,

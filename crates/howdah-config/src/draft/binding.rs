@@ -1,10 +1,10 @@
-//! What a site listens on.
+//! The addresses that a site listens on.
 
 use std::net::IpAddr;
 
 use crate::model::{Site, UnixSocket};
 
-/// IP addresses and Unix sockets; without any all IP addresses.
+/// IP addresses and Unix sockets; if both are empty, all IP addresses.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Binding {
     pub(crate) ips: Vec<IpAddr>,
@@ -24,7 +24,7 @@ impl Binding {
         self.ips.is_empty() && self.sockets.is_empty()
     }
 
-    /// Adds what is not there yet.
+    /// Adds what is missing.
     pub(crate) fn add(&mut self, other: Self) {
         for ip in other.ips {
             if !self.ips.contains(&ip) {
@@ -42,7 +42,7 @@ impl Binding {
         !self.ips.is_empty() || self.sockets.is_empty()
     }
 
-    /// Whether both listen on the ports of one IP address.
+    /// Whether both listen on the ports of a common IP address.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.has_ports()
             && other.has_ports()
@@ -51,7 +51,7 @@ impl Binding {
                 || self.ips.iter().any(|ip| other.ips.contains(ip)))
     }
 
-    /// Whether both listen on the same, in whatever order it is written.
+    /// Whether both listen on the same addresses, in any order.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let sorted = |own: &Self| {
             let mut ips = own.ips.clone();
@@ -63,7 +63,7 @@ impl Binding {
         sorted(self) == sorted(other)
     }
 
-    /// A Unix socket of both, with the modes that each gives it.
+    /// A Unix socket in both, with the mode in each.
     pub(crate) fn shared(&self, other: &Self) -> Option<(&UnixSocket, u32)> {
         self.sockets.iter().find_map(|own| {
             let other = other.sockets.iter().find(|one| one.path == own.path)?;

@@ -1,4 +1,4 @@
-//! What statements say before the whole file is known.
+//! Statements that were read before the whole file is known.
 
 mod binding;
 mod order;

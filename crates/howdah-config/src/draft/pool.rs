@@ -3,7 +3,7 @@
 use crate::error::Position;
 use crate::model::PoolSettings;
 
-/// What the block of one pool gives.
+/// Settings in the block of one pool.
 #[derive(Debug, Default)]
 pub(crate) struct PoolDraft {
     pub(crate) settings: PoolSettings,
@@ -11,13 +11,13 @@ pub(crate) struct PoolDraft {
     pub(crate) ini_places: Vec<(String, Position)>,
 }
 
-/// A `pool` as it is written.
+/// A `pool` as written.
 #[derive(Debug)]
 pub(crate) struct ClassicPoolDraft {
     /// Position of the word `pool`.
     pub(crate) position: Position,
     pub(crate) name: String,
     pub(crate) own: PoolDraft,
-    /// Some application names it.
+    /// An application names it.
     pub(crate) is_used: bool,
 }

@@ -4,7 +4,7 @@ use super::Binding;
 use crate::error::Position;
 use crate::model::Address;
 
-/// An address of a site, and where it is written.
+/// An address of a site, and its position.
 pub(crate) struct SiteAddress {
     pub(crate) site: usize,
     /// Its number in [`Site::addresses`](crate::model::Site::addresses).
@@ -13,9 +13,9 @@ pub(crate) struct SiteAddress {
     pub(crate) bind: Binding,
     /// It has a scheme.
     pub(crate) fixed: bool,
-    /// Its site has a `tls`.
+    /// Its site has `tls`.
     pub(crate) has_tls: bool,
-    /// The requests of the address that are for the site; `None`: all.
+    /// Path of the requests that are for the site; `None`: all requests of the address.
     pub(crate) path: Option<String>,
     pub(crate) text: String,
     pub(crate) position: Position,

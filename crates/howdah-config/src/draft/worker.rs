@@ -4,7 +4,7 @@ use super::PoolDraft;
 use crate::error::Position;
 use crate::model::WorkerPool;
 
-/// Where a `worker` stands.
+/// The block that contains a `worker`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In `frankenphp` or `howdah`: for all applications.
@@ -13,7 +13,7 @@ pub(crate) enum Place {
     Application,
 }
 
-/// A worker as it is written.
+/// A worker as written.
 #[derive(Debug)]
 pub(crate) struct WorkerDraft {
     /// Position of the word `worker`.
@@ -23,15 +23,15 @@ pub(crate) struct WorkerDraft {
     pub(crate) block: usize,
     pub(crate) file: Option<String>,
     pub(crate) name: Option<String>,
-    /// Names it if `name` does not.
+    /// The application's name, used if `name` is missing.
     pub(crate) application: Option<String>,
     /// Where a relative `file` starts, if not at the working directory.
     pub(crate) folder: Option<String>,
-    /// The last option that was given and needs `concurrency`.
+    /// The last option that needs `concurrency`.
     pub(crate) needs_concurrency: Option<&'static str>,
     pub(crate) own: PoolDraft,
     pub(crate) matches: Vec<String>,
-    /// What is given; `name`, `file`, `root` and `settings` are still empty.
+    /// The options in the block; `name`, `file`, `root` and `settings` are still empty.
     pub(crate) pool: WorkerPool,
 }
 

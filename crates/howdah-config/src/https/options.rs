@@ -10,7 +10,7 @@ use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 
 pub(crate) fn auto_https(call: &Call<'_>, https: &mut Https) -> Result<(), Error> {
     let word = call.one()?;
-    // Of several the last one counts.
+    // If it is repeated, the last one counts.
     (https.redirects, https.certificates) = (true, true);
     match word.text.as_str() {
         "off" => {
@@ -49,7 +49,7 @@ pub(crate) fn file(word: &Word) -> Result<PathBuf, Error> {
     Ok(word.text.clone().into())
 }
 
-/// A mail address.
+/// An email address.
 pub(crate) fn email(word: &Word) -> Result<String, Error> {
     let (user, domain) = word.text.split_once('@').unwrap_or_default();
     let is_forbidden =
@@ -117,7 +117,7 @@ pub(crate) fn acme_eab(call: &Call<'_>, https: &mut Https) -> Result<(), Error> 
     }
 }
 
-/// Inside of `on_demand_tls`.
+/// Names of the block of `on_demand_tls`.
 pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
     kind: "option of `on_demand_tls`",
     items: &[

@@ -1,4 +1,4 @@
-//! `storage`: where certificates and keys are kept.
+//! `storage`: where certificates and keys are stored.
 
 use crate::error::{Error, ErrorKind};
 use crate::https::options::file;
@@ -10,11 +10,11 @@ use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is read of the block.
+/// The block while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     redis: Redis,
-    /// Host and port at once, which win.
+    /// Host and port together, which override the separate ones.
     address: Option<(String, u16)>,
     root: Option<PathBuf>,
 }
@@ -312,7 +312,7 @@ fn address(word: &Word) -> Result<(String, u16), Error> {
     Ok((host(word, bare.unwrap_or(name))?, port(word, number)?))
 }
 
-/// A text for the server. An empty one counts as missing, so that a variable of the environment may be empty.
+/// A text for the server. An empty text counts as missing, so that an environment variable may be empty.
 fn text(call: &Call<'_>) -> Result<Option<String>, Error> {
     let text = literal(call.one()?, &format!("`{}`", call.entry.name))?;
     Ok((!text.is_empty()).then_some(text))

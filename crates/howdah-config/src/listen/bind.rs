@@ -1,4 +1,4 @@
-//! `bind`: what a site listens on.
+//! `bind`: the addresses that a site listens on.
 
 use crate::draft::{Binding, SiteAddress};
 use crate::error::{Error, ErrorKind};
@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 const DEFAULT_MODE: u32 = 0o200;
 
-/// The words of `bind` and `default_bind`.
+/// The arguments of `bind` and `default_bind`.
 pub(crate) fn read(call: &Call<'_>) -> Result<Binding, Error> {
     let mut binding = Binding::default();
     for word in call.arguments(1, usize::MAX)? {
@@ -27,7 +27,7 @@ pub(crate) fn read(call: &Call<'_>) -> Result<Binding, Error> {
     Ok(binding)
 }
 
-/// An IP address; one of IPv6 may be in brackets.
+/// An IP address; an IPv6 address may be in brackets.
 pub(crate) fn parse_ip(text: &str) -> Option<IpAddr> {
     let inner = text
         .strip_prefix('[')
@@ -45,7 +45,7 @@ fn ip(word: &Word, name: &str) -> Result<IpAddr, Error> {
     })
 }
 
-/// `/PATH|MODE`, of which the mode may be missing.
+/// `/PATH|MODE`; the mode is optional.
 pub(crate) fn socket(word: &Word, text: &str, name: &str) -> Result<UnixSocket, Error> {
     let (path, mode) = match text.split_once('|') {
         Some((path, mode)) => (path, Some(mode)),
@@ -79,7 +79,7 @@ pub(crate) fn socket(word: &Word, text: &str, name: &str) -> Result<UnixSocket, 
     })
 }
 
-/// On a Unix socket there is HTTP without encryption, each host once, and its file has one mode.
+/// Checks Unix sockets: they have no TLS, each host is there only once, and the file has one mode.
 pub(crate) fn check(cx: &mut Context, listed: &[SiteAddress]) {
     for (index, one) in listed.iter().enumerate() {
         if one.resolved.tls && !one.bind.sockets.is_empty() {
@@ -97,7 +97,7 @@ pub(crate) fn check(cx: &mut Context, listed: &[SiteAddress]) {
         let conflict = listed[..index].iter().find_map(|other| {
             let (socket, mode) = one.bind.shared(&other.bind)?;
             let path = socket.path.display();
-            // Their ports mean nothing there. The same ports were reported above.
+            // Ports have no meaning there. Equal ports were reported above.
             let twice = other.resolved.host == one.resolved.host
                 && (other.resolved != one.resolved || !other.bind.is_same(&one.bind));
             let message = if socket.mode != mode {

@@ -1,4 +1,4 @@
-//! What listeners listen on, and their limits.
+//! Listen addresses and their limits.
 
 pub(crate) mod bind;
 pub(crate) mod proxy_protocol;

@@ -7,7 +7,7 @@ use crate::table::value::unless_zero;
 use crate::table::{Entry, Item, Table, bad_value};
 use std::time::Duration;
 
-/// `listener_wrappers`, while it is read.
+/// `listener_wrappers` while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerWrappers {
     pub(crate) proxy_protocol: Option<ProxyProtocol>,

@@ -10,7 +10,7 @@ use crate::table::value::split_port;
 use crate::table::value::{duration, memory_size, number, port, size};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 
-/// All `servers` of a file, while it is read.
+/// All `servers` blocks of a file while they are read.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     blocks: Vec<(Block, Position)>,
@@ -19,17 +19,17 @@ pub(crate) struct Servers {
 /// One `servers`.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
-    /// `None`: for all listeners without a block of their own.
+    /// `None`: for all listeners without their own block.
     listener: Option<NamedListener>,
     limits: Limits,
     max_connections: Option<usize>,
 }
 
-/// A listener as a block names it.
+/// A listener as named by a block.
 #[derive(Debug)]
 struct NamedListener {
     address: ListenerAddress,
-    /// Mode of a Unix socket, if it is written.
+    /// Mode of a Unix socket, if given.
     mode: Option<u32>,
 }
 
@@ -65,7 +65,7 @@ impl Servers {
         Ok(())
     }
 
-    /// Keeps the limits of what the sites listen on.
+    /// Stores the limits of listeners that sites use.
     pub(crate) fn apply(self, cx: &mut Context, sites: &mut [Site], global: &mut Global) {
         let listeners: Vec<NamedListener> = sites.iter().flat_map(listeners).collect();
         for (block, position) in self.blocks {
@@ -115,7 +115,7 @@ impl std::fmt::Display for NamedListener {
     }
 }
 
-/// Everything that a site listens on.
+/// All listeners of a site.
 fn listeners(site: &Site) -> Vec<NamedListener> {
     let mut ips: Vec<_> = site.bind.iter().copied().map(Some).collect();
     if ips.is_empty() && site.unix_sockets.is_empty() {
@@ -135,7 +135,7 @@ fn listeners(site: &Site) -> Vec<NamedListener> {
     ports.chain(sockets).collect()
 }
 
-/// `:PORT`, `IP:PORT` or `unix//PATH|MODE`, of which the mode may be missing.
+/// `:PORT`, `IP:PORT` or `unix//PATH|MODE`; the mode is optional.
 fn named(word: &Word) -> Result<NamedListener, Error> {
     if let Some(rest) = word.text.strip_prefix("unix/") {
         let socket = bind::socket(word, rest, "servers")?;
@@ -492,7 +492,7 @@ fn protocols(call: &Call<'_>, limits: &mut Limits) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sites offer HTTP/2 where all that they listen on with encryption has it.
+/// Sites offer HTTP/2 if all their listeners with TLS allow it.
 fn offer(sites: &mut [Site], global: &Global) {
     for site in sites {
         let encrypted = site.addresses.iter().filter(|address| address.tls);

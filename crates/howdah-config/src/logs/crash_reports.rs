@@ -6,7 +6,7 @@ use crate::table::template::literal;
 use crate::table::value::{number, size};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
-/// In the global block.
+/// The option of the global block.
 pub(crate) const ENTRY: Entry = Entry {
     name: "crash_reports",
     syntax: "crash_reports off|[FOLDER] { … }",
@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     example: "crash_reports /var/log/howdah/crashes {\n\tkeep 50\n}",
 };
 
-/// Inside `crash_reports`.
+/// Names of the block of `crash_reports`.
 pub(crate) const CRASH_REPORTS: Table<CrashReports> = Table {
     kind: "option of `crash_reports`",
     items: &[

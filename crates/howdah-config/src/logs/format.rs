@@ -5,7 +5,7 @@ use crate::model::{DurationFormat, Edit, Filter, LineFormat, LogFormat, TimeForm
 use crate::syntax::tree::{Statement, Word};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest, unsupported};
 
-/// Encoders of Caddy that are not here.
+/// Encoders of Caddy that this version lacks.
 pub(crate) const OTHERS: &[&str] = &["append", "filter", "transform", "single_field"];
 
 const TIMES: &[(&str, TimeFormat)] = &[
@@ -36,7 +36,7 @@ const DURATIONS: &[(&str, DurationFormat)] = &[
 
 const KEYS: &str = "the names of the fields are Caddy's";
 
-/// Inside `format console` and `format json`.
+/// Names of the blocks of `format console` and `format json`.
 pub(crate) const OPTIONS: Table<LineFormat> = Table {
     kind: "option of `format`",
     items: &[
@@ -83,7 +83,7 @@ pub(crate) const OPTIONS: Table<LineFormat> = Table {
     ],
 };
 
-/// Inside `format filter`: all other names are fields.
+/// Names of the block of `format filter`: all other names are fields.
 pub(crate) const FILTER: Table<Option<LineFormat>> = Table {
     kind: "part of `format filter`",
     items: &[
@@ -113,7 +113,7 @@ pub(crate) const FILTER: Table<Option<LineFormat>> = Table {
                 differs: "No `multi_regexp`. A field of the request can be named without `request>`.",
                 example: "fields {\n\trequest>headers>User-Agent delete\n}",
             },
-            // Read together with the bare ones.
+            // Read together with the fields outside `fields`.
             |_, call, _| {
                 call.count(0, 0)?;
                 call.block().map(drop)
@@ -191,7 +191,7 @@ fn named<T: Clone>(call: &Call<'_>, names: &[(&str, T)]) -> Result<T, Error> {
     })
 }
 
-/// What the fields of a request are called inside `request`.
+/// Names of the fields inside `request`.
 const OF_REQUEST: &[&str] = &[
     "remote_ip",
     "remote_port",
@@ -270,7 +270,7 @@ fn filter(statement: &Statement) -> Result<Filter, Error> {
     }
 }
 
-/// `ip_mask 24 64` or with a block of `ipv4 24` and `ipv6 64`. What is not named keeps all its bits.
+/// `ip_mask 24 64` or with a block of `ipv4 24` and `ipv6 64`. A family that is not named keeps all its bits.
 fn ip_mask(arguments: &[Word], block: &[Statement]) -> Option<Filter> {
     let bits = |text: &str, most: u8| text.parse().ok().filter(|bits| *bits <= most);
     let (mut ipv4, mut ipv6) = (32, 128);

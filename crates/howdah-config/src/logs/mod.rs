@@ -13,7 +13,7 @@ use output::output;
 const SUBDIRECTIVES_HINT: &str = "`log` has `level`, `format` and `output`";
 const ACCESS_HINT: &str = "a `log` of a site has `level`, `format`, `hostnames` and `output`";
 
-/// Inside the global `log`.
+/// Names of the block of the global `log`.
 pub(crate) const GLOBAL: Table<LogOptions> = Table {
     kind: "option of `log`",
     items: &[
@@ -67,7 +67,7 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
     ],
 };
 
-/// Inside the `log` of a site.
+/// Names of the block of a site's `log`.
 pub(crate) const ACCESS: Table<AccessLog> = Table {
     kind: "subdirective of `log`",
     items: &[
@@ -203,7 +203,7 @@ fn level(call: &Call<'_>) -> Result<LogLevel, Error> {
 }
 
 impl LineFormat {
-    /// One with this encoding.
+    /// A format with this encoding.
     pub(crate) fn of(encoding: LogFormat) -> Self {
         Self {
             encoding: Some(encoding),

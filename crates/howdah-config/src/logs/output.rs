@@ -6,14 +6,14 @@ use crate::table::template::literal;
 use crate::table::value::{duration, number, size};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 
-/// A file and its rolling, while they are read.
+/// A file and its rotation while they are read.
 pub(crate) struct Draft {
     mode: u32,
     rolls: bool,
     roll: Roll,
 }
 
-/// Inside `output file PATH`.
+/// Names of the block of `output file PATH`.
 pub(crate) const FILE: Table<Draft> = Table {
     kind: "option of `output file`",
     items: &[

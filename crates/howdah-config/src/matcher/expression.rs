@@ -1,5 +1,5 @@
-//! `expression`: the part of CEL that Caddyfiles use. Comparisons of placeholders, `&&`, `||`, `!`, `in`,
-//! tests of texts, and the other matchers as functions; anything else is an error.
+//! `expression`: the part of CEL that Caddyfiles use. Comparisons of placeholders, `&&`, `||`, `!`, `in`, tests of
+//! texts, and the other matchers as functions; anything else is an error.
 
 use crate::error::{Error, ErrorKind};
 use crate::model::{Comparison, Expression, Operand, TextTest};
@@ -8,7 +8,7 @@ use crate::syntax::tree::Word;
 use crate::table::template::template;
 use crate::table::{Context, bad_value, nearest, unsupported};
 
-/// Parentheses and `!` inside of each other.
+/// Maximum nesting of parentheses and `!`.
 const MAX_DEPTH: usize = 32;
 
 /// Functions of texts.
@@ -22,7 +22,7 @@ const TESTS: &[(&str, TextTest)] = &[
 pub(super) type MatcherReader<'r> =
     &'r dyn Fn(&mut Context, &Word, &[Word]) -> Result<Matcher, Error>;
 
-/// The matchers that are functions here.
+/// The matchers that are available as functions.
 const FUNCTIONS: &[&str] = &[
     "path",
     "path_regexp",
@@ -39,7 +39,7 @@ const FUNCTIONS: &[&str] = &[
     "vars_regexp",
 ];
 
-/// Words as one text, with the quotes that the Caddyfile took off.
+/// Joins words to one text, with the quotes that the Caddyfile's lexer has removed.
 pub(super) fn join(words: &[Word]) -> String {
     if let [word] = words {
         return word.text.clone();
@@ -60,7 +60,7 @@ pub(super) fn join(words: &[Word]) -> String {
     text
 }
 
-/// Reads an expression; `place` is where it starts, for messages.
+/// Reads an expression; `place` is its position for messages.
 pub(super) fn parse(
     cx: &mut Context,
     place: &Word,
@@ -91,7 +91,7 @@ const HINT: &str =
 
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
-    /// With its braces.
+    /// Including its braces.
     Placeholder(String),
     Text(String),
     Number(f64),
@@ -110,7 +110,7 @@ impl Token {
     }
 }
 
-/// Two characters before one.
+/// Signs of two characters before those of one.
 const SIGNS: &[&str] = &[
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "[", "]", "{", "}", ",", ":", ".",
 ];
@@ -174,7 +174,7 @@ fn is_placeholder(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-?".contains(&byte))
 }
 
-/// The text up to its closing quote, and what follows.
+/// The text up to its closing quote, and the rest.
 fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();
@@ -184,7 +184,7 @@ fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
                 'n' => value.push('\n'),
                 't' => value.push('\t'),
                 other @ ('\\' | '"' | '\'' | '`') => value.push(other),
-                // Those of regular expressions stay.
+                // Escapes of regular expressions stay.
                 other => value.extend(['\\', other]),
             },
             _ if char == quote => return Some((value, &text[at + 1..])),
@@ -311,7 +311,7 @@ impl Parser<'_> {
         Ok(Expression::Truth(left))
     }
 
-    /// What follows the dot of `text.`.
+    /// The part after the dot in `text.`.
     fn test(&mut self, subject: Operand) -> Result<Expression, Error> {
         let Some(Token::Name(name)) = self.tokens.get(self.at).cloned() else {
             return Err(self.error("a function is missing after `.`", HINT));
@@ -423,7 +423,7 @@ impl Parser<'_> {
             let matcher = (self.read)(self.cx, &name, &pair)?;
             parts.push(Expression::Matcher(Box::new(matcher)));
         }
-        // As of several lines of the matcher.
+        // As if the matcher had several lines.
         let join = match name.text.as_str() {
             "vars" => Expression::Any,
             _ => Expression::All,
@@ -431,7 +431,7 @@ impl Parser<'_> {
         Ok(single_or(parts, join))
     }
 
-    /// The arguments that a pair of a map stands for, its value being next.
+    /// The arguments for a pair of a map, whose value is next.
     fn pair(&mut self, name: &str, key: Word) -> Result<Vec<Word>, Error> {
         let mut values = Vec::new();
         if self.take("[") {

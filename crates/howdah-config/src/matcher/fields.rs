@@ -7,7 +7,7 @@ use crate::table::template::{Moment, literal, template_at};
 use crate::table::value::header_name;
 use crate::table::{Call, Entry, bad_value};
 
-/// A value that cannot end its line: that would let it start another field.
+/// A value that cannot contain a line end, with which it could start another field.
 pub(crate) fn header_value(word: &Word) -> Result<Template, Error> {
     header_value_at(word, Moment::Request)
 }
@@ -30,8 +30,8 @@ pub(crate) fn header_value_at(word: &Word, moment: Moment) -> Result<Template, E
     Ok(value)
 }
 
-/// The arguments of a matcher of header fields: `NAME VALUE`, or `!NAME` for no such field. `any` is the
-/// value of `NAME` alone, where it may stand alone.
+/// The arguments of a matcher of header fields: `NAME VALUE`, or `!NAME` for a missing field. `any` is the value for
+/// `NAME` alone, if that is allowed.
 fn field_and_value(
     call: &Call<'_>,
     any: Option<String>,

@@ -1,4 +1,4 @@
-//! Matchers: `@name …`, and what is in their blocks.
+//! Matchers: `@name …`, and the names in their blocks.
 
 mod expression;
 mod fields;
@@ -16,10 +16,10 @@ pub(crate) use fields::{add_header, header_entry, header_value, header_value_at}
 pub(crate) use values::{check_regexp, merged_path, networks, path};
 use values::{host, protocol, variable};
 
-/// `not` inside `not`.
+/// Maximum nesting of `not`.
 const MAX_DEPTH: usize = 16;
 
-/// A matcher while it is read. All parts must match; of the values of one part, one.
+/// A matcher while it is read. All parts must match; of the values of one part, at least one.
 #[derive(Debug, Default)]
 pub(crate) struct Set {
     paths: Vec<String>,
@@ -31,10 +31,10 @@ pub(crate) struct Set {
     query: Option<Vec<(String, Vec<Template>)>>,
     remote_ip: Vec<Network>,
     client_ip: Vec<Network>,
-    /// Of these and of the next one must match.
+    /// Of these and of the next, at least one must match.
     vars: Vec<Matcher>,
     vars_regexps: Vec<Matcher>,
-    /// Those of which there may be several, all of which must match.
+    /// Matchers that may be repeated, all of which must match.
     others: Vec<Matcher>,
     /// Name of the matcher, without its `@`: the default name of its regular expressions.
     name: String,
@@ -389,7 +389,7 @@ pub(crate) const FILE: Table<FileDraft> = Table {
     ],
 };
 
-/// A matcher with what the order of directives needs to know about it.
+/// A matcher with the properties that the order of directives depends on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Key {
     pub(crate) matcher: Option<Matcher>,
@@ -397,7 +397,7 @@ pub(crate) struct Key {
     pub(crate) path: Option<String>,
 }
 
-/// A policy by its name.
+/// The policy with this name.
 pub(crate) fn policy(word: &Word) -> Result<TryPolicy, Error> {
     Ok(match word.text.as_str() {
         "first_exist" => TryPolicy::FirstExist,
@@ -426,7 +426,7 @@ pub(crate) fn definition(cx: &mut Context, statement: &Statement) -> Result<Key,
             "write for example `@static path *.css *.js`",
         ));
     }
-    // `@name "{method} == 'GET'"`: a text in quotes is not a name.
+    // `@name "{method} == 'GET'"`: a text in quotes is an expression.
     if let ([word], None) = (statement.arguments.as_slice(), block)
         && word.quoted
         && word
@@ -445,7 +445,7 @@ pub(crate) fn definition(cx: &mut Context, statement: &Statement) -> Result<Key,
     read(cx, owner, &statement.arguments, block, 0).map(Set::finish)
 }
 
-/// Reads an expression, whose regular expressions have the name of the matcher that it is in.
+/// Reads an expression; its regular expressions are named after the matcher that contains it.
 fn read_expression(
     cx: &mut Context,
     words: &[Word],
@@ -538,7 +538,7 @@ impl Set {
             && self.others.is_empty()
     }
 
-    /// The cheap parts come first, those that look at the disk last.
+    /// The cheap parts come first, those that access the disk last.
     fn finish(self) -> Key {
         let path = match self.paths.as_slice() {
             [path] => Some(path.clone()),
@@ -596,7 +596,7 @@ impl Set {
     }
 }
 
-/// One of several: not (not the first and not the second and …).
+/// At least one must match: not (not the first and not the second and …).
 fn any(mut matchers: Vec<Matcher>) -> Option<Matcher> {
     if matchers.len() < 2 {
         return matchers.pop();

@@ -7,7 +7,7 @@ use crate::syntax::tree::Word;
 use crate::table::template::{literal, template};
 use crate::table::{bad_value, unsupported};
 
-/// A path pattern. `index.php` is what a `rewrite` to the same makes of the path: `/index.php`.
+/// A path pattern. `index.php` becomes `/index.php`, as a `rewrite` to it does.
 pub(crate) fn path(word: &Word) -> Result<String, Error> {
     let mut path = literal(word, "a path matcher")?;
     if path.is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn merged_path(word: &Word) -> Result<String, Error> {
     Ok(path)
 }
 
-/// A pattern as the paths are that it is compared with.
+/// Decodes a pattern like the paths with which it is compared.
 fn decoded(word: &Word, path: &str) -> Result<String, Error> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -51,7 +51,7 @@ fn decoded(word: &Word, path: &str) -> Result<String, Error> {
         let digits = after
             .split_at_checked(2)
             .and_then(|(digits, after)| Some((std::str::from_utf8(digits).ok()?, after)));
-        // `from_str_radix` takes a sign.
+        // `from_str_radix` accepts a sign.
         let value = digits
             .filter(|(digits, _)| !digits.starts_with('+'))
             .and_then(|(digits, after)| Some((u8::from_str_radix(digits, 16).ok()?, after)));
@@ -81,7 +81,7 @@ fn decoded(word: &Word, path: &str) -> Result<String, Error> {
     Ok(howdah_cgi::text_of(&bytes).into_owned())
 }
 
-/// A pattern that no path fits.
+/// The error of a pattern that never matches.
 fn never(word: &Word, how: &str, hint: &str) -> Error {
     bad_value(
         &word.position,
@@ -114,7 +114,7 @@ fn is_ipv6(host: &str) -> bool {
     host.parse::<std::net::Ipv6Addr>().is_ok()
 }
 
-/// Does the regular expression compile?
+/// Checks that the regular expression compiles.
 pub(crate) fn check_regexp(word: &Word, pattern: &str) -> Result<(), Error> {
     let Err(error) = regex::Regex::new(pattern) else {
         return Ok(());
@@ -157,7 +157,7 @@ pub(super) fn protocol(word: &Word) -> Result<Protocol, Error> {
     })
 }
 
-/// Ranges of addresses, with the words that stand for some.
+/// Ranges of addresses, including names of ranges.
 pub(crate) fn networks(words: &[Word]) -> Result<Vec<Network>, Error> {
     let mut ranges = Vec::new();
     for word in words {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-/// `admin`: where the server takes orders (reload, stop) and reports its state.
+/// `admin`: where the server accepts orders (reload, stop) and reports its state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Admin {
-    /// Not given. `howdah run` takes [`AdminAddress::default`], if it is free.
+    /// Not given. `howdah run` uses [`AdminAddress::default`], if it is free.
     #[default]
     Default,
     /// `admin off`.
@@ -29,7 +29,7 @@ pub enum AdminAddress {
 }
 
 impl Default for AdminAddress {
-    /// `localhost:2019`, as Caddy.
+    /// `localhost:2019`, as in Caddy.
     fn default() -> Self {
         Self::Tcp {
             host: "localhost".into(),

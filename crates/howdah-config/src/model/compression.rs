@@ -1,18 +1,18 @@
 //! How responses are compressed: the typed form of `encode` and `precompressed`.
 
-/// `encode [MATCHER] [FORMAT…] { … }`: compresses responses for clients that take one of the formats.
+/// `encode [MATCHER] [FORMAT…] { … }`: compresses responses for clients that accept one of the formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encode {
-    /// The formats, the preferred first. At least one; default `zstd gzip`, as Caddy.
+    /// The formats, the preferred first. At least one; default `zstd gzip`, as in Caddy.
     pub formats: Vec<Compression>,
-    /// `minimum_length`: bytes; a shorter response is sent as it is. Default 512, as Caddy.
+    /// `minimum_length`: bytes; a shorter response is not compressed. Default 512, as in Caddy.
     pub minimum_length: u64,
     /// `match`: the responses that are compressed.
     pub matches: ResponseMatcher,
 }
 
 impl Encode {
-    /// The given formats in this order, all else by default.
+    /// These formats in this order, with defaults otherwise.
     #[must_use]
     pub fn new(formats: Vec<Compression>) -> Self {
         Self {
@@ -34,15 +34,15 @@ pub enum Compression {
     Brotli(u8),
 }
 
-/// gzip's level when none is given: what the others take off a page is little, and costs much.
+/// gzip's default level: higher ones save little on a page, and cost much.
 pub(crate) const GZIP_LEVEL: u8 = 1;
-/// Zstandard's level when none is given: its own default.
+/// Zstandard's default level, as in its library.
 pub(crate) const ZSTD_LEVEL: u8 = 3;
-/// Brotli's quality when none is given: the last one that is quick.
+/// Brotli's default quality: the highest fast one.
 pub(crate) const BROTLI_QUALITY: u8 = 2;
 
 impl Compression {
-    /// Without a level.
+    /// The coding, without the level.
     #[must_use]
     pub fn coding(self) -> ContentCoding {
         match self {
@@ -73,7 +73,7 @@ impl ContentCoding {
         }
     }
 
-    /// How the name of a file of that kind ends.
+    /// The suffix of precompressed files.
     #[must_use]
     pub fn suffix(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ impl ContentCoding {
         }
     }
 
-    /// The format at the level that it has when none is given: gzip 1, zstd 3, br 2.
+    /// The format with its default level: gzip 1, zstd 3, br 2.
     #[must_use]
     pub fn by_default(self) -> Compression {
         match self {
@@ -93,7 +93,7 @@ impl ContentCoding {
         }
     }
 
-    /// The one with that name.
+    /// The coding with that name.
     pub(crate) fn find(name: &str) -> Option<Self> {
         [Self::Gzip, Self::Zstd, Self::Brotli]
             .into_iter()
@@ -101,8 +101,8 @@ impl ContentCoding {
     }
 }
 
-/// Which responses a `match` means: the status is one of those, and each of the fields is there with
-/// one of its values.
+/// The responses that a `match` selects: the status is one of these, and each of the fields is present with one of its
+/// values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseMatcher {
     /// `status`: first and last of each; empty: all.

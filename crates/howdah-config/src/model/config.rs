@@ -14,7 +14,7 @@ pub struct Config {
     pub global: Global,
     /// Sites in the order of the file.
     pub sites: Vec<Site>,
-    /// The classic pools besides that of all sites, in the order of the file.
+    /// The classic pools, except that of all sites, in the order of the file.
     pub pools: Vec<ClassicPool>,
     /// All worker pools: those of the global block, then those of `php_server` and `php` blocks, in
     /// the order of the file.
@@ -34,13 +34,13 @@ impl Config {
     /// The address of a site.
     ///
     /// # Panics
-    /// It is of another configuration.
+    /// The address belongs to a different configuration.
     #[must_use]
     pub fn address(&self, at: SiteAddress) -> &Address {
         &self.sites[at.site].addresses[at.address]
     }
 
-    /// Settings of all pools but the classic one of all sites: first the classic pools, then the worker pools.
+    /// Settings of all pools except the classic one of all sites: first the classic pools, then the worker pools.
     pub fn own_pool_settings(&self) -> impl Iterator<Item = &PoolSettings> {
         let classic = self.pools.iter().map(|pool| &pool.settings);
         classic.chain(self.workers.iter().map(|pool| &pool.settings))

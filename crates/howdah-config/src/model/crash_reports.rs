@@ -3,16 +3,16 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// `crash_reports`: where they are kept, and how many.
+/// `crash_reports`: where they are stored, and how many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrashReports {
-    /// They are written.
+    /// Reports are written.
     pub on: bool,
     /// The folder; `None`: the server chooses one.
     pub folder: Option<PathBuf>,
-    /// Most reports at a time; the oldest are removed.
+    /// Maximum number of reports; the oldest are removed.
     pub keep: usize,
-    /// Most bytes of them together.
+    /// Maximum total size in bytes.
     pub max_size: u64,
 }
 
@@ -27,7 +27,7 @@ impl Default for CrashReports {
     }
 }
 
-/// As a Caddyfile has it, for people.
+/// In the syntax of a Caddyfile.
 impl fmt::Display for CrashReports {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { keep, max_size, .. } = self;

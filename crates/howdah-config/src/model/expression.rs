@@ -7,11 +7,11 @@ use std::str::FromStr;
 use super::matcher::Matcher;
 use super::placeholder::Template;
 
-/// A regular expression whose groups are placeholders afterwards: `{re.NAME.1}`, and `{re.1}` for the
-/// last one that matched. It compiles: that was checked.
+/// A valid regular expression whose groups become placeholders: `{re.NAME.1}`, and `{re.1}` for the last one that
+/// matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regexp {
-    /// `NAME`; without one in the configuration, that of the matcher it is in.
+    /// `NAME`; by default that of the matcher that contains it.
     pub name: String,
     /// The expression in the syntax of the crate `regex`.
     pub pattern: String,
@@ -43,7 +43,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Is the address in the range?
+    /// Whether the address is in the range.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -65,7 +65,7 @@ impl Network {
         }
     }
 
-    /// What `private_ranges` stands for, as in Caddy.
+    /// The meaning of `private_ranges`, as in Caddy.
     #[must_use]
     pub fn private_ranges() -> Vec<Self> {
         const RANGES: [&str; 6] = [
@@ -129,15 +129,15 @@ pub enum Expression {
     Not(Box<Expression>),
     /// `path('/a')` and the other matchers.
     Matcher(Box<Matcher>),
-    /// `a == b` and its like.
+    /// `a == b` and other comparisons.
     Compare(Operand, Comparison, Operand),
     /// `a in [b, c]`.
     In(Operand, Vec<Operand>),
-    /// `a.startsWith(b)` and its like.
+    /// `a.startsWith(b)` and similar tests.
     Test(Operand, TextTest, Operand),
     /// `a.matches('REGEXP')`.
     Matches(Operand, String),
-    /// `true`, `false`, and a text that is `true`.
+    /// `true`, `false`, or a text that is compared with `true`.
     Truth(Operand),
 }
 
@@ -152,7 +152,8 @@ pub enum Operand {
     Bool(bool),
 }
 
-/// How two values are compared. A text that is compared with a number counts as one if it is one.
+/// How two values are compared. A text that is compared with a number is converted to a number if
+/// possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Comparison {

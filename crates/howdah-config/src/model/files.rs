@@ -9,7 +9,7 @@ use super::response::Status;
 pub struct TryFiles {
     /// Candidates relative to the root; one that ends in `/` must be a directory.
     pub candidates: Vec<Template>,
-    /// The last candidate was `=CODE`: answered when none exists.
+    /// The last candidate was `=CODE`: the status if none exists.
     pub fallback_status: Option<u16>,
 }
 
@@ -19,7 +19,7 @@ pub enum TryPolicy {
     /// The first that exists.
     #[default]
     FirstExist,
-    /// The same, the last being taken without a look.
+    /// The same, but the last one is used without a check.
     FirstExistFallback,
     /// The smallest that exists; of several the first.
     SmallestSize,
@@ -36,22 +36,23 @@ pub struct FileServer {
     pub root: Option<Template>,
     /// `index`: default `index.html index.txt`, as Caddy.
     pub index: Vec<String>,
-    /// `hide`: files that are answered 404. Without a slash it is a name (or a pattern of names) in
-    /// any folder; with one it is a path, a relative one from the working directory. The
-    /// configuration's own files are always among them.
+    /// `hide`: files that get a 404. Without a slash it is a name (or a pattern of names) in any
+    /// folder; with a slash it is a path, relative to the working directory. The configuration's
+    /// own files are always included.
     pub hide: Vec<String>,
-    /// `precompressed`: codings of files next to a file that are sent in its place, the
-    /// preferred first. Default none.
+    /// `precompressed`: codings of files next to a file that are sent in its place, the preferred
+    /// first. Default none.
     pub precompressed: Vec<ContentCoding>,
     /// `browse`: folders without an index file are listed. Default false.
     pub browse: bool,
-    /// `pass_thru`: what is not found goes to the next handler. Default false.
+    /// `pass_thru`: the next handler gets requests for missing files. Default false.
     pub pass_thru: bool,
-    /// `disable_canonical_uris` makes this false: a folder's path gets no slash, a file's keeps it.
+    /// `disable_canonical_uris` sets this to false: a folder's path gets no slash, and a file's
+    /// keeps it.
     pub canonical: bool,
     /// `symlinks`: which symbolic links below the root are followed.
     pub symlinks: Symlinks,
-    /// `status`: of the answer with a file.
+    /// `status`: of the response with a file.
     pub status: Status,
 }
 
@@ -74,12 +75,12 @@ impl Default for FileServer {
 /// Which symbolic links below a root are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Symlinks {
-    /// `auto`: all, but those of users of PHP pools only to what belongs to the same user.
+    /// `auto`: all, but links of users of PHP pools only to files of the same user.
     #[default]
     Auto,
     /// `on`: all.
     Follow,
-    /// `if_owner_match`: those whose owner has what they lead to.
+    /// `if_owner_match`: links whose owner also owns the target.
     IfOwnerMatch,
     /// `off`: none.
     Off,

@@ -22,35 +22,35 @@ pub struct Global {
     pub debug: bool,
     /// `http_port`: the port of `http://` addresses without one. Default 80.
     pub http_port: Option<u16>,
-    /// `grace_period`: how long requests may go on after the order to stop; [`Duration::MAX`]: `0`, for
-    /// as long as they like. Default 30 s.
+    /// `grace_period`: how long requests may continue after the order to stop; [`Duration::MAX`]: `0`, no limit.
+    /// Default 30 s.
     pub grace_period: Option<Duration>,
-    /// `shutdown_delay`: how long everything is served as before after the order to stop, readiness apart.
-    /// `None`: as long as load balancers need that were seen to poll readiness.
+    /// `shutdown_delay`: how long everything except readiness is served as before after the order to stop. `None`: as
+    /// long as load balancers need, if they have polled readiness.
     pub shutdown_delay: Option<Duration>,
-    /// `auto_https`, `https_port`, `email` and all else about HTTPS.
+    /// `auto_https`, `https_port`, `email` and other options for HTTPS.
     pub https: Https,
-    /// `servers`: limits of connections and requests, on all listeners that have none of their own.
+    /// `servers`: limits of connections and requests, on all listeners without their own.
     pub limits: Limits,
-    /// `servers ADDRESS`: those of single listeners, each of which a site listens on. See
+    /// `servers ADDRESS`: the limits of individual listeners, each of which a site listens on. See
     /// [`limits_of`](Self::limits_of).
     pub listener_limits: Vec<(ListenerAddress, Limits)>,
-    /// `servers { max_connections }`: connections at a time for the whole server; further ones wait to be
-    /// accepted. Default [`MAX_CONNECTIONS`].
+    /// `servers { max_connections }`: maximum connections of the whole server; further ones wait to be accepted.
+    /// Default [`MAX_CONNECTIONS`].
     pub max_connections: Option<usize>,
     /// `log`: the server's own log.
     pub log: LogOptions,
-    /// `admin`: where the server takes orders and reports its state.
+    /// `admin`: where the server accepts orders and reports its state.
     pub admin: Admin,
     /// A site has `tracing`.
     pub tracing: bool,
-    /// `metrics`: requests are counted and timed. The directive of that name turns it on too.
+    /// `metrics`: requests are counted and timed. The directive of that name enables it too.
     pub metrics: bool,
     /// `metrics { per_route }`: requests are timed by route too. Default false.
     pub metrics_per_route: bool,
     /// `metrics { per_host }`.
     pub host_metrics: HostMetrics,
-    /// `user`: what the whole server becomes once it has been started. Default: it stays as it is.
+    /// `user`: to which the whole server changes after its start. Default: it does not change.
     pub user: Option<User>,
     /// `crash_reports`: of PHP processes that crashed.
     pub crash_reports: CrashReports,
@@ -61,20 +61,20 @@ pub struct Global {
 /// Whether requests are counted by host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HostMetrics {
-    /// They are not.
+    /// No.
     #[default]
     Off,
-    /// `per_host`: the hosts that sites name; all others are one.
+    /// `per_host`: the hosts that sites name; all others are counted together.
     Named,
-    /// `observe_catchall_hosts`: the others too.
+    /// `observe_catchall_hosts`: the others separately, too.
     All,
 }
 
-/// Connections at a time, unless `max_connections` says otherwise.
+/// Maximum connections by default.
 pub const MAX_CONNECTIONS: usize = 50_000;
 
 impl Global {
-    /// Limits of a listener: its own, or those of all that have none. The two are not merged.
+    /// Limits of a listener: its own, or those of all without their own. The two are not merged.
     #[must_use]
     pub fn limits_of(&self, listener: &ListenerAddress) -> &Limits {
         let mut own = self.listener_limits.iter();
@@ -82,19 +82,19 @@ impl Global {
             .map_or(&self.limits, |(_, limits)| limits)
     }
 
-    /// All limits, those of single listeners last.
+    /// All limits, those of individual listeners last.
     pub fn all_limits(&self) -> impl Iterator<Item = &Limits> {
         let own = self.listener_limits.iter().map(|(_, limits)| limits);
         std::iter::once(&self.limits).chain(own)
     }
 }
 
-/// Where a server with a user of its own keeps certificates: the home of the user that starts it is of no
-/// use to it.
+/// Where a server with a configured user stores certificates: it may not have access to the home of the user that
+/// starts it.
 const STORAGE: &str = "/var/lib/howdah";
 
 impl Global {
-    /// `user`: other defaults follow from it.
+    /// `user`: other defaults depend on it.
     pub fn set_user(&mut self, user: User) {
         self.user = Some(user);
         self.https.storage.get_or_insert_with(|| STORAGE.into());

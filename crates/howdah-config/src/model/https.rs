@@ -1,4 +1,4 @@
-//! HTTPS as it is configured: part of [`model`](crate::model), with the rules which name gets which
+//! HTTPS as configured: part of [`model`](crate::model), with the rules for which name gets which
 //! certificate.
 
 use std::net::IpAddr;
@@ -21,27 +21,26 @@ pub struct Https {
     pub redirects: bool,
     /// `auto_https`: names get certificates automatically. Default true.
     pub certificates: bool,
-    /// `https_port`: the port of addresses that name none. Default 443.
+    /// `https_port`: the port of addresses without one. Default 443.
     pub port: u16,
-    /// `local_certs`: all names get their certificate from the internal authority. Default false.
+    /// `local_certs`: the internal authority issues all certificates. Default false.
     pub local_certs: bool,
-    /// `email`, `acme_ca`, `acme_ca_root`, `acme_eab`: what sites use that say nothing else.
+    /// `email`, `acme_ca`, `acme_ca_root`, `acme_eab`: defaults for sites.
     pub acme: Acme,
-    /// `default_sni`: the name of clients that send none. Lower case. Default: none, then the
+    /// `default_sni`: the name for clients that send none. Lower case. Default: none, then the
     /// address that the client connected to.
     pub default_sni: Option<String>,
-    /// `fallback_sni`: the name that is taken when no site has the client's. Lower case. Default none.
+    /// `fallback_sni`: the name that is used if no site has the client's. Lower case. Default none.
     pub fallback_sni: Option<String>,
-    /// `ocsp_stapling`: handshakes carry what the authority says about the certificate, where it says
-    /// it. Default true.
+    /// `ocsp_stapling`: handshakes include the authority's OCSP response, if it provides one. Default true.
     pub ocsp_stapling: bool,
     /// `on_demand_tls { ask }`: the endpoint that decides whether a name of a site with `on_demand` may have a
-    /// certificate. Default none: such names have one of the internal authority, or are written down.
+    /// certificate. Default none: such names get a certificate of the internal authority, or must be listed.
     pub ask: Option<String>,
-    /// `storage file_system`: where certificates and keys are kept; with `redis`, where their local
-    /// copies are. Default: see the certificates' crate.
+    /// `storage file_system`: where certificates and keys are stored; with `redis`, their local
+    /// copies. Default: see the certificates' crate.
     pub storage: Option<PathBuf>,
-    /// `storage redis`: certificates and keys are there. Default: they are in the directory.
+    /// `storage redis`: certificates and keys are stored there. Default: in the directory.
     pub redis: Option<Redis>,
 }
 
@@ -63,21 +62,21 @@ impl Default for Https {
     }
 }
 
-/// `tls`: how a site is encrypted.
+/// `tls`: TLS of a site.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SiteTls {
     /// `tls CERT KEY`.
     pub files: Option<CertificateFiles>,
-    /// `tls internal`, `tls EMAIL` and `issuer`. `None`: by the name, see [`source`].
+    /// `tls internal`, `tls EMAIL` and `issuer`. `None`: depends on the name, see [`source`].
     pub issuer: Option<Issuer>,
-    /// `on_demand`: there is no certificate until a client comes for it. Default false.
+    /// `on_demand`: a certificate is obtained when a client needs it. Default false.
     pub on_demand: bool,
     /// `protocols MIN`. Default TLS 1.2.
     pub min_version: TlsVersion,
     /// `protocols MIN MAX`: nothing above TLS 1.2. Default false.
     pub no_tls13: bool,
-    /// `ciphers`: suites of TLS 1.2 by their IANA names, the preferred first. Empty: all that are
-    /// known. Those of TLS 1.3 are always on.
+    /// `ciphers`: suites of TLS 1.2 by their IANA names, the preferred first. Empty: all supported
+    /// ones. Those of TLS 1.3 are always enabled.
     pub ciphers: Vec<CipherSuite>,
     /// `alpn`: protocols that are offered, the preferred first. Default `h2 http/1.1`.
     pub alpn: Option<Vec<Alpn>>,
@@ -88,7 +87,7 @@ pub struct SiteTls {
 /// A certificate and its key, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CertificateFiles {
-    /// The certificate and what leads to its root.
+    /// The certificate and its chain.
     pub certificate: PathBuf,
     /// Its private key; may be the same file.
     pub key: PathBuf,
@@ -97,12 +96,12 @@ pub struct CertificateFiles {
 /// Issuer of certificates.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Issuer {
-    /// The internal authority in the storage directory, whose root clients have to trust.
+    /// The internal authority in the storage directory, whose root clients must trust.
     Internal {
         /// `lifetime`: how long a certificate is valid. Default 12 h.
         lifetime: Duration,
     },
-    /// An authority that speaks ACME, such as Let's Encrypt.
+    /// An authority with ACME, such as Let's Encrypt.
     Acme(Acme),
 }
 
@@ -124,7 +123,8 @@ impl Issuer {
 pub struct Acme {
     /// URL of the directory. Default: Let's Encrypt.
     pub directory: Option<String>,
-    /// PEM file with the root that the authority's own server is trusted by. Default: the system's.
+    /// PEM file with the root for the certificate of the authority's own server. Default: the
+    /// system's.
     pub root: Option<PathBuf>,
     /// Email address for notices of the authority.
     pub email: Option<String>,
@@ -147,7 +147,7 @@ pub enum TlsVersion {
     Tls13,
 }
 
-/// A protocol inside of TLS.
+/// A protocol over TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Alpn {
@@ -170,9 +170,9 @@ pub enum CipherSuite {
 /// `client_auth`: certificates of clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientAuth {
-    /// PEM files with the roots that client certificates must lead to. At least one.
+    /// PEM files with the roots of client certificates. At least one.
     pub roots: Vec<PathBuf>,
-    /// A client without a certificate is let in; one with a wrong certificate is not. Default false.
+    /// A client without a certificate has access; one with an invalid certificate does not. Default false.
     pub optional: bool,
 }
 
@@ -181,21 +181,21 @@ pub struct ClientAuth {
 pub enum Source<'a> {
     /// Its files are given.
     Files(&'a CertificateFiles),
-    /// It is issued by the internal authority, for so long.
+    /// The internal authority issues it, for this time.
     Internal(Duration),
-    /// It is requested.
+    /// An ACME authority issues it.
     Acme(&'a Acme),
-    /// As [`on_demand_source`] says, once a client has come for a name.
+    /// See [`on_demand_source`], once a client needs a name.
     OnDemand,
 }
 
 /// Why there is no certificate for a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoSource {
-    /// `auto_https` forbids it.
+    /// `auto_https` disables it.
     #[error("`auto_https` is off, so it gets no certificate by itself")]
     Off,
-    /// No name.
+    /// The address has no name.
     #[error("there is no host name for a certificate")]
     NoName,
     /// A wildcard needs the DNS challenge.
@@ -203,7 +203,7 @@ pub enum NoSource {
         "certificates for all names below a domain are only issued through DNS, which this version does not do"
     )]
     Wildcard,
-    /// A public authority has nothing for this name.
+    /// No public authority issues a certificate for this name.
     #[error("no public authority issues certificates for this name")]
     NotPublic,
     /// Any client could make this server request any number of certificates.
@@ -211,10 +211,10 @@ pub enum NoSource {
     NotAsked,
 }
 
-/// The policy: which source a host of a site with this `tls` has.
+/// The source of the certificate for a host of a site with this `tls`.
 ///
 /// # Errors
-/// There is none.
+/// There is no source.
 pub fn source<'a>(
     host: Option<&str>,
     tls: &'a SiteTls,
@@ -237,11 +237,10 @@ pub fn source<'a>(
     }
 }
 
-/// The policy for a name that a client has come for, at a site with `on_demand`, and for those that are
-/// written down at others.
+/// The source for a name that a client needs, at a site with `on_demand`, and for names that are listed at others.
 ///
 /// # Errors
-/// There is no certificate for it.
+/// There is no source for it.
 pub fn on_demand_source<'a>(
     host: &str,
     tls: &'a SiteTls,
@@ -258,8 +257,8 @@ pub fn on_demand_source<'a>(
     }
 }
 
-/// The authority by ACME of the names of a site with this `tls`, but for local ones; `None`: they have their
-/// certificates from the internal authority.
+/// The ACME authority for the names of a site with this `tls`, except local ones; `None`: they get certificates from
+/// the internal authority.
 #[must_use]
 pub fn acme_authority<'a>(tls: &'a SiteTls, global: &'a Https) -> Option<&'a Acme> {
     match &tls.issuer {
@@ -276,8 +275,8 @@ fn acme_source<'a>(host: &str, acme: &'a Acme) -> Result<Source<'a>, NoSource> {
     Ok(Source::Acme(acme))
 }
 
-/// Names that no public authority knows: addresses, `localhost`, names without a dot, and what ends
-/// in `.localhost`, `.local`, `.internal`, `.home.arpa` or `.test`.
+/// Whether a name is unknown to public authorities: addresses, `localhost`, names without a dot,
+/// and names that end in `.localhost`, `.local`, `.internal`, `.home.arpa` or `.test`.
 #[must_use]
 pub fn is_local(host: &str) -> bool {
     let name = host.strip_prefix("*.").unwrap_or(host);
@@ -292,8 +291,8 @@ pub fn is_local(host: &str) -> bool {
         })
 }
 
-/// A site that sends the clients of an address without encryption to the same host with it, on
-/// `port` if it is not the one that is taken for granted.
+/// A site that redirects the clients of an address without TLS to the same host with TLS, on `port`
+/// if it is not the default one.
 #[must_use]
 pub fn redirect_to_https(from: Address, port: Option<u16>) -> Site {
     let mut parts = vec![

@@ -1,4 +1,4 @@
-//! What `mercure` asks for, as types.
+//! Configuration of `mercure`, as types.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ pub struct Mercure {
     pub anonymous: bool,
     /// `subscriptions`: the subscriptions API.
     pub subscriptions: bool,
-    /// `cors_origins`: of web pages that may subscribe.
+    /// `cors_origins`: origins of web pages that may subscribe.
     pub cors_origins: Vec<String>,
-    /// `publish_origins`: of web pages that may publish with a cookie.
+    /// `publish_origins`: origins of web pages that may publish with a cookie.
     pub publish_origins: Vec<String>,
     /// `heartbeat`; `None`: `0`. Default 40 s.
     pub heartbeat: Option<Duration>,
     /// `write_timeout`: the longest connection; `None`: `0`. Default 10 min.
     pub write_timeout: Option<Duration>,
-    /// Updates that are kept for subscribers who come back: `transport bolt { size N }`, 0 with `transport
-    /// local`. Default 1,000.
+    /// Updates that are stored for subscribers who reconnect: `transport bolt { size N }`, 0 with `transport local`.
+    /// Default 1,000.
     pub history: usize,
     /// `cookie_name`. Default `mercureAuthorization`.
     pub cookie: String,
@@ -33,12 +33,12 @@ pub struct Mercure {
 }
 
 impl Mercure {
-    /// Updates that are kept without a word about it.
+    /// Updates that are stored by default.
     pub const HISTORY: usize = 1_000;
 }
 
 impl Default for Mercure {
-    /// A hub as an empty `mercure` would make it.
+    /// The hub of an empty `mercure`.
     fn default() -> Self {
         Self {
             publisher: None,

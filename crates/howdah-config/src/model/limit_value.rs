@@ -1,9 +1,9 @@
-//! Values of limits: units, how they are written, and the types that hold them.
+//! Values of limits: units, syntax, and types.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a limit counts, and with that how it is written.
+/// The unit of a limit, which determines its syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitUnit {
     /// A whole number of at least this.
@@ -31,7 +31,7 @@ pub enum LimitValue {
     Switch(bool),
 }
 
-/// As it is written in a Caddyfile.
+/// In the syntax of a Caddyfile.
 impl fmt::Display for LimitValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -53,7 +53,7 @@ impl fmt::Display for LimitValue {
     }
 }
 
-/// A type that a limit may have.
+/// A type of a limit.
 pub(super) trait LimitField: Sized {
     fn to_value(&self, unit: LimitUnit) -> LimitValue;
     fn from_value(value: LimitValue) -> Option<Self>;

@@ -20,23 +20,23 @@ pub struct Limits {
     pub write: Duration,
     /// An idle keep-alive connection. Default 2 min.
     pub idle: Duration,
-    /// Bytes of request line and header fields; more is answered 431 (414 for the URI alone). Default 32 KiB.
+    /// Bytes of request line and header fields; a larger header gets a 431 (414 for the URI alone). Default 32 KiB.
     pub max_header_size: usize,
-    /// Bytes of a request body; more is answered 413. Default 128 MiB.
+    /// Bytes of a request body; a larger body gets a 413. Default 128 MiB.
     pub max_body_size: u64,
     /// Bodies up to this many bytes stay in memory, larger ones go to a spool file. Default 64 KiB.
     pub memory_body_size: usize,
-    /// `log_credentials`: header fields with passwords stand in access logs as they are. Default false.
+    /// `log_credentials`: header fields with credentials are not redacted in access logs. Default false.
     pub log_credentials: bool,
-    /// `protocols`: HTTP/2 is served where HTTPS is. Default true.
+    /// `protocols`: HTTP/2 over TLS. Default true.
     pub http2: bool,
-    /// `protocols`: HTTP/2 is served where HTTPS is not. Default true.
+    /// `protocols`: HTTP/2 without TLS. Default true.
     pub h2c: bool,
-    /// `protocols`: HTTP/3 is served where HTTPS is. Default true.
+    /// `protocols`: HTTP/3. Default true.
     pub http3: bool,
-    /// Proxies whose statements about the client are trusted. Default: none.
+    /// Proxies whose information about the client is trusted. Default: none.
     pub proxies: TrustedProxies,
-    /// `listener_wrappers { proxy_protocol … }`: load balancers in front that pass on TCP. Default none.
+    /// `listener_wrappers { proxy_protocol … }`: load balancers that forward TCP. Default none.
     pub proxy_protocol: Option<ProxyProtocol>,
 }
 
@@ -60,10 +60,10 @@ impl Default for Limits {
     }
 }
 
-/// `trusted_proxies` and its like: proxies in front of this server.
+/// `trusted_proxies` and related options: proxies in front of this server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedProxies {
-    /// `trusted_proxies static RANGE…`: where they connect from.
+    /// `trusted_proxies static RANGE…`: their addresses.
     pub ranges: Vec<Network>,
     /// `client_ip_headers`: the fields with the client's address; the first that is present counts.
     /// Default `X-Forwarded-For`.

@@ -10,11 +10,11 @@ use std::path::PathBuf;
 pub struct UnixSocket {
     /// Absolute.
     pub path: PathBuf,
-    /// Permissions of its file: who may write may connect. Default 0200.
+    /// Permissions of its file: whoever can write to it can connect. Default 0200.
     pub mode: u32,
 }
 
-/// What one listener listens on, as configurations name it: `:443`, `127.0.0.1:80`, `unix//PATH`.
+/// The address of a listener as configurations name it: `:443`, `127.0.0.1:80`, `unix//PATH`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ListenerAddress {
     /// A port.

@@ -17,12 +17,11 @@ pub struct AccessLog {
     pub output: LogOutput,
     /// `format`.
     pub format: LineFormat,
-    /// `level WARN` or `ERROR`: only requests that were answered with a status of 500 or above. Default
-    /// false.
+    /// `level WARN` or `ERROR`: only responses with a status of 500 or above. Default false.
     pub errors_only: bool,
 }
 
-/// Where lines go.
+/// Where lines are written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum LogOutput {
     /// Standard error.
@@ -39,22 +38,22 @@ pub enum LogOutput {
 /// `output file PATH { … }`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogFile {
-    /// Its path; a relative one is one from the working directory.
+    /// Its path; a relative one starts at the working directory.
     pub path: PathBuf,
-    /// `mode`: permissions of files that are made. Default 0600.
+    /// `mode`: permissions of files that are created. Default 0600.
     pub mode: u32,
-    /// When a file is put aside and another begun; `None`: never (`roll_disabled`).
+    /// When a file is rotated; `None`: never (`roll_disabled`).
     pub roll: Option<Roll>,
 }
 
-/// How files are put aside.
+/// How files are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Roll {
-    /// `roll_size`: the largest file, in bytes. Default 100 MiB.
+    /// `roll_size`: maximum size in bytes. Default 100 MiB.
     pub size: u64,
-    /// `roll_keep`: files that are kept. Default 10.
+    /// `roll_keep`: number of old files. Default 10.
     pub keep: usize,
-    /// `roll_keep_for`: how long they are kept. Default 90 days.
+    /// `roll_keep_for`: their maximum age. Default 90 days.
     pub keep_for: Duration,
     /// They are compressed with gzip, unless `roll_uncompressed`.
     pub gzip: bool,
@@ -71,7 +70,7 @@ impl Default for Roll {
     }
 }
 
-/// How a line is written.
+/// The format of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LineFormat {
     /// Default: `console` on a terminal, `json` otherwise.
@@ -80,11 +79,11 @@ pub struct LineFormat {
     pub time: Option<TimeFormat>,
     /// `duration_format`. Default seconds.
     pub duration: DurationFormat,
-    /// `filter`: what is done with a field, in the order of the file. The path of a field has its names.
+    /// `filter`: changes of fields, in the order of the file. The path of a field consists of names.
     pub filters: Vec<(Vec<String>, Filter)>,
 }
 
-/// How moments are written. In UTC.
+/// The format of times. In UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimeFormat {
     /// `unix_seconds_float`: the default of `json`.
@@ -111,13 +110,13 @@ pub enum TimeFormat {
     Layout(TimeLayout),
 }
 
-/// How durations are written.
+/// The format of durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DurationFormat {
     /// `seconds`, with a fraction.
     #[default]
     Seconds,
-    /// `ms`, whole ones.
+    /// `ms`, without a fraction.
     Millis,
     /// `nano`.
     Nanos,
@@ -125,7 +124,7 @@ pub enum DurationFormat {
     Text,
 }
 
-/// What is done with a field.
+/// A change of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter {
     /// `delete`.
@@ -142,11 +141,11 @@ pub enum Filter {
     Query(Vec<Edit>),
     /// `cookie`: cookies of a `Cookie` field.
     Cookie(Vec<Edit>),
-    /// `regexp PATTERN TEXT`: a regular expression, and what each match becomes.
+    /// `regexp PATTERN TEXT`: a regular expression, and the replacement of each match.
     Regexp(String, String),
 }
 
-/// What is done with a parameter or cookie of that name.
+/// A change of a parameter or cookie of that name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// `delete NAME`.
@@ -158,7 +157,7 @@ pub enum Edit {
 }
 
 impl Filter {
-    /// Keeps so many bits of an address.
+    /// Keeps this number of bits of an address.
     #[must_use]
     pub fn mask(address: IpAddr, ipv4: u8, ipv6: u8) -> IpAddr {
         match address {

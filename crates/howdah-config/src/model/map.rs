@@ -5,29 +5,29 @@ use super::placeholder::Template;
 /// `map SOURCE {NAME}… { … }`: variables that depend on the value of another text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Map {
-    /// What is looked up; the path in it is the decoded one.
+    /// The text that is compared; its path is decoded.
     pub source: Template,
-    /// The variables that are set; each row has as many outputs. At least one.
+    /// The variables that are set; each row has one output for each. At least one.
     pub variables: Vec<String>,
-    /// In order: for each variable the first that fits and has an output for it.
+    /// In order: for each variable, the first row counts that matches and has an output for it.
     pub rows: Vec<MapRow>,
-    /// What the variables are if no row fits; empty: the empty text.
+    /// Values if no row matches; if empty, the empty text.
     pub defaults: Vec<MapOutput>,
 }
 
 /// A line of a [`Map`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapRow {
-    /// What it is for.
+    /// Condition of the row.
     pub input: MapInput,
-    /// `None`: `-`, the row says nothing of this variable.
+    /// `None`: `-`, the row has no value for this variable.
     pub outputs: Vec<Option<MapOutput>>,
 }
 
-/// What a line of a [`Map`] is for.
+/// The condition of a row of a [`Map`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MapInput {
-    /// The source is this text.
+    /// The source equals this text.
     Text(String),
     /// `~REGEXP`: it matches this regular expression, which compiles.
     Regexp(String),
@@ -45,7 +45,6 @@ pub struct MapOutput {
 pub enum MapPart {
     /// Text and placeholders.
     Text(Template),
-    /// `$1` or `${name}`: what a group of the row's regular expression matched, empty if it has no such
-    /// group.
+    /// `$1` or `${name}`: the match of a group in the row's regular expression, empty if there is no such group.
     Group(String),
 }

@@ -4,12 +4,12 @@ use super::expression::{Expression, Network, Protocol, Regexp};
 use super::files::TryPolicy;
 use super::placeholder::Template;
 
-/// Which requests a route is for.
+/// A condition on requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Matcher {
-    /// All of them.
+    /// All must match.
     All(Vec<Matcher>),
-    /// None of them all at once: `not { … }`.
+    /// `not { … }`: must not match.
     Not(Box<Matcher>),
     /// `path P…`: exact, or `*` at start, end or both, or anywhere as a glob; case-insensitive, decoded.
     Path(Vec<String>),
@@ -19,13 +19,13 @@ pub enum Matcher {
     Header(String, Option<String>),
     /// `host H…`: lower case, may start with `*.`.
     Host(Vec<String>),
-    /// `file { root try_files … }`: true if one exists. Matching a file changes nothing by itself.
+    /// `file { root try_files … }`: true if one exists. It does not change the request.
     File {
         /// Overrides the site's.
         root: Option<Template>,
         /// Candidates as in `try_files`; default `{path}`.
         candidates: Vec<Template>,
-        /// `split_path`: what follows the first of these in a candidate is not part of the file.
+        /// `split_path`: the rest of a candidate after the first of these is not part of the file.
         split: Vec<String>,
         /// `try_policy`.
         policy: TryPolicy,
@@ -34,11 +34,11 @@ pub enum Matcher {
     PathRegexp(Regexp),
     /// `header_regexp NAME …`.
     HeaderRegexp(String, Regexp),
-    /// `query`: each of the parameters has one of its values, `*` being any. Empty: there is no query.
+    /// `query`: each of the parameters has one of its values; `*` matches any. Empty: there is no query.
     Query(Vec<(String, Vec<Template>)>),
     /// `protocol`.
     Protocol(Protocol),
-    /// `remote_ip`: the other side of the connection.
+    /// `remote_ip`: the peer of the connection.
     RemoteIp(Vec<Network>),
     /// `client_ip`: the client's address; trusted proxies may forward it.
     ClientIp(Vec<Network>),

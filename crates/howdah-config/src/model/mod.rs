@@ -1,7 +1,7 @@
-//! The typed configuration: what a Caddyfile means after every name, number and reference in it was
-//! checked. `howdah-http` executes it as it stands, so nothing here needs a second look at text.
+//! The typed configuration: a Caddyfile after every name, number and reference in it was checked.
+//! `howdah-http` executes it without parsing any text again.
 //!
-//! These are types with their defaults and what follows from them. They know nothing of how they are read.
+//! Types with their defaults and derived values. They are independent of how they are read.
 
 mod admin;
 mod auth;

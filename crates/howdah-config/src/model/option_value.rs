@@ -1,11 +1,11 @@
-//! Kinds of options: how they are written, and the types that hold their values.
+//! Kinds of options: their syntax, and the types of their values.
 
 use std::fmt;
 
 use super::limit_value::{LimitField, LimitUnit, LimitValue};
 use super::worker_modes::{Boot, Connections, Isolation, Keep, LeakDetection, OnExit, Statics};
 
-/// How an option is written.
+/// The syntax of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionKind {
     /// A whole number within these bounds.
@@ -14,7 +14,7 @@ pub enum OptionKind {
         min: u64,
         /// The largest.
         max: u64,
-        /// The word for no limit; empty if there always is one.
+        /// The word for no limit; empty if a limit is required.
         unlimited: &'static str,
     },
     /// A size within these bounds: `10MB`.
@@ -30,16 +30,16 @@ pub enum OptionKind {
     Switch,
     /// One of these words.
     Mode(&'static [&'static str]),
-    /// Some of these words, in addition to those that were given before.
+    /// Some of these words, in addition to previous ones.
     Set(&'static [&'static str]),
-    /// Paths of requests, in addition to those that were given before.
+    /// Paths of requests, in addition to previous ones.
     Paths,
-    /// Patterns of files, in addition to those that were given before; without any the default pattern.
+    /// Patterns of files, in addition to previous ones; without any the default pattern.
     FilePatterns {
         /// The pattern if none is given.
         default: &'static str,
     },
-    /// Names and values, in place of those of the same name that were given before.
+    /// Names and values; they replace previous ones with the same name.
     Variables,
     /// `[sample NUMBER] [{ allow PATTERN… }]`.
     LeakDetection,
@@ -80,7 +80,7 @@ pub enum OptionValue {
     LeakDetection(LeakDetection),
 }
 
-/// As in a Caddyfile, but variables without their values, which may be secrets.
+/// In the syntax of a Caddyfile, but variables without their values, which may be secrets.
 impl fmt::Display for OptionValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -98,7 +98,7 @@ impl fmt::Display for OptionValue {
     }
 }
 
-/// A type that an option may have.
+/// A type of an option.
 pub(super) trait OptionField {
     fn value(&self, kind: OptionKind) -> OptionValue;
     /// Sets it, or adds to a list; false if the type cannot hold the value.

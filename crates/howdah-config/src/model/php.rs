@@ -1,4 +1,4 @@
-//! PHP processes: what holds for all pools.
+//! PHP processes: settings for all pools.
 
 use std::collections::BTreeSet;
 
@@ -8,30 +8,30 @@ use super::pool_settings::Ini;
 use super::pool_settings::WorkersMax;
 use super::user::User;
 
-/// The most front threads that a server may have: the bound of the shared-memory contract.
+/// Maximum number of front threads: the limit of the shared-memory contract.
 pub const FRONT_THREADS_MAX: usize = 16;
 
 /// The `frankenphp` (or `howdah`) block: PHP processes and their limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Php {
-    /// `php`. Default: `howdah-php` next to the running `howdah`, then the newest version that is installed, then PATH.
+    /// `php`. Default: `howdah-php` next to the running `howdah`, then the newest installed version, then PATH.
     pub executable: Option<PhpExecutable>,
-    /// `num_threads` (FrankenPHP's word) or `workers`: PHP processes of the classic pool.
-    /// Default: the formula of `howdah-pool::default_workers`.
+    /// `num_threads` (FrankenPHP's name) or `workers`: PHP processes of the classic pool. Default:
+    /// the formula of `howdah-pool::default_workers`.
     pub workers: Option<usize>,
-    /// `max_threads`: how many there may be when requests wait. Default: as many as `workers`.
+    /// `max_threads`: maximum number of processes while requests wait. Default: `workers`.
     pub workers_max: WorkersMax,
     /// `front_threads`: threads that serve connections. Default: one for each core, 1 to 16.
     pub front_threads: Option<usize>,
-    /// `php_ini` and `php_admin_ini`: settings on top of the distribution's php.ini.
+    /// `php_ini` and `php_admin_ini`: settings in addition to the distribution's php.ini.
     pub ini: Ini,
-    /// Limits of all pools that have none of their own.
+    /// Limits of all pools without their own.
     pub limits: PoolLimits,
-    /// `user`: of all PHP processes but those of workers with one of their own. Default: the server's.
+    /// `user`: of all PHP processes, except those of pools with their own. Default: the server's.
     pub user: Option<User>,
-    /// `preload`: which files PHP is started with. Default: none.
+    /// `preload`: the files that PHP preloads. Default: none.
     pub preload: Preload,
-    /// What PHP's processes have of the server's environment.
+    /// The part of the server's environment that PHP's processes get.
     pub environment: Environment,
 }
 
@@ -52,7 +52,7 @@ impl Default for Php {
 }
 
 impl Php {
-    /// Whether `php_ini` or `php_admin_ini` says what PHP preloads.
+    /// Whether `php_ini` or `php_admin_ini` sets `opcache.preload`.
     #[must_use]
     pub fn preloads_itself(&self) -> bool {
         let lists = [&self.ini.php_ini, &self.ini.php_admin_ini];
@@ -63,7 +63,7 @@ impl Php {
     }
 }
 
-/// Which of the server's environment variables PHP's processes have.
+/// Which of the server's environment variables PHP's processes get.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `clear_env`: only those that a process needs. Default false.
@@ -85,7 +85,7 @@ pub enum Preload {
 }
 
 impl Preload {
-    /// As it is written.
+    /// Its name in a Caddyfile.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Preload {
         }
     }
 
-    /// The one that is written so.
+    /// The value with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::Off, Self::Auto, Self::All]

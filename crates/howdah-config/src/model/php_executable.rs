@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What `php` in the Caddyfile and `--php` name.
+/// The value of `php` in the Caddyfile and of `--php`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PhpExecutable {
     /// `8.3`: the package of that version, as `howdah-php8.3` installs it.

@@ -14,14 +14,13 @@ pub struct PhpServer {
     pub root: Option<Template>,
     /// `index`: the front controller, default `index.php`; `None`: `index off`.
     pub index: Option<String>,
-    /// `try_files`: default `{path} {path}/{index} {index}`, without `{path}` when there is no file
-    /// server, none at all with `index off`. A directory's path without its slash is redirected only
-    /// if `{path}/{index}` is among them, and a last candidate that ends in `.php` is taken without
-    /// a look at the disk: both as FrankenPHP.
+    /// `try_files`: default `{path} {path}/{index} {index}`, without `{path}` when there is no file server, none at all
+    /// with `index off`. A directory's path without its slash is redirected only if `{path}/{index}` is included, and a
+    /// last candidate that ends in `.php` is used without a check of the disk: both as in FrankenPHP.
     pub try_files: TryFiles,
-    /// `file_server off` makes this `None`.
+    /// `None` with `file_server off`.
     pub files: Option<FileServer>,
-    /// `php_fastcgi`: what runs the script in place of this server's PHP.
+    /// `php_fastcgi`: the server that runs the script in place of this server's PHP.
     pub fastcgi: Option<Box<FastCgi>>,
 }
 
@@ -51,22 +50,22 @@ impl Default for PhpServer {
     }
 }
 
-/// How a PHP script is found in a path and what it is given.
+/// How a PHP script is found in a path, and its variables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhpScript {
     /// `root`: overrides the site's (only for the bare `php` directive).
     pub root: Option<Template>,
     /// `split`: where `SCRIPT_NAME` ends and `PATH_INFO` begins; default `.php`. ASCII case-insensitive.
     pub split: Vec<String>,
-    /// `env NAME VALUE`: additional variables, override all others.
+    /// `env NAME VALUE`: additional variables, which override all others.
     pub env: Vec<(String, Template)>,
-    /// `resolve_root_symlink`: default true, as FrankenPHP.
+    /// `resolve_root_symlink`: default true, as in FrankenPHP.
     pub resolve_root_symlink: bool,
-    /// `early_hints learn`: default false. What answers ask browsers to fetch is sent as 103 to the next ones.
+    /// `early_hints learn`: default false. The links in a response are sent as 103 to the next clients.
     pub learn_hints: bool,
-    /// The worker pools that its requests may go to: its own (`worker`), then those of the global
-    /// block. The first whose `match` fits the path, otherwise whose file is the script; otherwise
-    /// the script is run by the classic pool.
+    /// The worker pools that may handle its requests: its own (`worker`), then those of the global
+    /// block. The first whose `match` matches the path, otherwise the one whose file is the script;
+    /// otherwise the classic pool runs the script.
     pub workers: Vec<PhpWorker>,
     /// `pool`: the classic pool, by its index in [`Config::pools`](super::Config::pools); `None`: that of all sites.
     pub pool: Option<u16>,
@@ -86,6 +85,6 @@ impl Default for PhpScript {
     }
 }
 
-/// Variables of [`PhpScript::env`] that are PHP settings, lines as php.ini has them. What placeholders stand for
-/// in them is in single quotes, and has to stay there.
+/// Variables of [`PhpScript::env`] that are PHP settings: lines in the syntax of php.ini. Values of placeholders in
+/// them are within single quotes, and must stay there.
 pub const PHP_SETTINGS: [&str; 2] = ["PHP_VALUE", "PHP_ADMIN_VALUE"];

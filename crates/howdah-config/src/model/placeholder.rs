@@ -16,11 +16,11 @@ pub enum Part {
     Placeholder(Placeholder),
 }
 
-/// Placeholders, each with the names under which Caddy knows it.
+/// Placeholders, each with its names in Caddy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placeholder {
-    /// `{path}`, `{http.request.uri.path}`: after rewrites; escaped as in the request in URIs and texts,
-    /// decoded where it is compared or names a file.
+    /// `{path}`, `{http.request.uri.path}`: after rewrites; escaped as in the request in URIs and texts, decoded in
+    /// comparisons and file names.
     Path,
     /// `{file}`: the last element of the path.
     File,
@@ -48,7 +48,7 @@ pub enum Placeholder {
     Scheme,
     /// `{remote}`: address and port of the client.
     Remote,
-    /// `{remote_host}`: the other side of the connection.
+    /// `{remote_host}`: the peer of the connection.
     RemoteHost,
     /// `{client_ip}`: the client's address; trusted proxies may forward it.
     ClientIp,
@@ -96,9 +96,10 @@ pub enum Placeholder {
     SpanId,
     /// `{vars.NAME}`.
     Var(String),
-    /// `{re.NAME.GROUP}`, `{re.GROUP}`: what a regular expression found; the name may be empty.
+    /// `{re.NAME.GROUP}`, `{re.GROUP}`: the match of a group in a regular expression; the name may
+    /// be empty.
     Group(String, String),
-    /// `{file_match.*}`: what the last `file` matcher found.
+    /// `{file_match.*}`: the file that the last `file` matcher found.
     FileMatch(FileMatch),
     /// `{labels.N}`: a label of the host, counted from the right.
     HostLabel(usize),
@@ -136,15 +137,15 @@ pub enum Placeholder {
     ResponseHeader(String),
     /// `{upstream_hostport}`: only in `header_up`.
     Upstream,
-    /// `{http.request.duration}` and what else a request costs: only in `header`, `header_down` and
+    /// `{http.request.duration}` and other costs of a request: only in `header`, `header_down` and
     /// `log_append`.
     Figure(Figure),
 }
 
-/// What a request costs.
+/// Costs of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
-    /// Since the end of its header, as Go writes times.
+    /// Time since the end of its header, in Go's format.
     Duration,
     /// The same in milliseconds.
     DurationMs,
@@ -154,15 +155,15 @@ pub enum Figure {
     BytesRead,
     /// Bytes of the response's body.
     Size,
-    /// Waiting for a worker, in milliseconds.
+    /// Wait for a worker, in milliseconds.
     Queue,
     /// From then until the worker was done, in milliseconds.
     Php,
     /// Processor time of PHP, in milliseconds.
     Cpu,
-    /// In calls of database extensions, in milliseconds.
+    /// Time in calls of database extensions, in milliseconds.
     Database,
-    /// SQL statements of these calls.
+    /// SQL statements in these calls.
     Queries,
     /// Peak of PHP's allocator, in bytes.
     MemoryPeak,
@@ -179,9 +180,9 @@ pub enum ClientPart {
     Serial,
     /// Its SHA-256, in hexadecimal.
     Fingerprint,
-    /// The whole in PEM.
+    /// The whole certificate in PEM.
     Pem,
-    /// The whole in base64, on one line.
+    /// The whole certificate in base64, on one line.
     Der,
 }
 
@@ -194,7 +195,7 @@ pub enum FileMatch {
     Absolute,
     /// `file` or `directory`.
     Type,
-    /// What `split_path` cut off.
+    /// The part after `split_path`.
     Remainder,
 }
 
@@ -212,7 +213,7 @@ impl Template {
         }
     }
 
-    /// The text, if there is no placeholder in it.
+    /// The text, if it contains no placeholders.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self.parts.as_slice() {

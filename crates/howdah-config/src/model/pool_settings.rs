@@ -1,42 +1,41 @@
-//! What a pool may have of its own, whatever its mode: part of [`model`](crate::model).
+//! Settings of one pool, in any mode: part of [`model`](crate::model).
 
 use super::php_executable::PhpExecutable;
 use super::pool_limits::PoolLimitOverrides;
 use super::user::User;
 
-/// `pool NAME { … }`: processes of their own for the sites that name it, where PHP starts afresh for each
-/// request.
+/// `pool NAME { … }`: separate processes for the sites that name it, with fresh PHP state for each request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassicPool {
     /// For logs, status and process titles; unique, and never
     /// [`CLASSIC_POOL`](crate::model::CLASSIC_POOL).
     pub name: String,
-    /// What is given; the rest is as in the global block.
+    /// Its settings; the global block sets the rest.
     pub settings: PoolSettings,
 }
 
-/// Options of one pool. What is not given is that of the global block, and the number of processes the
-/// default of all pools.
+/// Options of one pool. The global block sets missing ones, except the number of processes, whose default is that of
+/// all pools.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PoolSettings {
     /// `php`: the PHP of its processes. Default: that of the global block.
     pub php: Option<PhpExecutable>,
-    /// `workers`, `num_threads` or `num`: processes that are always there.
+    /// `workers`, `num_threads` or `num`: number of processes.
     pub workers: Option<usize>,
-    /// `max_threads`: how many there may be when requests wait. Default: as many as `workers`.
+    /// `max_threads`: maximum number of processes while requests wait. Default: `workers`.
     pub workers_max: WorkersMax,
-    /// The limits that it gives itself; the others are those of the global block.
+    /// Its own limits; the others are those of the global block.
     pub limits: PoolLimitOverrides,
     /// `user`: of its processes.
     pub user: Option<User>,
-    /// `php_ini` and `php_admin_ini`, on top of those of the global block.
+    /// `php_ini` and `php_admin_ini`, in addition to those of the global block.
     pub ini: Ini,
 }
 
-/// PHP settings, names and values. No name is in both lists, or twice in one, but for extensions to load.
+/// PHP settings, names and values. Except for extensions to load, a name is only once in both lists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ini {
-    /// `php_ini`: as if they stood at the end of php.ini.
+    /// `php_ini`: as if they were at the end of php.ini.
     pub php_ini: Vec<(String, String)>,
     /// `php_admin_ini`: final, neither scripts nor `.user.ini` files change them.
     pub php_admin_ini: Vec<(String, String)>,
@@ -51,14 +50,14 @@ impl Ini {
     }
 }
 
-/// How many processes a pool may grow to.
+/// Maximum number of processes of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WorkersMax {
-    /// As many as it starts with: it does not grow.
+    /// The initial number: it does not grow.
     #[default]
     Same,
-    /// `max_threads NUMBER`: at least the number that it starts with.
+    /// `max_threads NUMBER`: not less than the initial number.
     Number(usize),
-    /// `max_threads auto`: what the machine allows.
+    /// `max_threads auto`: depends on the machine.
     Auto,
 }

@@ -10,7 +10,7 @@ use super::placeholder::Template;
 use super::response::HeaderChange;
 use super::route::Route;
 
-/// Where a server that requests are passed on to listens.
+/// The address of a server to which requests are passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Upstream {
     /// `HOST:PORT`.
@@ -34,15 +34,14 @@ impl std::fmt::Display for Upstream {
     }
 }
 
-/// `https://` and `transport http { tls … }`: how connections to upstreams are encrypted.
+/// `https://` and `transport http { tls … }`: TLS of connections to upstreams.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UpstreamTls {
     /// `tls_server_name`: the name that the upstream's certificate must match; default the host of its address.
     pub server_name: Option<String>,
     /// `tls_insecure_skip_verify`: the upstream's certificate is not verified. Default false.
     pub insecure: bool,
-    /// `tls_trust_pool`, `tls_trusted_ca_certs`: PEM files with the authorities that are trusted; default
-    /// those of the system.
+    /// `tls_trust_pool`, `tls_trusted_ca_certs`: PEM files with the trusted authorities; default those of the system.
     pub roots: Vec<PathBuf>,
     /// `tls_client_auth`: client certificate for the upstream; default none.
     pub client: Option<CertificateFiles>,
@@ -50,7 +49,7 @@ pub struct UpstreamTls {
     pub timeout: Option<Duration>,
 }
 
-/// `lb_policy`: which upstream a request goes to, of those that are healthy.
+/// `lb_policy`: how one of the healthy upstreams is chosen for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Policy {
     /// Any one.
@@ -58,11 +57,11 @@ pub enum Policy {
     Random,
     /// One after the other.
     RoundRobin,
-    /// The one with the fewest requests under way.
+    /// The one with the fewest requests in flight.
     LeastConnections,
     /// The first.
     First,
-    /// By the address of the connection's other side.
+    /// By the address of the connection's peer.
     IpHash,
     /// By the client's address; trusted proxies may forward it.
     ClientIpHash,
@@ -70,33 +69,33 @@ pub enum Policy {
     UriHash,
     /// By a header field; at random without it.
     Header(String),
-    /// By a cookie, which is set where it is missing.
+    /// By a cookie, which is set if it is missing.
     Cookie(String),
 }
 
-/// Which of several upstreams a request goes to, and when one of them is left alone.
+/// How upstreams are chosen, and when one of them is skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance {
-    /// `lb_policy`: default at random; in `php_fastcgi` one after the other.
+    /// `lb_policy`: default random; in `php_fastcgi` round robin.
     pub policy: Policy,
-    /// `lb_retries`: how many other attempts there are when an upstream cannot be reached. Default 0; in
-    /// `php_fastcgi` as many as there are other upstreams, if no attempts are configured.
+    /// `lb_retries`: number of retries when an upstream cannot be reached. Default 0; in `php_fastcgi` the number of
+    /// other upstreams, if no retries are configured.
     pub retries: u32,
-    /// `lb_try_duration`: attempts go on for so long. Default 0: as many as `retries`.
+    /// `lb_try_duration`: time for retries. Default 0: only `retries` counts.
     pub try_duration: Duration,
-    /// `lb_try_interval`: between two attempts. Default 250 ms; none between those that `php_fastcgi` makes
-    /// although no attempts are configured.
+    /// `lb_try_interval`: between two attempts. Default 250 ms; 0 in `php_fastcgi` if no retries are configured.
     pub try_interval: Duration,
     /// `fail_duration`: an upstream that failed `max_fails` times within it is not used. Default 0:
-    /// failures are not remembered.
+    /// failures are not counted.
     pub fail_duration: Duration,
     /// `max_fails`: default 1.
     pub max_fails: u32,
-    /// `unhealthy_status`: answers that count as failures, first and last of each.
+    /// `unhealthy_status`: statuses that count as failures, first and last of each range.
     pub unhealthy_status: Vec<(u16, u16)>,
-    /// `unhealthy_latency`: an answer that takes so long counts as a failure. Default none does.
+    /// `unhealthy_latency`: a response that takes so long counts as a failure. By default none
+    /// does.
     pub unhealthy_latency: Option<Duration>,
-    /// `unhealthy_request_count`: an upstream with so many requests under way is not used.
+    /// `unhealthy_request_count`: an upstream with so many requests in flight is not used.
     pub max_requests: Option<usize>,
 }
 
@@ -125,7 +124,7 @@ pub struct HealthCheck {
     pub interval: Duration,
     /// `health_timeout`: default 5 s.
     pub timeout: Duration,
-    /// `health_status`: first and last that is well; default 200 to 299.
+    /// `health_status`: first and last healthy status; default 200 to 299.
     pub status: (u16, u16),
 }
 
@@ -134,18 +133,18 @@ pub struct HealthCheck {
 pub struct ReverseProxy {
     /// At least one.
     pub upstreams: Vec<Upstream>,
-    /// `https://`, `tls` …: default without encryption. With it requests have the upstream's address as
-    /// their `Host`, unless `header_up` says otherwise.
+    /// `https://`, `tls` …: default without TLS. With TLS, requests have the upstream's address as their `Host`, unless
+    /// `header_up` sets it.
     pub tls: Option<UpstreamTls>,
     /// `lb_policy` …
     pub balance: Balance,
     /// `health_uri` …: default none.
     pub health: Option<HealthCheck>,
-    /// `method`: another method of the request. GET and HEAD have no body.
+    /// `method`: changes the method of the request. GET and HEAD have no body.
     pub method: Option<Template>,
-    /// `rewrite`: another path and query of the request.
+    /// `rewrite`: changes path and query of the request.
     pub rewrite: Option<Template>,
-    /// `trusted_proxies`: whose `X-Forwarded-*` are passed on, in place of the global ones.
+    /// `trusted_proxies`: proxies whose `X-Forwarded-*` are passed on, in place of the global ones.
     pub trusted_proxies: Option<Vec<Network>>,
     /// `header_up`: changes of the request's header, in order.
     pub header_up: Vec<HeaderChange>,
@@ -155,18 +154,18 @@ pub struct ReverseProxy {
     pub dial_timeout: Duration,
     /// `response_header_timeout`: default none.
     pub response_header_timeout: Option<Duration>,
-    /// `keepalive`: how long a connection without a request is kept; `None`: not at all. Default 2 min.
+    /// `keepalive`: how long an idle connection is kept open; `None`: not at all. Default 2 min.
     pub keepalive: Option<Duration>,
-    /// `flush_interval -1`: the response is awaited although the client has disconnected.
+    /// `flush_interval -1`: waits for the response even if the client has disconnected.
     pub outlasts_client: bool,
-    /// `stream_timeout`: how long a WebSocket may last; default without a limit.
+    /// `stream_timeout`: maximum duration of a WebSocket; default no limit.
     pub stream_timeout: Option<Duration>,
     /// `handle_response` and `replace_status`, in order.
     pub intercept: Intercept,
 }
 
 impl ReverseProxy {
-    /// One with Caddy's defaults.
+    /// A proxy with Caddy's defaults.
     #[must_use]
     pub fn new(upstreams: Vec<Upstream>) -> Self {
         Self {
@@ -192,14 +191,15 @@ impl ReverseProxy {
 /// `forward_auth`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForwardAuth {
-    /// Request to the authentication server: GET, without the body. A request continues after a 2xx;
-    /// otherwise that is the response.
+    /// Request to the authentication server: GET, without the body. The client's request continues after a 2xx;
+    /// otherwise the client gets the server's response.
     pub proxy: ReverseProxy,
-    /// `copy_headers`: fields of the answer, and under which name the request is given them.
+    /// `copy_headers`: fields of the response, and the names with which they are set in the
+    /// request.
     pub copy_headers: Vec<(String, String)>,
 }
 
-/// `copy_response_headers`: what stays of the header of a response that is replaced.
+/// `copy_response_headers`: which header fields of a replaced response are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CopyHeaders {
     /// All fields.
@@ -210,18 +210,17 @@ pub enum CopyHeaders {
     AllBut(Vec<String>),
 }
 
-/// What is done with certain responses; of several rules the first that matches.
+/// Rules for certain responses; the first one that matches applies.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Intercept {
     /// In the order of the file.
     pub rules: Vec<InterceptRule>,
-    /// The header of a response that is replaced stays: so in `intercept`. In `reverse_proxy` it does as
-    /// far as `copy_response_headers` says.
+    /// A replaced response keeps its header: true for `intercept`. In `reverse_proxy`, `copy_response_headers` decides.
     pub keeps_header: bool,
 }
 
 impl Intercept {
-    /// The routes in it.
+    /// The routes in the rules.
     pub(crate) fn routes(&self) -> impl Iterator<Item = &[Route]> {
         self.rules.iter().filter_map(|rule| match &rule.action {
             InterceptAction::Handle(routes) => Some(routes.as_slice()),
@@ -233,22 +232,22 @@ impl Intercept {
 /// `handle_response [@NAME] { … }` or `replace_status [@NAME] CODE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InterceptRule {
-    /// Which responses it is for; `None`: all.
+    /// Which responses it applies to; `None`: all.
     pub matcher: Option<ResponseMatcher>,
-    /// What is done.
+    /// Its action.
     pub action: InterceptAction,
 }
 
-/// What is done with a response.
+/// The action for a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InterceptAction {
     /// `replace_status CODE`.
     Status(u16),
-    /// `handle_response { … }`: another response in its place.
+    /// `handle_response { … }`: routes that replace the response.
     Handle(Vec<Route>),
 }
 
-/// The PHP-FPM (or its like) of a `php_fastcgi`.
+/// The PHP-FPM (or similar server) of a `php_fastcgi`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FastCgi {
     /// At least one.
@@ -263,17 +262,18 @@ pub struct FastCgi {
     pub read_timeout: Option<Duration>,
     /// `write_timeout`: between two writes; default none.
     pub write_timeout: Option<Duration>,
-    /// `capture_stderr`: what comes as standard error is logged as a warning, not only when the
-    /// response is an error. Default false.
+    /// `capture_stderr`: standard error is always logged as a warning, not only when the response
+    /// is an error. Default false.
     pub capture_stderr: bool,
-    /// `trusted_proxies`: whose `X-Forwarded-*` PHP gets. `None`: those of the server.
+    /// `trusted_proxies`: proxies whose `X-Forwarded-*` PHP gets. `None`: the server's trusted
+    /// proxies.
     pub trusted_proxies: Option<Vec<Network>>,
     /// `handle_response` and `replace_status`, in order.
     pub intercept: Intercept,
 }
 
 impl FastCgi {
-    /// One with Caddy's defaults.
+    /// A server with Caddy's defaults.
     #[must_use]
     pub fn new(upstreams: Vec<Upstream>) -> Self {
         Self {

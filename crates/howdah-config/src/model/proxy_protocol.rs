@@ -5,30 +5,30 @@ use std::time::Duration;
 
 use super::expression::Network;
 
-/// Load balancers that say whose connections they pass on.
+/// Load balancers that send the address of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyProtocol {
-    /// `timeout`: how long a client may take to send a header, or to show that it sends none. Default 5 s;
-    /// 0 in the file is [`Duration::MAX`].
+    /// `timeout`: how long a client may take to send a header, or anything else. Default 5 s; 0 in the file is
+    /// [`Duration::MAX`].
     pub timeout: Duration,
-    /// `allow`: whose word is believed.
+    /// `allow`: trusted load balancers.
     pub allow: Vec<Network>,
-    /// `deny`: who is not served with a header, whatever `allow` says.
+    /// `deny`: addresses whose connections with a header are refused, whatever `allow` contains.
     pub deny: Vec<Network>,
     /// `fallback_policy`: for all others. Default [`ProxyPolicy::Ignore`].
     pub fallback: ProxyPolicy,
 }
 
-/// What becomes of a connection by its header.
+/// How a header is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyPolicy {
-    /// The header is read and not believed.
+    /// The header is read and ignored.
     Ignore,
-    /// The header is believed; there need be none.
+    /// The header is used; it is optional.
     Use,
     /// A connection with a header is closed.
     Reject,
-    /// The header is believed; a connection without one is closed.
+    /// The header is used; a connection without one is closed.
     Require,
     /// No header is expected.
     Skip,
@@ -46,7 +46,7 @@ impl Default for ProxyProtocol {
 }
 
 impl ProxyProtocol {
-    /// What holds for connections from this address.
+    /// The policy for connections from this address.
     #[must_use]
     pub fn policy(&self, address: IpAddr) -> ProxyPolicy {
         let is_in = |ranges: &[Network]| ranges.iter().any(|range| range.contains(address));

@@ -11,19 +11,19 @@ pub struct Redis {
     pub host: String,
     /// Default 6379.
     pub port: u16,
-    /// A user of its access control list. Default: its default user.
+    /// A user of Redis's access control list. Default: its default user.
     pub username: Option<String>,
     /// Default: none is sent.
     pub password: Option<String>,
     /// Number of the database. Default 0.
     pub db: u32,
-    /// What all keys begin with, without the slash behind it. Default `howdah`.
+    /// Prefix of all keys, without the slash after it. Default `howdah`.
     pub key_prefix: String,
-    /// For a connection and for each answer. Default 5 s.
+    /// Timeout of connecting and of each reply. Default 5 s.
     pub timeout: Duration,
-    /// The connection is encrypted and the server's certificate checked. Default false.
+    /// TLS is used and the server's certificate verified. Default false.
     pub tls: bool,
-    /// PEM file with the authorities that the server's certificate may be of. Default: the system's.
+    /// PEM file with the authorities for the server's certificate. Default: the system's.
     pub tls_roots: Option<PathBuf>,
 }
 

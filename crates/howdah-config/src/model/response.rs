@@ -2,15 +2,15 @@
 
 use super::placeholder::Template;
 
-/// The status code of an answer.
+/// The status code of a response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Status {
-    /// None given: that of the error in `handle_errors`, otherwise the handler's own.
+    /// Not given: that of the error in `handle_errors`, otherwise the handler's default.
     #[default]
     Default,
     /// This one.
     Code(u16),
-    /// A placeholder, such as `{err.status_code}`. Any other value is answered 500.
+    /// A placeholder, such as `{err.status_code}`. An invalid value becomes a 500.
     Text(Template),
 }
 
@@ -21,7 +21,7 @@ pub enum HeaderChange {
     Set(String, Template),
     /// `+NAME VALUE`.
     Add(String, Template),
-    /// `?NAME VALUE`: only when the response has none.
+    /// `?NAME VALUE`: only if the response lacks it.
     Default(String, Template),
     /// `-NAME`.
     Remove(String),

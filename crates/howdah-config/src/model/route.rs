@@ -11,14 +11,14 @@ use super::proxy::{CopyHeaders, ForwardAuth, Intercept, ReverseProxy};
 use super::response::{HeaderChange, Status};
 use super::uri::UriChange;
 
-/// A handler behind a matcher.
+/// A handler with a matcher.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
     /// All requests, if `None`.
     pub matcher: Option<Matcher>,
-    /// What is done.
+    /// Its handler.
     pub handler: Handler,
-    /// Of the routes with the same group number in one list, only the first that matches is taken
+    /// Of the routes with the same group number in one list, only the first that matches runs
     /// (`handle` blocks exclude each other).
     pub group: Option<u32>,
 }
@@ -28,20 +28,19 @@ pub struct Route {
 pub struct ErrorRoutes {
     /// First and last of each; empty: all errors.
     pub statuses: Vec<(u16, u16)>,
-    /// As the routes of a site.
+    /// Like the routes of a site.
     pub routes: Vec<Route>,
 }
 
-/// What is done with a request. Handlers that answer end the chain; the others change the request
-/// or the response and pass on.
+/// The action for a request. Handlers that respond end the chain; others change the request or the
+/// response and continue.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Handler {
-    /// `root PATH`: document root for what follows.
+    /// `root PATH`: document root for later handlers.
     Root(Template),
     /// `header …`: changes of the response's header.
     Header(Vec<HeaderChange>),
-    /// The same with `-`, `?`, `>` or `defer`: after those of [`Handler::Header`], and of several the last
-    /// first.
+    /// The same with `-`, `?`, `>` or `defer`: applied after those of [`Handler::Header`], the last directive first.
     DeferredHeader(Vec<HeaderChange>),
     /// `encode …`: compresses the response.
     Encode(Encode),
@@ -54,65 +53,65 @@ pub enum Handler {
     },
     /// `rewrite TO`: a new path and query; a `?` in it replaces the query.
     Rewrite(Template),
-    /// `handle_path /PREFIX/*`: the prefix is taken off the path, case-insensitively, when the path
-    /// starts with it; what is left starts with a slash.
+    /// `handle_path /PREFIX/*`: removes the prefix from the path, case-insensitively, if the path
+    /// starts with it; the rest starts with a slash.
     StripPrefix(String),
-    /// `try_files FILE… { policy … }`: the chosen one becomes the path; a last `=404` answers.
+    /// `try_files FILE… { policy … }`: the chosen one becomes the path; a final `=404` is the
+    /// response otherwise.
     TryFiles(TryFiles, TryPolicy),
-    /// `handle` and `route`: a chain of its own.
+    /// `handle` and `route`: a separate chain.
     Chain(Vec<Route>),
-    /// `handle_errors` in a chain: what is done when a later route of it ends in an error, before what
-    /// chains around it and the site do.
+    /// `handle_errors` in a chain: used when a later route of it ends in an error, before those of outer chains and the
+    /// site.
     HandleErrors(Vec<ErrorRoutes>),
     /// `respond [BODY] [STATUS]`.
     Respond {
-        /// Body, empty if not given.
+        /// The body, empty if not given.
         body: Template,
         /// The status code.
         status: Status,
-        /// `close`: end the connection after it.
+        /// `close`: close the connection afterwards.
         close: bool,
     },
     /// `mercure`: requests below `/.well-known/mercure` go to this one of [`Config::hubs`](super::Config::hubs).
     Mercure(usize),
     /// `roadrunner`: a worker handles the request.
     RoadRunner(super::roadrunner::RoadRunner),
-    /// `tracing`: the request goes on with its caller's trace, or begins one; the name of its span, the
-    /// method if it is empty.
+    /// `tracing`: the request continues its caller's trace, or starts one; the name of its span, by default the method.
     Tracing(Template),
-    /// `log_skip`: the request is in no access log.
+    /// `log_skip`: the request is not logged.
     LogSkip,
-    /// `log_append NAME VALUE`: a further field of its access log.
+    /// `log_append NAME VALUE`: an additional field in the access log.
     LogAppend(String, Template),
-    /// `metrics`: the page that Prometheus reads.
+    /// `metrics`: the page for Prometheus.
     Metrics {
         /// False with `disable_openmetrics`: the older text format only.
         openmetrics: bool,
     },
-    /// `readiness`: whether the server takes requests.
+    /// `readiness`: whether the server accepts requests.
     Readiness,
-    /// `php_server`: static files, front controller and PHP, as one.
+    /// `php_server`: static files, front controller and PHP.
     PhpServer(PhpServer),
     /// `php`: the request's script, without files and front controller.
     Php(PhpScript),
     /// `file_server`.
     FileServer(FileServer),
-    /// `vars NAME VALUE`: what `{vars.NAME}` is from here on.
+    /// `vars NAME VALUE`: sets `{vars.NAME}` for later handlers.
     Vars(Vec<(String, Template)>),
-    /// `method METHOD`: another method of the request.
+    /// `method METHOD`: changes the method of the request.
     Method(Template),
-    /// `uri …`: another path or query.
+    /// `uri …`: changes path or query.
     Uri(UriChange),
     /// `request_header …`: changes of the request's header.
     RequestHeader(Vec<HeaderChange>),
-    /// `request_body { max_size SIZE }`: bytes of the body; more is answered 413.
+    /// `request_body { max_size SIZE }`: limit of the body; a larger body gets a 413.
     RequestBody {
         /// In bytes.
         max_size: u64,
     },
-    /// `basic_auth`: who knows no password is answered 401.
+    /// `basic_auth`: requests without a valid password get a 401.
     BasicAuth(BasicAuth),
-    /// `intercept`: what is done with certain responses of PHP.
+    /// `intercept`: rules for certain responses of PHP.
     Intercept(Intercept),
     /// `error [MESSAGE] [CODE]`: goes to `handle_errors`.
     Error {
@@ -125,18 +124,18 @@ pub enum Handler {
     Abort,
     /// `reverse_proxy`.
     ReverseProxy(Box<ReverseProxy>),
-    /// `forward_auth`: another server says whether the request goes on.
+    /// `forward_auth`: another server decides whether the request continues.
     ForwardAuth(Box<ForwardAuth>),
     /// `map`: variables that depend on the value of another text.
     Map(Box<Map>),
-    /// `copy_response [CODE]`, only in `handle_response`: the response that it is for is sent after all.
+    /// `copy_response [CODE]`, only in `handle_response`: the original response is sent.
     CopyResponse(Status),
-    /// `copy_response_headers`, only in `handle_response`: what stays of the header of that response.
+    /// `copy_response_headers`, only in `handle_response`: which header fields of the original response are kept.
     CopyResponseHeaders(CopyHeaders),
 }
 
 impl Handler {
-    /// The routes within it.
+    /// The routes inside it.
     pub(crate) fn nested_routes(&self) -> Vec<&[Route]> {
         match self {
             Self::Chain(routes) => vec![routes],
@@ -155,7 +154,7 @@ impl Handler {
     }
 }
 
-/// All handlers of these routes, those of routes within them too.
+/// All handlers of these routes, including nested ones.
 pub(crate) fn each_handler<'a>(routes: &'a [Route], visit: &mut dyn FnMut(&'a Handler)) {
     for route in routes {
         visit(&route.handler);

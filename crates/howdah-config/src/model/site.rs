@@ -12,19 +12,20 @@ use super::route::{ErrorRoutes, Route};
 pub struct Site {
     /// Its addresses; at least one.
     pub addresses: Vec<Address>,
-    /// What is done with a request, in order, sorted as Caddy sorts directives.
+    /// Its routes in order, sorted like Caddy's directives.
     pub routes: Vec<Route>,
     /// `log`: the access logs; none without it.
     pub access_logs: Vec<AccessLog>,
-    /// `bind`: the IP addresses to listen on. Neither these nor Unix sockets: all.
+    /// `bind`: the IP addresses to listen on. Without these and Unix sockets: all.
     pub bind: Vec<IpAddr>,
-    /// `bind unix//PATH`: the Unix sockets to listen on, without encryption.
+    /// `bind unix//PATH`: the Unix sockets to listen on, without TLS.
     pub unix_sockets: Vec<UnixSocket>,
-    /// `tls`: how its addresses with HTTPS are encrypted.
+    /// `tls`: TLS of its addresses with HTTPS.
     pub tls: SiteTls,
-    /// `handle_errors`: what is done when the server itself has to answer with an error.
+    /// `handle_errors`: responses to errors of the server.
     pub errors: Vec<ErrorRoutes>,
-    /// The first `mercure` of the block, by its index in [`Config::hubs`](super::Config::hubs): what PHP publishes to.
+    /// The first `mercure` of the block, by its index in [`Config::hubs`](super::Config::hubs): the hub to which PHP
+    /// publishes.
     pub hub: Option<usize>,
 }
 
@@ -36,7 +37,7 @@ impl Site {
     }
 }
 
-/// Where an address is in a configuration: its site's number, and its number there.
+/// Reference to an address: the number of its site, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SiteAddress {
     /// Number of the site.
@@ -48,11 +49,11 @@ pub struct SiteAddress {
 /// A site address: `[SCHEME://]host[:port]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Address {
-    /// Host to match; `None` matches all. May start with `*.`. Lower case; an IPv6 address stands
-    /// without its brackets.
+    /// Host to match; `None` matches all. May start with `*.`. Lower case; an IPv6 address has no
+    /// brackets.
     pub host: Option<String>,
     /// The port to listen on.
     pub port: u16,
-    /// HTTPS. Of all addresses that share a listener, all or none.
+    /// Whether it uses HTTPS. Addresses that share a listener must agree.
     pub tls: bool,
 }

@@ -1,19 +1,20 @@
-//! How times are written by a layout of Go.
+//! Times in a layout of Go.
 
-/// A layout of Go: the moment 2006-01-02 15:04:05 as it is to look, such as `02/Jan/2006 15:04:05`.
+/// A layout of Go: the moment 2006-01-02 15:04:05 in the wanted format, such as `02/Jan/2006
+/// 15:04:05`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeLayout(pub Vec<TimePart>);
 
 /// A part of a layout. Times are in UTC, so zones are text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimePart {
-    /// As it is.
+    /// Literal text.
     Text(String),
     /// `2006`.
     Year,
     /// `06`.
     ShortYear,
-    /// `1`, or with a zero `01`.
+    /// `1`, or zero-padded `01`.
     Month {
         /// Two digits.
         is_padded: bool,
@@ -34,38 +35,38 @@ pub enum TimePart {
     DayOfYear(Padding),
     /// `15`.
     Hour,
-    /// `3`, or with a zero `03`.
+    /// `3`, or zero-padded `03`.
     HalfDayHour {
         /// Two digits.
         is_padded: bool,
     },
     /// `PM`, or `pm`.
     HalfDay {
-        /// Small letters.
+        /// Lower case.
         is_lower: bool,
     },
-    /// `4`, or with a zero `04`.
+    /// `4`, or zero-padded `04`.
     Minute {
         /// Two digits.
         is_padded: bool,
     },
-    /// `5`, or with a zero `05`.
+    /// `5`, or zero-padded `05`.
     Second {
         /// Two digits.
         is_padded: bool,
     },
-    /// `.000`, or `.999` without the zeros at its end.
+    /// `.000`, or `.999` without trailing zeros.
     Fraction {
         /// A full stop or a comma.
         separator: char,
         /// Its digits, 9 at most.
         digits: usize,
-        /// Without zeros at the end, and nothing if it is 0.
+        /// Without trailing zeros, and omitted if it is 0.
         is_trimmed: bool,
     },
 }
 
-/// What fills a number up.
+/// How a number is padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Padding {
     /// Nothing.
@@ -76,7 +77,7 @@ pub enum Padding {
     Space,
 }
 
-/// Longer ones first. Names of months and days must not be followed by a small letter.
+/// Longer ones first. Names of months and days must not be followed by a lower-case letter.
 const PARTS: &[(&str, TimePart)] = &[
     ("January", TimePart::MonthName { is_short: false }),
     ("Jan", TimePart::MonthName { is_short: true }),
@@ -102,7 +103,7 @@ const PARTS: &[(&str, TimePart)] = &[
     ("5", TimePart::Second { is_padded: false }),
 ];
 
-/// Zones, longer ones first, and how UTC is written so.
+/// Zones, longer ones first, and their text for UTC.
 const ZONES: &[(&str, &str)] = &[
     ("Z07:00:00", "Z"),
     ("Z070000", "Z"),
@@ -118,8 +119,8 @@ const ZONES: &[(&str, &str)] = &[
 ];
 
 impl TimeLayout {
-    /// Reads a layout. `None`: it has neither year nor clock, so it is most likely a name that is spelt wrong; or it has
-    /// what JSON would have to escape.
+    /// Parses a layout. `None`: it has neither year nor clock, so it is most likely a misspelt name; or it contains
+    /// characters that JSON would have to escape.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.contains(|char: char| char.is_control() || matches!(char, '"' | '\\')) {
@@ -183,7 +184,7 @@ fn fraction(rest: &str) -> Option<(usize, TimePart)> {
 }
 
 fn part(rest: &str) -> Option<(usize, TimePart)> {
-    // An underscore before a year is one.
+    // An underscore before a year is literal.
     if rest.starts_with("_2006") {
         return None;
     }

@@ -5,17 +5,17 @@ use super::placeholder::Template;
 /// `uri`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UriChange {
-    /// `strip_prefix TEXT`: off the path, with the case as it is.
+    /// `strip_prefix TEXT`: removed from the path.
     StripPrefix(Template),
-    /// `strip_suffix TEXT`: off the path.
+    /// `strip_suffix TEXT`: removed from the path.
     StripSuffix(Template),
     /// `replace FIND REPLACE [LIMIT]`: in path and query.
     Replace {
         /// The text; escaped as in the request.
         find: Template,
-        /// What stands in its place.
+        /// Its replacement.
         replace: Template,
-        /// How many, from the start; `None`: all.
+        /// Maximum number of replacements, from the start; `None`: all.
         limit: Option<usize>,
     },
     /// `path_regexp FIND REPLACE`: in the path.
@@ -32,21 +32,21 @@ pub enum UriChange {
 /// One change of `uri query`. Names and values are not escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryChange {
-    /// `OLD>NEW`: instead of a parameter that has the new name.
+    /// `OLD>NEW`: replaces a parameter that already has the new name.
     Rename {
-        /// The name that is there.
+        /// The old name.
         old: Template,
-        /// The name that it gets.
+        /// The new name.
         new: Template,
     },
-    /// `NAME VALUE`: once, whatever was sent.
+    /// `NAME VALUE`: replaces all parameters of that name.
     Set {
         /// Name of the parameter.
         name: Template,
         /// Its value.
         value: Template,
     },
-    /// `+NAME VALUE`: in addition to what was sent.
+    /// `+NAME VALUE`: in addition to existing ones.
     Add {
         /// Name of the parameter.
         name: Template,

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// `user NAME[:GROUP]`: a user of the machine that the server runs on, not looked up yet.
+/// `user NAME[:GROUP]`: a user of the server's machine, not looked up yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     /// Its name or number.
     pub name: String,
-    /// Name or number of its group. `None`: that of the user's entry in the system's list.
+    /// Name or number of its group. `None`: the user's group in the system's list.
     pub group: Option<String>,
 }
 
@@ -47,7 +47,7 @@ fn has_space(name: &str) -> bool {
     name.contains(|char: char| char.is_whitespace() || char.is_control())
 }
 
-/// A text that names no user.
+/// A text that is not a valid user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a valid user; write NAME, NAME:GROUP or numbers, for example `www-data` or `1000:1000`"

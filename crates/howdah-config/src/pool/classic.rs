@@ -1,4 +1,4 @@
-//! `pool` in the global block, and the name of one in `php_server` and `php`.
+//! `pool` in the global block, and as a name in `php_server` and `php`.
 
 use crate::draft::{ClassicPoolDraft, PoolDraft};
 use crate::error::{Error, ErrorKind};

@@ -1,4 +1,4 @@
-//! What `concurrency` of a `worker` excludes, and what needs it.
+//! Options that exclude `concurrency` of a `worker`, and options that need it.
 
 use crate::draft::WorkerDraft;
 use crate::error::{Error, ErrorKind};

@@ -126,7 +126,7 @@ const OPTIONS: &[Item<Php>] = &[
     Item::Supported(classic::GLOBAL, |cx, call, _| classic::read(cx, call)),
 ];
 
-/// What no option can see alone.
+/// Checks that concern several options.
 pub(crate) fn check(call: &Call<'_>, php: &Php) -> Result<(), Error> {
     worker::check_max(call, php.workers, php.workers_max)
 }

@@ -27,7 +27,7 @@ pub(crate) const PHP_ADMIN_INI: Entry = Entry {
     example: "php_admin_ini open_basedir /srv/shop:/tmp",
 };
 
-/// The same two in the block of one pool.
+/// The same options in the block of one pool.
 pub(crate) const POOL_PHP_INI: Entry = Entry {
     about: "Settings of this pool, in addition to those of the global block. Settings that PHP reads only at startup, \
             such as the size of OPcache's memory, apply to all pools and are rejected here.",
@@ -74,7 +74,7 @@ pub(crate) fn final_settings(
     Ok(())
 }
 
-/// The names in a `php_ini`, and where they are.
+/// The names in a `php_ini`, and their positions.
 pub(crate) fn places(call: &Call<'_>) -> Vec<(String, Position)> {
     let of_block = call.block.unwrap_or_default().iter();
     let names = call.arguments.first().into_iter();
@@ -84,7 +84,8 @@ pub(crate) fn places(call: &Call<'_>) -> Vec<(String, Position)> {
         .collect()
 }
 
-/// Settings of one pool that the global block has made final, and extensions, which all pools have.
+/// Refuses settings of one pool that the global block has made final, and extensions, which all
+/// pools share.
 pub(crate) fn check(cx: &mut Context, places: &[(String, Position)], global: &Ini) {
     for (name, position) in places {
         let is_final = global.php_admin_ini.iter().any(|(other, _)| other == name);
@@ -109,7 +110,7 @@ pub(crate) fn check(cx: &mut Context, places: &[(String, Position)], global: &In
     }
 }
 
-/// May be given several times.
+/// Whether it may be repeated.
 fn is_extension(name: &str) -> bool {
     matches!(name, "extension" | "zend_extension")
 }

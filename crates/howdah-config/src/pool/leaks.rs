@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::model::{Isolation, LeakDetection};
 use crate::table::{Call, Context, bad_value};
 
-/// Bytes of all patterns together, which a message to the zygote has room for.
+/// Total bytes of all patterns: they must fit into a message to the zygote.
 const ALLOW_MAX: usize = 4096;
 
 pub(super) fn read(cx: &mut Context, call: &Call<'_>) -> Result<LeakDetection, Error> {

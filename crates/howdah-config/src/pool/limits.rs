@@ -17,9 +17,9 @@ pub(crate) enum Block {
     RoadRunner,
 }
 
-/// What the limits of a block are written to.
+/// The target of the limits of a block.
 pub(crate) trait HasLimits {
-    /// Gives the limits of the block to `set`, and returns what that returns.
+    /// Passes the limits of the block to `set`, and returns its result.
     fn set_limit(&mut self, set: &dyn Fn(&mut PoolLimitOverrides) -> bool) -> bool;
 }
 
@@ -53,7 +53,7 @@ const fn is_in(limit: &PoolLimit, block: Block) -> bool {
     )
 }
 
-/// How many limits a block has.
+/// Number of limits of a block.
 pub(crate) const fn count(block: Block) -> usize {
     let (mut index, mut count) = (0, 0);
     while index < POOL_LIMITS.len() {
@@ -63,7 +63,7 @@ pub(crate) const fn count(block: Block) -> usize {
     count
 }
 
-/// The limits of a block, as many as [`count`] returns.
+/// The limits of a block; their number is [`count`].
 pub(crate) const fn limits<T: HasLimits, const N: usize>(block: Block) -> [Item<T>; N] {
     let mut items = [Item::Supported(entry(&POOL_LIMITS[0], block), read::<T>); N];
     let (mut index, mut next) = (0, 0);

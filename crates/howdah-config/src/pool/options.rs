@@ -1,4 +1,4 @@
-//! Options that a `worker` and a `pool` have in common, besides limits: each is read and documented here, for both.
+//! Options that `worker` and `pool` have in common, besides limits: each is read and documented here, for both.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use crate::pool::worker::workers_max;
 use crate::table::value::number;
 use crate::table::{Call, Entry, Item};
 
-/// A block that makes a pool.
+/// A block that defines a pool.
 pub(crate) trait HasPoolDraft: 'static {
     fn pool_draft(&mut self) -> &mut PoolDraft;
 }
@@ -55,7 +55,7 @@ impl<T: HasPoolDraft> Options<T> {
     ];
 }
 
-/// A number of processes, within what a pool can have.
+/// A number of processes, within the limits of a pool.
 pub(crate) fn processes(
     call: &Call<'_>,
     min: usize,

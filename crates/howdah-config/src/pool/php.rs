@@ -1,4 +1,4 @@
-//! `php`: which PHP runs, in the whole server, in one pool, or for one application.
+//! `php`: the PHP of the whole server, of one pool, or of one application.
 
 use crate::error::Error;
 use crate::model::PhpExecutable;

@@ -1,5 +1,5 @@
-//! `env PHP_VALUE` and `env PHP_ADMIN_VALUE`: PHP settings of the requests of one application, lines as php.ini
-//! has them. PHP reads them; what is checked here is what would otherwise be found by a request alone.
+//! `env PHP_VALUE` and `env PHP_ADMIN_VALUE`: PHP settings for the requests of one application, as lines of php.ini.
+//! PHP reads them; this module finds errors that would otherwise only show in a request.
 
 use crate::error::{Error, Position};
 use crate::model::{PHP_SETTINGS, Part, Template};
@@ -13,7 +13,7 @@ use crate::table::{Context, bad_value};
 pub(crate) enum Runtime {
     #[default]
     Here,
-    /// PHP-FPM, which gets what is written.
+    /// PHP-FPM, which gets the text unchanged.
     Upstream,
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn is_settings(name: &str) -> bool {
     PHP_SETTINGS.contains(&name)
 }
 
-/// The error of such a variable where it could only be one of a process's environment.
+/// The error of such a variable in a process's environment.
 pub(crate) fn refuse_in_environment(name: &Word) -> Result<(), Error> {
     if !is_settings(&name.text) {
         return Ok(());
@@ -45,8 +45,7 @@ pub(crate) fn warn(cx: &mut Context, name: &Word) {
     }
 }
 
-/// The value of such a variable. What placeholders stand for is in single quotes, so that a client can bring no
-/// setting of its own.
+/// The value of such a variable. Values of placeholders are within single quotes, so that a client cannot add settings.
 pub(crate) fn read(
     name: &Word,
     value: &Word,
@@ -131,7 +130,7 @@ fn check(line: &str, position: &Position) -> Result<(), Error> {
         .split_once('=')
         .ok_or_else(|| mistake(position, &format!("`{line}`")))?;
     check_name(name.trim(), position)?;
-    // nginx makes a line of it, a Caddyfile does not.
+    // nginx splits it into lines, a Caddyfile does not.
     let next = value
         .split_once("\\n")
         .and_then(|(_, next)| next.split_once('='));
@@ -202,7 +201,7 @@ fn mistake(position: &Position, what: &str) -> Error {
     )
 }
 
-/// Puts lines together again.
+/// Joins lines again.
 #[derive(Default)]
 struct Lines {
     parts: Vec<Part>,

@@ -1,4 +1,5 @@
-//! `preload`: which files PHP is started with, and which application each pool has, whose classes no other one may see.
+//! `preload`: the files that PHP preloads, and the application of each pool, whose classes no other application may
+//! see.
 
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{CLASSIC_POOL, Config, Handler, PhpScript, Preload, Route, Template};
@@ -30,11 +31,11 @@ pub(crate) fn read(call: &Call<'_>) -> Result<Preload, Error> {
 }
 
 /// The document root of each pool's application, in the order of [`Config::applications`]: preloaded classes exist in
-/// all processes of a tree, so each application has its own, and a pool has one application. The roots of worker pools
-/// are known already.
+/// all processes of a tree, so each application has a separate tree, and a pool has one application. The roots of
+/// worker pools are already known.
 ///
 /// # Errors
-/// A pool has more than one document root, or none that is known before the request.
+/// A pool has more than one document root, or its root is unknown before the request.
 pub(crate) fn applications(
     config: &Config,
     folder: &Path,
@@ -93,7 +94,7 @@ pub(crate) fn applications(
             "write the `worker` in the `php_server` of its site",
         ));
     }
-    // Pools that no site uses are with the first application.
+    // Pools that no site uses belong to the first application.
     let applications = applications.into_iter();
     Ok(applications
         .map(|root| root.unwrap_or_else(|| first.clone()))
@@ -116,7 +117,7 @@ impl From<&Template> for Root {
     }
 }
 
-/// Those that PHP is run with.
+/// The document roots of requests for PHP.
 #[derive(Default)]
 struct Roots {
     /// Numbers of classic pools, that of all sites first, with roots of their requests.
@@ -166,8 +167,8 @@ impl Roots {
     }
 }
 
-/// Whether one of these routes has another root for some requests than the others, or than that of `before` where
-/// there is no other, whatever their order.
+/// Whether these routes set different roots for different requests, in whatever order. `before`: the root of requests
+/// for which no route sets one.
 fn varies(routes: &[Route], before: &Root) -> bool {
     let roots = || {
         routes.iter().filter_map(|route| match &route.handler {

@@ -9,11 +9,11 @@ use crate::pool::ini;
 use crate::source::{Files, absolute};
 use crate::table::{Context, bad_value};
 
-/// Bytes of all text that is sent to a pool's zygote: one control message, less its other content.
+/// Bytes of all text that is sent to a pool's zygote: one control message, minus its other content.
 const MAX_TEXT: usize = 30_000;
 
-/// The workers of a `php_server` or `php`, whose pools are added to those of the file: its own, then
-/// those of the global block.
+/// The workers of a `php_server` or `php`, whose pools are added to those of the file: its own, then those of the
+/// global block.
 pub(crate) fn of_application(cx: &mut Context, drafts: Vec<WorkerDraft>) -> Vec<PhpWorker> {
     let mut workers = Vec::with_capacity(drafts.len() + cx.global_workers);
     for draft in drafts {
@@ -40,7 +40,7 @@ pub(crate) fn worker_pools(
     let mut pools: Vec<WorkerPool> = Vec::with_capacity(drafts.len());
     let mut names: Vec<String> = vec![CLASSIC_POOL.to_owned()];
     names.extend(classic.iter().map(|pool| pool.name.clone()));
-    // Names that are given come first, so that those that are made up can differ from them.
+    // Configured names come first, so that generated ones can differ from them.
     for draft in &drafts {
         if let Some(name) = &draft.name {
             if names.contains(name) {
@@ -125,7 +125,7 @@ pub(crate) fn roadrunner_pools(
     pools
 }
 
-/// The classic pools of a file, each of which some application should name.
+/// The classic pools of a file; warns about those that no application names.
 pub(crate) fn classic_pools(cx: &mut Context, global: &Php) -> Vec<ClassicPool> {
     let drafts = std::mem::take(&mut cx.pools);
     let mut pools = Vec::with_capacity(drafts.len());
@@ -191,7 +191,7 @@ fn file(draft: &WorkerDraft, files: &dyn Files) -> Result<String, Error> {
     }
 }
 
-/// A name that no other pool has, and its place among them.
+/// A name that no other pool has, and its position among them.
 fn unique(application: Option<&str>, file: &str, names: &mut Vec<String>) -> String {
     let stem = Path::new(file).file_stem().unwrap_or_default();
     let base: String = match application {
@@ -213,7 +213,7 @@ fn unique(application: Option<&str>, file: &str, names: &mut Vec<String>) -> Str
     name
 }
 
-/// Characters of a name that is made of a file's.
+/// Characters of a name that is derived from a file's.
 const MAX_STEM: usize = 60;
 
 fn conflict(position: &Position, message: String, hint: &str) -> Error {

@@ -1,4 +1,4 @@
-//! `user`: whose rights processes run with.
+//! `user`: the user of processes.
 
 use crate::error::Error;
 use crate::model::User;

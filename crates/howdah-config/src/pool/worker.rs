@@ -1,4 +1,4 @@
-//! `worker`: its line and its block. What needs to know all workers of a file is in `pools`.
+//! `worker`: its line and its block. Code that depends on all workers of a file is in `resolve`.
 
 use crate::draft::{Place, PoolDraft, WorkerDraft};
 use crate::error::{Error, ErrorKind};
@@ -10,7 +10,7 @@ use crate::syntax::tree::Word;
 use crate::table::template::literal;
 use crate::table::{Call, Context, Entry, bad_value};
 
-/// Bytes of a name, which is part of process titles and log lines.
+/// Maximum length of a name, which is part of process titles and log lines.
 const MAX_NAME: usize = 100;
 
 impl HasPoolDraft for WorkerDraft {
@@ -84,7 +84,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Wo
             "write `worker FILE`, or `file FILE` in its block",
         ));
     }
-    // FrankenPHP's way to say that it is not given.
+    // In FrankenPHP this means that it is not given.
     let settings = &mut draft.own.settings;
     settings.workers = settings.workers.filter(|count| *count > 0);
     check_max(call, settings.workers, settings.workers_max)?;
@@ -112,7 +112,7 @@ pub(crate) fn check_count(word: &Word, count: usize) -> Result<(), Error> {
     ))
 }
 
-/// The error of a pool that may not be as large as it starts.
+/// The error of a pool whose maximum is below its initial number.
 pub(crate) fn check_max(
     call: &Call<'_>,
     count: Option<usize>,
@@ -141,7 +141,7 @@ pub(crate) fn workers_max(call: &Call<'_>) -> Result<WorkersMax, Error> {
     Ok(WorkersMax::Number(count))
 }
 
-/// The path of a worker script as it is written.
+/// The path of a worker script as written.
 pub(crate) fn file(word: &Word) -> Result<String, Error> {
     let file = literal(word, "the file of a worker")?;
     if file.is_empty() || file.ends_with('/') || file.contains('\0') {

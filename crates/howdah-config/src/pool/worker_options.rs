@@ -1,4 +1,4 @@
-//! The names in the block of a `worker`: those of [`WORKER_OPTIONS`], and what is not an option of its pool alone.
+//! The names in the block of a `worker`: those of [`WORKER_OPTIONS`], and options that concern more than its pool.
 
 use super::leaks;
 use super::worker::{file, name};

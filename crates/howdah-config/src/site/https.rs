@@ -1,4 +1,4 @@
-//! HTTPS across the sites: who shares a port, who has a certificate, and what is redirected.
+//! HTTPS across sites: shared ports, certificates, and redirects.
 
 use crate::draft::{Binding, SiteAddress};
 use crate::error::{Error, ErrorKind};
@@ -6,12 +6,12 @@ use crate::model::{Address, Site};
 use crate::model::{NoSource, redirect_to_https, source};
 use crate::table::Context;
 
-/// A listener is encrypted or it is not: an address that leaves it open follows the others on its
+/// A listener either has TLS or not: an address that does not specify it follows the others on its
 /// port.
 pub(crate) fn share_ports(cx: &mut Context, sites: &mut [Site], listed: &mut [SiteAddress]) {
     for index in 0..listed.len() {
         let one = &listed[index];
-        // Port 0 is another port for each.
+        // Each use of port 0 is a different port.
         if one.resolved.tls || one.resolved.port == 0 {
             continue;
         }
@@ -46,8 +46,8 @@ pub(crate) fn share_ports(cx: &mut Context, sites: &mut [Site], listed: &mut [Si
     }
 }
 
-/// Each encrypted address has a certificate to be had, and a `tls` something to encrypt. Returns the numbers of the
-/// addresses for which no certificate is possible, of sites that have others.
+/// Checks that each address with TLS can have a certificate, and that each `tls` has an address with TLS. Returns the
+/// numbers of the addresses for which no certificate is possible, of sites that have others.
 pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) -> Vec<usize> {
     let mut left_out = Vec::new();
     for (index, one) in listed.iter().enumerate() {
@@ -88,7 +88,7 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) ->
         }
         let host = one.resolved.host.as_deref();
         let shares = || {
-            // A site for all hosts may be next to sites with certificates, for its errors.
+            // A site for all hosts may accompany sites with certificates, to handle their errors.
             host.is_none()
                 && tls.issuer.is_none()
                 && listed.iter().any(|other| {
@@ -145,7 +145,7 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) ->
     left_out
 }
 
-/// Leaves addresses out, by their numbers in ascending order.
+/// Removes addresses, by their numbers in ascending order.
 pub(crate) fn leave_out(sites: &mut [Site], listed: &mut Vec<SiteAddress>, numbers: &[usize]) {
     for number in numbers.iter().rev() {
         let gone = listed.remove(*number);
@@ -158,13 +158,13 @@ pub(crate) fn leave_out(sites: &mut [Site], listed: &mut Vec<SiteAddress>, numbe
     }
 }
 
-/// Sites on the HTTP port that send clients to those with HTTPS.
+/// Sites on the HTTP port that redirect clients to those with HTTPS.
 pub(crate) fn redirects(cx: &Context, sites: &[Site]) -> Vec<Site> {
     let mut redirects: Vec<Site> = Vec::new();
     for site in sites {
         let encrypted = site.addresses.iter().filter(|address| address.tls);
         for address in encrypted {
-            // Which port the system will choose for 0 is not known here.
+            // The port that the system will choose for 0 is unknown here.
             if address.port == 0 || cx.http_port == 0 {
                 continue;
             }
@@ -184,8 +184,8 @@ pub(crate) fn redirects(cx: &Context, sites: &[Site]) -> Vec<Site> {
 }
 
 fn redirect(cx: &Context, site: &Site, address: &Address) -> Site {
-    // What browsers and Caddy take for granted is 443, whatever `https_port` is; behind a
-    // translation of ports `https_port` is what is seen as 443.
+    // Browsers and Caddy assume 443, whatever `https_port` is; behind port forwarding, `https_port`
+    // is visible as 443.
     let port = Some(address.port).filter(|port| *port != cx.https.port);
     let from = Address {
         host: address.host.clone(),

@@ -1,4 +1,4 @@
-//! Site blocks: their addresses, and that no two have the same.
+//! Site blocks: their addresses, which must be unique.
 
 use crate::directive::DIRECTIVES;
 use crate::directive::scope::Scope;
@@ -15,7 +15,7 @@ use crate::syntax::tree::{SiteBlock, Word};
 use crate::table::value::{port, split_port};
 use crate::table::{Context, bad_value};
 
-/// An address as it is written.
+/// An address as written.
 struct AddressDraft {
     scheme: Option<Scheme>,
     host: Option<String>,
@@ -60,7 +60,8 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
             Err(error) => cx.errors.push(error),
         }
     }
-    // A forgotten address makes the first directive one: its words would be many odd errors.
+    // If the address was forgotten, the first directive is taken for one, and its words would cause
+    // many confusing errors.
     let forgotten = cx.errors[first_error..]
         .iter()
         .find(|error| error.kind == ErrorKind::Syntax);
@@ -121,7 +122,7 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
     }
 }
 
-/// Gives each `hot_reload` of the site its hub.
+/// Assigns a hub to each `hot_reload` of the site.
 fn hot_reloads(cx: &mut Context, first: usize, hub: Option<usize>) {
     for (own, position) in &mut cx.hot_reloads[first..] {
         if let Some(hub) = hub {
@@ -137,7 +138,7 @@ fn hot_reloads(cx: &mut Context, first: usize, hub: Option<usize>) {
     }
 }
 
-/// No two addresses are the same.
+/// Reports addresses that are not unique.
 fn twice(cx: &mut Context, listed: &[SiteAddress]) {
     for (index, one) in listed.iter().enumerate() {
         let same = |other: &&SiteAddress| {
@@ -208,15 +209,14 @@ fn address(word: &Word) -> Result<AddressDraft, Error> {
     })
 }
 
-/// The path of an address, which matches as that of a directive.
+/// The path of an address, which matches like the path of a directive.
 fn path_of(word: &Word, text: &str) -> Result<String, Error> {
     let mut path = word.clone();
     text.clone_into(&mut path.text);
     matcher::path(&path)
 }
 
-/// Port and encryption of an address, as in Caddy: a name asks for HTTPS unless it says `http://` or
-/// the HTTP port.
+/// Port and TLS of an address, as in Caddy: a name has HTTPS unless it has `http://` or the HTTP port.
 fn resolve(
     cx: &Context,
     written: AddressDraft,
@@ -246,7 +246,7 @@ fn resolve(
         }
         (Some(scheme), _) => scheme == Scheme::Https,
         (None, Some(port)) if port == plain => false,
-        // With `auto_https off` nothing encrypts it.
+        // With `auto_https off` nothing enables TLS.
         (None, Some(port)) if port == secure => {
             host.is_some() || has_tls || cx.https.certificates || cx.https.redirects
         }

@@ -1,5 +1,5 @@
-//! Addresses with a path, `:80/health`: requests for that path are the site's, the others those of the site with the
-//! same address without a path, if there is one. Caddy advises against them in favour of `handle`.
+//! Addresses with a path, `:80/health`: the site handles requests for that path; the site with the same address without
+//! a path, if there is one, handles the others. Caddy recommends `handle` instead.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ struct PathSite {
     routes: Vec<Route>,
 }
 
-/// Makes sites with paths routes of the sites without.
+/// Turns sites with paths into routes of the sites without.
 pub(super) fn merge(cx: &mut Context, sites: Vec<Site>, listed: &[SiteAddress]) -> Vec<Site> {
     if listed.iter().all(|own| own.path.is_none()) {
         return sites;
@@ -48,7 +48,7 @@ pub(super) fn merge(cx: &mut Context, sites: Vec<Site>, listed: &[SiteAddress]) 
                     .iter()
                     .any(|other| is_derived_from(other, &site, &address))
             {
-                // The site without a path listens, encrypts and logs.
+                // The site without a path listens, and configures TLS and logs.
             } else {
                 whole.push(Site {
                     addresses: vec![address.clone()],
@@ -106,12 +106,12 @@ pub(super) fn merge(cx: &mut Context, sites: Vec<Site>, listed: &[SiteAddress]) 
     whole
 }
 
-/// How much a path says: the longer it is without its `*`, and then without one.
+/// How specific a path is: the longer without its `*`, the more; then a path without `*`.
 fn specific(path: &str) -> (usize, bool) {
     (path.trim_end_matches('*').len(), !path.ends_with('*'))
 }
 
-/// Requests for this address alone.
+/// Matches only requests for this address.
 fn of_address(address: &Address) -> Vec<Matcher> {
     let port = Template {
         parts: vec![Part::Placeholder(Placeholder::LocalPort)],
@@ -125,7 +125,7 @@ fn sites_share(one: &SiteAddress, other: &SiteAddress) -> bool {
     one.resolved.port == other.resolved.port && one.bind.is_same(&other.bind)
 }
 
-/// Whether the site is one that was made for the address of another one with a path.
+/// Whether the site was generated for the address of another one with a path.
 fn is_derived_from(made: &Site, site: &Site, address: &Address) -> bool {
     made.addresses.contains(address)
         && made.bind == site.bind

@@ -1,5 +1,5 @@
-//! `{file.PATH}`: what a file holds, read when the configuration is, so that no request waits for the disk
-//! and a file that cannot be read is an error at once.
+//! `{file.PATH}`: the contents of a file, read together with the configuration, so that no request waits for the disk
+//! and a file that cannot be read is an error at the start.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -11,17 +11,17 @@ use crate::syntax::tree::{Statement, Tree, Word};
 /// As in Caddy.
 const MAX_SIZE: usize = 1024 * 1024;
 
-/// The paths that a word names, each with what the file holds.
+/// The paths in a word, each with the contents of the file.
 pub(crate) type Contents = Vec<(String, Rc<str>)>;
 
-/// The path in the name of a placeholder, which `{file.base}` and `{file.ext}` do not have.
+/// The path in the name of a placeholder; `{file.base}` and `{file.ext}` have none.
 pub(crate) fn path_of(name: &str) -> Option<&str> {
     let path = name.strip_prefix("file.")?;
     let valid = !matches!(path, "" | "base" | "ext") && !path.contains(['{', '\n']);
     valid.then_some(path)
 }
 
-/// What the file holds whose `path` stands in this word.
+/// The contents of the file at `path` in this word.
 pub(crate) fn of<'w>(word: &'w Word, path: &str) -> Result<&'w str, Error> {
     let found = word.contents.iter().find(|(known, _)| known == path);
     found.map(|(_, text)| &**text).ok_or_else(|| {
@@ -74,7 +74,7 @@ impl Reader<'_> {
             if contents.iter().any(|(known, _)| known == path) {
                 continue;
             }
-            // An empty text if it is missing, so that the word causes no second error.
+            // Empty if it is missing, so that the word causes no second error.
             let text = self.text(word, path).unwrap_or_else(|error| {
                 self.errors.push(error);
                 String::new()

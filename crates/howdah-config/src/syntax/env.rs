@@ -1,21 +1,21 @@
 //! `{$NAME}` and `{$NAME:default}`: replaced before the text is split into tokens, so that a
-//! variable may hold whole directives.
+//! variable may contain whole directives.
 
 /// Finds an environment variable.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// A character and where it came from.
+/// A character and its position.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Char {
     pub(crate) value: char,
     pub(crate) line: u32,
     pub(crate) column: u32,
-    /// Part of a `{$NAME}` that was left as it is: never a quote, brace, space or comment.
+    /// Part of a `{$NAME}` that was not replaced: never a quote, brace, space or comment.
     pub(crate) opaque: bool,
 }
 
 impl Char {
-    /// Is it `expected`, with the meaning that `expected` has?
+    /// Whether it is `expected`, with its special meaning.
     pub(crate) fn is(self, expected: char) -> bool {
         self.value == expected && !self.opaque
     }
@@ -25,8 +25,8 @@ impl Char {
     }
 }
 
-/// The characters of a text, with variables replaced by `lookup`; a variable that is not set is
-/// its default or nothing. Without `lookup` variables stay, as opaque characters.
+/// The characters of a text, with variables replaced through `lookup`; an unset variable becomes
+/// its default or nothing. Without `lookup`, variables stay as opaque characters.
 pub(crate) fn expand(text: &str, lookup: Option<Lookup<'_>>) -> Vec<Char> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut chars = Vec::with_capacity(text.len());
@@ -68,15 +68,14 @@ pub(crate) fn expand(text: &str, lookup: Option<Lookup<'_>>) -> Vec<Char> {
     chars
 }
 
-/// What stands between `{$` and `}` at the start of a text.
+/// The text between `{$` and `}` at the start of a text.
 fn variable(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("{$")?;
     let name = &inner[..inner.find('}')?];
     (!name.is_empty()).then_some(name)
 }
 
-/// Names of variables that a text uses as `{$NAME}` or `{env.NAME}`, except in `env` directives: those hand them to
-/// PHP.
+/// Names of variables in a text, as `{$NAME}` or `{env.NAME}`, except in `env` directives, which pass them on to PHP.
 pub(crate) fn used(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut in_block = false;

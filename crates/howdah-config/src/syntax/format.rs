@@ -1,12 +1,12 @@
-//! `howdah fmt`: tabs, one space between words, braces where they belong, at most one blank line.
+//! `howdah fmt`: tabs, one space between words, braces in their place, at most one blank line.
 
 use std::sync::Arc;
 
 use crate::syntax::env::expand;
 use crate::syntax::lexer::{Kind, Quote, Token, tokens};
 
-/// Tidies a Caddyfile as `caddy fmt` does. What it means does not change, and a tidy text stays as
-/// it is. Text that cannot be split into words (a quote is not closed, for example) is returned
+/// Formats a Caddyfile as `caddy fmt` does. Its meaning does not change, and formatted text stays
+/// as it is. Text that cannot be split into words (a quote is not closed, for example) is returned
 /// unchanged; [`parse`](crate::parse) reports why.
 #[must_use]
 pub fn fmt(text: &str) -> String {
@@ -35,8 +35,8 @@ struct Item {
     continued: bool,
 }
 
-/// Splits braces off the words they are glued to. The parser refuses all such words, so nothing
-/// that it accepts changes.
+/// Splits braces off adjacent words. The parser refuses such words, so the meaning of valid text
+/// does not change.
 fn split(token: Token) -> Vec<Item> {
     let Token {
         kind,
@@ -70,7 +70,7 @@ fn split(token: Token) -> Vec<Item> {
         return items;
     }
     let (mut closing, opening) = unmatched(&raw);
-    // What follows a brace must not become a quote, a comment or a heredoc of its own.
+    // The text after a brace must not become a quote, a comment or a heredoc.
     if closing
         .iter()
         .any(|at| raw[at + 1..].starts_with(['"', '`', '#', '<', '\\', '\u{feff}']))
@@ -97,7 +97,7 @@ fn split(token: Token) -> Vec<Item> {
     items
 }
 
-/// Where the closing and the opening braces are that have no partner in the word.
+/// Positions of closing and opening braces without a partner in the word.
 fn unmatched(word: &str) -> (Vec<usize>, Vec<usize>) {
     let (mut closing, mut opening) = (Vec::new(), Vec::new());
     let mut at = 0;
@@ -127,9 +127,9 @@ struct Printer {
     out: String,
     depth: usize,
     last: Option<Piece>,
-    /// The line that is being written ends a block.
+    /// The current line ends a block.
     ends_block: bool,
-    /// The first word of the line, to know an import.
+    /// The first word of the line, to recognise an import.
     line: String,
     /// The last word would change its meaning right before a line end.
     needs_space: bool,
@@ -199,7 +199,7 @@ impl Printer {
         item.newlines > 0 || self.last != Some(Piece::Word)
     }
 
-    /// A line end, and a blank line where there was one or where a block at the top ended.
+    /// A line end, and a blank line where there was one or where a top-level block ended.
     fn new_line(&mut self, newlines: usize) {
         let after_block = self.depth == 0 && self.ends_block;
         let blank = (newlines > 1 || after_block) && self.last != Some(Piece::Open);
@@ -215,7 +215,7 @@ impl Printer {
     }
 
     /// A backslash before a line end continues the line, and `<<WORD` starts a heredoc there; a
-    /// space keeps them the words that they were.
+    /// space preserves the meaning of such words.
     fn end_line(&mut self) {
         self.out
             .push_str(if self.needs_space { " \n" } else { "\n" });

@@ -1,4 +1,4 @@
-//! `import` of files and snippets: their tokens take the place of the statement.
+//! `import` of files and snippets: their tokens replace the statement.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::syntax::env::Lookup;
 use crate::syntax::import_blocks;
 use crate::syntax::lexer::{self, Kind, Quote, Token};
 
-/// Words that imports may put into a configuration; a few lines that import each other could
-/// otherwise fill the memory.
+/// Maximum number of words that imports may add; otherwise a few lines that import each other could
+/// exhaust the memory.
 pub(super) const MAX_IMPORTED: usize = 200_000;
-/// Bytes of a word after its arguments were put in, for the same reason.
+/// Maximum length of a word after its arguments were inserted, for the same reason.
 const MAX_WORD: usize = 64 << 10;
 
 /// A token of the stream.
@@ -22,7 +22,7 @@ const MAX_WORD: usize = 64 << 10;
 pub(crate) struct Item {
     pub(crate) token: Token,
     pub(crate) starts_line: bool,
-    /// The imports that brought it here.
+    /// The imports that inserted it here.
     chain: Option<Rc<Link>>,
 }
 
@@ -32,7 +32,7 @@ struct Link {
     parent: Option<Rc<Link>>,
 }
 
-/// The tokens of a configuration, imports already in place.
+/// The tokens of a configuration, with imports resolved.
 pub(crate) struct Stream<'a> {
     /// Last first.
     stack: Vec<Item>,
@@ -40,10 +40,10 @@ pub(crate) struct Stream<'a> {
     reader: &'a dyn Files,
     snippets: BTreeMap<String, Vec<Item>>,
     imported: usize,
-    /// Every file that was read, the first one being the configuration itself.
+    /// Every file that was read, the configuration itself first.
     pub(crate) files: Vec<String>,
     pub(crate) warnings: Vec<Warning>,
-    /// Variables that they use for themselves.
+    /// Variables that the files use.
     pub(crate) used: BTreeSet<String>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Stream<'a> {
         self.stack.pop_if(|item| item.token.is("{"))
     }
 
-    /// The next token, if it is on the line that is being read.
+    /// The next token, if it is on the current line.
     pub(crate) fn pop_on_line(&mut self) -> Option<Item> {
         self.stack.pop_if(|item| !item.starts_line)
     }
@@ -127,7 +127,7 @@ impl<'a> Stream<'a> {
             .collect())
     }
 
-    /// Carries out the `import` that was just taken from the stream.
+    /// Resolves the `import` that was just taken from the stream.
     pub(crate) fn import(&mut self, keyword: &Item) -> Result<(), Error> {
         let position = &keyword.token.position;
         let Some(name) = self.pop_on_line() else {
@@ -264,7 +264,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Adds an import to the chain of the statement that asks for it, unless it is in it already.
+/// Adds an import to the chain of its statement, unless the chain already contains it.
 fn enter(keyword: &Item, name: &str, position: &Position) -> Result<Rc<Link>, Error> {
     let main = &*keyword.token.position.file == name;
     let mut link = keyword.chain.as_ref();
@@ -293,8 +293,8 @@ fn enter(keyword: &Item, name: &str, position: &Position) -> Result<Rc<Link>, Er
     }))
 }
 
-/// Puts arguments in the place of `{args[N]}` and `{args[N:M]}`. Snippets that an imported file
-/// defines keep theirs.
+/// Replaces `{args[N]}` and `{args[N:M]}` by arguments. Snippets that an imported file defines are
+/// not changed.
 fn substitute(tokens: Vec<Item>, arguments: &[Token]) -> Result<Vec<Item>, Error> {
     let mut result: Vec<Item> = Vec::with_capacity(tokens.len());
     let mut inherits_line = false;
@@ -325,7 +325,7 @@ fn substitute(tokens: Vec<Item>, arguments: &[Token]) -> Result<Vec<Item>, Error
     Ok(result)
 }
 
-/// Which of the tokens are inside of a snippet that they define.
+/// Which of the tokens are inside a snippet that they define.
 pub(super) fn definitions(tokens: &[Item]) -> Vec<bool> {
     let (mut depth, mut definition) = (0_usize, false);
     let mut inside = Vec::with_capacity(tokens.len());
@@ -343,7 +343,7 @@ pub(super) fn definitions(tokens: &[Item]) -> Vec<bool> {
     inside
 }
 
-/// A brace that comes from an argument is text, never structure.
+/// A brace from an argument is text, never structure.
 fn literal(token: &Token, text: String) -> Token {
     Token {
         kind: Kind::Text(Quote::Double),
@@ -431,8 +431,8 @@ fn arguments_error(token: &Token, placeholder: &str, count: usize) -> Error {
     )
 }
 
-/// A brace stands alone or has its partner in the same word. This holds for words that nothing uses
-/// too, since `fmt` splits all others.
+/// Checks that a brace is alone or has its partner in the same word. Words that nothing uses are
+/// checked too, since `fmt` splits all others.
 fn check_braces(token: &Token) -> Result<(), Error> {
     let unquoted = token.kind == Kind::Text(Quote::None);
     if !unquoted || token.is("{") || token.is("}") || is_balanced(&token.text) {
@@ -449,7 +449,7 @@ fn check_braces(token: &Token) -> Result<(), Error> {
     ))
 }
 
-/// Does each brace of a word have its partner? `\{` and `\}` need none.
+/// Whether each brace of a word has its partner. `\{` and `\}` need none.
 fn is_balanced(word: &str) -> bool {
     let mut depth = 0_usize;
     let mut escaped = false;

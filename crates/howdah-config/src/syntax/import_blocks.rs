@@ -1,9 +1,9 @@
-//! `{block}` and `{blocks.NAME}`: what stands in the block of an `import` takes their place.
+//! `{block}` and `{blocks.NAME}`: replaced by the block of an `import`.
 
 use super::import::{Item, MAX_IMPORTED, definitions};
 use crate::syntax::lexer::{Kind, Quote};
 
-/// Puts the block in. Snippets that an imported file defines keep theirs.
+/// Inserts the block. Snippets that an imported file defines are not changed.
 pub(super) fn fill(tokens: Vec<Item>, block: &[Item]) -> Vec<Item> {
     if !tokens.iter().any(|item| placeholder(item).is_some()) {
         return tokens;
@@ -24,7 +24,7 @@ pub(super) fn fill(tokens: Vec<Item>, block: &[Item]) -> Vec<Item> {
         if let Some(first) = result.get_mut(start) {
             first.starts_line = item.starts_line;
         }
-        // The caller refuses what is too large.
+        // The caller refuses a result that is too large.
         if result.len() > MAX_IMPORTED {
             break;
         }
@@ -45,7 +45,7 @@ fn placeholder(item: &Item) -> Option<&str> {
     }
 }
 
-/// What is in the block `NAME { … }` of a block.
+/// The contents of the block `NAME { … }` in a block.
 fn named<'b>(block: &'b [Item], name: &str) -> &'b [Item] {
     let mut depth = 0_usize;
     let mut start = None;

@@ -15,7 +15,7 @@ pub(crate) enum Quote {
     Heredoc,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text(Quote),
@@ -23,16 +23,16 @@ pub(crate) enum Kind {
     Comment,
 }
 
-/// A token and how it stands to the one before it.
+/// A token and its distance from the previous one.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
-    /// What it means, without quotes.
+    /// Its meaning, without quotes.
     pub(crate) text: String,
-    /// What is written, with quotes.
+    /// The text as written, with quotes.
     pub(crate) raw: String,
     pub(crate) position: Position,
-    /// Line ends between the token before and this one, without those after a backslash.
+    /// Line ends between the previous token and this one, without those after a backslash.
     pub(crate) newlines: usize,
     /// Line ends after a backslash.
     pub(crate) continued: usize,
@@ -102,7 +102,7 @@ impl Lexer<'_> {
             }
             match self.peek(0) {
                 None => return Ok(None),
-                // A byte order mark is not only at the start where files were joined.
+                // Joined files may have a byte order mark in the middle.
                 Some(char) if char.is_space() || char.is('\u{feff}') => {
                     newlines += usize::from(char.value == '\n');
                     self.at += 1;
@@ -190,7 +190,7 @@ impl Lexer<'_> {
             if char.is_space() || self.continuation().is_some() {
                 break;
             }
-            // `\<` is the way to write a word that starts with `<<` and is not a heredoc.
+            // `\<` escapes a word that starts with `<<` and is not a heredoc.
             if !(char.is('\\') && self.peek_is(1, '<')) {
                 text.push(char.value);
             }
@@ -199,7 +199,7 @@ impl Lexer<'_> {
         text
     }
 
-    /// The marker of a heredoc that starts here; the lexer is then at the first line of its text.
+    /// The marker of a heredoc that starts here; the lexer then is at the first line of its text.
     fn heredoc_marker(&mut self, position: &Position) -> Result<Option<String>, Error> {
         if !(self.peek_is(0, '<') && self.peek_is(1, '<')) {
             return Ok(None);
@@ -227,7 +227,7 @@ impl Lexer<'_> {
         Ok(Some(marker))
     }
 
-    /// Lines up to the one with the marker, whose indentation is taken off all of them.
+    /// Lines up to the one with the marker, whose indentation is removed from all of them.
     fn heredoc(&mut self, marker: &str, position: &Position) -> Result<String, Error> {
         let mut lines: Vec<(String, u32)> = Vec::new();
         while self.at < self.chars.len() {

@@ -1,5 +1,5 @@
-//! The statements of a configuration as they were read, imports and environment variables in place:
-//! what the admin API shows of it.
+//! The statements of a configuration as read, with imports and environment variables resolved: the
+//! form that the admin API shows.
 
 use serde::Serialize;
 

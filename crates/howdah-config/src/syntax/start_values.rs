@@ -1,5 +1,5 @@
-//! `{env.NAME}` where a value is wanted when the configuration is read: in the global options, and in what a site
-//! listens on, logs to and is encrypted with. Elsewhere it is a placeholder of requests.
+//! `{env.NAME}` where a value is needed when the configuration is read: in the global options, and in the listen
+//! addresses, logs and TLS of a site. Elsewhere it is a placeholder of requests.
 
 use crate::syntax::env::Lookup;
 use crate::syntax::tree::{Statement, Tree, Word};
@@ -7,7 +7,7 @@ use crate::syntax::tree::{Statement, Tree, Word};
 /// Directives whose arguments and blocks have no placeholders of requests.
 const DIRECTIVES: &[&str] = &["bind", "log", "tls"];
 
-/// Replaces the placeholders by `env`; a variable that is not set is empty.
+/// Replaces the placeholders through `env`; an unset variable becomes empty.
 pub(crate) fn fill(tree: &mut Tree, env: Lookup<'_>) {
     block(&mut tree.global, env);
     for site in &mut tree.sites {

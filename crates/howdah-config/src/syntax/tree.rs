@@ -1,11 +1,11 @@
-//! Tokens to statements and blocks: the shape of a Caddyfile, without the meaning of its words.
+//! Tokens to statements and blocks: the structure of a Caddyfile, without the meaning of its words.
 
 use crate::error::{Error, ErrorKind, Position};
 use crate::syntax::contents::Contents;
 use crate::syntax::import::{Item, Stream, snippet};
 use crate::syntax::lexer::{Kind, Quote};
 
-/// Blocks inside blocks. Real files have five or six; the limit keeps recursion bounded.
+/// Maximum nesting of blocks. Real files have five or six levels; the limit bounds recursion.
 const MAX_DEPTH: usize = 64;
 
 /// A word of a statement.
@@ -13,9 +13,9 @@ const MAX_DEPTH: usize = 64;
 pub(crate) struct Word {
     pub(crate) text: String,
     pub(crate) position: Position,
-    /// It stood in quotes.
+    /// It was quoted.
     pub(crate) quoted: bool,
-    /// Contents of the files that it names by `{file.PATH}`.
+    /// Contents of the files that it names with `{file.PATH}`.
     pub(crate) contents: Contents,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Statement {
     pub(crate) block: Option<Vec<Statement>>,
 }
 
-/// A site: its addresses and what is in its block.
+/// A site: its addresses and the contents of its block.
 #[derive(Debug)]
 pub(crate) struct SiteBlock {
     pub(crate) addresses: Vec<Word>,
@@ -174,7 +174,7 @@ fn site(stream: &mut Stream<'_>, first: Item) -> Result<SiteBlock, Error> {
     })
 }
 
-/// What is in a block whose `{` was just read, up to and with its `}`.
+/// The contents of a block whose `{` was just read, up to and including its `}`.
 fn block(stream: &mut Stream<'_>, open: &Position, depth: usize) -> Result<Vec<Statement>, Error> {
     if depth > MAX_DEPTH {
         let message = format!("blocks are nested more than {MAX_DEPTH} deep");
@@ -210,7 +210,7 @@ fn block(stream: &mut Stream<'_>, open: &Position, depth: usize) -> Result<Vec<S
     ))
 }
 
-/// A statement, or nothing if it is an import, whose tokens are then the next of the stream.
+/// A statement, or nothing if it is an import, whose tokens then are the next of the stream.
 fn statement(
     stream: &mut Stream<'_>,
     item: Item,
@@ -270,7 +270,7 @@ fn is_named_route(token: &crate::syntax::lexer::Token) -> bool {
         .is_some_and(|name| !name.is_empty())
 }
 
-/// The tokens of a snippet, or of the block of an `import`, up to and without its `}`.
+/// The tokens of a snippet, or of the block of an `import`, up to its `}`, which is not included.
 pub(crate) fn raw_block(stream: &mut Stream<'_>, open: &Position) -> Result<Vec<Item>, Error> {
     let mut depth = 1;
     let mut items = Vec::new();

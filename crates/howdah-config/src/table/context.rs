@@ -1,4 +1,4 @@
-//! What is collected while statements are read.
+//! State that is collected while statements are read.
 
 use crate::draft::{Binding, ClassicPoolDraft, Order, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position, Warning};
@@ -7,7 +7,7 @@ use crate::syntax::tree::{Statement, Word};
 
 use super::{Call, Table, no_effect};
 
-/// What is collected while statements are read.
+/// State that is collected while statements are read.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     pub(crate) errors: Vec<Error>,
@@ -16,15 +16,16 @@ pub(crate) struct Context {
     pub(crate) http_port: u16,
     /// The global options about HTTPS.
     pub(crate) https: crate::model::Https,
-    /// The configuration's own files, which a file server must not hand out.
+    /// The configuration's own files, which a file server must not send.
     pub(crate) hidden: Vec<String>,
     /// The `format` of the global `log`.
     pub(crate) access_format: crate::model::LineFormat,
-    /// The pools of `roadrunner` read so far, and where they are; without a name until all have been read.
+    /// The pools of `roadrunner` read so far, and their positions; without a name until all have been read.
     pub(crate) roadrunner: Vec<(crate::model::RoadRunnerPool, Position)>,
     /// The hubs read so far.
     pub(crate) hubs: Vec<crate::model::Mercure>,
-    /// Each `hot_reload` so far, and where it is; of the current site without its hub, which may come later.
+    /// Each `hot_reload` read so far, and its position; those of the current site without their hub, which may come
+    /// later.
     pub(crate) hot_reloads: Vec<(crate::model::HotReload, Position)>,
     /// A site has `tracing`.
     pub(crate) tracing: bool,
@@ -34,9 +35,9 @@ pub(crate) struct Context {
     pub(crate) workers: Vec<WorkerDraft>,
     /// The classic pools, in the order of `Config::pools`.
     pub(crate) pools: Vec<ClassicPoolDraft>,
-    /// Where `preload` is, unless it is off.
+    /// Position of `preload`, unless it is off.
     pub(crate) preload: Option<Position>,
-    /// How many workers are those of the global block, which come first.
+    /// Number of workers in the global block, which come first.
     pub(crate) global_workers: usize,
     /// `&(name) { … }`, each by its name.
     pub(crate) named: Vec<NamedRoute>,
@@ -44,7 +45,7 @@ pub(crate) struct Context {
     pub(crate) order: Order,
     /// `default_bind`.
     pub(crate) default_bind: Binding,
-    /// What this version lacks is left out, with a warning.
+    /// Names that this version lacks are left out, with a warning.
     pub(crate) lenient: bool,
     blocks: usize,
     groups: u32,
@@ -55,9 +56,9 @@ pub(crate) struct Context {
 pub(crate) struct NamedRoute {
     pub(crate) name: Word,
     pub(crate) block: std::rc::Rc<[Statement]>,
-    /// It was read at least once, so its errors are known.
+    /// It was read at least once, so its errors were reported.
     pub(crate) is_used: bool,
-    /// It is being read: an `invoke` of it is one of itself.
+    /// It is being read: an `invoke` of it would be recursive.
     pub(crate) is_open: bool,
 }
 
@@ -68,7 +69,7 @@ impl Context {
         self.groups
     }
 
-    /// A number for a block of its own, not that of the global one.
+    /// A number for a block other than the global one.
     pub(crate) fn next_block(&mut self) -> usize {
         self.blocks += 1;
         self.blocks
@@ -82,7 +83,7 @@ impl Context {
         });
     }
 
-    /// Is it a name that has no effect here? Then that is a warning.
+    /// Whether the name is accepted without effect; adds a warning then.
     pub(crate) fn accepts(&mut self, kind: &str, name: &Word) -> bool {
         let Some(accepted) = no_effect::find(kind, &name.text) else {
             return false;
@@ -94,11 +95,11 @@ impl Context {
         true
     }
 
-    /// Whether a statement with this error is left out; then that is a warning. A matcher never is, because
-    /// what it restricts would be for all requests, and nothing of what lets clients in.
+    /// Whether a statement with this error is left out; adds a warning then. A matcher is never left out, because its
+    /// directives would then apply to all requests, and neither is anything that restricts access.
     pub(crate) fn leaves_out(&mut self, kind: &str, name: &Word, error: &Error) -> bool {
         let missing = matches!(error.kind, ErrorKind::Unsupported | ErrorKind::UnknownName);
-        // A name that is nearly a known one is mistyped.
+        // A name that is similar to a known one is mistyped.
         let is_typo = |hint: &String| hint.starts_with("did you mean");
         if !self.lenient
             || !missing
@@ -119,7 +120,7 @@ impl Context {
         self.errors.extend(result.err());
     }
 
-    /// Reads all statements of a block by a table.
+    /// Reads all statements of a block with a table.
     pub(crate) fn read<'s, T>(
         &mut self,
         table: &Table<T>,
@@ -187,11 +188,11 @@ const RESTRICTING: &[&str] = &[
     "option of `on_demand_tls`",
 ];
 
-/// What may be given twice, since Caddy takes the last one: kinds and names of settings that replace all of what was
-/// given before.
+/// Settings that may be repeated, since Caddy uses the last one: kinds and names of settings that replace all previous
+/// ones.
 const OVERRIDABLE: &[(&str, &str)] = &[("global option", "auto_https")];
 
-/// Options and subdirectives that add to what was given before, besides options of a `worker`.
+/// Options and subdirectives that add to previous ones, besides options of a `worker`.
 const REPEATABLE: &[&str] = &[
     "allow",
     "deny",

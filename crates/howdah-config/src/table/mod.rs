@@ -1,5 +1,5 @@
-//! The tables of names. One entry is the parser's rule, the error messages' list of known names
-//! and the reference page's row, so that the three cannot differ.
+//! The tables of names. Each entry is the parser's rule, a known name for error messages and a row
+//! of the reference page, so that the three cannot differ.
 
 mod context;
 pub(crate) mod no_effect;
@@ -17,14 +17,14 @@ use crate::syntax::tree::{Statement, Word};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
-    /// Arguments as they are written, the name first.
+    /// Syntax of the arguments, the name first.
     pub(crate) syntax: &'static str,
-    /// What holds without it.
+    /// The default.
     pub(crate) default: &'static str,
     pub(crate) about: &'static str,
-    /// Where it is not as in Caddy or FrankenPHP.
+    /// Differences from Caddy or FrankenPHP.
     pub(crate) differs: &'static str,
-    /// Lines that use it, for the page and for the test that runs every entry.
+    /// Lines that use it, for the page and for the test that runs every example.
     pub(crate) example: &'static str,
 }
 
@@ -34,7 +34,7 @@ pub(crate) type StatementReader<T> = fn(&mut Context, &Call<'_>, &mut T) -> Resu
 /// A name that is known where a `T` is configured.
 pub(crate) enum Item<T: 'static> {
     Supported(Entry, StatementReader<T>),
-    /// A name of Caddy or FrankenPHP that this version does not have, and what to do instead.
+    /// A name of Caddy or FrankenPHP that this version lacks, and what to use instead.
     Unsupported(&'static str, &'static str),
     /// A name that belongs elsewhere, and where.
     Elsewhere(&'static str, &'static str),
@@ -59,13 +59,13 @@ impl<T> Item<T> {
 
 /// All names of one kind of block.
 pub(crate) struct Table<T: 'static> {
-    /// What a name of it is called in messages: `directive`.
+    /// The word for a name of this table in messages: `directive`.
     pub(crate) kind: &'static str,
     pub(crate) items: &'static [Item<T>],
 }
 
 impl<T> Table<T> {
-    /// Finds a name, or says what is wrong with it.
+    /// Finds a name; an unknown or unsupported one is an error.
     pub(crate) fn find(
         &self,
         name: &Word,
@@ -227,7 +227,7 @@ fn unknown<T>(kind: &str, name: &Word, items: &'static [Item<T>]) -> Error {
     let names =
         |items: &[&'static Item<T>]| items.iter().map(|item| item.name()).collect::<Vec<_>>();
     let (mut supported, missing) = (names(&supported), names(&missing));
-    // A hint that leads to another error is worth it only for a certain match.
+    // A hint that leads to another error is only useful for a certain match.
     let near = nearest(&name.text, supported.iter().copied().chain(accepted)).or_else(|| {
         nearest(&name.text, missing.into_iter())
             .filter(|near| strsim::damerau_levenshtein(&name.text, near) == 1)

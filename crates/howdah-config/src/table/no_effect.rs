@@ -1,12 +1,12 @@
-//! Names of other servers that are accepted although they have no effect in this version, so that files
-//! that have them run. Each use is a warning: nothing is ignored silently. Their arguments and blocks are not checked.
+//! Names of other servers that are accepted although they have no effect in this version, so that files with them work.
+//! Each use is a warning: nothing is ignored silently. Their arguments and blocks are not checked.
 
 /// A name without effect.
 pub(crate) struct NameWithoutEffect {
-    /// [`Table::kind`](crate::table::Table::kind) of the table that the name would be in.
+    /// [`Table::kind`](crate::table::Table::kind) of the table that the name belongs to.
     pub(crate) kind: &'static str,
     pub(crate) name: &'static str,
-    /// What is different without it, after "`NAME` has no effect: ".
+    /// The consequence, after "`NAME` has no effect: ".
     pub(crate) warning: &'static str,
 }
 

@@ -38,7 +38,7 @@ fn pair(statement: &Statement) -> Result<(&Word, &Word), Error> {
     }
 }
 
-/// The error of a name that no environment variable can have.
+/// The error of a name that is not valid for an environment variable.
 pub(crate) fn check_variable(name: &Word) -> Result<(), Error> {
     if name.text.is_empty() || name.text.contains(['=', '\0', '{', '}']) {
         return Err(bad_value(

@@ -14,10 +14,10 @@ pub(crate) struct PlaceholderEntry {
     pub(crate) about: &'static str,
 }
 
-/// What a name means.
+/// How a name becomes a placeholder.
 pub(crate) enum Constructor {
     Plain(fn() -> Placeholder),
-    /// Takes what follows the dot.
+    /// From the text after the dot.
     With(fn(&str) -> Option<Placeholder>),
 }
 
@@ -484,8 +484,8 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
 ];
 
-/// Placeholders of Caddy that this version does not have; one that ends in a dot stands for all
-/// that start with it.
+/// Placeholders of Caddy that this version lacks; one that ends in a dot stands for all that start
+/// with it.
 pub(crate) const UNSUPPORTED: &[&str] = &[
     "block",
     "blocks.",
@@ -512,14 +512,14 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
 /// When a text is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// Before there is a response.
+    /// Before the response.
     Request,
-    /// Once there is one: what the request costs is known.
+    /// After the response has arrived: the costs of the request are known.
     Response,
 }
 
-/// Splits a word at its placeholders. Braces around anything that could not be a name (JSON, CSS)
-/// are text, as are `\{` and `\}`.
+/// Splits a word at its placeholders. Braces around text that is not a valid name (JSON, CSS) are
+/// literal, as are `\{` and `\}`.
 pub(crate) fn template(word: &Word) -> Result<Template, Error> {
     template_at(word, Moment::Request)
 }
@@ -546,7 +546,7 @@ pub(crate) fn template_at(word: &Word, moment: Moment) -> Result<Template, Error
             let name = &rest[1..end];
             rest = &rest[end + 1..];
             if let Some(path) = contents::path_of(name) {
-                // Braces in the file are text.
+                // Braces in the file are literal.
                 text.push_str(contents::of(word, path)?);
                 continue;
             }
@@ -579,7 +579,7 @@ fn too_early(word: &Word, name: &str) -> Error {
     )
 }
 
-/// A word that is the same for all requests.
+/// A word that must be the same for all requests.
 pub(crate) fn literal(word: &Word, what: &str) -> Result<String, Error> {
     let template = template(word)?;
     template.as_text().map(str::to_owned).ok_or_else(|| {
@@ -591,7 +591,7 @@ pub(crate) fn literal(word: &Word, what: &str) -> Result<String, Error> {
     })
 }
 
-/// Does a name mean something without being defined?
+/// Whether a name is a built-in placeholder.
 pub(crate) fn is_placeholder(name: &str) -> bool {
     find(name).is_some() || is_unsupported(name)
 }

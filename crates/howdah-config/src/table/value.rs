@@ -1,4 +1,4 @@
-//! Arguments to numbers, durations, sizes and names.
+//! Parses arguments: numbers, durations, sizes and names.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::syntax::tree::Word;
 use crate::table::{Call, bad_value};
 
-/// The longest duration: 100 years, well below where adding it to a clock overflows.
+/// The longest duration: 100 years, far below the overflow of clocks.
 const MAX_SECONDS: f64 = 100.0 * 365.0 * 86_400.0;
 
 /// A whole number of at least `min`.
@@ -18,7 +18,7 @@ pub(crate) fn number<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     number_or(call, min, "")
 }
 
-/// The same; `or` says what else may be there.
+/// The same; `or` describes the alternative in messages.
 pub(crate) fn number_or<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     call: &Call<'_>,
     min: T,
@@ -145,7 +145,7 @@ pub(crate) fn status(
         })
 }
 
-/// A header field's name.
+/// The name of a header field.
 pub(crate) fn header_name(word: &Word, text: &str) -> Result<String, Error> {
     if is_token(text) {
         return Ok(text.to_owned());
@@ -157,7 +157,7 @@ pub(crate) fn header_name(word: &Word, text: &str) -> Result<String, Error> {
     ))
 }
 
-/// A method or header name as HTTP defines them.
+/// Whether it is valid as a method or header name in HTTP.
 pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -165,7 +165,7 @@ pub(crate) fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// Go's duration syntax and `d` for days: `1h30m`, `1.5h`, `500ms`, `0`.
+/// Go's syntax of durations, and `d` for days: `1h30m`, `1.5h`, `500ms`, `0`.
 fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.strip_prefix('+').unwrap_or(text);
     if text == "0" {
@@ -193,7 +193,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
     (seconds <= MAX_SECONDS).then(|| Duration::from_secs_f64(seconds))
 }
 
-/// The sizes that Caddy takes: a number, and a unit of powers of 1000 (`kB`, `MB`) or of 1024
+/// Parses a size as Caddy does: a number, and a unit of powers of 1000 (`kB`, `MB`) or of 1024
 /// (`KiB`, `MiB`), in upper or lower case, with or without the B.
 #[must_use]
 pub fn parse_size(text: &str) -> Option<u64> {
@@ -225,7 +225,7 @@ fn split_number(text: &str) -> Option<(f64, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
-/// `NAME [on|off]`; without a word it is on.
+/// `NAME [on|off]`; without an argument it is on.
 pub(crate) fn flag(call: &Call<'_>) -> Result<bool, Error> {
     match call.arguments(0, 1)? {
         [] => Ok(true),
