@@ -1,31 +1,31 @@
-//! Memory for payloads on their way from a ring to a client: it is used again as soon as the client has them,
-//! so that a page costs no allocation and no fresh pages of the system.
+//! Buffers for payloads between a ring and a client. A buffer is reused as soon as the client has its bytes, so that a
+//! response needs no allocation and no fresh pages of the system.
 
 use bytes::{Bytes, BytesMut};
 
-/// Small payloads are gathered in buffers of this size, so that most responses allocate nothing.
+/// Small payloads are collected in buffers of this size, so that most responses allocate nothing.
 const SHARED: usize = 64 * 1024;
-/// A larger payload gets a buffer of its own, so that a slow client does not pin a shared one for it.
+/// A larger payload gets a separate buffer, so that a slow client does not pin a shared one for it.
 const SMALL_MAX: usize = SHARED / 4;
 /// Size of these buffers: what a worker writes before it notifies the front, with the default ring.
 /// Pages that were never written cost nothing.
 const LARGE: usize = 128 * 1024;
-/// So many large buffers are kept, 1 MiB for each front thread and pool: the responses that arrive in
-/// one turn of its loop.
+/// Number of large buffers that are kept, 1 MiB for each front thread and pool: enough for the responses that arrive in
+/// one iteration of its loop.
 const KEPT: usize = 8;
 
 /// The buffers of a front thread.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     shared: BytesMut,
-    /// In the order in which they are looked at: the first ones are those in the cache.
+    /// In the order in which they are tried: the first ones are in the processor's cache.
     large: Vec<BytesMut>,
-    /// The large buffer that is let go next.
+    /// The large buffer that is dropped next.
     oldest: usize,
 }
 
 impl Buffers {
-    /// The `size` bytes that `write` appends to a buffer with room for them.
+    /// Returns the `size` bytes that `write` appends to a buffer with enough space.
     pub(crate) fn gather(&mut self, size: usize, write: impl FnOnce(&mut BytesMut)) -> Bytes {
         if size > LARGE {
             let mut own = BytesMut::with_capacity(size);
@@ -36,7 +36,7 @@ impl Buffers {
             self.large()
         } else {
             if self.shared.capacity() < size {
-                // Takes the old buffer again if no part of it is held any more.
+                // Reuses the old buffer if no part of it is held any more.
                 self.shared.reserve(SHARED);
             }
             &mut self.shared
@@ -58,7 +58,7 @@ impl Buffers {
                 self.large.len() - 1
             }
             None => {
-                // All are on their way to slow clients: one is theirs now.
+                // All are held for slow clients: one of them is replaced.
                 let index = self.oldest;
                 self.oldest = (index + 1) % KEPT;
                 self.large[index] = BytesMut::with_capacity(LARGE);

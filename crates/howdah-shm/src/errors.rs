@@ -1,9 +1,9 @@
-//! Errors. A [`Fault`] is the worker's, everything else is a misuse or a limit.
+//! Errors. A [`Fault`] is caused by a worker, all others by misuse or a limit.
 
 use crate::slot::WorkerId;
 
-/// A worker wrote an invalid value: kill it and wait for its exit, or all workers if the whole segment is
-/// corrupt ([`Fault::corrupts_segment`]).
+/// A worker wrote an invalid value: kill it and wait for its exit, or kill all workers if the whole segment is corrupt
+/// ([`Fault::corrupts_segment`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the message shows what the fields are")]
@@ -57,7 +57,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether the fault is not confined to the requests of one worker: the pool needs a new segment.
+    /// Whether the fault is not limited to the requests of one worker: the pool needs a new segment.
     pub const fn corrupts_segment(&self) -> bool {
         matches!(
             self,
@@ -76,7 +76,7 @@ impl Fault {
     }
 }
 
-/// The slot is not in the state that a call needs: a mistake of the caller.
+/// The slot is not in the state that a call needs: an error of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum SlotError {
@@ -132,7 +132,7 @@ pub enum EnlistError {
     InUse(WorkerId),
 }
 
-/// Why a worker's death was not handled.
+/// Why the exit of a worker was not handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("worker {} was not enlisted, or this front thread has recovered it before", .0.0)]
 pub struct RecoverError(pub WorkerId);

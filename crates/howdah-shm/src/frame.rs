@@ -1,4 +1,4 @@
-//! Response frames as the front hands them on, and the checks of their payloads.
+//! Response frames as the front passes them on, and the checks of their payloads.
 
 use crate::errors::Fault;
 use crate::layout::{
@@ -17,9 +17,9 @@ pub enum Frame {
     Headers(Head),
     /// Bytes of the body, never empty.
     Body(Bytes),
-    /// The response is complete although the script goes on.
+    /// The response is complete although the script continues.
     Finish,
-    /// A part of an update for the request's hub; it may come at any place before the end.
+    /// A part of an update for the request's hub; it may come anywhere before the end.
     Publish(Part),
     /// The last frame of a request.
     End(End),
@@ -29,9 +29,9 @@ pub enum Frame {
 /// for the front to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// 100 to 199 in an info frame, else 200 to 999.
+    /// 100 to 199 in an info frame, otherwise 200 to 999.
     pub status: u16,
-    /// Reason phrase, mostly empty.
+    /// Reason phrase, usually empty.
     pub reason: Bytes,
     count: u32,
     /// The header records, checked.
@@ -43,11 +43,11 @@ pub struct Head {
 pub struct End {
     /// How the script ended.
     pub exit: Exit,
-    /// Of `exit()`; 255 after a fatal error.
+    /// Status of `exit()`; 255 after a fatal error.
     pub exit_status: u32,
     /// Largest use of PHP's allocator, in bytes.
     pub memory_peak: u64,
-    /// User and system time of the request in microseconds; this and what follows is 0 if it was not requested
+    /// User and system time of the request in microseconds; this and the following are 0 if not requested
     /// (`REQUEST_ACCOUNT`).
     pub cpu_us: u64,
     /// Wall time in calls of database extensions, in microseconds.
@@ -65,18 +65,18 @@ pub enum Exit {
     Fatal,
     /// Worker mode: it called `exit()`, and its `finally` blocks have run.
     Kept,
-    /// It called `exit()` where that is to end the worker.
+    /// It called `exit()` where that ends the worker.
     Restarted,
-    /// It was unwound without its `finally` blocks, so the worker takes no more requests.
+    /// It was unwound without its `finally` blocks, so the worker accepts no more requests.
     Skipped,
-    /// It was to be unwound, and an exception took the place of that. The worker takes no more requests.
+    /// An exception replaced its unwinding. The worker accepts no more requests.
     Lost,
-    /// It left a Fiber or generator that has a `finally` block to come. The worker takes no more requests.
+    /// A Fiber or generator with a pending `finally` block was abandoned. The worker accepts no more requests.
     Suspended,
 }
 
 impl Exit {
-    /// The number of a C process, if it is one.
+    /// From the number in a frame; `None`: invalid.
     fn from_wire(number: u32) -> Option<Self> {
         Some(match number {
             EXIT_NORMAL => Self::Normal,
@@ -90,7 +90,7 @@ impl Exit {
         })
     }
 
-    /// Its number in an END frame, which the front only reads.
+    /// Its number in an END frame. The front only reads such frames.
     #[cfg(any(test, loom, feature = "fake-worker"))]
     pub(crate) fn to_wire(self) -> u32 {
         match self {
@@ -157,7 +157,7 @@ impl Head {
     }
 }
 
-/// The sizes of name and value, if their sum is one that can be computed.
+/// The sizes of name and value, if their sum does not overflow.
 fn record_sizes(record: &[u8]) -> Option<(usize, usize)> {
     let [n0, n1, n2, n3, v0, v1, v2, v3, ..] = *record else {
         return None;

@@ -29,39 +29,39 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What became of a request that was to be taken back.
+/// The result of cancelling a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancel {
-    /// No worker had it. The slot is free again and the id is stale.
+    /// No worker had it. The slot is free again and its id is no longer valid.
     Removed,
-    /// A worker has it: `Event::Done` will come, or the worker's death.
+    /// A worker has it: `Event::Done` will come, or the worker's exit.
     Claimed,
 }
 
 /// A front thread's part of a segment: its slots, its request ring, its ends of the completion rings.
 ///
-/// It can be moved to its thread and is then used there only.
+/// It can be moved to its thread and must then be used there only.
 #[derive(Debug)]
 pub struct Front {
     pub(crate) segment: Arc<Segment>,
     pub(crate) index: u16,
     pub(crate) records: Box<[Record]>,
-    /// Free slots, last in first out: the memory of a slot that was just used is still in the cache.
+    /// Free slots, last in first out: the memory of a slot that was just used is still in the processor's cache.
     free: Vec<u16>,
     /// The position of the next push.
     tail: u64,
-    /// The head of the request ring as last seen: it only grows, so an old value is a safe one.
+    /// The last known head of the request ring: it only grows, so an old value is safe.
     head_seen: u64,
-    /// By worker: the next cell to read.
+    /// For each worker, the next cell to read.
     read: Box<[u32]>,
-    /// Workers whose completions made no sense: not read again before they are recovered.
+    /// Workers with invalid completions: not read again before they are recovered.
     distrusted: [u64; crate::layout::PARKED_WORDS],
     /// The worker whose completions are read next.
     cursor: usize,
-    /// For what is read of responses.
+    /// Buffers for responses.
     pub(crate) buffers: Buffers,
     wake_estimate: WakeEstimate,
-    /// When all workers were last woken at once.
+    /// When all workers were last woken together.
     woken_all_ns: u64,
     /// The worker whose completion ring is checked next.
     next_ring: usize,
@@ -77,8 +77,8 @@ impl Segment {
         Ok(fronts(Self::with_sleep(geometry, Sleep::OnFutex)?))
     }
 
-    /// The same for a pool whose workers run several requests at a time: each place has an eventfd, which
-    /// its worker sleeps on together with what its requests wait for.
+    /// The same for a pool whose workers run several requests at the same time: each place has an eventfd, on which its
+    /// worker sleeps together with the descriptors that its requests wait for.
     pub fn create_concurrent(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
         let sleep = Sleep::on_event(&geometry).map_err(|source| SegmentError {
             size: geometry.header().segment_size,
@@ -123,17 +123,17 @@ impl Front {
         self.index as usize
     }
 
-    /// The segment that this is a part of.
+    /// The segment that it belongs to.
     pub const fn segment(&self) -> &Arc<Segment> {
         &self.segment
     }
 
-    /// Slots that can be acquired now.
+    /// Number of free slots.
     pub fn free(&self) -> usize {
         self.free.len()
     }
 
-    /// Takes a free slot. `None`: all are in use, so the request has to wait or to be refused.
+    /// Takes a free slot. `None`: all are in use, so the request must wait or be refused.
     pub fn acquire(&mut self) -> Option<SlotId> {
         let index = self.free.pop()?;
         let record = &mut self.records[usize::from(index)];
@@ -194,8 +194,8 @@ impl Front {
         Ok(())
     }
 
-    /// Writes all of a slot's words but the state. No other process uses them: the slot is FREE, or OWNED
-    /// by a process that is dead. The release store of the state publishes them.
+    /// Writes all words of a slot except the state. No other process uses them: the slot is FREE, or OWNED by a process
+    /// that has exited. The release store of the state publishes them.
     fn write_request(&mut self, index: u16) {
         let record = &mut self.records[usize::from(index)];
         record.progress = Progress::new();
@@ -224,8 +224,8 @@ impl Front {
         slot.worker.served_ns.store(0, Ordering::Relaxed);
     }
 
-    /// Notifies the worker that the client disconnected, also the one that will get the request. It goes on to its end
-    /// or is ended by PHP; `Event::Done` comes either way.
+    /// Notifies the worker, also one that claims the request later, that the client disconnected. The request runs to
+    /// its end or PHP ends it; `Event::Done` comes in both cases.
     pub fn abort(&mut self, slot: SlotId) -> Result<(), SlotError> {
         if self.record(slot)?.phase == Phase::Filled {
             let words = self.segment.memory.slot(self.index, slot.index);
@@ -235,9 +235,8 @@ impl Front {
         self.give_up(slot, ABORTED_CLIENT)
     }
 
-    /// Tells the worker of a concurrent pool that the request's time is over: it is to be ended now, and
-    /// the worker's other requests go on. `Event::Done` follows, unless the request does not let go of
-    /// the worker.
+    /// Notifies the worker of a concurrent pool that the request's time is over: it must be ended now, and the worker's
+    /// other requests continue. `Event::Done` follows, unless the request cannot be ended.
     pub fn expire(&mut self, slot: SlotId) -> Result<(), SlotError> {
         self.give_up(slot, ABORTED_TIME)
     }
@@ -253,13 +252,13 @@ impl Front {
         // An exceeded limit is more specific than a disconnected client.
         aborted.fetch_max(why, Ordering::SeqCst);
         store_load_barrier();
-        // Whether the worker waits or is about to: the word has changed, so it looks again.
+        // Whether or not the worker already waits: the word has changed, so it checks again.
         self.wake_owner(slot.index, mutant!(AbortWithoutWake));
         Ok(())
     }
 
-    /// Orders a sample of what the slot's request does, from a worker that has claimed it; otherwise does nothing.
-    /// It comes through the log pipe (`POOL_FLAG_SAMPLES`). An order of another front thread at the same moment may
+    /// Requests a sample of what the slot's request does, from a worker that has claimed it; otherwise does nothing.
+    /// The sample comes through the log pipe (`POOL_FLAG_SAMPLES`). A concurrent request of another front thread may
     /// replace this one.
     pub fn sample(&self, slot: SlotId) {
         let Some(worker) = self.owner(slot.index) else {
@@ -271,7 +270,7 @@ impl Front {
         words.sample.increment_and_wake();
     }
 
-    /// Has the worker that has claimed the slot look at the front's words again.
+    /// Makes the worker that has claimed the slot check the front's words again.
     pub(crate) fn wake_owner(&self, index: u16, silently: bool) {
         let slot = self.segment.memory.slot(self.index, index);
         if matches!(self.segment.sleep, Sleep::OnFutex) {
@@ -293,7 +292,8 @@ impl Front {
         (exists && word == self.owned(index, worker)).then_some(worker)
     }
 
-    /// The request as one that a worker has in its hand. `None`: none has.
+    /// Identifies the request for later checks of whether a worker still has it. `None`: no worker
+    /// has it.
     pub fn hold(&self, slot: SlotId) -> Option<Hold> {
         self.expect(slot, Phase::Queued).ok()?;
         let worker = self.owner(slot.index)?;
@@ -304,7 +304,7 @@ impl Front {
         })
     }
 
-    /// Gives a slot back: one that was never pushed, that is done, or that is torn and not requeued.
+    /// Releases a slot that was never pushed, that is done, or that is torn and not requeued.
     pub fn release(&mut self, slot: SlotId) -> Result<(), SlotError> {
         let record = self.record(slot)?;
         if record.phase == Phase::Queued {

@@ -1,4 +1,4 @@
-//! How large a segment is and where its parts lie.
+//! The size of a segment, and the offsets of its parts.
 
 use crate::layout::{
     FRONT_RING_SIZE, FRONTS_MAX, Header, MAGIC, PARKED_WORDS, PROFILE_SIZE, SLOT_SIZE, SLOTS_MAX,
@@ -39,7 +39,7 @@ impl Geometry {
     /// two), bytes of a slot's request area (a multiple of 4096) and of its response ring (a power of
     /// two, at least 4096).
     ///
-    /// The memory is mapped, not used: a page costs something once a request touches it.
+    /// The memory is only mapped: a page costs nothing until a request uses it.
     pub fn new(
         fronts: u32,
         workers: u32,

@@ -1,13 +1,13 @@
-//! The layout of the segment: the mirror of `worker/include/howdah_shm.h`, number by number.
+//! The layout of the segment: the counterpart of `worker/include/howdah_shm.h`, number by number.
 //!
-//! `tests/layout.rs` compiles the header and compares every size, offset and constant. It fails for a name of the
+//! `tests/layout.rs` compiles the header and compares every size, offset and constant. It fails for a name in the
 //! header that it does not compare.
 
 use std::mem::size_of;
 
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
-/// Version of the contract. A segment of another version is refused by the worker.
+/// Version of the contract. The worker refuses a segment of another version.
 pub const VERSION: u32 = 14;
 
 /// Front threads that one segment can serve.
@@ -19,11 +19,11 @@ pub const SLOTS_MAX: u32 = 1024;
 /// Words of the parked bitmap.
 pub const PARKED_WORDS: usize = WORKERS_MAX as usize / 64;
 
-/// Kind of a slot's state: the front's.
+/// State of a slot: it belongs to the front.
 pub const SLOT_FREE: u64 = 0;
-/// Kind of a slot's state: any worker may claim it.
+/// State of a slot: any worker may claim it.
 pub const SLOT_QUEUED: u64 = 1;
-/// Kind of a slot's state: the named worker's.
+/// State of a slot: it belongs to the named worker.
 pub const SLOT_OWNED: u64 = 2;
 /// Mask of a position: positions have 48 bits and are never used twice.
 pub const POSITION_MASK: u64 = (1 << 48) - 1;
@@ -42,23 +42,23 @@ pub const BODY_FILE: u32 = 2;
 
 /// `aborted` of a slot: the client disconnected.
 pub const ABORTED_CLIENT: u32 = 1;
-/// `aborted` of a slot in a concurrent pool: the request's time is over, it is to be ended now.
+/// `aborted` of a slot in a concurrent pool: the request's time is over, it must be ended now.
 pub const ABORTED_TIME: u32 = 2;
 /// `started`: PHP may have had effects.
 pub const STARTED_EFFECTS: u32 = 1;
-/// `started`: also, the worker ends itself since the request is over its processor time.
+/// `started`: also, the worker exits since the request exceeded its processor time.
 pub const STARTED_TOO_LONG: u32 = 2;
 
-/// `life` of a worker: the front waits for its end.
+/// `life` of a worker: the front waits for its exit.
 pub const LIFE_AWAITED: u32 = 0x8000_0000;
 /// `life` of a worker: the kernel has begun to end the process.
 pub const LIFE_ENDED: u32 = 0x4000_0000;
 
-/// Request flag: no body is to be sent.
+/// Request flag: no body must be sent.
 pub const REQUEST_HEAD: u32 = 1;
 /// Request flag: there is a hub that takes the request's updates.
 pub const REQUEST_HUB: u32 = 2;
-/// Request flag: END has what the request cost.
+/// Request flag: END contains the costs of the request.
 pub const REQUEST_ACCOUNT: u32 = 4;
 
 /// Frame: fills the rest of the ring.
@@ -69,7 +69,7 @@ pub const FRAME_HEADERS: u32 = 1;
 pub const FRAME_BODY: u32 = 2;
 /// Frame: the head of a 1xx response.
 pub const FRAME_INFO: u32 = 3;
-/// Frame: complete for the client, the script goes on.
+/// Frame: complete for the client, the script continues.
 pub const FRAME_FINISH: u32 = 4;
 /// Frame: the request's end.
 pub const FRAME_END: u32 = 5;
@@ -79,34 +79,34 @@ pub const FRAME_PUBLISH: u32 = 6;
 pub const FRAME_HEADER_SIZE: usize = 8;
 /// Size of an END frame's payload.
 pub const END_SIZE: usize = 40;
-/// Size of what a PUBLISH frame's payload begins with (`struct howdah_publish`).
+/// Size of the header of a PUBLISH frame's payload (`struct howdah_publish`).
 pub const PUBLISH_SIZE: usize = 8;
-/// Size of what an update begins with (`struct howdah_update`).
+/// Size of the header of an update (`struct howdah_update`).
 pub const UPDATE_SIZE: usize = 32;
-/// Largest update, in bytes as it is encoded.
+/// Largest encoded update, in bytes.
 pub const UPDATE_SIZE_MAX: u32 = 1 << 20;
 /// Topics of one update.
 pub const UPDATE_TOPICS_MAX: u32 = 1000;
-/// Flag of a PUBLISH frame: the first part of an update; an unfinished one before it is given up.
+/// Flag of a PUBLISH frame: the first part of an update; an unfinished previous one is dropped.
 pub const PUBLISH_FIRST: u32 = 1;
 /// Flag of an update: for subscribers with a right to its topics.
 pub const UPDATE_PRIVATE: u32 = 1;
-/// Flag of an update: `retry` counts.
+/// Flag of an update: it has a `retry`.
 pub const UPDATE_RETRY: u32 = 2;
 
 /// `exit` of END: the script ran to its end.
 pub const EXIT_NORMAL: u32 = 0;
-/// `exit` of END: a fatal error was reported; the response is complete all the same.
+/// `exit` of END: a fatal error was reported; the response is complete nevertheless.
 pub const EXIT_FATAL: u32 = 1;
-/// `exit` of END: `exit()` was called, and `finally` blocks have run; the worker goes on.
+/// `exit` of END: `exit()` was called, and `finally` blocks have run; the worker continues.
 pub const EXIT_KEPT: u32 = 2;
-/// `exit` of END: `exit()` was called where that is to end the worker. From here on it takes no more requests.
+/// `exit` of END: `exit()` was called where that ends the worker. From here on it accepts no more requests.
 pub const EXIT_RESTARTED: u32 = 3;
 /// `exit` of END: code was unwound without its `finally` blocks.
 pub const EXIT_SKIPPED: u32 = 4;
-/// `exit` of END: code was to be unwound, and an exception took the place of that.
+/// `exit` of END: an exception replaced the unwinding of code.
 pub const EXIT_LOST: u32 = 5;
-/// `exit` of END: a Fiber or generator is left that has a `finally` block to come.
+/// `exit` of END: a Fiber or generator with a pending `finally` block was abandoned.
 pub const EXIT_SUSPENDED: u32 = 6;
 
 /// Size of the header of a front thread's request ring; its cells follow.
@@ -130,7 +130,7 @@ pub const PROFILE_FRAMES_MAX: u32 = 8192;
 pub const PROFILE_NODES_MAX: u32 = 32_768;
 /// Bytes of strings.
 pub const PROFILE_STRINGS_MAX: u32 = 847_872;
-/// Bytes in front of all that (`struct howdah_profile`).
+/// Size of the header before all that (`struct howdah_profile`).
 pub const PROFILE_HEADER_SIZE: usize = 64;
 /// Bytes of a frame (`struct howdah_profile_frame`).
 pub const PROFILE_FRAME_SIZE: usize = 24;
@@ -149,7 +149,7 @@ pub const PROFILE_WAIT: u32 = 4;
 pub const POOL_CLASSIC: u32 = 1;
 /// Mode of a pool: a worker script is booted once.
 pub const POOL_WORKER: u32 = 2;
-/// Flag of a pool: the script is run in each worker.
+/// Flag of a pool: each worker runs the script.
 pub const POOL_FLAG_BOOT_EACH: u32 = 1;
 /// Flag of a pool: `exit()` in a request ends the worker.
 pub const POOL_FLAG_EXIT_RESTARTS: u32 = 2;
@@ -157,27 +157,27 @@ pub const POOL_FLAG_EXIT_RESTARTS: u32 = 2;
 pub const POOL_FLAG_NO_ROLLBACK: u32 = 4;
 /// Flag of a pool: boot with the files as they are on disk.
 pub const POOL_FLAG_FRESH_FILES: u32 = 8;
-/// Flag of a concurrent pool: static properties and variables are one for all requests.
+/// Flag of a concurrent pool: all requests share static properties and variables.
 pub const POOL_FLAG_SHARE_STATICS: u32 = 16;
-/// The processes are another user's, who follows the strings.
+/// The processes run as a different user, who follows the strings.
 pub const POOL_FLAG_USER: u32 = 32;
-/// Programs that the processes start gain no rights.
+/// Programs that the processes start gain no privileges.
 pub const POOL_FLAG_NO_NEW_PRIVS: u32 = 64;
 /// The processes record the files that they run.
 pub const POOL_FLAG_RECORD: u32 = 128;
 /// The processes are dumpable: others of their user can access their memory.
 pub const POOL_FLAG_DUMPABLE: u32 = 256;
-/// Flag of a concurrent pool: one request at a time where PHP cannot run several.
+/// Flag of a concurrent pool: one request at a time if PHP cannot run several.
 pub const POOL_FLAG_CONCURRENCY_FALLBACK: u32 = 512;
-/// Flag of a pool: responses have the number of leaks found, in `X-Howdah-Leaks`.
+/// Flag of a pool: responses have the number of leaks found in `X-Howdah-Leaks`.
 pub const POOL_FLAG_LEAK_HEADER: u32 = 2048;
-/// Bytes of a record of files, its header included (`struct howdah_record`).
+/// Size of a record of files, including its header (`struct howdah_record`).
 pub const RECORD_SIZE: usize = 4 << 20;
-/// Bytes of its header.
+/// Size of its header.
 pub const RECORD_HEADER_SIZE: usize = 8;
 /// Flag in the word of an entry: an autoloader included the file; the rest is the size of its path.
 pub const RECORD_AUTOLOADED: u32 = 1 << 31;
-/// Bytes in front of the verdicts of files to preload (`struct howdah_preload`).
+/// Size of the header before the verdicts of files to preload (`struct howdah_preload`).
 pub const PRELOAD_SIZE: usize = 296;
 /// Mode of preloading: files that declare classes and do nothing else.
 pub const PRELOAD_AUTO: u32 = 1;
@@ -199,40 +199,40 @@ pub const VERDICT_CONSTANT: u8 = 6;
 pub const VERDICT_CONDITION: u8 = 7;
 /// Verdict of preloading: the file does more than declare classes.
 pub const VERDICT_CODE: u8 = 8;
-/// Verdict of preloading: another file, or PHP, declares the same.
+/// Verdict of preloading: another file, or PHP, declares the same name.
 pub const VERDICT_DUPLICATE: u8 = 9;
-/// Verdict of preloading: PHP reports something when it compiles the file.
+/// Verdict of preloading: PHP reports a diagnostic when it compiles the file.
 pub const VERDICT_DIAGNOSTIC: u8 = 10;
 /// Verdict of preloading: the file cannot be compiled.
 pub const VERDICT_FAILED: u8 = 11;
-/// Verdict of preloading: what its class extends, implements or uses is not preloaded.
+/// Verdict of preloading: its class extends, implements or uses something that is not preloaded.
 pub const VERDICT_UNLINKED: u8 = 12;
-/// Requests that a worker of a concurrent pool can run at a time.
+/// Requests that a worker of a concurrent pool can run at the same time.
 pub const CONCURRENCY_MAX: u32 = SLOTS_MAX;
-/// Places of a concurrent pool: the eventfd of each travels in the POOL message, with five other descriptors
-/// and one for each front thread, and a message carries 253 at most.
+/// Places of a concurrent pool: the POOL message carries the eventfd of each, five other descriptors and one for each
+/// front thread, and a message carries at most 253.
 pub const CONCURRENT_PLACES_MAX: u32 = 224;
-/// Size of the numbers in front of a POOL message's strings (`struct howdah_pool_options`).
+/// Size of the numbers before a POOL message's strings (`struct howdah_pool_options`).
 pub const POOL_OPTIONS_SIZE: usize = 88;
 /// Bytes of `struct howdah_identity`.
 pub const IDENTITY_SIZE: usize = 20;
-/// Size of the numbers in front of a SPAWN message's indices (`struct howdah_spawn`).
+/// Size of the numbers before a SPAWN message's indices (`struct howdah_spawn`).
 pub const SPAWN_SIZE: usize = 32;
 /// Status of BOOTED: workers are forks of the booted script.
 pub const BOOTED_ONCE: i32 = 0;
-/// Status of BOOTED: workers run the script themselves, as configured.
+/// Status of BOOTED: each worker runs the script, as configured.
 pub const BOOTED_EACH: i32 = 1;
-/// Status of BOOTED: what the script left open does not survive a fork.
+/// Status of BOOTED: resources that the script left open do not survive a fork.
 pub const BOOTED_UNFIT: i32 = 2;
 /// Exit status of a process whose script ended before its first request.
 pub const EXIT_STATUS_BOOT: i32 = 71;
-/// Exit status of a worker whose request has used up its processor time.
+/// Exit status of a worker whose request has exceeded its processor time.
 pub const EXIT_STATUS_CPU: i32 = 72;
 /// Exit status of a worker that made no progress for `hang_timeout`.
 pub const EXIT_STATUS_HUNG: i32 = 73;
 /// A worker that gets SIGRTMIN + this logs the backtrace of its request.
 pub const SIGNAL_BACKTRACE: i32 = 5;
-/// The front orders samples of slow requests.
+/// The front requests samples of slow requests.
 pub const POOL_FLAG_SAMPLES: u32 = 1024;
 /// All flags of a pool. A zygote refuses a pool with others.
 pub const POOL_FLAG_ALL: u32 = 0xfff;
@@ -262,27 +262,27 @@ pub const KEEP_SESSION: u32 = 0x400;
 pub const KEEP_ALL: u32 = 0x7ff;
 /// `connections` of a pool: a worker whose connection was closed between requests is replaced.
 pub const CONNECTIONS_REPLACE: u32 = 0;
-/// `connections` of a pool: the connection is opened again where that is safe; otherwise the worker is replaced.
+/// `connections` of a pool: the connection is reopened where that is safe; otherwise the worker is replaced.
 pub const CONNECTIONS_REVIVE: u32 = 1;
 /// `connections` of a pool: connections are not checked.
 pub const CONNECTIONS_IGNORE: u32 = 2;
 /// In an OPCACHE message: compare scripts with their files.
 pub const OPCACHE_SCRIPTS: u32 = 1;
-/// And have those that differ compiled at their next use.
+/// And make OPcache compile those that differ at their next use.
 pub const OPCACHE_INVALIDATE: u32 = 2;
-/// And say the paths of those whose files are there.
+/// And report the paths of those whose files exist.
 pub const OPCACHE_PATHS: u32 = 4;
-/// Compile the files whose paths come.
+/// Compile the files whose paths are sent.
 pub const OPCACHE_COMPILE: u32 = 8;
-/// In the child of another user, who is named.
+/// In a child that runs as another user, who is named.
 pub const OPCACHE_USER: u32 = 16;
 /// All bits of an OPCACHE message. The root refuses an order with others.
 pub const OPCACHE_ALL: u32 = 0x1f;
-/// Size of the numbers in front of an OPCACHE message's user (`struct howdah_opcache_order`).
+/// Size of the numbers before an OPCACHE message's user (`struct howdah_opcache_order`).
 pub const OPCACHE_ORDER_SIZE: usize = 16;
 /// Control message, front to root: start a zygote of a pool.
 pub const CONTROL_POOL: u32 = 1;
-/// Control message, root to front: PHP is up.
+/// Control message, root to front: PHP has started.
 pub const CONTROL_READY: u32 = 2;
 /// Control message, root to front: the pool's zygote runs.
 pub const CONTROL_POOL_STARTED: u32 = 3;
@@ -296,15 +296,15 @@ pub const CONTROL_SPAWNED: u32 = 6;
 pub const CONTROL_EXITED: u32 = 7;
 /// Control message, either zygote to front: a request of the front failed.
 pub const CONTROL_FAILED: u32 = 8;
-/// Control message, pool to front: the zygote takes SPAWN from now on, or cannot.
+/// Control message, pool to front: the zygote accepts SPAWN from now on, or cannot.
 pub const CONTROL_BOOTED: u32 = 9;
 /// Control message, front to root: inspect or change OPcache.
 pub const CONTROL_OPCACHE: u32 = 10;
-/// Control message, front to root: the files to preload, the first message.
+/// Control message, front to root: the files to preload, as the first message.
 pub const CONTROL_PRELOAD: u32 = 11;
 /// Control message, front to either zygote: kill a child whose pidfd did not arrive.
 pub const CONTROL_KILL: u32 = 12;
-/// Control message, monitor to root: the users that the processes of pools may have, the very first message.
+/// Control message, monitor to root: the users that the processes of pools may have, as the very first message.
 pub const CONTROL_USERS: u32 = 13;
 /// Largest data part of a control message.
 pub const CONTROL_SIZE_MAX: usize = 32768;
@@ -314,7 +314,7 @@ pub const CONTROL_HEADER_SIZE: usize = 24;
 pub const LOG_MARK: u8 = 0x1e;
 /// Size of the header of a log record.
 pub const LOG_HEADER_SIZE: usize = 42;
-/// Largest message of a log record; a longer one comes as several.
+/// Largest message of a log record; a longer one is split.
 pub const LOG_MESSAGE_MAX: usize = 65536;
 
 /// The header, written once by the front before anyone maps the segment.
@@ -437,7 +437,7 @@ pub(crate) mod words {
         pub(crate) sample_each: AtomicU32,
     }
 
-    /// `struct howdah_worker`. Of its mutex only the first word is looked at.
+    /// `struct howdah_worker`. Only the first word of its mutex is used.
     #[repr(C)]
     #[derive(Debug, Default)]
     pub(crate) struct Worker {
@@ -447,8 +447,8 @@ pub(crate) mod words {
         pub(crate) ticks: WorkerTicks,
     }
 
-    // Fields that are plain integers in C are atomics here, used relaxed: same layout, and a peer
-    // that breaks the rules cannot make a read undefined.
+    // Fields that are plain integers in C are atomics here, used relaxed: the layout is the same,
+    // and a peer that breaks the rules cannot cause undefined behaviour.
     #[repr(C, align(64))]
     #[derive(Debug, Default)]
     pub(crate) struct SlotRequest {
@@ -480,7 +480,8 @@ pub(crate) mod words {
         pub(crate) served_ns: AtomicU64,
     }
 
-    /// `struct howdah_slot`: line 0 is the request, line 1 the front's, line 2 the worker's.
+    /// `struct howdah_slot`: line 0 is the request, line 1 belongs to the front, line 2 to the
+    /// worker.
     #[repr(C)]
     #[derive(Debug, Default)]
     pub(crate) struct Slot {
@@ -538,7 +539,7 @@ pub(crate) mod words {
         };
     }
 
-    /// Sizes and offsets under the names of the C header, for the test that compares them.
+    /// Sizes and offsets under their names in the C header, for the test that compares them.
     #[cfg(all(test, not(any(loom, miri))))]
     pub(crate) fn offsets() -> Vec<(&'static str, usize)> {
         use std::mem::offset_of;

@@ -22,13 +22,13 @@
 //!                            └ recover(worker): torn ─> requeue() or release()
 //! ```
 //!
-//! Each [`Front`] belongs to one thread: it is `Send`, its methods take `&mut self`, and nothing it
-//! does allocates or makes a system call per request, except the wake of a sleeping worker. Every
-//! word and byte that a worker can write is checked before use: nonsense is a [`Fault`], never a
-//! panic or an access out of bounds. After a fault the worker is to be killed; its slots come back
-//! through [`Front::recover`].
+//! Each [`Front`] belongs to one thread: it is `Send`, its methods take `&mut self`, and it neither
+//! allocates nor makes a system call per request, except to wake a sleeping worker. Every word and
+//! byte that a worker can write is checked before use: an invalid value is a [`Fault`], never a
+//! panic or an access out of bounds. After a fault the worker must be killed; [`Front::recover`]
+//! returns its slots.
 //!
-//! This crate must not know HTTP, PHP, or what a pool decides about retries and limits.
+//! This crate must not depend on HTTP, PHP, or a pool's policy for retries and limits.
 
 mod buffers;
 mod errors;

@@ -1,5 +1,5 @@
-//! Tells of workers whose end has begun: the kernel marks a word of theirs first (`life` in `howdah_shm.h`),
-//! and the pidfd is readable when their memory is gone, which can be milliseconds later.
+//! Detects workers that have begun to exit: the kernel marks a word of theirs first (`life` in `howdah_shm.h`), and the
+//! pidfd becomes readable when their memory is freed, which can be milliseconds later.
 
 use std::io;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ pub struct LifeWatch {
     word: usize,
     /// Of these, as bits, those whose process has not been announced.
     watched: AtomicU64,
-    /// Futex: +1 for each change of what is watched.
+    /// Futex: incremented at each change of what is watched.
     changed: AtomicU32,
     closed: AtomicBool,
 }
 
 impl LifeWatch {
-    /// Watches for all places of a segment, each for up to 64 of them in their order.
+    /// Watches for all places of a segment, each for up to 64 of them in order.
     pub fn of(segment: &Arc<Segment>) -> impl Iterator<Item = Self> {
         let words = (segment.geometry().workers() as usize).div_ceil(64);
         debug_assert!(words <= PARKED_WORDS);
@@ -39,7 +39,8 @@ impl LifeWatch {
         })
     }
 
-    /// A process has taken the place, and taken requests or announced that it will. Places of others are ignored.
+    /// A process has taken the place, and has claimed requests or announced that it will. Places outside this watch are
+    /// ignored.
     pub fn add(&self, worker: WorkerId) {
         if worker.word() == self.word {
             self.watched.fetch_or(worker.bit(), Ordering::SeqCst);
@@ -53,11 +54,10 @@ impl LifeWatch {
         self.notify();
     }
 
-    /// Sleeps until a process has begun to end, and names its place, once for each process; `None`: closed.
+    /// Sleeps until a process has begun to exit, and returns its place, once for each process; `None`: closed.
     ///
-    /// A hint, since a broken worker can write anything there, and the place may be another's by now: see
-    /// [`Segment::is_ending`]. An error: the kernel has no `futex_waitv` (before Linux 5.16), or a sandbox
-    /// keeps it from us.
+    /// Only a hint, since a broken worker can write anything there, and the place may already have a new process: see
+    /// [`Segment::is_ending`]. An error: the kernel has no `futex_waitv` (before Linux 5.16), or a sandbox denies it.
     pub fn next(&self) -> io::Result<Option<WorkerId>> {
         let mut waits = Vec::new();
         loop {
@@ -77,7 +77,7 @@ impl LifeWatch {
         }
     }
 
-    /// A process that ends; none: what to wait for.
+    /// A process that exits; if there is none: what to wait for.
     fn look(&self, waits: &mut Vec<Wait>) -> Option<WorkerId> {
         let mut watched = self.watched.load(Ordering::SeqCst);
         while watched != 0 {
@@ -90,10 +90,10 @@ impl LifeWatch {
                 if life.load(Ordering::SeqCst) & LIFE_ENDED != 0 {
                     return Some(worker);
                 }
-                // Or the successor that was added since the first look would not be watched.
+                // Otherwise a successor that was added since the first check would not be watched.
                 self.watched.fetch_or(worker.bit(), Ordering::SeqCst);
             } else if value & !LIFE_AWAITED == 0 {
-                watched &= !worker.bit(); // no worker's: a successor that is added changes that
+                watched &= !worker.bit(); // no process: a successor that is added changes that
             } else if value == awaited
                 || life
                     .compare_exchange(value, awaited, Ordering::AcqRel, Ordering::Relaxed)
@@ -101,7 +101,7 @@ impl LifeWatch {
             {
                 waits.push(wait(life, awaited));
                 watched &= !worker.bit();
-            } // else it has changed: look again
+            } // otherwise it has changed: check again
         }
         None
     }

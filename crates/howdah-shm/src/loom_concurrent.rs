@@ -1,5 +1,5 @@
-//! Models of a pool whose workers have several requests at a time: what differs is what they sleep on, and
-//! when they say that they do.
+//! Models of a pool whose workers have several requests at the same time: they differ in what they sleep on, and when
+//! they announce it.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p howdah-shm --release --lib loom_concurrent`
 
@@ -23,7 +23,7 @@ fn pool(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
     (segment, fronts.remove(0), workers)
 }
 
-/// The next request, or `None` if the worker is to leave.
+/// The next request, or `None` if the worker has to exit.
 fn get(worker: &mut Worker) -> Option<Claim> {
     loop {
         match worker.next(true, false) {
@@ -54,8 +54,8 @@ fn mutant_push_without_barrier_is_caught() {
     assert!(catches(Mutant::PushWithoutBarrier, push_and_park));
 }
 
-/// A worker whose only place is taken sleeps: a wake that another hands on when it leaves is not for it. Its
-/// request ends when the other one has been served, which it is then woken for.
+/// A worker without a free place sleeps: a wake that another passes on when it exits is not for it. Its request ends
+/// when the other one has been served, for which it is then woken.
 fn full_worker() {
     model(2, || {
         let (segment, mut front, mut workers) = pool(3, 2);
@@ -117,7 +117,7 @@ fn mutant_parked_when_full_is_caught() {
     assert!(catches(Mutant::ParkedWhenFull, full_worker));
 }
 
-/// A worker with a place more takes a second request while it has one in hand.
+/// A worker with another free place takes a second request while it has one.
 #[test]
 fn one_worker_has_two_requests_at_a_time() {
     model(3, || {
@@ -141,7 +141,7 @@ fn one_worker_has_two_requests_at_a_time() {
     });
 }
 
-/// A worker that sleeps with a request in hand learns that it is to end it.
+/// A worker that sleeps while it has a request is notified that it has to end it.
 fn abort() {
     model(3, || {
         let (_segment, mut front, mut workers) = pool(1, 1);
@@ -204,7 +204,7 @@ fn stop_and_push() {
         segment.stop(WorkerId(0));
         push(&mut front, 1);
         if !leave.join().unwrap() {
-            // It had claimed the request before: the other gets it again.
+            // It had claimed the request before: the other gets it.
             for torn in front.recover(WorkerId(0)).unwrap().torn {
                 front.requeue(torn.slot).unwrap();
             }

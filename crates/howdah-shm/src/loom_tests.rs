@@ -1,5 +1,5 @@
-//! Models of the algorithm: loom runs every order of their steps, up to a number of preemptions, and
-//! every value that the memory model lets a load return. A lost wake-up is a deadlock of the model.
+//! Models of the algorithm: loom runs every order of their steps, up to a number of preemptions, and every value that
+//! the memory model lets a load return. A lost wake-up is a deadlock of the model.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p howdah-shm --release --lib loom_tests`
 
@@ -74,8 +74,8 @@ fn mutant_push_without_barrier_is_caught() {
     assert!(catches(Mutant::PushWithoutBarrier, push_and_park));
 }
 
-/// A check at any step of a worker finds the segment consistent. Two checks: the third may rely on the time
-/// between them, after which the writes of a worker are visible, and a model has no time.
+/// A check at any step of a worker finds the segment consistent. Only two checks: a third may rely on the time between
+/// them, after which the writes of a worker are visible, and a model has no time.
 #[test]
 fn a_check_finds_no_fault_while_a_worker_serves() {
     model(2, || {
@@ -98,7 +98,8 @@ fn a_check_finds_no_fault_while_a_worker_serves() {
     });
 }
 
-/// A front thread that leaves all it can to workers that are awake, without looking again.
+/// A front thread that leaves as much as possible to workers that are awake, without checking
+/// again.
 fn patient(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
     let (segment, mut front, workers) = pool(workers, slots);
     front.set_leave_limit(std::time::Duration::MAX);
@@ -106,7 +107,7 @@ fn patient(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
     (segment, front, workers)
 }
 
-/// A request that is left to a worker that is awake is seen by it before it sleeps.
+/// A worker that is awake sees a request that is left to it before it sleeps.
 fn push_and_leave() {
     model(3, || {
         let (_segment, mut front, mut workers) = patient(1, 2);
@@ -244,7 +245,8 @@ fn mutant_sleep_without_check_is_caught() {
     assert!(catches(Mutant::SleepWithoutCheck, sleep_and_commit));
 }
 
-/// Two workers complete while the front sleeps and wakes: neither completion is slept on.
+/// Two workers complete while the front sleeps and wakes: it does not sleep while a completion is
+/// pending.
 #[test]
 fn two_completions_wake_a_front() {
     model(3, || {
@@ -272,8 +274,8 @@ fn two_completions_wake_a_front() {
     });
 }
 
-/// What is flushed is read, although PROGRESS is sent only when the front has taken the last one.
-/// The worker then goes on for ever, so DONE does not help.
+/// Flushed bytes are read, although PROGRESS is only sent when the front has taken the last one.
+/// The worker then continues forever, so DONE does not help.
 fn progress() {
     model(3, || {
         let (segment, mut front, mut workers) = pool(1, 1);
@@ -345,7 +347,7 @@ fn a_worker_that_waits_for_space_is_woken() {
     });
 }
 
-/// A worker that waits for space, or is about to, learns that the client is gone.
+/// A worker that waits for space, or is about to, is notified that the client is gone.
 #[test]
 fn an_abort_ends_a_wait_for_space() {
     model(3, || {
@@ -359,7 +361,7 @@ fn an_abort_ends_a_wait_for_space() {
     });
 }
 
-/// A cancel and a claim exclude each other, also when the slot is used again at once.
+/// A cancel and a claim exclude each other, also when the slot is reused immediately.
 fn cancel_and_claim() {
     model(3, || {
         let (_segment, mut front, mut workers) = pool(1, 1);
@@ -390,7 +392,7 @@ fn cancel_and_claim_exclude_each_other() {
     cancel_and_claim();
 }
 
-/// Three positions of one slot against two workers: each position is claimed once at most.
+/// Three positions of one slot against two workers: each position is claimed at most once.
 fn reuse() {
     model(3, || {
         let (_segment, mut front, mut workers) = pool(2, 1);
@@ -432,7 +434,7 @@ fn mutant_claim_ignores_position_is_caught() {
     assert!(catches(Mutant::ClaimIgnoresPosition, reuse));
 }
 
-/// A worker dies right after its claim; another gets the request.
+/// A worker crashes right after its claim; another gets the request.
 #[test]
 fn a_request_outlives_its_worker() {
     model(3, || {
@@ -441,7 +443,7 @@ fn a_request_outlives_its_worker() {
         let mut first = workers.remove(0);
         push(&mut front, 1);
         let survivor = thread::spawn(move || second.get().unwrap().request_id);
-        // Dead after the search, whether it claimed or not.
+        // Exited after the search, whether it claimed or not.
         let dead = thread::spawn(move || first.search().is_some());
         let claimed = dead.join().unwrap();
         let recovery = front.recover(WorkerId(0)).unwrap();
@@ -483,7 +485,7 @@ fn a_worker_that_exits_passes_its_wake_on() {
     stop_and_push();
 }
 
-/// A request that is left to a worker that leaves reaches another, at the latest when the first is gone.
+/// A request that is left to a worker that exits reaches another, at the latest after that exit.
 #[test]
 fn a_request_is_left_to_a_worker_that_exits() {
     model(3, || {

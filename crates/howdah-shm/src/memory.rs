@@ -17,18 +17,18 @@ pub(crate) enum Area {
     Request { front: u16, slot: u16 },
     /// The response ring of a slot.
     Response { front: u16, slot: u16 },
-    /// What a worker counts for profiles.
+    /// A worker's counts for profiles.
     Profile { worker: u16 },
 }
 
-/// A mapping of the segment, and the geometry that it was made from: offsets are never read back
-/// from shared memory.
+/// A mapping of the segment, and the geometry that it was made from: offsets are never read from
+/// shared memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     base: NonNull<u8>,
     geometry: Geometry,
     header: Header,
-    #[cfg_attr(miri, allow(dead_code))] // held for its drop
+    #[cfg_attr(miri, allow(dead_code))] // held until it is dropped
     backing: Backing,
 }
 
@@ -62,8 +62,7 @@ impl Memory {
         &self.geometry
     }
 
-    /// Whether the header is as it was written. Offsets are not taken from it, but a process that maps
-    /// the segment takes its own from there.
+    /// Whether the header is unchanged. The front does not use its offsets, but a process that maps the segment does.
     pub(crate) fn has_header(&self) -> bool {
         // SAFETY: within the mapping and aligned, and any bytes are a valid `Header`. Volatile, since a
         // worker may write it.
@@ -71,7 +70,7 @@ impl Memory {
         found == self.header
     }
 
-    /// Overwrites 8 bytes anywhere, as a broken worker does.
+    /// Overwrites 8 bytes anywhere, as a broken worker may.
     #[cfg(any(test, feature = "fake-worker"))]
     pub(crate) fn scribble(&self, offset: u64, word: u64) {
         assert!(offset.is_multiple_of(8) && offset + 8 <= self.header.segment_size);
@@ -155,7 +154,7 @@ impl Memory {
         u64::from(front) * u64::from(self.geometry.slots()) + u64::from(slot)
     }
 
-    /// Where an area begins, and its size.
+    /// Offset and size of an area.
     fn place(&self, area: Area) -> (u64, u64) {
         match area {
             Area::Request { front, slot } => {
@@ -180,7 +179,8 @@ impl Memory {
         }
     }
 
-    /// Gives the memory of an area back, which reads as zero from now on. Without effect where the system cannot.
+    /// Frees the memory of an area, which reads as zero from now on. Without effect where the system does not support
+    /// it.
     pub(crate) fn discard(&self, area: Area) {
         let (start, size) = self.place(area);
         self.backing.discard(start, size);
@@ -200,15 +200,15 @@ impl Memory {
     /// Copies bytes into an area.
     pub(crate) fn copy_in(&self, area: Area, at: u64, bytes: &[u8]) {
         let target = self.bytes(area, at, bytes.len());
-        // SAFETY: `target` has room, as `bytes()` checked, and does not overlap private memory. By
-        // the contract no other process uses the range: the front fills a slot that is FREE, a worker
-        // writes behind `committed`. A process that breaks the contract can only change the bytes.
+        // SAFETY: `target` has room, as `bytes()` checked, and does not overlap private memory. By the contract no
+        // other process uses the range: the front fills a slot that is FREE, a worker writes behind `committed`. A
+        // process that breaks the contract can only change the bytes.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), target.as_ptr(), bytes.len());
         }
     }
 
-    /// Appends bytes of an area to a buffer. What is checked afterwards is the copy.
+    /// Appends bytes of an area to a buffer. Checks are made on the copy.
     pub(crate) fn copy_out(&self, area: Area, at: u64, size: usize, buffer: &mut BytesMut) {
         let source = self.bytes(area, at, size);
         buffer.reserve(size);

@@ -24,8 +24,8 @@ pub(crate) struct Memory {
     workers: Vec<Worker>,
     completions: Vec<AtomicU64>,
     slots: Vec<Slot>,
-    // Not model objects: their order is given by `committed`, which is one, and a model that reads
-    // them too early reads zeros, which is not a frame of a response.
+    // Not model objects: `committed`, which is one, determines their order, and a model that reads
+    // them too early reads zeros, which is not a valid frame.
     requests: Vec<Mutex<Vec<u8>>>,
     responses: Vec<Mutex<Vec<u8>>>,
 }

@@ -1,8 +1,8 @@
 //! Profiles: workers count in shared memory where PHP is, at a fixed rate (`worker/src/profile`).
 //!
-//! The front starts them by words of each place, has samples taken while they run ([`ProfiledPlace`]), and reads what
-//! was counted when they are over. Whatever a worker
-//! wrote is checked on a copy: a broken one can only make the profile of its own pool wrong.
+//! The front starts them with words of each place, requests samples while they run ([`ProfiledPlace`]), and reads the
+//! counts at the end. Everything that a worker wrote is checked on a copy: a broken worker can only falsify the profile
+//! of its own pool.
 
 use crate::layout::words::Worker;
 use crate::layout::{
@@ -18,18 +18,19 @@ use bytes::BytesMut;
 use std::sync::atomic::fence;
 use std::time::Duration;
 
-/// What workers are to do.
+/// Parameters of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProfileOrder {
-    /// Tells profiles of a segment apart; not 0.
+    /// Distinguishes profiles of a segment; not 0.
     pub number: u32,
     /// Time between two samples of a worker, at least half a millisecond.
     pub period: Duration,
-    /// `CLOCK_MONOTONIC` in nanoseconds: workers end then, whatever becomes of the front.
+    /// `CLOCK_MONOTONIC` in nanoseconds: workers stop then, even if the front does not end the
+    /// profile.
     pub end_ns: u64,
 }
 
-/// A place while a profile is taken: what the front sees of its process, and how it has samples taken there.
+/// A place while a profile is taken: what the front sees of its process, and how it requests samples.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfiledPlace<'a> {
     words: &'a Worker,
@@ -40,21 +41,21 @@ pub struct ProfiledPlace<'a> {
 pub enum Tick {
     /// There is no request.
     Idle,
-    /// A sample is to be taken.
+    /// A sample must be taken.
     Ran,
-    /// It has not run since its last sample, which stands for this one too.
+    /// It has not run since its last sample, which counts for this one too.
     Same,
 }
 
 impl ProfiledPlace<'_> {
-    /// The process; `None`: there is none at present.
+    /// The process; `None`: currently none.
     pub fn process(&self) -> Option<u32> {
         let life = self.words.life.0.load(Ordering::Relaxed);
         let id = life & !(LIFE_AWAITED | LIFE_ENDED);
         (life & LIFE_ENDED == 0 && id != 0).then_some(id)
     }
 
-    /// Identifies what it does: 0 without a request.
+    /// Identifies its current request: 0 without a request.
     pub fn request(&self) -> u64 {
         match self.words.own.request_id.load(Ordering::Relaxed) {
             0 => self.words.own.in_flight.load(Ordering::Relaxed).into(),
@@ -62,17 +63,17 @@ impl ProfiledPlace<'_> {
         }
     }
 
-    /// Processor time of the thread that takes samples, which is part of the process's.
+    /// Processor time of the sampling thread, which is included in the process's.
     pub fn sampler_time(&self) -> Duration {
         Duration::from_nanos(self.words.ticks.sampler_ns.load(Ordering::Relaxed))
     }
 
-    /// No sample stands for others.
+    /// Each sample counts only once.
     pub fn samples_each(&self) -> bool {
         self.words.ticks.sample_each.load(Ordering::Relaxed) != 0
     }
 
-    /// Counts samples that are due. One thread at a time counts for a segment.
+    /// Counts samples that are due. Only one thread at a time may count for a segment.
     pub fn count(&self, tick: Tick, samples: u64) {
         let ticks = &self.words.ticks;
         let word = match tick {
@@ -83,16 +84,16 @@ impl ProfiledPlace<'_> {
         word.fetch_add(samples, Ordering::Relaxed);
     }
 
-    /// Has the worker take the samples that were counted.
+    /// Wakes the worker to take the samples that were counted.
     pub fn wake(&self) {
         self.words.front.sample.increment_and_wake();
     }
 }
 
-/// What became of the samples of a worker, or of several.
+/// Results of the samples of one or several workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleCounts {
-    /// Samples that were to be taken: the sum of those below.
+    /// Samples that were due: the sum of those below.
     pub due: u64,
     /// Samples that are in the profile.
     pub taken: u64,
@@ -102,12 +103,12 @@ pub struct SampleCounts {
     pub late: u64,
     /// The stack changed while it was read.
     pub unreadable: u64,
-    /// The worker's memory for its profile was used up.
+    /// The worker's memory for its profile was full.
     pub full: u64,
 }
 
 impl SampleCounts {
-    /// Adds those of a further worker.
+    /// Adds those of another worker.
     pub fn add(&mut self, more: &Self) {
         let sum = |to: &mut u64, amount: u64| *to = to.saturating_add(amount);
         sum(&mut self.due, more.due);
@@ -119,7 +120,7 @@ impl SampleCounts {
     }
 }
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FrameKind {
     /// Method and path of the request: the outermost frame.
@@ -132,7 +133,7 @@ pub enum FrameKind {
     Wait,
 }
 
-/// A frame of stacks. Text is as the worker wrote it, with invalid UTF-8 replaced.
+/// A frame of stacks. Text as the worker wrote it, with invalid UTF-8 replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProfileFrame {
     /// What it is.
@@ -141,7 +142,7 @@ pub struct ProfileFrame {
     pub name: String,
     /// Path of PHP code; otherwise empty.
     pub file: String,
-    /// In that file; 0: not known.
+    /// Line in that file; 0: unknown.
     pub line: u32,
 }
 
@@ -154,13 +155,13 @@ pub struct ProfileNode {
     pub frame: usize,
     /// Samples whose innermost frame this is.
     pub samples: u64,
-    /// The time that they stand for, in nanoseconds.
+    /// The wall time that they represent, in nanoseconds.
     pub wall_ns: u64,
-    /// The same of the processor's time.
+    /// The processor time that they represent, in nanoseconds.
     pub cpu_ns: u64,
 }
 
-/// What the workers of one place have counted.
+/// The counts of the workers of one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerProfile {
     /// Samples.
@@ -177,7 +178,7 @@ pub struct WorkerProfile {
 pub struct DamagedProfileError(pub WorkerId);
 
 impl Segment {
-    /// Has the workers of all places take a profile, those too that are started while it is taken.
+    /// Starts a profile in the workers of all places, including workers that start later.
     pub fn begin_profile(&self, order: &ProfileOrder) {
         let period = u32::try_from(order.period.as_micros()).unwrap_or(u32::MAX);
         for place in self.profiled() {
@@ -188,7 +189,7 @@ impl Segment {
         }
     }
 
-    /// Ends it before its time.
+    /// Ends it early.
     pub fn end_profile(&self) {
         for place in self.profiled() {
             self.set_profile(place, 0);
@@ -198,7 +199,7 @@ impl Segment {
     fn set_profile(&self, place: WorkerId, number: u32) {
         let words = &self.memory.worker(place.0).front;
         words.profile.store(number, Ordering::Release);
-        // This wakes the thread that samples slow requests, without any request to sample.
+        // This wakes the thread that samples slow requests, without a request to sample.
         words.sample_id.store(0, Ordering::Relaxed);
         words.sample.increment_and_wake();
     }
@@ -215,7 +216,7 @@ impl Segment {
         (0..self.geometry().workers() as u16).map(WorkerId)
     }
 
-    /// What was counted in a place under this number; `None`: nothing.
+    /// The counts of a place under this number; `None`: nothing.
     pub fn profile(
         &self,
         place: WorkerId,
@@ -254,7 +255,7 @@ impl Segment {
         Ok(Some(profile))
     }
 
-    /// Gives the memory of all places' profiles back.
+    /// Frees the memory of all places' profiles.
     pub fn discard_profiles(&self) {
         for place in self.profiled() {
             self.memory.discard(Area::Profile { worker: place.0 });

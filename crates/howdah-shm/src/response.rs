@@ -1,4 +1,4 @@
-//! Reading a slot's response ring: every size and kind is checked on a copy before it is used.
+//! Reads a slot's response ring: every size and kind is checked on a copy before it is used.
 
 use crate::errors::{Fault, ReadError};
 use crate::frame::{End, Frame, Head};
@@ -14,9 +14,9 @@ use crate::sync::{Ordering, store_load_barrier};
 use crate::update::Part;
 use bytes::Bytes;
 
-/// Takes the frames that a worker has committed. When it is dropped, the space of what was taken is
-/// given back, and the worker is woken if it waits for space: so take as much as can be passed on, and
-/// leave the rest in the ring for back-pressure.
+/// Takes the frames that a worker has committed. When it is dropped, the space of the taken frames is released, and the
+/// worker is woken if it waits for space. So take as much as can be passed on, and leave the rest in the ring for
+/// back-pressure.
 #[derive(Debug)]
 pub struct ResponseReader<'front> {
     front: &'front mut Front,
@@ -25,10 +25,10 @@ pub struct ResponseReader<'front> {
 }
 
 impl Front {
-    /// Starts to read what is committed of a slot's response. Nothing may be there (yet).
+    /// Starts to read the committed part of a slot's response. It may be empty.
     ///
-    /// Possible from `push` until `release`: after [`crate::Event::Done`] too, and for a torn slot,
-    /// whose committed frames are whole; if they reach [`Frame::End`] the response is complete.
+    /// Allowed from `push` until `release`: after [`crate::Event::Done`] too, and for a torn slot,
+    /// whose committed frames are complete; if they reach [`Frame::End`] the response is complete.
     pub fn response(&mut self, slot: SlotId) -> Result<ResponseReader<'_>, ReadError> {
         let record = self.record(slot)?;
         let (id, consumed) = (record.request_id, record.progress.consumed);
@@ -195,8 +195,8 @@ impl Drop for ResponseReader<'_> {
         }
         progress.acknowledged = progress.consumed;
         let slot = self.front.segment.memory.slot(self.front.index, self.index);
-        // An exchange and not a store: the load of `waiting` must come after it. The worker's half is
-        // the exchange of `waiting` and the load of `consumed` behind it.
+        // An exchange, not a store: the load of `waiting` must come after it. The worker's counterpart is the exchange
+        // of `waiting` and the following load of `consumed`.
         slot.front
             .consumed
             .swap(progress.consumed, Ordering::SeqCst);

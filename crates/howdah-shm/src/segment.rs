@@ -1,4 +1,5 @@
-//! A pool's segment and what belongs to all front threads: eventfds, places for workers, stopping.
+//! A pool's segment and the parts that all front threads share: eventfds, places for workers,
+//! stopping.
 
 use crate::errors::EnlistError;
 use crate::geometry::Geometry;
@@ -13,7 +14,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Why a segment was not made.
+/// Why a segment was not created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create a shared segment of {size} bytes")]
 pub struct SegmentError {
@@ -23,8 +24,8 @@ pub struct SegmentError {
     pub(crate) source: rustix::io::Errno,
 }
 
-/// The shared memory of one pool. Made once, before the pool's zygote starts; may be used from any
-/// thread. It lives as long as one `Front` of it does.
+/// The shared memory of one pool. Created once, before the pool's zygote starts; may be used from
+/// any thread. It lives as long as one of its `Front`s.
 #[derive(Debug)]
 pub struct Segment {
     pub(crate) memory: Memory,
@@ -36,20 +37,21 @@ pub struct Segment {
     pub(crate) places: Places,
 }
 
-/// The places for workers, as the front process knows them. Not in shared memory.
+/// The places for workers, as the front process records them. Not in shared memory.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// Places that were ever in use: their completion rings are to be read. An empty ring of a place
-    /// that is free costs one load.
+    /// Places that were ever in use: their completion rings must be read. The empty ring of a free place costs one
+    /// load.
     pub(crate) enlisted: [AtomicU64; PARKED_WORDS],
-    /// By worker: the front threads, as bits, that have not recovered the present process.
+    /// For each worker, the front threads, as bits, that have not recovered the current process.
     waiting: Vec<AtomicU32>,
-    /// By front thread and worker: how far the completion ring was read when the last process died.
+    /// For each front thread and worker, how far the completion ring was read when the last process
+    /// exited.
     read: Vec<AtomicU32>,
     workers: usize,
 }
 
-/// Where the completion rings of a new worker process go on: the data of a SPAWN message.
+/// Where the completion rings of a new worker process continue: the data of a SPAWN message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteIndices {
     indices: [u32; FRONTS_MAX as usize],
@@ -89,8 +91,8 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The segment of a file that was handed on, for workers that are threads of a test. `None`: it is
-    /// another's, or gone.
+    /// The segment of a file that was passed on, for workers that are threads of a test. `None`: it belongs to another
+    /// test, or is gone.
     #[cfg(all(any(test, feature = "fake-worker"), not(any(loom, miri))))]
     pub fn of_file(file: BorrowedFd<'_>) -> Option<Arc<Self>> {
         let inode = |file: BorrowedFd<'_>| Some(rustix::fs::fstat(file).ok()?.st_ino);
@@ -117,14 +119,14 @@ impl Segment {
         self.memory.has_header()
     }
 
-    /// The file, to be handed to the pool's zygote.
+    /// The file for the pool's zygote.
     #[cfg(not(any(loom, miri)))]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.memory.fd()
     }
 
-    /// The eventfds, one for each front thread, non-blocking. Workers write them; the front thread
-    /// waits until its own is readable. Waiting edge-triggered saves reading it.
+    /// The eventfds, one for each front thread, non-blocking. Workers write to them; the front
+    /// thread waits until its own is readable. With edge-triggered waiting it need not be read.
     #[cfg(not(loom))]
     pub fn eventfds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.eventfds.iter().map(OwnedFd::as_fd)
@@ -157,11 +159,11 @@ impl Segment {
         crate::sleep::ring(&self.eventfds[front as usize]);
     }
 
-    /// Gives a place to a new worker process, which is to be forked with the returned indices. From
-    /// here on each front thread reads the worker's completions, until it has recovered it.
+    /// Assigns a place to a new worker process, which must be forked with the returned indices.
+    /// From here on each front thread reads the worker's completions, until it has recovered it.
     ///
-    /// Refused while the predecessor in that place is not recovered by every front thread. If the
-    /// process then cannot be started, recover the place as if it had died.
+    /// Refused while a front thread has not recovered the predecessor in that place. If the process
+    /// then cannot be started, recover the place as if it had exited.
     pub fn admit(&self, worker: WorkerId) -> Result<WriteIndices, EnlistError> {
         let indices = self.places.admit(worker, self.geometry().fronts())?;
         let words = self.memory.worker(worker.0);
@@ -178,14 +180,14 @@ impl Segment {
         Ok(indices)
     }
 
-    /// Whether a process may be alive in the place, or its death is not fully recovered.
+    /// Whether a process may run in the place, or its exit is not fully recovered.
     pub fn is_enlisted(&self, worker: WorkerId) -> bool {
         let waiting = self.places.waiting.get(worker.index());
         waiting.is_some_and(|waiting| waiting.load(Ordering::Acquire) != 0)
     }
 
-    /// Asks a worker to leave once it is idle: it claims nothing more. Its exit is then recovered
-    /// like a death. Unknown workers are ignored.
+    /// Orders a worker to exit once it is idle: it claims nothing more. Its exit is then recovered
+    /// like a crash. Unknown workers are ignored.
     pub fn stop(&self, worker: WorkerId) {
         if worker.index() >= self.places.workers {
             return;
@@ -196,7 +198,7 @@ impl Segment {
         self.wake_worker(worker);
     }
 
-    /// Has a worker log what each of its requests does. Unknown workers are ignored.
+    /// Requests that a worker logs what each of its requests does. Unknown workers are ignored.
     pub fn look(&self, worker: WorkerId) {
         if worker.index() < self.places.workers {
             let words = &self.memory.worker(worker.0).front;
@@ -205,20 +207,20 @@ impl Segment {
         }
     }
 
-    /// What a worker says of itself. For display: a broken worker can write anything here.
+    /// What a worker reports about itself. For display: a broken worker can write anything here.
     pub fn worker(&self, worker: WorkerId) -> Option<WorkerStatus> {
         (worker.index() < self.places.workers).then(|| WorkerStatus::read(&self.memory, worker))
     }
 
-    /// Whether the kernel has begun to end the process in a place. It may still write: its death is confirmed
-    /// by its pidfd alone.
+    /// Whether the kernel has begun to end the process in a place. It may still write: only its pidfd confirms the
+    /// exit.
     pub fn is_ending(&self, worker: WorkerId) -> bool {
         worker.index() < self.places.workers
             && self.memory.worker(worker.0).life.0.load(Ordering::Acquire) & LIFE_ENDED != 0
     }
 
-    /// The longest that a request of a concurrent worker has kept the others waiting, in nanoseconds, since
-    /// the last call. For display, as above.
+    /// The longest time that a request of a concurrent worker has blocked the others, in nanoseconds, since the last
+    /// call. For display, as above.
     pub fn take_hog_ns(&self, worker: WorkerId) -> u64 {
         if worker.index() >= self.places.workers {
             return 0;
@@ -227,7 +229,7 @@ impl Segment {
         words.hog_ns.swap(0, Ordering::Relaxed)
     }
 
-    /// Whether the request is still in the hand of the worker that had it, or done and not yet seen to be.
+    /// Whether the worker still has the request, or its completion has not been seen yet.
     pub fn is_held(&self, hold: Hold) -> bool {
         let slot = self.memory.slot(hold.front, hold.slot);
         slot.request.state.load(Ordering::Acquire) == hold.state
@@ -282,13 +284,13 @@ impl Places {
         })
     }
 
-    /// Whether a front thread still has to recover the worker.
+    /// Whether a front thread has yet to recover the worker.
     pub(crate) fn awaits(&self, worker: WorkerId, front: u16) -> bool {
         let waiting = self.waiting.get(worker.index());
         waiting.is_some_and(|waiting| waiting.load(Ordering::Acquire) & (1 << front) != 0)
     }
 
-    /// A front thread has read the completion ring up to `index` and taken its slots back. True for
+    /// A front thread has read the completion ring up to `index` and recovered its slots. True for
     /// the last front thread: the place is free again.
     pub(crate) fn recovered(&self, worker: WorkerId, front: u16, index: u32) -> bool {
         self.read[front as usize * self.workers + worker.index()].store(index, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! What the workers of a pool sleep on: the futex word of their place, or in a concurrent pool an eventfd of
-//! their place, since such a worker waits for descriptors of its requests at the same time.
+//! What the workers of a pool sleep on: the futex word of their place, or in a concurrent pool the eventfd of their
+//! place, since such a worker waits for descriptors of its requests at the same time.
 
 use crate::geometry::Geometry;
 #[cfg(not(loom))]
@@ -9,12 +9,12 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 pub(crate) enum Sleep {
     /// One request at a time.
     OnFutex,
-    /// Several: by worker.
+    /// Several: an event for each worker.
     OnEvent(Vec<Event>),
 }
 
-/// What a worker of a concurrent pool is woken by. It stays rung until the worker has slept on it: unlike a
-/// futex it does not matter whether the worker sleeps already.
+/// Wakes a worker of a concurrent pool. It stays set until the worker has slept on it: unlike with a futex, it does not
+/// matter whether the worker already sleeps.
 #[derive(Debug)]
 pub(crate) struct Event {
     #[cfg(not(loom))]
@@ -49,13 +49,13 @@ impl Event {
         ring(&self.fd);
     }
 
-    /// Sleeps until it is rung and takes the ring.
+    /// Sleeps until it is set and resets it.
     #[cfg(all(any(test, feature = "fake-worker"), not(miri)))]
     pub(crate) fn wait(&self) {
         use rustix::event::{PollFd, PollFlags, poll};
         let mut counter = [0; 8];
         while rustix::io::read(&self.fd, &mut counter).is_err() {
-            // An error is a signal: looked at again.
+            // An error is a signal: check again.
             let _ = poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], None);
         }
     }
@@ -85,7 +85,7 @@ pub(crate) fn eventfd() -> rustix::io::Result<OwnedFd> {
     rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
 }
 
-/// Wakes the one who sleeps on it, or who is about to.
+/// Wakes the thread that sleeps on it, or is about to.
 #[cfg(not(loom))]
 pub(crate) fn ring(fd: &OwnedFd) {
     let rung = rustix::io::write(fd, &1_u64.to_ne_bytes());

@@ -1,8 +1,8 @@
-//! Names of slots and workers.
+//! Identifiers of slots and workers.
 
 use std::fmt;
 
-/// A slot in use: index and generation, so that a stale id is recognised.
+/// A slot in use: index and generation, so that an outdated id is recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotId {
     pub(crate) generation: u32,
@@ -12,7 +12,7 @@ pub struct SlotId {
 
 impl SlotId {
     /// Index among the slots of its front thread, below [`crate::Geometry::slots`]: for tables with
-    /// one entry a slot.
+    /// one entry per slot.
     pub const fn index(self) -> usize {
         self.index as usize
     }
@@ -28,7 +28,8 @@ impl fmt::Debug for SlotId {
     }
 }
 
-/// A request in a worker's hand: shows later, from any thread, whether it still is.
+/// A request that a worker has claimed: shows later, from any thread, whether the worker still has
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
     pub(crate) front: u16,
@@ -43,7 +44,7 @@ pub struct Hold {
 pub struct WorkerId(pub u16);
 
 impl WorkerId {
-    /// For tables with one entry a worker.
+    /// For tables with one entry per worker.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -62,9 +63,9 @@ impl WorkerId {
 pub enum Body<'a> {
     /// No body.
     None,
-    /// Bytes that travel in the slot, behind the variables.
+    /// Bytes in the slot, after the variables.
     Inline(&'a [u8]),
-    /// So many bytes in the spool directory, in the file that is named by the request id as 16 hex
-    /// digits.
+    /// This number of bytes in the spool directory, in the file that is named by the request id as
+    /// 16 hex digits.
     File(u64),
 }

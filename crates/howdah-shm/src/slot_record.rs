@@ -1,8 +1,8 @@
-//! What the front records of a slot in its own memory, where no worker can write.
+//! The front's private record of a slot, which no worker can write.
 
 use crate::slot::WorkerId;
 
-/// Where a slot is in its life, as the front knows it. The shared state word is checked against this.
+/// The state of a slot, as the front knows it. The shared state word is checked against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Free,
@@ -10,9 +10,9 @@ pub(crate) enum Phase {
     Empty,
     /// Filled, not queued.
     Filled,
-    /// Pushed: queued or claimed, the state word says which.
+    /// Pushed: queued or claimed; the state word says which.
     Queued,
-    /// Its worker died with it.
+    /// Its worker exited while it held the slot.
     Torn,
     /// Its DONE cell was read.
     Done,
@@ -31,7 +31,7 @@ impl Phase {
     }
 }
 
-/// The front's own copy of what a slot holds: nothing here can be written by a worker.
+/// The front's private copy of a slot's contents, which no worker can write.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) phase: Phase,
@@ -46,12 +46,12 @@ pub(crate) struct Record {
     pub(crate) sighting: Sighting,
 }
 
-/// What earlier checks of a pushed slot have found.
+/// Results of earlier checks of a pushed slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sighting {
-    /// The position that it is about.
+    /// The position that they are about.
     pub(crate) position: u64,
-    /// The worker that has claimed the slot. No other can at this position.
+    /// The worker that has claimed the slot. No other worker can claim this position.
     pub(crate) owner: Option<WorkerId>,
     /// It was queued at the last check.
     pub(crate) queued: bool,
@@ -60,14 +60,14 @@ pub(crate) struct Sighting {
     pub(crate) nudged: u64,
 }
 
-/// Whether the owner of a slot has its request in hand.
+/// Whether the owner of a slot really has its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Doubt {
     #[default]
     None,
     /// Since this time (nanoseconds of `CLOCK_MONOTONIC`) it has not opened the request, or not completed it.
     Since(u64),
-    /// And it has done something else since.
+    /// And it has made other progress since.
     MovedOn,
 }
 
@@ -93,7 +93,7 @@ impl Record {
 pub(crate) struct Progress {
     /// Bytes taken since the claim.
     pub(crate) consumed: u64,
-    /// Of these, what the worker was notified of.
+    /// Of these, the bytes reported to the worker.
     pub(crate) acknowledged: u64,
     pub(crate) stage: Stage,
 }
@@ -108,7 +108,7 @@ pub(crate) enum Stage {
     Finished,
     /// After END.
     Ended,
-    /// After nonsense: nothing more is read.
+    /// After an invalid frame: nothing more is read.
     Broken,
 }
 

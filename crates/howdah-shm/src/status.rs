@@ -1,4 +1,4 @@
-//! What status pages show of slots and workers.
+//! Status of slots and workers, for status pages.
 
 use crate::memory::Memory;
 use crate::slot::{SlotId, WorkerId};
@@ -12,11 +12,11 @@ pub struct SlotStatus {
     pub slot: SlotId,
     /// 0 until it is filled.
     pub request_id: u64,
-    /// Where it is.
+    /// Its state.
     pub state: SlotState,
 }
 
-/// Where a slot in use is in its life.
+/// State of a slot in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotState {
     /// The front prepares the request.
@@ -32,18 +32,18 @@ pub enum SlotState {
     },
     /// The worker is done with it.
     Done,
-    /// Its worker died.
+    /// Its worker exited.
     Torn,
-    /// The state word was overwritten: the segment cannot be trusted any more.
+    /// The state word was overwritten: the segment is no longer reliable.
     Corrupt,
 }
 
-/// What a worker says of itself. For display only: a broken worker can write anything.
+/// What a worker reports about itself. For display only: a broken worker can write anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerStatus {
-    /// The request in hand; of several the one that runs at this moment, none while all of them wait.
+    /// The current request; of several the one that runs at this moment, none while all of them wait.
     pub request_id: Option<NonZeroU64>,
-    /// Requests in hand: 0 or 1, unless the pool is concurrent.
+    /// Requests that it has claimed: 0 or 1, unless the pool is concurrent.
     pub in_flight: u32,
     /// It runs one request at a time although its pool is concurrent.
     pub sequential: bool,
@@ -51,17 +51,17 @@ pub struct WorkerStatus {
     pub requests: u64,
     /// Bytes of PHP's allocator at the end of the last request.
     pub memory: u64,
-    /// `CLOCK_MONOTONIC` in nanoseconds at the start of the request in hand.
+    /// `CLOCK_MONOTONIC` in nanoseconds at the start of the current request.
     pub started_ns: u64,
-    /// `CLOCK_MONOTONIC` in nanoseconds at its last look at the queue before it slept; of a worker of a concurrent pool
-    /// at a recent one. 0: there was none.
+    /// `CLOCK_MONOTONIC` in nanoseconds when it last looked at the queue before it slept; of a worker of a concurrent
+    /// pool at a recent time. 0: never.
     pub looked_ns: u64,
     /// It sleeps and can be woken for a request.
     pub parked: bool,
 }
 
 impl WorkerStatus {
-    /// It has a request in hand.
+    /// It has claimed a request.
     pub fn is_busy(&self) -> bool {
         self.request_id.is_some() || self.in_flight > 0
     }

@@ -5,7 +5,7 @@ pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The store-load barrier between "I have published" and "does the other side sleep?".
+/// The store-load barrier between publishing and checking whether the other side sleeps.
 ///
 /// The accesses on both sides of every use are `SeqCst` read-modify-writes and loads, which is
 /// enough in the real build. loom treats `SeqCst` accesses as `AcqRel`, so the model needs the
@@ -43,7 +43,8 @@ impl FutexWord {
         debug_assert!(woken.is_ok(), "futex wake: {woken:?}");
     }
 
-    /// Sleeps unless the word has left `seen`. Returns early on a signal: callers check again.
+    /// Sleeps unless the value has changed from `seen`. Returns early on a signal: callers check
+    /// again.
     #[cfg(any(test, feature = "fake-worker"))]
     pub(crate) fn wait(&self, seen: u32) {
         let flags = rustix::thread::futex::Flags::empty();
@@ -106,7 +107,7 @@ impl Bell {
         self.changed.notify_one();
     }
 
-    /// Waits until it is rung and takes the ring.
+    /// Waits until it is set and resets it.
     pub(crate) fn wait(&self) {
         let mut rung = self.rung.lock().unwrap();
         while !*rung {
@@ -116,29 +117,29 @@ impl Bell {
     }
 }
 
-/// A deliberate defect, switched on by a test that proves that the other tests would see it.
+/// A deliberate defect, enabled by a test that proves that the other tests would detect it.
 #[cfg(any(test, loom))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutant {
-    /// `push` looks at `parked` without a barrier after publishing the cell.
+    /// `push` checks `parked` without a barrier after publishing the cell.
     PushWithoutBarrier,
     /// The search after setting the parked bit claims instead of peeking.
     RecheckClaims,
     /// The front clears `notified` with a store instead of an exchange.
     NotifiedStored,
-    /// The front goes to sleep without looking at the completion rings again.
+    /// The front goes to sleep without checking the completion rings again.
     SleepWithoutCheck,
     /// A claim takes any queued slot, whatever its position.
     ClaimIgnoresPosition,
-    /// Recovery does not wake others for what is still queued.
+    /// Recovery does not wake others for requests that are still queued.
     NoRewake,
-    /// Recovery looks for owned slots before it has drained the completion ring.
+    /// Recovery searches for owned slots before it has drained the completion ring.
     ScanBeforeDrain,
-    /// A worker that leaves keeps the wake that was meant for a request, or a request that was left to it.
+    /// A worker that exits keeps the wake that was meant for a request, or a request that was left to it.
     StopKeepsWake,
     /// A concurrent worker without a free place sets its parked bit.
     ParkedWhenFull,
-    /// An abort bumps the slot's word and does not wake the worker of a concurrent pool.
+    /// An abort increments the slot's word and does not wake the worker of a concurrent pool.
     AbortWithoutWake,
 }
 
@@ -156,7 +157,7 @@ mod mutants {
         ACTIVE.get() == Some(mutant)
     }
 
-    /// Runs `test` with the defect and returns whether it was caught, that is, whether `test` panicked.
+    /// Runs `test` with the defect and returns whether it was detected, that is, whether `test` panicked.
     #[cfg(test)]
     pub(crate) fn catches(mutant: Mutant, test: impl FnOnce()) -> bool {
         ACTIVE.set(Some(mutant));
@@ -171,7 +172,7 @@ pub(crate) use mutants::catches;
 #[cfg(any(test, loom))]
 pub(crate) use mutants::is_active;
 
-/// Whether the defect named by the identifier is switched on; `false` at compile time outside tests.
+/// Whether the defect named by the identifier is enabled; `false` at compile time outside tests.
 macro_rules! mutant {
     ($name:ident) => {{
         #[cfg(any(test, loom))]

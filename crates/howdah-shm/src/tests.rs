@@ -1,8 +1,8 @@
-//! The front against fake workers in one thread, step by step, and against hostile ones.
+//! The front against fake workers in one thread, step by step, and against hostile workers.
 
 mod concurrent;
 mod faults;
-// Runs a C compiler.
+// Needs a C compiler.
 #[cfg(not(miri))]
 mod layout;
 mod life;
@@ -10,7 +10,7 @@ mod recovery;
 // Miri has no poll(2).
 #[cfg(not(miri))]
 mod responses;
-// Miri has no eventfd that a worker of a concurrent pool is woken by, and would take an hour.
+// Miri has no eventfd, which wakes workers of concurrent pools, and would take an hour.
 #[cfg(not(miri))]
 mod scribbles;
 

@@ -1,4 +1,4 @@
-//! Updates for a hub: the parts that PUBLISH frames carry, put together and checked.
+//! Updates for a hub: joins the parts in PUBLISH frames and checks the result.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -8,16 +8,16 @@ use crate::layout::{
     UPDATE_TOPICS_MAX,
 };
 
-/// What one frame carries of an update.
+/// The part of an update in one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     first: bool,
-    /// Bytes that come in later frames.
+    /// Bytes that follow in later frames.
     left: u32,
     bytes: Bytes,
 }
 
-/// An update. Its structure is checked; what its texts may hold is for the hub to check.
+/// An update. Its structure is checked; the hub checks the contents of its texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// 1 to 1,000.
@@ -30,11 +30,11 @@ pub struct Update {
     pub kind: Bytes,
     /// What is published.
     pub data: Bytes,
-    /// Milliseconds after which subscribers come back.
+    /// Milliseconds after which subscribers reconnect.
     pub retry: Option<u64>,
 }
 
-/// Puts the updates of one request together.
+/// Joins the updates of one request.
 #[derive(Debug, Default)]
 pub struct Updates {
     gathered: BytesMut,
@@ -98,7 +98,7 @@ impl Update {
         let retry = bytes.get_u64_le();
         let [topics_size, id_size, type_size, data_size] =
             std::array::from_fn(|_| bytes.get_u32_le() as usize);
-        // None of them can be too large for the sum: what is there is limited.
+        // The sum cannot overflow: the number of bytes is limited.
         let sizes = count as usize * size_of::<u32>();
         let texts = [topics_size, id_size, type_size, data_size];
         let whole = texts
@@ -134,7 +134,7 @@ impl Update {
         })
     }
 
-    /// As a worker encodes it.
+    /// Encodes it as a worker does.
     #[cfg(any(test, loom, feature = "fake-worker"))]
     pub fn encode(&self) -> Vec<u8> {
         let private = u32::from(self.private) * UPDATE_PRIVATE;
@@ -181,7 +181,7 @@ mod tests {
         Part::parse(payload.into()).expect("a part")
     }
 
-    /// Adds the parts of an update; what the last of them gives.
+    /// Adds the parts of an update; returns the result for the last of them.
     fn add(updates: &mut Updates, whole: &[u8], sizes: usize) -> Result<Option<Update>, Fault> {
         let (mut left, mut last) = (whole.len(), Ok(None));
         for bytes in whole.chunks(sizes) {

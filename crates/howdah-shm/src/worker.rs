@@ -1,5 +1,5 @@
-//! The worker's side, for tests: the same steps as `worker/src/request/queue.c`, in a thread in
-//! place of a PHP process. loom checks these steps; the tests of other crates run them as fake workers.
+//! The worker's side, for tests: the same steps as `worker/src/request/queue.c`, in a thread in place of a PHP process.
+//! loom checks these steps; the tests of other crates run them as fake workers.
 
 mod concurrent;
 mod response;
@@ -32,7 +32,7 @@ pub struct Worker {
     token: bool,
 }
 
-/// A request in hand. Dropping it without [`Claim::done`] is what a dead worker leaves behind.
+/// A claimed request. Dropping it without [`Claim::done`] leaves it as a crashed worker would.
 #[derive(Debug)]
 pub struct Claim {
     /// Never 0.
@@ -43,7 +43,7 @@ pub struct Claim {
     pub body_kind: u32,
     /// Bytes of the body.
     pub body_size: u64,
-    /// The body if it travels in the slot, else empty.
+    /// The body if it is in the slot, else empty.
     pub body: Vec<u8>,
     /// `HOWDAH_REQUEST_*`.
     pub flags: u32,
@@ -69,7 +69,7 @@ impl Worker {
         Self::attach_at(segment, id, write.as_slice())
     }
 
-    /// The same with the indices as they travel in a SPAWN message.
+    /// The same with the indices as encoded in a SPAWN message.
     pub fn attach_at(segment: &Arc<Segment>, id: WorkerId, write: &[u32]) -> Self {
         let write = write.to_vec();
         let worker = Self {
@@ -89,7 +89,7 @@ impl Worker {
         &self.segment.memory.worker(self.id.0).life.0
     }
 
-    /// Says that its process has begun to end, as the kernel does for a real one.
+    /// Marks its process as one that has begun to exit, as the kernel does for a real one.
     #[cfg(not(any(loom, miri)))]
     pub fn begin_end(&self) {
         use crate::layout::LIFE_ENDED;
@@ -139,7 +139,7 @@ impl Worker {
         self.try_search().expect("a sound request")
     }
 
-    /// The same. An error: the request that was claimed cannot be one.
+    /// The same. An error: the claimed request is not valid.
     pub(crate) fn try_search(&mut self) -> Result<Option<Claim>, CorruptRequest> {
         let fronts = self.write.len();
         for step in 0..fronts {
@@ -183,7 +183,8 @@ impl Worker {
                 && word
                     .compare_exchange(queued, owned, Ordering::AcqRel, Ordering::Relaxed)
                     .is_ok();
-            // Won or lost: each process here advances the head. Lost: another one has advanced it.
+            // Success or failure: each process advances the head here. Failure: another one has
+            // advanced it.
             let next = head.wrapping_add(1);
             let _ = head_word.compare_exchange(head, next, Ordering::SeqCst, Ordering::Relaxed);
             if won {
@@ -192,7 +193,7 @@ impl Worker {
         }
     }
 
-    /// Whether there is something to look at in any ring. A stale cell counts: the search passes it.
+    /// Whether a ring contains anything. A stale cell counts: the search passes it.
     pub(crate) fn peek(&self) -> bool {
         (0..self.write.len() as u16).any(|front| {
             let head_word = &self.segment.memory.ring(front).head.0;
@@ -209,7 +210,7 @@ impl Worker {
         })
     }
 
-    /// The wake that this worker got may have been meant for a request, which it will not take; or one was
+    /// Passes on the wake of this worker, which may have been meant for a request that it will not claim; or one was
     /// left to it, since it was awake.
     fn pass_wake_on(&self) {
         if !self.peek() {
@@ -288,10 +289,10 @@ impl Worker {
         let sleeping = &memory.ring(claim.front).sleeping.0;
         let epoch = sleeping.load(Ordering::SeqCst);
         if epoch & 1 == 1 {
-            // The write comes first: if the worker dies between, the word still says that the front
-            // sleeps, and the next worker writes.
+            // The write comes first: if the worker crashes between the two, the word still says
+            // that the front sleeps, and the next worker writes.
             self.segment.ring_bell(claim.front);
-            // Lost: the front is awake already.
+            // Failed: the front is already awake.
             let _ = sleeping.compare_exchange(
                 epoch,
                 epoch.wrapping_add(1),
@@ -307,20 +308,20 @@ impl Worker {
         words.started.store(STARTED_EFFECTS, Ordering::Release);
     }
 
-    /// Of several requests this one runs; `None`: all of them wait.
+    /// Which of several requests runs; `None`: all of them wait.
     pub fn runs(&self, claim: Option<&Claim>) {
         let own = &self.segment.memory.worker(self.id.0).own;
         let id = claim.map_or(0, |claim| claim.request_id);
         own.request_id.store(id, Ordering::Relaxed);
     }
 
-    /// The worker is about to end itself, since the request is over its processor time.
+    /// The worker is about to exit, since the request exceeded its processor time.
     pub fn too_long(&self, claim: &Claim) {
         let words = &self.segment.memory.slot(claim.front, claim.slot).worker;
         words.started.store(STARTED_TOO_LONG, Ordering::Release);
     }
 
-    /// What the worker waits for space by.
+    /// What the worker sleeps on while it waits for space.
     #[cfg(test)]
     pub(crate) fn space(&self, claim: &Claim) -> u32 {
         self.segment
@@ -336,13 +337,13 @@ impl Worker {
         self.aborted(claim) != 0
     }
 
-    /// Why the response is not waited for: `HOWDAH_ABORTED_*`; 0: it is.
+    /// Why the response is not needed: `HOWDAH_ABORTED_*`; 0: it is.
     pub fn aborted(&self, claim: &Claim) -> u32 {
         let words = &self.segment.memory.slot(claim.front, claim.slot).front;
         words.aborted.load(Ordering::Acquire)
     }
 
-    /// Makes `committed` bytes of the response visible and notifies the front, unless it was notified already.
+    /// Makes `committed` bytes of the response visible and notifies the front, unless it was already notified.
     pub(crate) fn progress(&mut self, claim: &Claim, committed: u64) {
         let segment = Arc::clone(&self.segment);
         let words = &segment.memory.slot(claim.front, claim.slot).worker;
@@ -352,7 +353,7 @@ impl Worker {
         }
     }
 
-    /// Makes the rest visible and gives the slot back.
+    /// Makes the rest visible and releases the slot.
     pub(crate) fn done(&mut self, claim: &Claim, committed: u64) {
         let segment = Arc::clone(&self.segment);
         let own = &segment.memory.worker(self.id.0).own;

@@ -25,8 +25,8 @@ pub enum Event {
         /// Its owner.
         worker: WorkerId,
     },
-    /// The worker has written nonsense: kill it. Its ring is not read again before it is recovered;
-    /// its slots are torn then.
+    /// The worker wrote an invalid value: kill it. Its ring is not read again before it is
+    /// recovered; its slots are torn then.
     Fault {
         /// The writer.
         worker: WorkerId,
@@ -63,10 +63,10 @@ impl Front {
         self.cell_ahead(worker, 0)
     }
 
-    /// The cell so many behind the next, if it is written.
+    /// The cell that many positions after the next, if it is written.
     pub(super) fn cell_ahead(&self, worker: WorkerId, ahead: u32) -> Option<u64> {
         let index = self.read[worker.index()].wrapping_add(ahead);
-        // Acquire in effect: what the worker wrote before its exchange is seen.
+        // Has the effect of acquire: what the worker wrote before its exchange is visible.
         let cell = self
             .segment
             .memory
@@ -112,8 +112,8 @@ impl Front {
             if mutant!(NotifiedStored) {
                 words.worker.notified.store(0, Ordering::Release);
             } else {
-                // An exchange and not a store: it reads what the worker exchanged last, so that a
-                // worker that found 1 here has its `committed` seen by the read that follows.
+                // An exchange, not a store: it reads the worker's last exchange, so that after a
+                // worker found 1 here, the following read sees its `committed`.
                 words.worker.notified.swap(0, Ordering::AcqRel);
             }
             return Ok(Event::Progress { slot, worker });
@@ -125,8 +125,8 @@ impl Front {
     }
 
     /// Announces that the thread will sleep on its eventfd (S1, S2). True: completions are pending
-    /// and the announcement is withdrawn, so poll again instead of sleeping. What else the thread
-    /// waits for, deaths of workers for one, is to be in the same wait as the eventfd.
+    /// and the announcement is withdrawn, so poll again instead of sleeping. The wait must include
+    /// everything else that the thread waits for, such as exits of workers.
     #[must_use = "sleeping on pending completions would be for ever"]
     pub fn prepare_sleep(&mut self) -> bool {
         let sleeping = &self.segment.memory.ring(self.index).sleeping.0;
@@ -158,13 +158,13 @@ impl Front {
         })
     }
 
-    /// The thread is awake again, for whatever reason (S4): workers need not write the eventfd.
+    /// The thread is awake again, for whatever reason (S4): workers need not write to the eventfd.
     pub fn woken(&mut self) {
         let sleeping = &self.segment.memory.ring(self.index).sleeping.0;
         let epoch = sleeping.load(Ordering::Relaxed);
         if epoch & 1 == 1 {
             let awake = epoch.wrapping_add(1);
-            // Lost: a worker has done it at this moment.
+            // Failed: a worker has done it at the same time.
             let _ = sleeping.compare_exchange(epoch, awake, Ordering::SeqCst, Ordering::Relaxed);
         }
     }

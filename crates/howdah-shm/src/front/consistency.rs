@@ -1,9 +1,9 @@
-//! Checks that the segment is consistent with the private memory of this front thread. A faulty worker may
-//! have written anything anywhere: a contradiction is a fault, and a lost wake-up is repeated.
+//! Checks that the segment is consistent with the private memory of this front thread. A faulty worker may have written
+//! anything anywhere: a contradiction is a fault, and a lost wake-up is repeated.
 //!
-//! A pool that is only busy, slow or stopped has no fault: each rule holds after any step of the protocol,
-//! however long a process pauses between two of them. Where a rule needs time, it measures the progress of
-//! the worker and not the clock.
+//! A pool that is only busy, slow or stopped has no fault: each rule holds after any step of the protocol, however long
+//! a process pauses between two steps. Where a rule needs time, it measures the progress of the worker and not the
+//! clock.
 
 use super::Front;
 use crate::errors::Fault;
@@ -13,15 +13,15 @@ use crate::slot::WorkerId;
 use crate::slot_record::{Doubt, Phase, Sighting, Stage};
 use crate::sync::Ordering;
 
-/// Least time between two wakes of all workers.
+/// Minimum time between two wakes of all workers.
 const WAKE_AGAIN_NS: u64 = 1_000_000_000;
 /// Cells of completion rings that one check reads: 16 KiB, some microseconds. Most pools have fewer.
 const CELLS_PER_CHECK: u32 = 2048;
 
 impl Front {
-    /// Compares the segment with the private memory of this thread. To be called about ten times a second
-    /// while requests are in flight, and once more after the last one, each time after [`Front::poll`] has
-    /// returned `None`. `now_ns` is `CLOCK_MONOTONIC`. After a fault the pool needs a new segment.
+    /// Compares the segment with the private memory of this thread. Must be called about ten times a second while
+    /// requests are in flight, and once more after the last one, each time after [`Front::poll`] has returned `None`.
+    /// `now_ns` is `CLOCK_MONOTONIC`. After a fault the pool needs a new segment.
     ///
     /// Reads the slots in use, the request ring, the parked bits and some cells of completion rings.
     pub fn check(&mut self, now_ns: u64) -> Result<(), Fault> {
@@ -40,8 +40,8 @@ impl Front {
         Ok(())
     }
 
-    /// The head only grows and never passes the tail. This thread wrote every cell between the two, and none
-    /// for the positions to come.
+    /// The head only grows and never passes the tail. This thread wrote every cell between the two, and none for later
+    /// positions.
     fn check_ring(&mut self) -> Result<u64, Fault> {
         let memory = &self.segment.memory;
         let cells = u64::from(memory.geometry().cells());
@@ -100,7 +100,7 @@ impl Front {
         Ok(waiting)
     }
 
-    /// The next search finds the slot, and the request is the one that this thread wrote.
+    /// The next search must find the slot, with the request that this thread wrote.
     fn check_queued(&self, index: u16, head: u64) -> Result<(), Fault> {
         let record = &self.records[usize::from(index)];
         // The head passes a cell only after the slot has left QUEUED.
@@ -141,8 +141,8 @@ impl Front {
             return Err(Fault::Consumed(index));
         }
         self.check_owner(index, worker, sighting, now_ns)?;
-        // `waiting` may be overwritten, so the worker is woken once more for the last space that it was
-        // given. A spurious wake is harmless.
+        // `waiting` may be overwritten, so the worker is woken once more for the last space that was released. A
+        // spurious wake is harmless.
         if progress.acknowledged != sighting.nudged {
             sighting.nudged = progress.acknowledged;
             self.wake_owner(index, false);
@@ -150,7 +150,7 @@ impl Front {
         Ok(())
     }
 
-    /// The worker that the state names has the request in hand.
+    /// Checks that the worker in the state really has the request.
     fn check_owner(
         &self,
         index: u16,
@@ -171,7 +171,7 @@ impl Front {
             return if self.cell_is_new(worker).is_none() {
                 not_held
             } else {
-                Ok(()) // the completion is not polled yet
+                Ok(()) // the completion has not been polled yet
             };
         }
         let words = &self.segment.memory.slot(self.index, index).worker;
@@ -218,8 +218,7 @@ impl Front {
         Ok(())
     }
 
-    /// A worker writes its cells in order, so none is missing before a new one. Each check reads some of
-    /// the rings.
+    /// A worker writes its cells in order, so none may be missing before a new one. Each check reads some of the rings.
     fn check_completions(&mut self) -> Result<(), Fault> {
         let cells = self.segment.geometry().cells();
         let workers = self.segment.geometry().workers() as usize;

@@ -1,4 +1,5 @@
-//! The request ring: push, cancel, help, wake. Step names are those of `docs/internals/queue.md`.
+//! The request ring: push, cancel, help, wake. The names of steps are those of
+//! `docs/internals/queue.md`.
 
 use super::{Cancel, Front};
 use crate::errors::{Fault, QueueError, SlotError};
@@ -9,9 +10,9 @@ use crate::slot_record::Phase;
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
 impl Front {
-    /// Queues a filled slot and wakes a worker if one sleeps, unless it is left to those that are awake
-    /// ([`Front::set_leave_limit`]). A fault means that a worker has overwritten the ring: the slot was not
-    /// queued, and the pool needs a new segment.
+    /// Queues a filled slot and wakes a worker if one sleeps, unless the request is left to workers that are awake
+    /// ([`Front::set_leave_limit`]). A fault means that a worker has overwritten the ring: the slot was not queued, and
+    /// the pool needs a new segment.
     pub fn push(&mut self, slot: SlotId) -> Result<(), QueueError> {
         self.expect(slot, Phase::Filled)?;
         self.enqueue(slot.index)?;
@@ -28,7 +29,8 @@ impl Front {
         Ok(Cancel::Removed)
     }
 
-    /// Requests that are pushed and not claimed; cancelled ones count until their cell is passed.
+    /// Requests that are pushed and not claimed; cancelled ones count until the head has passed
+    /// their cell.
     pub fn queued(&self) -> u64 {
         let head = self
             .segment
@@ -51,7 +53,7 @@ impl Front {
             .is_ok()
     }
 
-    /// P1 to P4. The slot is FREE, or OWNED by a process that is dead.
+    /// P1 to P4. The slot is FREE, or OWNED by a process that has exited.
     pub(super) fn enqueue(&mut self, index: u16) -> Result<(), Fault> {
         self.make_room()?;
         let memory = &self.segment.memory;
@@ -59,7 +61,7 @@ impl Front {
         let record = &mut self.records[usize::from(index)];
         record.position = position;
         record.phase = Phase::Queued;
-        // P1. Release: the worker that claims sees the request.
+        // P1. Release: the worker that claims it sees the request.
         let word = &memory.slot(self.index, index).request.state;
         word.store(state(position, 0, SLOT_QUEUED), Ordering::Release);
         // P2. An exchange, so that the load of `parked` comes after it; a store would not do.
@@ -80,8 +82,8 @@ impl Front {
         Ok(())
     }
 
-    /// Wakes one parked worker, the lowest: it is the one whose memory is warm. The bit is the token:
-    /// who clears it does the waking.
+    /// Wakes one parked worker, the lowest, whose memory is in the caches. The bit is the token: whoever clears it
+    /// wakes the worker.
     pub(super) fn wake_one(&self) -> Option<WorkerId> {
         if matches!(self.segment.sleep, Sleep::OnEvent(_)) {
             return self.wake_idlest();
@@ -97,7 +99,7 @@ impl Front {
                 let bit = parked & parked.wrapping_neg();
                 let before = memory.parked(word).fetch_and(!bit, Ordering::SeqCst);
                 let worker = WorkerId((word * 64) as u16 + bit.trailing_zeros() as u16);
-                // A bit of a worker that does not exist was written by a broken one.
+                // A broken worker has set the bit of a worker that does not exist.
                 if before & bit != 0 && worker.index() < geometry.workers() as usize {
                     self.segment.wake_worker(worker);
                     return Some(worker);
@@ -107,8 +109,8 @@ impl Front {
         None
     }
 
-    /// The same in a concurrent pool, where a worker that sleeps may have many requests that wait for
-    /// something: of the parked ones that with the fewest, of these the lowest.
+    /// The same in a concurrent pool, where a worker that sleeps may have many waiting requests: wakes the parked one
+    /// with the fewest, of equal ones the lowest.
     fn wake_idlest(&self) -> Option<WorkerId> {
         let memory = &self.segment.memory;
         while let Some(worker) = self.idlest() {
@@ -153,9 +155,9 @@ impl Front {
 
     /// Makes sure that the ring has a free cell.
     ///
-    /// The ring has two cells a slot, so it fills only if requests are cancelled behind one that no
-    /// worker takes. Then the live ones are taken back, the ring is emptied, and they are queued again
-    /// in their order: at most every `slots` pushes.
+    /// The ring has two cells for each slot, so it only fills up if requests are cancelled behind one that no worker
+    /// claims. Then the live requests are withdrawn, the ring is emptied, and they are queued again in their order: at
+    /// most every `slots` pushes.
     fn make_room(&mut self) -> Result<(), Fault> {
         let cells = u64::from(self.segment.geometry().cells());
         if self.tail.wrapping_sub(self.head_seen) < cells {
@@ -210,7 +212,7 @@ impl Front {
             if word == state(head, 0, SLOT_QUEUED) {
                 return Ok(true);
             }
-            // Lost: another process has advanced it.
+            // Failed: another process has advanced it.
             let _ = head_word.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed);
         }
         Err(self.ring_fault())

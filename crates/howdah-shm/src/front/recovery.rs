@@ -1,4 +1,4 @@
-//! The death of a worker (R1 to R5).
+//! Recovery after the exit of a worker (R1 to R5).
 
 use super::{Event, Front};
 use crate::errors::{QueueError, RecoverError, SlotError};
@@ -7,18 +7,18 @@ use crate::slot::{SlotId, WorkerId};
 use crate::slot_record::{Phase, Stage};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
-/// What a dead worker has left behind in this front thread. Handle `completed` first.
+/// What an exited worker has left behind in this front thread. Handle `completed` first.
 #[derive(Debug, Default)]
 pub struct Recovery {
-    /// What it published before it died: these count.
+    /// Completions that it published before its exit: these are valid.
     pub completed: Vec<Event>,
-    /// What it held: each is to be requeued or released.
+    /// Slots that it held: each must be requeued or released.
     pub torn: Vec<TornSlot>,
-    /// True: this was the last front thread to recover it, the place can be enlisted again.
+    /// True: this was the last front thread to recover it, and the place can be enlisted again.
     pub vacant: bool,
 }
 
-/// A request whose worker died with it.
+/// A request that a worker held when it exited.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "facts about a death, each with a name"
@@ -27,21 +27,22 @@ pub struct Recovery {
 pub struct TornSlot {
     /// The request.
     pub slot: SlotId,
-    /// False: PHP had not begun, so a retry is silent. True: it may have had effects.
+    /// False: PHP had not started, so a retry has no side effects. True: it may have had effects.
     pub started: bool,
-    /// The worker ended itself, since the request was over its processor time.
+    /// The worker exited by itself, since the request exceeded its processor time.
     pub too_long: bool,
     /// Part of the response was read.
     pub read: bool,
-    /// The end of the response was read, only the completion is missing: nothing is lost.
+    /// The end of the response was read, and only the completion is missing: nothing is lost.
     pub ended: bool,
 }
 
 impl Front {
-    /// Takes back what a dead worker held. To be called by every front thread, once for each death.
+    /// Recovers the slots of an exited worker. Must be called by every front thread, once for each
+    /// exit.
     ///
-    /// The death must be confirmed: the worker's pidfd is readable. To have sent a signal is not
-    /// enough, since a slot that is used again while the process still writes would be corrupted.
+    /// The exit must be confirmed: the worker's pidfd is readable. A signal is not enough, since a
+    /// slot would be corrupted if it were used again while the process still writes.
     pub fn recover(&mut self, worker: WorkerId) -> Result<Recovery, RecoverError> {
         if !self.segment.places.awaits(worker, self.index) {
             return Err(RecoverError(worker));
@@ -50,7 +51,8 @@ impl Front {
         if mutant!(ScanBeforeDrain) {
             recovery.torn = self.take_torn(worker);
         }
-        // R1. What is published is complete. The process is dead, so there is an end to it.
+        // R1. Published completions are complete. The process has exited, so their number is
+        // finite.
         for _ in 0..self.segment.geometry().cells() {
             if self.distrusted[worker.word()] & worker.bit() != 0 {
                 break;
@@ -60,13 +62,13 @@ impl Front {
             };
             recovery.completed.push(event);
         }
-        // A writer of nonsense may have left more of it: the successor starts where the front reads,
-        // on cells that cannot be taken for new ones.
+        // A writer of invalid values may have left more of them: the successor starts at the position that the front
+        // reads next, on cells that cannot be mistaken for new ones.
         if self.distrusted[worker.word()] & worker.bit() != 0 {
             self.clear_completions(worker);
         }
         self.distrusted[worker.word()] &= !worker.bit();
-        // R2. Or a wake would be spent on it.
+        // R2. Otherwise a wake would be wasted on it.
         self.segment
             .memory
             .parked(worker.word())
@@ -76,7 +78,8 @@ impl Front {
         if !mutant!(ScanBeforeDrain) {
             recovery.torn = self.take_torn(worker);
         }
-        // R4. A wake that was spent on it is lost: what is queued may have no one who looks for it.
+        // R4. A wake that was sent to it is lost: queued requests may have no worker that looks for
+        // them.
         if !mutant!(NoRewake) {
             self.rewake();
         }
@@ -86,8 +89,8 @@ impl Front {
         Ok(recovery)
     }
 
-    /// Queues a torn request again, as it was filled. Not for one whose response has been passed on
-    /// to a client.
+    /// Queues a torn request again, as it was filled. Not allowed once a part of its response was
+    /// passed on to a client.
     pub fn requeue(&mut self, slot: SlotId) -> Result<(), QueueError> {
         self.expect(slot, Phase::Torn)?;
         self.write_request(slot.index);
@@ -95,8 +98,8 @@ impl Front {
         Ok(())
     }
 
-    /// Takes a pushed request out of a corrupt segment, after all its workers have exited. `started` is also
-    /// true if the state is invalid.
+    /// Takes a pushed request out of a corrupt segment, after all its workers have exited. `started` is also true if
+    /// the state is invalid.
     pub fn abandon(&mut self, slot: SlotId) -> Result<TornSlot, SlotError> {
         let phase = self.record(slot)?.phase;
         let words = self.segment.memory.slot(self.index, slot.index);
@@ -155,11 +158,11 @@ impl Front {
         torn
     }
 
-    /// Wakes as many workers as there may be requests queued. Recovery does it; a pool that suspects
-    /// a lost wake-up may do it at any time. True: it has woken one.
+    /// Wakes as many workers as requests may be queued. Recovery does this; a pool that suspects a lost wake-up may do
+    /// it at any time. True: it has woken one.
     pub fn rewake(&mut self) -> bool {
         store_load_barrier();
-        // A broken ring is reported by the next push. Here it only means not knowing how many.
+        // The next push reports a broken ring. Here it only means that the number is unknown.
         if matches!(self.help(), Ok(false)) {
             return false;
         }
@@ -170,7 +173,7 @@ impl Front {
         let next = self.read[worker.index()];
         for step in 0..self.segment.geometry().cells() {
             let index = next.wrapping_add(step);
-            // A new cell would say index + 1.
+            // A new cell would contain index + 1.
             let old = u64::from(index) << 32;
             let cell = self.segment.memory.completion(self.index, worker.0, index);
             cell.store(old, Ordering::Relaxed);

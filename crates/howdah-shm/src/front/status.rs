@@ -1,4 +1,4 @@
-//! What status pages show of the slots of a front thread.
+//! Status of a front thread's slots, for status pages.
 
 use super::Front;
 use crate::layout::{SLOT_QUEUED, state, state_worker};
@@ -27,14 +27,14 @@ impl Front {
         self.record(slot).is_ok().then(|| self.status(slot))
     }
 
-    /// The request that a worker ran last; none: it ran no code of any. A dead worker says it until all front threads
-    /// have recovered what it held.
+    /// The request that a worker ran last; none: it ran no request. For an exited worker, it stays until all front
+    /// threads have recovered its slots.
     pub fn running(&self, worker: WorkerId) -> Option<NonZeroU64> {
         self.segment.worker(worker)?.request_id
     }
 
-    /// `CLOCK_MONOTONIC` in nanoseconds when a worker claimed the request of a slot that is pushed, done or
-    /// torn; 0: none has, or it does not say. For measurements only: a broken worker can write anything.
+    /// `CLOCK_MONOTONIC` in nanoseconds when a worker claimed the request of a slot that is pushed, done or torn; 0:
+    /// not claimed, or not reported. For measurements only: a broken worker can write anything.
     pub fn claimed_ns(&self, slot: SlotId) -> u64 {
         if self.record(slot).is_err() {
             return 0;

@@ -1,32 +1,33 @@
-//! How soon workers that are awake come to the next request: a guess from how long requests took before.
+//! Estimates how soon workers that are awake reach the next request, from the times of earlier requests.
 
 use crate::layout::PARKED_WORDS;
 use crate::slot::WorkerId;
 
-/// What a front thread knows of how soon workers come to the next request.
+/// A front thread's estimate of how soon workers reach the next request.
 #[derive(Debug)]
 pub(crate) struct WakeEstimate {
     /// How long a request may be expected to wait for a worker that is awake. 0: not at all.
     pub(super) limit_ns: u64,
-    /// What nine of ten requests take a worker at most: a guess that follows what workers say.
+    /// Estimated time that nine of ten requests take a worker at most; it follows what workers
+    /// report.
     served_ns: u64,
-    /// Workers that are expected to look at the queue before long, if they are awake: this thread has
-    /// woken them, or they have finished a request of it, and none was kept waiting since.
+    /// Workers that are expected to look at the queue soon, if they are awake: this thread has woken them, or they have
+    /// finished one of its requests, and no request had to wait for them since.
     pub(super) attentive: [u64; PARKED_WORDS],
-    /// Requests served since, at `WAIT_COST` for each that was left and had to wait.
+    /// Requests served since, minus `WAIT_COST` for each that was left and had to wait.
     pub(super) credit: u32,
-    /// A request was left to others.
+    /// A request was left.
     pub(super) left: bool,
-    /// The tail when it was last looked after.
+    /// The tail at the last check.
     pub(super) looked_at: u64,
 }
 
-/// Of a guess: no request takes less, and more makes no difference. The most is the guess at the start and
-/// when a request that was left has had to wait: no limit is as high, so none is left until a hundred and
-/// more have shown that they are fast.
+/// Range of the estimate: no request takes less, and more makes no difference. The maximum is the estimate at the start
+/// and after a request that was left has had to wait. No limit is as high, so none is left until more than a hundred
+/// requests have been fast.
 const SERVED_NS: std::ops::RangeInclusive<u64> = 1_000..=20_000_000;
-/// So many requests gain about 5 ms of processor time by being left; one that is left to a worker that does
-/// not come waits 1 to 2 ms. Where that happens more often, as with one slow request in fifty, few are left.
+/// So many requests save about 5 ms of processor time by being left; one that is left to a worker that does not come
+/// waits 1 to 2 ms. If that happens more often, as with one slow request in fifty, few are left.
 pub(super) const WAIT_COST: u32 = 1_000;
 
 impl WakeEstimate {
@@ -41,8 +42,8 @@ impl WakeEstimate {
         }
     }
 
-    /// A worker says how long a request took it. Half as much again for one in ten above the guess, a
-    /// twenty-third less for nine in ten below: the guess stays where these balance.
+    /// A worker reports how long a request took. The estimate grows by half for one in ten above it, and shrinks by a
+    /// twenty-third for nine in ten below it: it stays where these balance.
     pub(super) fn served(&mut self, worker: WorkerId, ns: u64) {
         self.attentive[worker.word()] |= worker.bit();
         self.credit = (self.credit + 1).min(4 * WAIT_COST);
@@ -70,7 +71,7 @@ impl WakeEstimate {
         self.served_ns = *SERVED_NS.end();
     }
 
-    /// Whether `awake` workers are expected to get through so many requests in time.
+    /// Whether `awake` workers are expected to handle so many requests in time.
     pub(super) fn allows(&self, queued: u64, awake: u32) -> bool {
         awake > 0
             && self.credit >= WAIT_COST

@@ -1,4 +1,4 @@
-//! The memory under a segment: a sealed memfd that is mapped shared. Miri knows no memfd and gets heap.
+//! The memory of a segment: a sealed memfd that is mapped shared. Miri does not support memfd and uses the heap.
 
 use std::ptr::NonNull;
 
@@ -42,7 +42,7 @@ impl Backing {
         use rustix::fs::{FallocateFlags, fallocate};
 
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        // A system that cannot keeps the memory until the pool ends.
+        // A system that cannot do this keeps the memory until the pool ends.
         let _ = fallocate(&self.fd, flags, start, size);
     }
 

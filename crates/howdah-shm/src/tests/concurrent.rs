@@ -1,4 +1,4 @@
-//! A pool whose workers have several requests at a time: who is woken, and by what.
+//! A pool whose workers have several requests at the same time: which one is woken, and how.
 
 use super::{RING, WORKER, done, frames, pool, push, worker};
 use crate::layout::{ABORTED_CLIENT, ABORTED_TIME};
@@ -50,7 +50,7 @@ fn a_push_wakes_the_parked_worker_with_the_fewest_requests() {
     park(&segment, first, 5);
     park(&segment, second, 2);
     park(&segment, last, 2);
-    // Of a worker that does not exist: a broken one wrote it.
+    // The bit of a worker that does not exist: a broken one set it.
     segment.memory.parked(1).fetch_or(1 << 63, Ordering::SeqCst);
     for woken in [second, last, first] {
         push(&mut front, 1);
@@ -94,7 +94,7 @@ fn the_worker_of_the_request_is_notified_of_its_abort() {
     front.release(slot).unwrap();
     assert!(!segment.is_held(hold));
 
-    // The slot's next request is not aborted, and not what was held.
+    // The slot's next request is not aborted, nor is it the held one.
     let slot = push(&mut front, 2);
     let claim = worker.search().unwrap();
     assert_eq!(worker.aborted(&claim), 0);

@@ -1,4 +1,4 @@
-//! Workers that write nonsense.
+//! Workers that write invalid values.
 
 use super::{RING, WORKER, done, pool, push, serve, slot_words, worker};
 use crate::layout::{DONE, END_SIZE, completion_cell};
@@ -37,7 +37,7 @@ fn completions_are_checked() {
             .completion(0, 0, 0)
             .store(cell, Ordering::SeqCst);
         assert_eq!(front.poll(), Some(fault(expected)));
-        // Nothing more is taken from it, until it is dead and its successor writes.
+        // Nothing more is read from it, until it has exited and its successor writes.
         segment
             .memory
             .completion(0, 0, 1)
@@ -226,7 +226,7 @@ proptest! {
     ) {
         let (mut front, slot) = with_ring(&bytes, committed);
         if let Ok(response) = front.response(slot) {
-            // Each frame takes 8 bytes at least, so this ends.
+            // Each frame needs at least 8 bytes, so this ends.
             prop_assert!(response.count() <= RING as usize / 8 + 1);
         }
     }
@@ -262,7 +262,7 @@ proptest! {
         push(&mut front, 1);
         segment.admit(WORKER).unwrap();
         for (cell, index) in cells.into_iter().zip(0..) {
-            // The generation is right, so that the rest is looked at.
+            // The generation is right, so that the rest is checked.
             let cell = cell & 0xffff_ffff | u64::from(index + 1) << 32;
             segment.memory.completion(0, 0, index).store(cell, Ordering::SeqCst);
         }

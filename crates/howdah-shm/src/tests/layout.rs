@@ -1,4 +1,4 @@
-//! The mirror against the C header, as the compiler sees it.
+//! Compares the Rust layout with the C header, as the compiler sees it.
 
 mod names;
 
@@ -18,7 +18,7 @@ macro_rules! constants {
     };
 }
 
-/// C expressions and the values that the mirror has for them.
+/// C expressions and their values in the Rust layout.
 fn mirror() -> Vec<(String, u64)> {
     let mut values: Vec<(String, u64)> = Vec::new();
     for (field, offset) in words::offsets() {

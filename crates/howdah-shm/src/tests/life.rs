@@ -1,4 +1,4 @@
-//! The life of a slot without deaths.
+//! The life of a slot without crashes.
 
 use std::time::Duration;
 
@@ -262,7 +262,7 @@ fn a_request_that_is_left_and_not_taken_wakes_a_worker() {
     front.set_leave_limit(Duration::from_millis(1));
     let parked = segment.memory.parked(0);
     let asleep = || parked.load(Ordering::Relaxed) != 0;
-    // Worker 1 sleeps; worker 0 is awake, and says of its requests that they take no time.
+    // Worker 1 sleeps; worker 0 is awake, and reports that its requests take no time.
     for id in 1..=1200 {
         parked.store(WorkerId(1).bit(), Ordering::Relaxed);
         let slot = push(&mut front, id);

@@ -1,4 +1,4 @@
-//! The death of a worker at chosen states, and proofs that the checks would see a defect.
+//! The exit of a worker at chosen states, and proofs that the checks would detect a defect.
 
 use super::{WORKER, done, frames, pool, push, serve, worker};
 use crate::slot::WorkerId;
@@ -97,7 +97,7 @@ fn a_published_completion_survives_its_worker() {
     assert!(recovery.torn.is_empty());
     assert_eq!(frames(&mut front, slot).len(), 3);
     front.release(slot).unwrap();
-    // The successor goes on where its predecessor was read to.
+    // The successor continues where its predecessor was read to.
     let mut second = worker(&segment, WORKER);
     let slot = push(&mut front, 4);
     serve(&mut second);
@@ -144,7 +144,7 @@ fn a_worker_that_exits_passes_its_wake_on() {
     while !is_parked(&segment, WORKER) {
         std::thread::yield_now();
     }
-    // As `stop`, but without its own wake: the push's has to do.
+    // Like `stop`, but without its own wake: the push's must be enough.
     segment
         .memory
         .worker(0)
@@ -183,7 +183,7 @@ fn the_head_advances_over_cells_that_a_dead_worker_claimed() {
     let mut first = worker(&segment, WORKER);
     let slot = push(&mut front, 1);
     drop(first.search().unwrap());
-    // As if it had died between its claim and moving the head.
+    // As if it had exited between its claim and moving the head.
     segment.memory.ring(0).head.0.store(0, Ordering::SeqCst);
     let mut second = worker(&segment, OTHER);
     let next = push(&mut front, 2);

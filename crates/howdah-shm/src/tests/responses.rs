@@ -1,4 +1,5 @@
-//! Responses of any shape through a small ring, with a worker thread that meets a full ring.
+//! Responses of any shape through a small ring, with a worker thread for which the ring is full at
+//! times.
 
 use super::{RING, WORKER, pool, push, worker};
 use crate::worker::ResponseWriter;

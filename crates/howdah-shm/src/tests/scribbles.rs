@@ -1,5 +1,5 @@
-//! Writes of broken workers anywhere in the segment, aimed and at random: whatever they hit, the pool heals
-//! within a second. And nothing is taken for such a write in a pool that is busy, slow or stopped.
+//! Writes of broken workers anywhere in the segment, aimed and at random: whatever they hit, the pool recovers within a
+//! second. And a pool that is busy, slow or stopped is not mistaken for a corrupt one.
 
 mod process;
 mod world;
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// Where a write goes, and what is written instead of `old`.
+/// The target of a write, and the value that replaces `old`.
 fn aim(random: &mut Random, geometry: &Geometry, old: impl Fn(u64) -> u64) -> (u64, u64) {
     let header = geometry.header();
     let [fronts, workers, slots, cells] = [
@@ -77,7 +77,7 @@ fn aim(random: &mut Random, geometry: &Geometry, old: impl Fn(u64) -> u64) -> (u
             (at, cell)
         }
         7 => (words, any_state(random, small, worker)),
-        // The state that the slot has, of another.
+        // The state that another slot has.
         8 => {
             let position = old(words) >> 16;
             (words, any_state(random, position, worker))
@@ -112,7 +112,7 @@ fn any_state(random: &mut Random, position: u64, worker: u64) -> u64 {
     }
 }
 
-/// What became of the cases.
+/// Results of the cases.
 #[derive(Debug, Default)]
 struct Tally {
     replaced: u64,
@@ -135,7 +135,7 @@ fn scribble(mode: Mode) -> Tally {
         for _ in 0..TICKS_A_SECOND {
             world.tick(true);
         }
-        // What was in hand has failed or is done, and whatever comes now is answered.
+        // Requests in flight have failed or are done, and all further ones get a response.
         let before = world.wrong();
         let probes = world.probe();
         for _ in 0..TICKS_A_SECOND * 3 / 4 {
@@ -168,7 +168,7 @@ fn scribble(mode: Mode) -> Tally {
 #[test]
 fn a_pool_heals_within_a_second_of_any_write() {
     let tally = scribble(Mode::OneAtATime);
-    // Or the writes hit nothing that matters.
+    // Otherwise the writes hit nothing that matters.
     assert!(tally.replaced > CASES / 10, "{tally:?}");
 }
 

@@ -1,4 +1,4 @@
-//! A worker that has several requests at a time: how it looks for one, and how it sleeps. The model of what
+//! A worker that has several requests at the same time: how it searches for one, and how it sleeps. The model of what
 //! `worker/src/mode/coroutine` does between its coroutines.
 
 use super::{Claim, Worker};
@@ -9,17 +9,17 @@ use std::sync::Arc;
 /// What a concurrent worker does next.
 #[derive(Debug)]
 pub enum WorkerStep {
-    /// It has one more request.
+    /// It has claimed another request.
     Claim(Claim),
-    /// It slept and was woken: it looks at its requests, for one may be aborted or have space again.
+    /// It slept and was woken: it checks its requests, since one may be aborted or have space again.
     Woken,
-    /// The front ordered it to exit: it takes nothing more and finishes what it has.
+    /// The front ordered it to exit: it claims nothing more and finishes its requests.
     Stop,
 }
 
 impl Worker {
-    /// Takes a request if there is one and the worker has a `free` place, else sleeps until it is woken, for
-    /// a request or for another reason. With `stopping`, after [`WorkerStep::Stop`], it only sleeps.
+    /// Claims a request if there is one and the worker has a `free` place, otherwise sleeps until it is woken, for a
+    /// request or for another reason. With `stopping`, after [`WorkerStep::Stop`], it only sleeps.
     ///
     /// # Panics
     /// If the pool is not concurrent.

@@ -1,5 +1,5 @@
-//! Writes response frames: the model of `worker/src/request/response.c`, without its
-//! gathering of bytes in one open frame.
+//! Writes response frames: the model of `worker/src/request/response.c`, without its collecting of
+//! bytes in one open frame.
 
 use super::{Claim, Worker};
 use crate::frame::Exit;
@@ -23,7 +23,7 @@ pub struct ResponseWriter<'worker> {
     published: u64,
 }
 
-/// A response that another one interrupts.
+/// A response that was suspended for another one.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) struct SuspendedResponse {
@@ -43,7 +43,7 @@ impl<'worker> ResponseWriter<'worker> {
         }
     }
 
-    /// Goes on with a response that was put aside.
+    /// Continues a suspended response.
     #[cfg(test)]
     pub(crate) fn resume(worker: &'worker mut Worker, aside: SuspendedResponse) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl<'worker> ResponseWriter<'worker> {
         }
     }
 
-    /// Puts it aside, for a worker that does something else meanwhile.
+    /// Suspends it, for a worker that does something else meanwhile.
     #[cfg(test)]
     pub(crate) fn put_aside(self) -> SuspendedResponse {
         SuspendedResponse {
@@ -64,8 +64,8 @@ impl<'worker> ResponseWriter<'worker> {
         }
     }
 
-    /// Whether a frame of so many bytes fits now. If not, the worker says that it waits for space: then what
-    /// the word says that it is woken by.
+    /// Whether a frame of this size fits now. If not, the worker announces that it waits for space; returns the value
+    /// of the word that will wake it.
     #[cfg(test)]
     pub(crate) fn try_room(&mut self, size: u64) -> Result<(), u32> {
         let segment = std::sync::Arc::clone(&self.worker.segment);
@@ -75,7 +75,7 @@ impl<'worker> ResponseWriter<'worker> {
         slot.worker.waiting.swap(1, Ordering::SeqCst);
         let consumed = slot.front.consumed.load(Ordering::SeqCst);
         let used = self.written.wrapping_sub(consumed);
-        // As if the client were gone, where that makes no sense.
+        // If the numbers make no sense, acts as if the client were gone.
         if used <= self.ring() && used + size + RESERVE > self.ring() {
             return Err(seen);
         }
@@ -106,7 +106,7 @@ impl<'worker> ResponseWriter<'worker> {
         bytes.chunks(half).all(|part| self.frame(FRAME_BODY, part))
     }
 
-    /// What was written so far goes to the client now.
+    /// The bytes so far are sent to the client now.
     pub fn flush(&mut self) {
         if self.published != self.written {
             self.published = self.written;
@@ -114,14 +114,14 @@ impl<'worker> ResponseWriter<'worker> {
         }
     }
 
-    /// The response is complete, the script goes on.
+    /// The response is complete, the script continues.
     pub fn finish(&mut self) -> bool {
         let fits = self.frame(FRAME_FINISH, &[]);
         self.flush();
         fits
     }
 
-    /// An update for the request's hub, as it is encoded, in parts. False: the client disconnected.
+    /// An encoded update for the request's hub, in parts. False: the client disconnected.
     pub fn publish(&mut self, update: &[u8]) -> bool {
         let mut left = update.len();
         let mut flags = PUBLISH_FIRST;

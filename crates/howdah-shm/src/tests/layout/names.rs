@@ -1,6 +1,6 @@
-//! The names that the header declares, and whether the mirror has each of them.
+//! The names that the header declares, and whether the Rust layout has each of them.
 
-/// What a header declares, each as the expression that compares it.
+/// The declarations of a header, each as the expression that compares it.
 pub(super) fn expressions(header: &str) -> Vec<String> {
     let text = without_comments(header);
     let mut expressions = macros(&text);
@@ -12,7 +12,7 @@ pub(super) fn expressions(header: &str) -> Vec<String> {
     expressions
 }
 
-/// The expressions that are not among those of the mirror. A macro with arguments has to be called at least once.
+/// The expressions that the Rust layout lacks. A macro with arguments must be called at least once.
 pub(super) fn missing(header: &str, mirror: &[(String, u64)]) -> Vec<String> {
     let is_compared = |wanted: &String| {
         mirror.iter().any(|(expression, _)| {
@@ -70,7 +70,7 @@ fn fields(body: &str) -> impl Iterator<Item = &str> {
     declarations.filter_map(|declaration| {
         let declarator = declaration.split('[').next()?.trim_end();
         let name = declarator.rsplit([' ', '\t', '\n']).next()?;
-        // What is left of a union: its brace and its keyword.
+        // The rest of a union: its brace and its keyword.
         (!name.is_empty() && name != "}" && name != "union").then_some(name)
     })
 }

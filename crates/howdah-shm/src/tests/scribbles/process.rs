@@ -1,4 +1,4 @@
-//! A worker that takes one step at a time, and checks what a real one checks.
+//! A worker that makes one step at a time, and checks what a real one checks.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{Exit, Segment};
 /// Bytes of a part of a response: a ring holds less than four.
 pub(super) const PART: usize = 1000;
 
-/// What a request is answered with.
+/// The response to a request.
 pub(super) fn answer(id: u64) -> Vec<u8> {
     let parts = (id % 6) as usize;
     vec![id as u8; parts * PART]
@@ -20,7 +20,7 @@ pub(super) fn answer(id: u64) -> Vec<u8> {
 #[derive(Debug)]
 struct Hand {
     response: SuspendedResponse,
-    /// Steps before it goes on.
+    /// Steps before it continues.
     rest: u64,
     left: usize,
     /// It waits for space.
@@ -33,11 +33,11 @@ pub(super) struct Process {
     segment: Arc<Segment>,
     worker: Worker,
     hands: Vec<Hand>,
-    /// Requests that it has at a time; `None`: it is not of a concurrent pool.
+    /// Requests that it has at the same time; `None`: its pool is not concurrent.
     places: Option<usize>,
-    /// It sleeps, and the word that wakes it was so.
+    /// It sleeps, and the word that wakes it had this value.
     asleep: Option<u32>,
-    /// Somebody has stopped it.
+    /// A signal has stopped it.
     pub(super) stopped: bool,
     pub(super) dead: bool,
 }
@@ -102,7 +102,7 @@ impl Process {
 
     fn claim(&mut self, random: &mut Random) {
         let Ok(claimed) = self.worker.try_search() else {
-            self.dead = true; // as abort()
+            self.dead = true; // like abort()
             return;
         };
         let Some(claim) = claimed else { return };

@@ -1,5 +1,5 @@
-//! Two front threads and three workers that take turns, with a clock of their own. The world does what the
-//! crate above does: it ends broken workers, hands requests out again, and replaces a segment that is corrupt.
+//! Two front threads and three workers that take turns, with a simulated clock. The world does what the pool crate
+//! does: it kills broken workers, dispatches requests again, and replaces a corrupt segment.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{
 
 const TICK_NS: u64 = 10_000_000;
 const WORKERS: u16 = 3;
-/// Requests that one worker of a concurrent pool has at a time.
+/// Requests that one worker of a concurrent pool has at the same time.
 const PLACES: usize = 3;
 const CHECK_TICKS: u64 = 10;
 
@@ -41,14 +41,14 @@ pub(super) struct World {
     processes: Vec<Process>,
     /// By front thread and request.
     pending: Vec<BTreeMap<u64, Pending>>,
-    /// No slot was free for them, by front thread.
+    /// Requests for which no slot was free, by front thread.
     waiting: Vec<VecDeque<u64>>,
     last: u64,
     failed: BTreeSet<u64>,
     wrong: u64,
     corrupt: Option<Fault>,
     replacements: u64,
-    /// What happened, for a case that fails.
+    /// Log of events, for a case that fails.
     story: Vec<String>,
 }
 
@@ -146,7 +146,7 @@ impl World {
             .collect()
     }
 
-    /// A worker is stopped by a signal, in the middle of whatever it does, or goes on.
+    /// A worker is stopped by a signal, at any step, or continues.
     pub(super) fn stop_and_continue_some(&mut self) {
         if self.random.one_in(20) {
             let at = self.random.below(self.processes.len() as u64) as usize;
@@ -288,7 +288,7 @@ impl World {
         }
     }
 
-    /// Recovers dead workers and starts others in their places.
+    /// Recovers exited workers and starts others in their places.
     fn bury(&mut self) {
         let dead = self.processes.iter().filter(|process| process.dead);
         for worker in dead.map(|process| process.id).collect::<Vec<_>>() {
