@@ -18,16 +18,16 @@ use crate::slot::Slot;
 pub(crate) struct Entry {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) supply: CertificateSource,
-    /// Clients have to send certificates, or may.
+    /// Clients must or may send certificates.
     pub(crate) client_auth: bool,
 }
 
-/// Where handshakes find certificates.
+/// The source of certificates for handshakes.
 #[derive(Debug, Clone)]
 pub(crate) enum CertificateSource {
-    /// There is one.
+    /// A fixed certificate.
     Slot(Arc<Slot>),
-    /// Each name has its own, once a client has come for it.
+    /// Each name has a separate one, obtained on demand.
     Demand(Arc<Demand>),
 }
 
@@ -52,7 +52,7 @@ pub struct Acceptor {
 #[derive(Debug, Default)]
 struct Hosts {
     exact: HashMap<String, Entry>,
-    /// By what follows the `*`: `.example.com`.
+    /// By the part after the `*`: `.example.com`.
     below: HashMap<String, Entry>,
     any: Option<Entry>,
     names: DefaultNames,
@@ -67,18 +67,18 @@ pub(crate) struct DefaultNames {
     pub(crate) fallback_sni: Option<String>,
 }
 
-/// How a handshake goes on.
+/// How a handshake continues.
 #[derive(Debug)]
 pub enum Choice {
     /// With this configuration; one without a certificate ends it with a fatal alert.
     Config(Arc<ServerConfig>),
-    /// An authority checks this name: ask [`Acceptor::challenge`].
+    /// An authority verifies this name: call [`Acceptor::challenge`].
     Challenge(String),
-    /// The certificate is to be got first.
+    /// The certificate must be obtained first.
     Demand(PendingCertificate),
 }
 
-/// A name that a client is the first to come for.
+/// A name that a client is the first to request.
 #[derive(Debug)]
 pub struct PendingCertificate {
     demand: Arc<Demand>,
@@ -87,8 +87,8 @@ pub struct PendingCertificate {
 }
 
 impl PendingCertificate {
-    /// Waits until there is a certificate for the name, or will be none for now: then the configuration
-    /// ends the handshake. Dropping the wait does not stop the request.
+    /// Waits until there is a certificate for the name, or there will be none for now: then the configuration ends the
+    /// handshake. Dropping the wait does not stop the request.
     pub async fn config(self) -> Arc<ServerConfig> {
         self.demand.obtain(&self.name).await;
         self.config
@@ -125,8 +125,8 @@ impl Acceptor {
         }
     }
 
-    /// Takes no lock, but one to read for a host with `on_demand`. `local` is the address that the client
-    /// connected to: one that names no host means the site with this address.
+    /// Takes no lock, except one for reading for a host with `on_demand`. `local` is the address that the client
+    /// connected to, which selects the site if the client names no host.
     pub fn choose(&self, hello: &ClientHello<'_>, local: IpAddr) -> Choice {
         let name = hello.server_name();
         if self.challenges.is_some()
@@ -174,13 +174,14 @@ impl Acceptor {
     }
 
     /// Whether requests must be for the host that the connection was opened for, because some hosts
-    /// ask for certificates and others do not.
+    /// request client certificates and others do not.
     pub fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// For HTTP/3: a configuration of TLS 1.3 with ALPN `h3`, whose certificates are those of this
-    /// listener's hosts at each moment. Hosts that ask for client certificates are not in it.
+    /// For HTTP/3: a configuration of TLS 1.3 with ALPN `h3`, which always uses the current
+    /// certificates of this listener's hosts. Hosts that request client certificates are not
+    /// included.
     pub fn quic(self: &Arc<Self>) -> Result<ServerConfig, crate::TlsError> {
         let provider = Arc::clone(self.refusal.crypto_provider());
         let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(self) as _;

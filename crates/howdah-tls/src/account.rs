@@ -1,8 +1,8 @@
-//! The account at an ACME authority, as the storage has it: its key and its registration, at the places
-//! where Caddy has them (see `layout`).
+//! The account at an ACME authority, as the storage has it: its key and its registration, in the same places as in
+//! Caddy (see `layout`).
 //!
-//! The key counts: of several servers that make an account at the same time, the first one to keep its
-//! key has made everybody's, and without a registration the authority knows the account by its key.
+//! The key is what matters: of several servers that create an account at the same time, the first one to store its key
+//! determines the account of all, and without a registration the authority finds the account by its key.
 
 use std::io;
 
@@ -19,13 +19,13 @@ use crate::certificate::private_key;
 use crate::layout::{self, AccountPlace};
 use crate::storage::Storage;
 
-/// What a key on P-256 in PKCS#8 begins with: the version, and the two names of its kind.
+/// The start of a key on P-256 in PKCS#8: the version, and the two identifiers of its type.
 const P256: [u8; 24] = [
     0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08,
     0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07,
 ];
 
-/// The place of the account of an address at an authority.
+/// The place of the account with an email address at an authority.
 #[derive(Debug)]
 pub(crate) struct KeptAccount<'a> {
     storage: &'a Storage,
@@ -45,9 +45,8 @@ pub(crate) struct Credentials {
 }
 
 impl<'a> KeptAccount<'a> {
-    /// Looks for the account. `None` if none is kept; one that is made is kept by
-    /// [`store`](Self::store). A key of another kind than P-256, which Caddy can have, stays as it is,
-    /// and the account is next to it.
+    /// Finds the account. `None` if none is stored; [`store`](Self::store) stores a new one. A key of another type than
+    /// P-256, which Caddy may have, stays as it is, and the account is stored next to it.
     pub(crate) fn find(
         storage: &'a Storage,
         authority: &'a str,
@@ -82,7 +81,7 @@ impl<'a> KeptAccount<'a> {
         Ok((account, old))
     }
 
-    /// Keeps a new account, unless another server has kept one meanwhile.
+    /// Stores a new account, unless another server has stored one meanwhile.
     pub(crate) fn store(&self, key: &PrivatePkcs8KeyDer<'_>, url: &str) -> io::Result<()> {
         let pem = KeyPair::try_from(key).map_err(io::Error::other)?;
         let pem = pem.serialize_pem();
@@ -92,9 +91,9 @@ impl<'a> KeptAccount<'a> {
         Ok(())
     }
 
-    /// Keeps where the authority has the account.
+    /// Stores the account's URL at the authority.
     pub(crate) fn register(&self, url: &str) -> io::Result<()> {
-        // Caddy takes an account without a status for one that has to be made.
+        // Caddy treats an account without a status as one that has to be created.
         let mut facts = json!({
             "status": "valid", "termsOfServiceAgreed": true, "location": url,
         });
@@ -148,7 +147,7 @@ fn unusable_key(file: &std::path::Path) -> io::Error {
     ))
 }
 
-/// A key in PEM as the ACME library takes it; `None` if it takes no such key.
+/// A key in PEM in the form of the ACME library; `None` if the library does not support it.
 fn pkcs8(pem: &[u8]) -> Option<PrivatePkcs8KeyDer<'static>> {
     let key = match private_key(pem)? {
         PrivateKeyDer::Pkcs8(key) => key,
@@ -158,7 +157,7 @@ fn pkcs8(pem: &[u8]) -> Option<PrivatePkcs8KeyDer<'static>> {
     Key::from_pkcs8_der(key.clone_key()).is_ok().then_some(key)
 }
 
-/// A key on P-256 in SEC1, which is how Caddy writes it, in PKCS#8.
+/// Converts a key on P-256 from SEC1, which Caddy writes, to PKCS#8.
 fn wrap(sec1: &[u8]) -> der::Result<Vec<u8>> {
     let key = OctetStringRef::new(sec1)?.to_der()?;
     let mut pkcs8 = Header::new(Tag::Sequence, P256.len() + key.len())?.to_der()?;
@@ -190,7 +189,7 @@ mod tests {
     const URL: &str = "https://acme-v02.api.letsencrypt.org/acme/acct/17";
     const OLD: &str = "acme/acme-v02.api.letsencrypt.org_directory/account-admin_example.com.json";
 
-    /// As Caddy has it.
+    /// In Caddy's format.
     const REGISTRATION: &str = "{\n\t\"status\": \"valid\",\n\t\"contact\": [\n\
         \t\t\"mailto:admin@example.com\"\n\t],\n\t\"termsOfServiceAgreed\": true,\n\
         \t\"location\": \"https://acme-v02.api.letsencrypt.org/acme/acct/17\"\n}";

@@ -27,7 +27,7 @@ use crate::{TlsError, authority_client, layout, lock, schedule};
 
 /// ACME directory of the default authority.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
-/// All of an order; an authority that says nothing for so long is not there.
+/// Timeout of a whole order; an authority that takes longer counts as unreachable.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(300);
 const POLL: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
@@ -81,7 +81,7 @@ impl AcmeError {
         }
     }
 
-    /// The storage did not respond, so that no request was sent.
+    /// The storage did not respond, so no request was sent.
     pub(crate) fn is_storage_away(&self) -> bool {
         matches!(self, Self::Storage(error) if is_unavailable(error))
     }
@@ -99,7 +99,7 @@ impl AcmeError {
     }
 }
 
-/// What proves a name.
+/// What proves control of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
     Http,
@@ -114,15 +114,15 @@ pub(crate) struct Subject {
     pub(crate) storage: Storage,
     pub(crate) challenges: Challenges,
     pub(crate) provider: Arc<CryptoProvider>,
-    /// What this server can answer. Not empty, or no challenge will do.
+    /// The challenges that this server can answer. Not empty, otherwise no challenge is possible.
     pub(crate) proofs: Vec<Proof>,
 }
 
-/// When a certificate is to be renewed, by its authority.
+/// When its authority suggests to renew a certificate.
 pub(crate) struct Advice {
     pub(crate) start: SystemTime,
     pub(crate) end: SystemTime,
-    /// When to ask again.
+    /// When to request the suggestion again.
     pub(crate) ask_again: Duration,
 }
 
@@ -132,7 +132,7 @@ impl Subject {
         url(&self.acme)
     }
 
-    /// The certificate that was issued before, if it is there and whole.
+    /// The previously issued certificate, if it is complete.
     pub(crate) fn stored(&self) -> Option<Certificate> {
         self.storage_entry().load()
     }
@@ -141,8 +141,8 @@ impl Subject {
         StoredCertificate::new(&self.storage, self.url(), &self.host, &self.provider)
     }
 
-    /// Gets a certificate, or takes the one that another server got meanwhile: one whose
-    /// `is_good` is true. `attempt` counts the failures before.
+    /// Obtains a certificate, or takes the one that another server obtained meanwhile if `is_good`
+    /// is true for it. `attempt` is the number of previous failures.
     pub(crate) async fn obtain(
         &self,
         attempt: u32,
@@ -167,7 +167,7 @@ impl Subject {
         }
         let certificate = kept.check(&issued)?;
         if let Err(error) = kept.store(&issued) {
-            // It was hard to come by, and this machine has it.
+            // It was expensive to obtain, and this machine has it.
             tracing::warn!(
                 target: "howdah::tls",
                 host = self.host,
@@ -207,7 +207,7 @@ impl Subject {
         let known = self.stored_account()?.1;
         let (account, mut order) = match self.new_order(replaced).await {
             Err(error) if error.is_unknown_account() => {
-                // The authority has forgotten it: a test server after a restart.
+                // The authority no longer knows it: a test server after a restart.
                 self.forget_account(known).await?;
                 self.new_order(None).await?
             }
@@ -257,12 +257,13 @@ impl Subject {
                 Err(_) => {}
             }
         }
-        // There is nothing to replace, or the authority knows no such thing, or it is replaced.
+        // There is nothing to replace, or the authority does not know it, or it is already
+        // replaced.
         let order = account.new_order(&new()).await?;
         Ok((account, order))
     }
 
-    /// Puts up the proofs that the order asks for, and says so.
+    /// Publishes the proofs that the order requires, and notifies the authority.
     async fn show(
         &self,
         order: &mut Order,
@@ -283,7 +284,7 @@ impl Subject {
                     .any(|one| one.r#type == kind)
             };
             let usable: Vec<Proof> = self.proofs.iter().filter(offered).copied().collect();
-            // What failed the last time may be blocked, so the other one has its turn.
+            // The challenge that failed the last time may be blocked, so the other one is tried.
             let turn = usize::try_from(attempt).unwrap_or_default();
             let proof = *usable
                 .get(turn % usable.len().max(1))
@@ -309,8 +310,8 @@ impl Subject {
         KeptAccount::find(&self.storage, self.url(), self.acme.email.as_deref())
     }
 
-    /// Several names are requested at the same time, and one of them makes the account of all: authorities
-    /// count how many are made.
+    /// Several names are requested at the same time, and one of them creates the account for all: authorities limit the
+    /// number of new accounts.
     async fn lock_account(&self) -> io::Result<lock::Lock> {
         let email = self.acme.email.as_deref().unwrap_or_default();
         let name = format!("account-{}-{email}", self.url());
@@ -322,7 +323,7 @@ impl Subject {
             return self.existing_account(&kept, known).await;
         }
         let _lock = self.lock_account().await?;
-        // Another one may have made it meanwhile.
+        // Another one may have created it meanwhile.
         match self.stored_account()? {
             (kept, Some(known)) => self.existing_account(&kept, known).await,
             (kept, None) => self.new_account(&kept).await,
@@ -371,7 +372,7 @@ impl Subject {
         Ok(account)
     }
 
-    /// Forgets this account, unless another name has done so and made another.
+    /// Forgets this account, unless another name has already created a new one.
     async fn forget_account(&self, known: Option<Credentials>) -> io::Result<()> {
         let _lock = self.lock_account().await?;
         let (kept, now) = self.stored_account()?;
@@ -398,14 +399,14 @@ impl Subject {
             .unwrap_or_default()
     }
 
-    /// Keeps them; none forgets them.
+    /// Stores them; removes them if there are none.
     pub(crate) fn set_failures(&self, failures: Option<&Failures>) {
         let file = layout::failures(self.url(), &self.host);
         let result = match failures {
             None => self.storage.remove(&file),
             Some(failures) => self.storage.write(&file, failures.text().as_bytes()),
         };
-        // An unavailable one was reported.
+        // An unavailable storage was already reported.
         if let Err(error) = result
             && !is_unavailable(&error)
         {
@@ -414,7 +415,7 @@ impl Subject {
         }
     }
 
-    /// Where they are, for messages.
+    /// Their place, for messages.
     pub(crate) fn failures_path(&self) -> PathBuf {
         self.storage.path(layout::failures(self.url(), &self.host))
     }
@@ -429,7 +430,7 @@ impl Proof {
     }
 }
 
-/// What the authority says about an order that failed.
+/// The authority's message about an order that failed.
 async fn reason(order: &mut Order) -> String {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {

@@ -1,5 +1,5 @@
-//! The certificates that handshakes use now, for the next configuration: an unreachable storage, or an `ask`
-//! endpoint that does not respond, does not remove a certificate in use.
+//! The certificates that handshakes use now, for the next configuration: if the storage is unreachable, or an `ask`
+//! endpoint does not respond, certificates in use stay in use.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,11 +58,11 @@ impl Origin {
     }
 }
 
-/// A name that clients came for, with its certificate.
+/// A name that clients have requested, with its certificate.
 pub(crate) struct ActiveName {
     pub(crate) name: String,
     pub(crate) certificate: Certificate,
-    /// Second of the last handshake.
+    /// Time of the last handshake, in seconds.
     pub(crate) used: u64,
 }
 
@@ -88,14 +88,14 @@ impl ActiveCertificates {
         self.0.https.ask.as_deref()
     }
 
-    /// The certificate for the same name by the same authority, with what is stapled to it.
+    /// The certificate for the same name by the same authority, with its OCSP response.
     pub(crate) fn certificate(&self, kind: &Kind) -> Option<Certificate> {
         let slot = self.0.slots.get(&Origin::of(kind)?)?;
         Certificate::of_key(slot.get()?)
     }
 
-    /// The one to serve by ACME: what the storage has, unless what is in use ends later, as it does when
-    /// the storage could not be written or has only an old copy while it is away.
+    /// The ACME certificate to serve: the stored one, unless the one in use expires later. That happens if the storage
+    /// could not be written, or has only an old copy while it is unreachable.
     pub(crate) fn or_stored(
         &self,
         kind: &Kind,
@@ -121,7 +121,7 @@ impl ActiveCertificates {
         }
     }
 
-    /// The names that clients came for and that have the same authority with `tls` and `https`.
+    /// The requested names that have the same authority with `tls` and `https`.
     pub(crate) fn names(&self, tls: &SiteTls, https: &Https) -> Vec<ActiveName> {
         let demands = self.0.demands.iter();
         let all = demands.flat_map(|demand| {
@@ -181,7 +181,7 @@ mod tests {
         })
     }
 
-    /// Puts a certificate that is valid for so many days in the storage.
+    /// Stores a certificate that is valid for so many days.
     fn keep(storage: &Path, days: u32) {
         let key = rcgen::KeyPair::generate().expect("made");
         let params = rcgen::CertificateParams::new([HOST.to_owned()]);
@@ -223,7 +223,7 @@ mod tests {
         let current = managed[0].current.as_ref().expect("maintained");
         assert_eq!(current.names, [HOST]);
         drop(managed);
-        // Once more, and what the storage has by then is newer.
+        // Once more; then the stored one is newer.
         keep(other.path(), 60);
         let third = load(&there, &second.active_certificates());
         assert_ne!(served(&third), certificate);

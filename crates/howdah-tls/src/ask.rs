@@ -18,15 +18,15 @@ use crate::{TlsError, server_config, upstream};
 
 /// For the whole exchange: connection, request and status.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections are kept for so long, for names that come together.
+/// How long idle connections are kept, for names that are requested together.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// What the program says.
+/// The response of the endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
     Given,
     Refused,
-    /// It does not answer.
+    /// It does not respond.
     Unknown,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Permission {
 pub(crate) struct AskEndpoint {
     url: String,
     client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
-    /// It did not answer the last time.
+    /// It did not respond the last time.
     silent: AtomicBool,
 }
 
@@ -73,7 +73,7 @@ impl AskEndpoint {
         })
     }
 
-    /// Asks about a host, which has nothing in it that a query would have encoded.
+    /// Queries a host, which contains no characters that a query would have to encode.
     pub(crate) async fn ask(&self, host: &str) -> Permission {
         let answer = match tokio::time::timeout(TIMEOUT, self.exchange(host)).await {
             Ok(answer) => answer,
@@ -91,7 +91,7 @@ impl AskEndpoint {
                 Permission::Refused
             }
             Err(error) => {
-                // Once, and not for each name that a client can think of.
+                // Once, and not for each name that a client may invent.
                 if !self.silent.swap(true, Relaxed) {
                     tracing::warn!(
                         target: "howdah::tls",
@@ -117,7 +117,7 @@ impl AskEndpoint {
     }
 }
 
-/// What is at the bottom of an error of the client, which itself says only at which step it was.
+/// The root cause of a client error, which itself only names the step that failed.
 pub(crate) fn cause(mut error: &dyn Error) -> String {
     while let Some(source) = error.source() {
         error = source;
@@ -168,7 +168,7 @@ pub(crate) mod tests {
                 "GET /?domain=a.test HTTP/1.1",
                 Permission::Refused,
             ),
-            // Wherever it leads to: what it says is not yes.
+            // Whatever the redirect leads to: it is not a permission.
             (
                 "/ask",
                 "302 Found",

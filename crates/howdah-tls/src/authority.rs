@@ -1,5 +1,5 @@
-//! The internal authority: a root that clients trust, an intermediate that it signs, and
-//! certificates of names that this one signs.
+//! The internal authority: a root that clients trust, an intermediate signed by the root, and
+//! certificates signed by the intermediate.
 
 use std::io;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const DAY: Duration = Duration::from_secs(86_400);
 const ROOT_LIFETIME: Duration = Duration::from_secs(3600 * 86_400);
 const INTERMEDIATE_LIFETIME: Duration = Duration::from_secs(7 * 86_400);
-/// Clocks of clients may be a little behind.
+/// Clocks of clients may be slightly behind.
 const BACKDATED: Duration = Duration::from_secs(60);
 
 /// Why the internal authority does not work.
@@ -40,17 +40,17 @@ pub enum AuthorityError {
     #[error("{}: {}; the internal authority keeps its keys there: set `storage file_system PATH`", file.display(), reason(source))]
     Storage {
         file: PathBuf,
-        /// The system's reason.
+        /// The cause.
         source: io::Error,
     },
-    /// A file of it is broken.
+    /// One of its files is invalid.
     #[error("{}: {reason}; remove the file, and a new authority is created, which clients must trust again", file.display())]
     Broken {
         file: PathBuf,
         /// What is wrong.
         reason: String,
     },
-    /// A certificate cannot be made.
+    /// A certificate cannot be issued.
     #[error("the internal authority cannot make a certificate for {name}: {reason}")]
     Issue {
         /// Name that the certificate is for.
@@ -61,7 +61,7 @@ pub enum AuthorityError {
 }
 
 impl AuthorityError {
-    /// Whether its keys may be there later.
+    /// Whether its keys may become available later.
     pub(crate) fn is_storage_away(&self) -> bool {
         matches!(self, Self::Storage { source, .. } if is_unavailable(source))
     }
@@ -95,7 +95,7 @@ impl Authority {
         Ok((self.storage.path(ROOT_CERTIFICATE), root.pem))
     }
 
-    /// A certificate for `host`, valid from now on for about `lifetime`.
+    /// Issues a certificate for `host`, valid from now on for about `lifetime`.
     pub(crate) fn issue(
         &self,
         host: &str,
@@ -140,7 +140,7 @@ impl Authority {
         let name = format!("Howdah Local Authority {year} {}", crate::storage::unique());
         let made = make(&name, ROOT_LIFETIME, 1, None);
         let text = made.map_err(|error| self.broken(ROOT, error.to_string()))?;
-        // Of several servers that start at once, one makes it.
+        // Of several servers that start at the same time, one creates it.
         self.storage
             .create(ROOT, text.as_bytes())
             .map_err(|source| self.failed(ROOT, source))?;
@@ -153,7 +153,7 @@ impl Authority {
         Ok(root)
     }
 
-    /// One that lives longer than the certificates that it is to sign.
+    /// An intermediate that is valid longer than the certificates that it has to sign.
     fn intermediate(&self, lifetime: Duration) -> Result<Signer, AuthorityError> {
         let root = self.root()?;
         let now = SystemTime::now();
@@ -192,7 +192,7 @@ impl Authority {
         let key = KeyPair::from_pem(&text).map_err(|error| self.broken(file, error.to_string()))?;
         let certificate = CertificateDer::from_pem_slice(text.as_bytes())
             .map_err(|error| self.broken(file, error.to_string()))?;
-        // The key stands before it.
+        // The key precedes it.
         let begin = text.find(BEGIN).unwrap_or_default();
         Ok(Some(Signer {
             certificate,
@@ -222,7 +222,7 @@ impl Authority {
     }
 }
 
-/// Key and certificate of an authority, in PEM.
+/// Creates key and certificate of an authority, in PEM.
 fn make(
     name: &str,
     lifetime: Duration,

@@ -19,12 +19,12 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::ask::cause;
 use crate::{TlsError, server_config, upstream};
 
-/// A machine that drops packets would have a name wait for minutes.
+/// Timeout: a machine that drops packets would delay a name for minutes.
 const CONNECT: Duration = Duration::from_secs(30);
 /// Certificates with their chain have some KiB.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// Why an authority was of no use.
+/// Why a request to an authority failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
     #[error("{url}: {reason}{}", hint(.reason))]
@@ -41,7 +41,7 @@ pub(crate) enum ClientError {
     },
 }
 
-/// Its error, as far as it is known.
+/// The authority's error, as far as it is known.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthorityReply {
     #[error(transparent)]
@@ -58,8 +58,7 @@ fn hint(reason: &str) -> &'static str {
     }
 }
 
-/// The authorities that an authority's own server may have its certificate from: those of `acme_ca_root`
-/// or of the system.
+/// The root certificates for the authority's own server: those of `acme_ca_root` or of the system.
 pub(crate) fn roots(file: Option<&Path>) -> Result<RootCertStore, TlsError> {
     match file {
         None => upstream::roots(&UpstreamTls::default()),
@@ -124,7 +123,7 @@ impl HttpClient for AuthorityClient {
     }
 }
 
-/// Whether the client of ACME understands it.
+/// Whether the ACME library supports the response.
 fn check(
     url: &str,
     is_directory: bool,
@@ -202,7 +201,7 @@ mod tests {
     fn a_server_without_acme_is_reported_with_its_url() {
         let good = r#"{"newNonce": "a", "newAccount": "b", "newOrder": "c"}"#;
         assert_eq!(parse_problem(200, None, good), Ok(()));
-        // The client of ACME says it.
+        // The ACME library reports it.
         assert_eq!(parse_problem(400, None, r#"{"detail": "no"}"#), Ok(()));
         for (status, retry, body, expected) in [
             (

@@ -9,7 +9,7 @@ pub(crate) struct PemPair {
     pub(crate) chain: String,
 }
 
-/// A key and a certificate for `host`. `kind`: as `openssl req -newkey` takes it.
+/// A key and a certificate for `host`. `kind`: the argument of `openssl req -newkey`.
 pub(crate) fn pair(kind: &str, host: &str) -> PemPair {
     let directory = tempfile::tempdir().expect("a directory");
     let [key, certificate] = ["key", "crt"].map(|name| directory.path().join(name));
@@ -28,7 +28,7 @@ pub(crate) fn pair(kind: &str, host: &str) -> PemPair {
     }
 }
 
-/// SEC1 or PKCS#1; for Ed25519 there is neither, but a label of its own.
+/// Converts a key to SEC1 or PKCS#1; Ed25519 has neither, but a special label.
 fn as_of_caddy(key: &Path, kind: &str) -> String {
     if kind == "ed25519" {
         let text = std::fs::read_to_string(key).expect("it was made");

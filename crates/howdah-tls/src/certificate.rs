@@ -1,4 +1,4 @@
-//! A certificate with its key: read from PEM, checked, and what it says about itself.
+//! A certificate with its key: read from PEM, checked, with its contents.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -17,20 +17,20 @@ use x509_parser::extensions::GeneralName;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum CertificateError {
-    /// The file is not there, or not for this user.
+    /// The file is missing, or this user has no access to it.
     #[error("cannot read {}: {source}", file.display())]
     Read {
         file: PathBuf,
-        /// The system's reason.
+        /// The cause.
         source: std::io::Error,
     },
-    /// It is not PEM, or of something else.
+    /// It is not PEM, or contains something else.
     #[error("{}: the file contains no certificate; expected PEM with `-----BEGIN CERTIFICATE-----`", file.display())]
     NoCertificate { file: PathBuf },
     /// It has no key, or one with a password.
     #[error("{}: the file contains no private key; expected PEM with `-----BEGIN PRIVATE KEY-----`, without a password", file.display())]
     NoKey { file: PathBuf },
-    /// The key is of a kind that is not known.
+    /// The key has an unknown type.
     #[error("{}: the private key cannot be used: {reason}; use RSA with 2048 bits or more, ECDSA on P-256 or P-384, or Ed25519", file.display())]
     BadKey {
         file: PathBuf,
@@ -45,21 +45,21 @@ pub enum CertificateError {
         /// The key's file.
         key: PathBuf,
     },
-    /// The certificate is broken.
+    /// The certificate is invalid.
     #[error("{}: the certificate is malformed: {reason}", file.display())]
     Malformed {
         file: PathBuf,
         /// What is wrong.
         reason: String,
     },
-    /// Its time is over.
+    /// It has expired.
     #[error("{}: the certificate has expired on {on}: renew it", file.display())]
     Expired {
         file: PathBuf,
         /// When.
         on: String,
     },
-    /// Its time has not come.
+    /// It is not valid yet.
     #[error("{}: the certificate is not valid before {from}: check this machine's clock", file.display())]
     NotYet {
         file: PathBuf,
@@ -68,7 +68,7 @@ pub enum CertificateError {
     },
 }
 
-/// A certificate, its chain and its key, and what is in it.
+/// A certificate, its chain and its key, and its contents.
 #[derive(Debug, Clone)]
 pub(crate) struct Certificate {
     pub(crate) key: Arc<CertifiedKey>,
@@ -98,7 +98,7 @@ impl Certificate {
         )
     }
 
-    /// The same from memory, with the names that messages use.
+    /// The same from memory, with names for messages.
     pub(crate) fn from_pem(
         (certificate, certificate_file): (&[u8], &Path),
         (key, key_file): (&[u8], &Path),
@@ -126,8 +126,8 @@ impl Certificate {
                 reason,
             })?;
         let key = CertifiedKey::new(chain, key);
-        // Other errors prove nothing: a proof for an authority, for example, has a
-        // critical extension that only authorities know.
+        // Other errors prove nothing: a proof for an authority, for example, has a critical
+        // extension that only authorities know.
         let match_error = key.keys_match().err();
         if let Some(rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) = match_error {
             return Err(CertificateError::Mismatch {
@@ -143,7 +143,7 @@ impl Certificate {
         })
     }
 
-    /// One that is in use already.
+    /// A certificate that is already in use.
     pub(crate) fn of_key(key: Arc<CertifiedKey>) -> Option<Self> {
         let facts = Facts::of(key.cert.first()?).ok()?;
         Some(Self {
@@ -154,7 +154,7 @@ impl Certificate {
         })
     }
 
-    /// Is it valid now?
+    /// Checks that it is valid now.
     pub(crate) fn check_time(&self, file: &Path, now: SystemTime) -> Result<(), CertificateError> {
         if now > self.not_after {
             return Err(CertificateError::Expired {
@@ -171,7 +171,7 @@ impl Certificate {
         Ok(())
     }
 
-    /// Whether a client that asks for `host` takes it. A `*.` stands for one label.
+    /// Whether a client that requests `host` accepts it. A `*.` stands for one label.
     pub(crate) fn covers(&self, host: &str) -> bool {
         covers(&self.names, host)
     }

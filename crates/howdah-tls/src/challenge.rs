@@ -1,5 +1,5 @@
-//! Proofs that a name is this server's, while an authority asks for them. They are in the storage, so
-//! that each of several servers that share it can answer.
+//! Proofs of control of a name, while an authority verifies it. They are in the storage, so that each server that
+//! shares it can respond.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) struct Challenges {
     provider: Arc<CryptoProvider>,
 }
 
-/// A proof that can be seen until this is dropped.
+/// A proof that is published until this is dropped.
 #[derive(Debug)]
 pub(crate) struct PublishedProof {
     storage: Storage,
@@ -41,13 +41,12 @@ impl Drop for PublishedProof {
     }
 }
 
-/// What answers requests for `/.well-known/acme-challenge/TOKEN`.
+/// Responds to requests for `/.well-known/acme-challenge/TOKEN`.
 #[derive(Debug, Clone)]
 pub enum HttpProofs {
-    /// The files of this directory, by their names.
+    /// The files of this directory, named by token.
     Directory(PathBuf),
-    /// What needs a lookup: values that several machines share, or files that this process cannot open
-    /// itself.
+    /// Proofs that need a lookup: values that several machines share, or files that this process cannot open itself.
     Shared(SharedProofs),
 }
 
@@ -56,9 +55,9 @@ pub enum HttpProofs {
 pub struct SharedProofs(Storage);
 
 impl SharedProofs {
-    /// The response for a token of letters, digits, `-` and `_`; `None` if no order has it
-    /// for it, or the storage does not answer. To be called within a runtime, none of whose threads
-    /// it holds up.
+    /// The response for a token of letters, digits, `-` and `_`; `None` if no pending order has it,
+    /// or the storage does not respond. Must be called within a runtime; it does not block its
+    /// threads.
     pub async fn find(&self, token: &str) -> Option<Vec<u8>> {
         read_challenge(&self.0, Path::new(HTTP).join(token)).await
     }
@@ -69,7 +68,7 @@ async fn read_challenge(storage: &Storage, file: PathBuf) -> Option<Vec<u8>> {
         Storage::Shared(shared) => shared.read_for_client(file).await,
         Storage::Directory(directory) => {
             let directory = directory.clone();
-            // It may be that of another machine.
+            // It may belong to another machine.
             let read = tokio::task::spawn_blocking(move || directory.read(&file)).await;
             read.ok()?.ok().flatten()
         }
@@ -81,7 +80,7 @@ impl Challenges {
         Self { storage, provider }
     }
 
-    /// Where those for plain HTTP are.
+    /// The proofs for plain HTTP.
     pub(crate) fn http(&self) -> HttpProofs {
         match &self.storage {
             Storage::Directory(directory) if !howdah_monitor::is_connected() => {
@@ -91,7 +90,7 @@ impl Challenges {
         }
     }
 
-    /// Answers requests for this token.
+    /// Publishes the response for this token.
     pub(crate) fn show_http(&self, token: &str, authorization: &str) -> io::Result<PublishedProof> {
         // The authority's text becomes the name of a file.
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -101,7 +100,8 @@ impl Challenges {
         self.show(Path::new(HTTP).join(token), authorization.as_bytes())
     }
 
-    /// Answers handshakes that check this name; `digest` is that of the key authorization.
+    /// Publishes the response to handshakes that verify this name; `digest` is that of the key
+    /// authorization.
     pub(crate) fn show_tls(&self, host: &str, digest: &[u8]) -> io::Result<PublishedProof> {
         let pem = proof(host, digest).map_err(io::Error::other)?;
         self.show(tls_file(host), pem.as_bytes())
@@ -115,7 +115,7 @@ impl Challenges {
         })
     }
 
-    /// What to answer a handshake that checks this name.
+    /// The certificate for a handshake that verifies this name.
     pub(crate) async fn tls_alpn(&self, host: String) -> Option<Arc<ServerConfig>> {
         let file = tls_file(&host);
         let pem = read_challenge(&self.storage, file.clone()).await?;

@@ -1,5 +1,4 @@
-//! What is wrong with a configuration, as far as its text and the files that it names show it: the storage and
-//! the network are left alone.
+//! Errors of a configuration that its text and the files that it names show. Does not access storage or network.
 
 use howdah_config::model::{Config, Site, Source, acme_authority, source};
 
@@ -10,7 +9,7 @@ use crate::remote::Remote;
 use crate::server_config::{self, authorities};
 use crate::tls::{check_names, load_files};
 
-/// All that would keep this configuration from being served.
+/// All errors that would prevent this configuration from being served.
 pub fn check(config: &Config) -> Vec<TlsError> {
     let is_encrypted = |site: &&Site| site.addresses.iter().any(|address| address.tls);
     let mut errors: Vec<TlsError> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a client's certificate says about it, for requests. It was verified when the connection was opened.
+//! Contents of a client's certificate, for requests. It was verified when the connection was opened.
 
 use std::fmt::Write;
 
@@ -39,7 +39,8 @@ pub struct ClientCertificate {
 }
 
 impl ClientCertificate {
-    /// The first of a chain; `None` if it is missing or unreadable, which no verifier accepts.
+    /// The first certificate of a chain; `None` if it is missing or unreadable, which no verifier
+    /// accepts.
     pub fn of(chain: &[CertificateDer<'_>]) -> Option<Self> {
         let der = chain.first()?;
         let (_, parsed) = x509_parser::parse_x509_certificate(der).ok()?;
@@ -52,25 +53,25 @@ impl ClientCertificate {
         })
     }
 
-    /// SHA-256 of the whole, in hexadecimal.
+    /// SHA-256 of the certificate, in hexadecimal.
     pub fn fingerprint(&self) -> String {
         let digest = ring::digest::digest(&ring::digest::SHA256, &self.der);
         hexadecimal(digest.as_ref(), false)
     }
 
-    /// The whole in base64.
+    /// The certificate in base64.
     pub fn der_base64(&self) -> String {
         BASE64_STANDARD.encode(&self.der)
     }
 
-    /// The whole in PEM.
+    /// The certificate in PEM.
     pub fn pem(&self) -> String {
         let lines = EncodeConfig::new().set_line_ending(LineEnding::LF);
         pem::encode_config(&Pem::new("CERTIFICATE", &*self.der), lines)
     }
 }
 
-/// The last part first, as RFC 4514 has it.
+/// The last part first, as in RFC 4514.
 fn name(name: &X509Name<'_>) -> String {
     let parts: Vec<_> = name.iter().collect();
     let mut text = String::new();
@@ -96,13 +97,14 @@ fn push(text: &mut String, attribute: &AttributeTypeAndValue<'_>) {
     if let Ok(value) = attribute.as_str() {
         escape(text, value);
     } else {
-        // In an encoding of earlier days.
+        // In an outdated encoding.
         text.push('#');
         text.push_str(&hexadecimal(attribute.attr_value().data, false));
     }
 }
 
-/// So that no value looks like two, nor ends a line of a log or header field.
+/// Escapes a value, so that it does not look like two, and does not end a line of a log or header
+/// field.
 fn escape(text: &mut String, value: &str) {
     let last = value.chars().count().saturating_sub(1);
     for (index, char) in value.chars().enumerate() {

@@ -1,5 +1,5 @@
-//! On-demand certificates, as handshakes see them. One for a name
-//! that has none waits until the keeper of certificates, on its own thread, has got one or has not.
+//! On-demand certificates from the side of handshakes. A handshake for a name without a certificate
+//! waits until the certificate thread has obtained one or failed.
 //!
 //! ```text
 //! handshake ── Demand::obtain ──Wanted──> keeper (maintain::demanded): asks who decides, gets, renews
@@ -18,20 +18,20 @@ use tokio::sync::{mpsc, watch};
 
 use crate::slot::Slot;
 
-/// Names that have a certificate. Beyond it the one that was used longest ago gives way, and is got from
-/// the storage when a client comes for it again.
+/// Maximum number of names with a certificate. Beyond it, the least recently used one is dropped, and read from the
+/// storage when a client requests it again.
 const NAMES_MAX: usize = 10_000;
-/// Names that clients wait for at a time; clients of others are refused at once.
+/// Maximum number of names that clients wait for; clients of further names are refused immediately.
 const PENDING_MAX: usize = 1_000;
-/// Names that are known to have none; beyond it all of them are forgotten.
+/// Maximum number of names without a certificate that are cached; beyond it, the cache is emptied.
 const REFUSED_MAX: usize = 10_000;
-/// How long a name is known to have none.
+/// How long it is cached that a name has no certificate.
 const REFUSED: Duration = Duration::from_secs(10);
 
 /// The names of one or more sites with the same issuer.
 #[derive(Debug)]
 pub(crate) struct Demand {
-    /// Says who issues the certificates.
+    /// Determines who issues the certificates.
     pub(crate) tls: SiteTls,
     names: RwLock<Names>,
     keeper: mpsc::UnboundedSender<PendingName>,
@@ -40,7 +40,7 @@ pub(crate) struct Demand {
 #[derive(Debug, Default)]
 struct Names {
     got: HashMap<String, Arc<CertifiedName>>,
-    /// What waits is woken when the sender is dropped.
+    /// Waiting handshakes are woken when the sender is dropped.
     pending: HashMap<String, watch::Receiver<()>>,
     refused: HashMap<String, Instant>,
 }
@@ -49,11 +49,11 @@ struct Names {
 #[derive(Debug)]
 pub(crate) struct CertifiedName {
     slot: Arc<Slot>,
-    /// By the last handshake, in seconds since 1970.
+    /// Time of the last handshake, in seconds since 1970.
     used: AtomicU64,
 }
 
-/// A requested name for which this task obtains the certificate. Dropping it says that there is no
+/// A requested name for which this task obtains the certificate. Dropping it means that there is no
 /// certificate for now.
 #[derive(Debug)]
 pub(crate) struct PendingName {
@@ -62,12 +62,12 @@ pub(crate) struct PendingName {
     _waiting: watch::Sender<()>,
 }
 
-/// A name that clients came for.
+/// A name that clients have requested.
 #[derive(Debug)]
 pub(crate) struct ServedName {
     pub(crate) name: String,
     pub(crate) slot: Arc<Slot>,
-    /// Second of the last handshake.
+    /// Time of the last handshake, in seconds.
     pub(crate) used: u64,
 }
 
@@ -80,12 +80,13 @@ impl Demand {
         }
     }
 
-    /// Whether a handshake for this name, in lower case, can go on without waiting.
+    /// Whether a handshake for this name, in lower case, can continue without waiting.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.read().got.contains_key(name)
     }
 
-    /// Waits until there is a certificate for this name, in lower case, or will be none for now.
+    /// Waits until there is a certificate for this name, in lower case, or there will be none for
+    /// now.
     pub(crate) async fn obtain(self: &Arc<Self>, name: &str) {
         if let Some(mut waiting) = self.request(name) {
             // An error: the request was dropped.
@@ -130,7 +131,7 @@ impl Demand {
             .is_some_and(|own| Arc::ptr_eq(own, certified))
     }
 
-    /// The names that are served and that `chosen` is true of.
+    /// The served names for which `chosen` is true.
     pub(crate) fn names(&self, chosen: impl Fn(&str) -> bool) -> Vec<ServedName> {
         let names = self.read();
         let got = names.got.iter().filter(|(name, _)| chosen(name));
@@ -142,8 +143,7 @@ impl Demand {
         .collect()
     }
 
-    /// Handshakes find the certificate of `slot` from the first one on; `used` is the second of the last
-    /// one before.
+    /// Handshakes find the certificate of `slot` from the first one on; `used` is the time of the last one before.
     pub(crate) fn take_over(&self, name: &str, slot: Arc<Slot>, used: u64) -> Arc<CertifiedName> {
         let certified = Arc::new(CertifiedName {
             slot,
@@ -155,7 +155,7 @@ impl Demand {
         certified
     }
 
-    /// The next client that comes for this name has to wait again.
+    /// The next client that requests this name has to wait again.
     pub(crate) fn forget(&self, name: &str) {
         self.write().got.remove(name);
     }
@@ -209,12 +209,12 @@ impl CertifiedName {
         }
     }
 
-    /// A client comes for it at `now`.
+    /// Records a handshake at `now`.
     pub(crate) fn set_used(&self, now: SystemTime) {
         self.used.store(seconds(now), Relaxed);
     }
 
-    /// Whether a client came for it in the time before `now`.
+    /// Whether there was a handshake within the time before `now`.
     pub(crate) fn is_used_within(&self, time: Duration, now: SystemTime) -> bool {
         seconds(now).saturating_sub(self.used.load(Relaxed)) <= time.as_secs()
     }
@@ -258,8 +258,7 @@ fn seconds(time: SystemTime) -> u64 {
         .as_secs()
 }
 
-/// What may become the name of a file and of a certificate: labels of letters, digits and hyphens, in
-/// lower case.
+/// Whether a name is valid for a file and a certificate: labels of letters, digits and hyphens, in lower case.
 fn is_host(name: &str) -> bool {
     let label = |label: &str| {
         let valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -281,7 +280,7 @@ mod tests {
         (Arc::new(demand), wanted)
     }
 
-    /// Requests `name` from the keeper.
+    /// Requests `name` from the certificate thread.
     fn next(
         demand: &Arc<Demand>,
         keeper: &mut mpsc::UnboundedReceiver<PendingName>,

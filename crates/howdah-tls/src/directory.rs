@@ -1,5 +1,5 @@
-//! A directory of small files, which several servers may share. A file is replaced as a whole or not at
-//! all. Directories are for the owner alone.
+//! A directory of small files, which several servers may share. A file is replaced completely or not at all. Only the
+//! owner has access to directories.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Readers {
     }
 }
 
-/// An error with the place where it was. The storage is passed on by many, and few of them know it.
+/// An error with its path. Many functions pass the storage on, and few of them know it.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}", path.display())]
 struct PathError {
@@ -42,7 +42,7 @@ impl PathError {
     }
 }
 
-/// An error without the place where it was, for messages that have that already.
+/// An error without its path, for messages that already contain it.
 pub(crate) fn reason(error: &io::Error) -> &(dyn std::error::Error + 'static) {
     let inner = error
         .get_ref()
@@ -65,7 +65,7 @@ impl Directory {
         self.root.join(relative)
     }
 
-    /// The file's bytes; `None` if there is no such file.
+    /// The file's bytes; `None` if it does not exist.
     pub(crate) fn read(&self, relative: impl AsRef<Path>) -> io::Result<Option<Vec<u8>>> {
         let path = self.path(relative);
         match fs::read(&path) {
@@ -89,11 +89,11 @@ impl Directory {
             .map_err(|error| PathError::of(&path, error))
     }
 
-    /// Creates a file unless there is one; answers whether it did.
+    /// Creates a file unless it exists; returns whether it did.
     pub(crate) fn create(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<bool> {
         let path = self.path(relative);
         let temporary = Self::temporary(&path, bytes, Readers::Owner)?;
-        // A link is made or not, on file systems of networks too, and never half.
+        // A link is created or not, also on network file systems, and never half.
         let linked = fs::hard_link(&temporary, &path);
         let removed = fs::remove_file(&temporary);
         match linked {
@@ -105,7 +105,7 @@ impl Directory {
         }
     }
 
-    /// Removes a file; it may be gone already.
+    /// Removes a file; it may already be gone.
     pub(crate) fn remove(&self, relative: impl AsRef<Path>) -> io::Result<()> {
         let path = self.path(relative);
         match fs::remove_file(&path) {
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(left, 3, "no temporary file is left");
         directory.remove("a/d.pem").expect("removed");
         directory.remove("a/d.pem").expect("gone already");
-        // An error says where it was.
+        // An error contains its path.
         let wrong = directory.write("a/b.pem/c", b"six", Readers::Owner);
         let error = wrong.expect_err("that is a file");
         let path = directory.path("a/b.pem").display().to_string();

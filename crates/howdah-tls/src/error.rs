@@ -1,4 +1,4 @@
-//! What can be wrong with TLS in a configuration.
+//! Errors of TLS in a configuration.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub enum TlsError {
     /// Options that exclude each other, with `client_auth`.
     #[error("`client_auth` cannot be set up: {0}")]
     ClientVerifier(#[from] rustls::server::VerifierBuilderError),
-    /// Neither `HOME` nor `XDG_DATA_HOME` is known.
+    /// Neither `HOME` nor `XDG_DATA_HOME` is set.
     #[error(
         "the directory for certificates is not set: write `storage file_system PATH` in the global options"
     )]
@@ -64,10 +64,10 @@ pub enum TlsError {
     Sni {
         /// Which option.
         option: &'static str,
-        /// What it names.
+        /// The name.
         name: String,
     },
-    /// `acme_ca_root` and the like.
+    /// `acme_ca_root` and similar options.
     #[error("{}: {reason}; `acme_ca_root` is a PEM file with a certificate", file.display())]
     AcmeRoot {
         file: PathBuf,
@@ -77,7 +77,7 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    /// Whether it is only that this user may not read a file, which the server's user may.
+    /// Whether this user only lacks access to a file, which the server's user may have.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         matches!(

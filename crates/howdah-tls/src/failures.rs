@@ -1,5 +1,5 @@
-//! How often in a row a name had no certificate, and when the next attempt is due. Kept in the storage, so
-//! that a server that is started again and again does not ask each time, nor do several.
+//! Consecutive failures to obtain a certificate for a name, and when the next attempt is due. Stored, so that a server
+//! that is restarted again and again does not send a request each time, nor do several servers.
 //!
 //! ```text
 //! 7 1764093600                         so often; not before then
@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::schedule;
 
-/// Before a start or reload the cause may have been fixed, so the server asks at once, but not more
-/// often than this: it may be one that crashes again and again.
+/// Before a start or reload the cause may have been fixed, so the server sends a request
+/// immediately, but not more often than this: it may be crashing again and again.
 const EAGER: Duration = Duration::from_secs(60);
 
 /// Failed attempts for one name; none by default.
@@ -40,8 +40,8 @@ impl Default for Failures {
 }
 
 impl Failures {
-    /// A time that is further ahead than any wait is of a clock that was wrong, and is over. Earlier
-    /// versions wrote the first line alone.
+    /// A time that is further ahead than any wait comes from a clock that was wrong, and is ignored. Earlier versions
+    /// wrote only the first line.
     pub(crate) fn parse(text: &str, now: SystemTime) -> Option<Self> {
         let time = |text: &str| UNIX_EPOCH.checked_add(Duration::from_secs(text.parse().ok()?));
         let (first, second) = text.split_once('\n').unwrap_or((text, ""));
@@ -70,7 +70,7 @@ impl Failures {
         )
     }
 
-    /// When a server that was started or reloaded at `since` may ask.
+    /// When a server that was started or reloaded at `since` may send a request.
     pub(crate) fn free_at(&self, since: SystemTime) -> SystemTime {
         if self.limited || self.at >= since {
             self.until

@@ -1,8 +1,8 @@
-//! Of several servers that share a directory, one does what only one is to do.
+//! A lock among servers that share a directory.
 //!
-//! A lock is a file with the name of its owner and a number that the owner raises every few seconds.
-//! A waiting server that sees the same number for long takes the owner for dead. No clock is compared
-//! with another's.
+//! A lock is a file with the name of its owner and a number that the owner increments every few seconds. If the number
+//! does not change for a long time, a waiting server assumes that the owner has crashed. Clocks of different machines
+//! are not compared.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ use crate::storage::unique;
 /// Times of the protocol.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockTiming {
-    /// How often the owner raises the number.
+    /// How often the owner increments the number.
     pub(crate) heartbeat: Duration,
     /// How long it may stay the same.
     pub(crate) stale: Duration,
-    /// How often one who waits looks.
+    /// How often a waiting server checks.
     pub(crate) poll: Duration,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Lock {
     heartbeat: JoinHandle<()>,
 }
 
-/// Waits until the lock that is this file is had.
+/// Waits until it has acquired the lock of this file.
 pub(crate) async fn lock(storage: &Directory, file: PathBuf, pace: LockTiming) -> io::Result<Lock> {
     let owner = unique();
     let mut seen: Option<(Vec<u8>, Instant)> = None;
@@ -76,8 +76,8 @@ fn text(owner: &str, number: u64) -> String {
     format!("{owner} {number}\n")
 }
 
-/// Removes the file of an owner that is taken for dead. Of several that do so at once, one moves the
-/// file away; what another of them had put there meanwhile is put back.
+/// Removes the file of an owner that is assumed to have crashed. Of several servers that do so at the same time, one
+/// moves the file away; if another of them has already created a new one, that one is restored.
 fn remove_stale(storage: &Directory, file: &PathBuf, dead: &[u8], own: &str) -> io::Result<()> {
     let mut aside = file.clone().into_os_string();
     aside.push(format!(".{own}"));
@@ -113,7 +113,8 @@ impl Lock {
                             lost.store(true, Relaxed);
                             return;
                         }
-                        // A disk that is full or gone for a moment; others wait for long.
+                        // The disk may be full or unavailable for a moment; others wait for a long
+                        // time.
                         Err(error) => tracing::warn!(
                             file = %storage.path(&file).display(),
                             error = %crate::directory::reason(&error),
@@ -138,7 +139,7 @@ impl Lock {
     }
 }
 
-/// Answers whether the lock is still the owner's.
+/// Returns whether the owner still has the lock.
 fn renew(storage: &Directory, file: &PathBuf, owner: &str, number: u64) -> io::Result<bool> {
     if !is_owned_by(storage, file, owner)? {
         return Ok(false);
@@ -174,7 +175,7 @@ impl Drop for Lock {
 mod tests {
     use super::*;
 
-    /// Long compared with nothing: what waits here ends by an event, never by this time alone.
+    /// The times are not critical: what waits here ends by an event, never by such a time alone.
     fn pace() -> LockTiming {
         LockTiming {
             heartbeat: Duration::from_millis(10),
@@ -212,7 +213,7 @@ mod tests {
                 .expect("readable")
                 .expect("held")
         };
-        // The owner raises the number while the other one waits.
+        // The owner increments the number while the other one waits.
         let begin = content();
         while content() == begin {
             tokio::task::yield_now().await;
@@ -267,7 +268,7 @@ mod tests {
             .write("locks/a.lock", b"other 0\n", Readers::Owner)
             .expect("written");
         while !own.is_lost() {
-            // A beat that had looked just before may have put its own number there once more.
+            // A heartbeat that had just checked may have written its number once more.
             storage
                 .write("locks/a.lock", b"other 0\n", Readers::Owner)
                 .expect("written");

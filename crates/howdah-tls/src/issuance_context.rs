@@ -1,4 +1,4 @@
-//! What certificates are issued with: their storage, the internal authority, and the proofs of names.
+//! What is needed to issue certificates: their storage, the internal authority, and the proofs of names.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct IssuanceContext {
 }
 
 impl IssuanceContext {
-    /// `proofs`: what this server can answer.
+    /// `proofs`: the challenges that this server can answer.
     pub(crate) fn new(storage: Storage, proofs: Vec<Proof>, provider: Arc<CryptoProvider>) -> Self {
         Self {
             authority: Authority::new(storage.clone(), Arc::clone(&provider)),
@@ -37,7 +37,7 @@ impl IssuanceContext {
         let mut proofs = self.proofs.clone();
         proofs.retain(|proof| match proof {
             Proof::Http => !acme.no_http,
-            // For an address it goes by a name of the reverse DNS, which few authorities ask for.
+            // For an address it uses a reverse DNS name, which few authorities request.
             Proof::TlsAlpn => !acme.no_tls_alpn && host.parse::<std::net::IpAddr>().is_err(),
         });
         Subject {

@@ -1,5 +1,5 @@
-//! The names of what ACME leaves in the storage. They are those of Caddy, so that either server
-//! takes over what the other one has.
+//! Names of ACME files in the storage. They are the same as in Caddy, so that either server can use
+//! the other's.
 //!
 //! ```text
 //! certificates/ISSUER/NAME/NAME.key      the private key
@@ -17,7 +17,7 @@ use crate::storage::file_name;
 /// The folder of an account without an address.
 const NO_EMAIL: &str = "default";
 
-/// Where a certificate is.
+/// The place of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CertificatePlace {
     pub(crate) key: PathBuf,
@@ -41,7 +41,7 @@ impl CertificatePlace {
     }
 }
 
-/// Where an account is.
+/// The place of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AccountPlace {
     pub(crate) key: PathBuf,
@@ -61,7 +61,7 @@ impl AccountPlace {
         Self::named(directory, email, &safe(user))
     }
 
-    /// An alternative to one that cannot be used here.
+    /// An alternative to an account that cannot be used here.
     pub(crate) fn alternative(directory: &str, email: Option<&str>) -> Self {
         Self::named(directory, email.unwrap_or(NO_EMAIL), "howdah-account")
     }
@@ -75,17 +75,17 @@ impl AccountPlace {
     }
 }
 
-/// Where it is counted how often this host had no certificate.
+/// Where the failures of this host are counted.
 pub(crate) fn failures(directory: &str, host: &str) -> PathBuf {
     authority(directory).join(format!("{}.failed", safe(host)))
 }
 
-/// Where a certificate with its key was in earlier versions.
+/// The place of a certificate with its key in earlier versions.
 pub(crate) fn old_certificate(directory: &str, host: &str) -> PathBuf {
     old_authority(directory).join(format!("{}.pem", file_name(host)))
 }
 
-/// Where an account was in earlier versions.
+/// The place of an account in earlier versions.
 pub(crate) fn old_account(directory: &str, email: Option<&str>) -> PathBuf {
     let email = email.unwrap_or("nobody");
     old_authority(directory).join(format!("account-{}.json", file_name(email)))
@@ -115,7 +115,7 @@ fn issuer(directory: &str) -> String {
     }
 }
 
-/// A text as the name of a file or folder.
+/// Converts a text to the name of a file or folder.
 fn safe(text: &str) -> String {
     let text = text.to_lowercase();
     let mut rest = text.trim();
@@ -136,7 +136,7 @@ fn safe(text: &str) -> String {
         }
         rest = &rest[char.len_utf8()..];
     }
-    // What was left out may have been between two dots: a name stays where it is all the same.
+    // Removed characters may have separated two dots: a name must not leave its folder.
     match name.as_str() {
         "" | "." | ".." => "_".into(),
         _ => name,

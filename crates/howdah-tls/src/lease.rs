@@ -1,7 +1,7 @@
-//! Of several servers that share a Redis, one does what only one is to do.
+//! A lock among servers that share a Redis server.
 //!
-//! A lock is a key with the name of its owner, which goes by itself after a while unless the owner
-//! prolongs it: of one that died it is free then. It is given up by its owner alone.
+//! A lock is a key with the name of its owner. It expires after a while unless the owner prolongs
+//! it: the lock of a crashed owner becomes free. Only the owner releases it.
 
 use std::io;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::storage::unique;
 /// Times of the protocol.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeaseTiming {
-    /// After this time without a word of its owner it is free.
+    /// Without a sign of its owner, it is free after this time.
     pub(crate) life: Duration,
     /// How often the owner prolongs it.
     pub(crate) heartbeat: Duration,
-    /// How often one who waits looks.
+    /// How often a waiting server checks.
     pub(crate) poll: Duration,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Lease {
     heartbeat: JoinHandle<()>,
 }
 
-/// Waits until the lock of this key is had.
+/// Waits until it has acquired the lock of this key.
 pub(crate) async fn lease(
     remote: &Arc<Remote>,
     key: String,
@@ -79,7 +79,7 @@ async fn keep(lock: Lock, lost: Arc<AtomicBool>, pace: LeaseTiming) {
         let kept = {
             let lock = lock.clone();
             let keep = move || lock.remote.keep(&lock.key, &lock.owner, pace.life);
-            // An order goes on while Redis takes its time.
+            // An order continues while Redis takes its time.
             tokio::task::spawn_blocking(keep).await
         };
         match kept {
@@ -88,19 +88,19 @@ async fn keep(lock: Lock, lost: Arc<AtomicBool>, pace: LeaseTiming) {
                 lost.store(true, Relaxed);
                 return;
             }
-            // The outage was reported; when it is back, it has the lock's owner.
+            // The outage was reported; afterwards Redis shows the lock's owner.
             Ok(Err(error)) if is_unavailable(&error) => {}
             Ok(Err(error)) => {
                 tracing::warn!(target: "howdah::tls", lock = lock.remote.url(&lock.key), %error, "a lock cannot be renewed");
             }
-            // The runtime ends.
+            // The runtime shuts down.
             Err(_) => return,
         }
     }
 }
 
 impl Lease {
-    /// Whether another server took it, because Redis had no word of this one for so long.
+    /// Whether another server took it, because this one could not reach Redis for so long.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Relaxed)
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::remote::config_of;
 
-    /// What waits here ends by an event; the life is one that a busy machine keeps up with.
+    /// What waits here ends by an event; the life is long enough for a busy machine.
     fn pace() -> LeaseTiming {
         LeaseTiming {
             life: Duration::from_secs(600),
@@ -156,7 +156,7 @@ mod tests {
         let held = acquire(&first, pace()).await;
         let waiting =
             tokio::spawn(async move { acquire(&second, pace()).await.lock.owner.clone() });
-        // The other one looks many times while this one keeps it.
+        // The other one checks many times while this one keeps it.
         for _ in 0..20 {
             tokio::time::sleep(pace().heartbeat).await;
         }
@@ -194,7 +194,7 @@ mod tests {
         let held = acquire(&remote, pace()).await;
         remote.set("locks/a", b"other", None).expect("answered");
         while !held.is_lost() {
-            // A beat that had looked just before may have put its own name there once more.
+            // A heartbeat that had just checked may have written its name once more.
             remote.set("locks/a", b"other", None).expect("answered");
             tokio::task::yield_now().await;
         }

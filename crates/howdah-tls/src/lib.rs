@@ -1,5 +1,5 @@
-//! Certificates: from files, from an authority of the server's own, and by ACME; and which of them a
-//! client gets; and verification of upstreams. Knows no connections.
+//! Certificates: from files, from the internal authority, and by ACME; which of them a client gets; and verification of
+//! upstreams. Independent of connections.
 //!
 //! ```text
 //! configuration ──> Tls ──acceptor──> Acceptor (one for each listener) <── ClientHello
@@ -8,13 +8,12 @@
 //!                    └── renews ───────> │
 //! ```
 //!
-//! - [`Tls::new`] reads and makes what is needed before the server listens; what is wrong with it is
-//!   an error that names the file.
-//! - [`Tls::maintain`] renews, certificates and what is stapled to them, until it is dropped: on a thread
-//!   of its own, since the storage may be on another machine.
-//! - [`Tls::after`] is the same while another configuration is served: its certificates stay in use.
-//! - A handshake takes no lock: [`Acceptor::choose`] looks up a map that never changes, and the slot is
-//!   an atomic pointer. Only names of `on_demand` are in a map under a lock.
+//! - [`Tls::new`] reads and creates what is needed before the server listens; an error names the file.
+//! - [`Tls::maintain`] renews certificates and their OCSP responses, until it is dropped. It runs on a separate thread,
+//!   since the storage may be on another machine.
+//! - [`Tls::after`] does the same as [`Tls::new`] while another configuration is served: its certificates stay in use.
+//! - A handshake takes no lock: [`Acceptor::choose`] uses a map that never changes, and the slot is an atomic pointer.
+//!   Only names of `on_demand` are in a map with a lock.
 #![forbid(unsafe_code)]
 
 mod acceptor;

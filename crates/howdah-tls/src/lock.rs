@@ -1,5 +1,4 @@
-//! Of several servers that share a storage, one does what only one is to do: see `file_lock` and
-//! `lease` for how they agree.
+//! A lock among servers that share a storage: see `file_lock` and `lease` for the protocols.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +14,7 @@ pub(crate) enum Lock {
     Lease(Lease),
 }
 
-/// Waits until the lock of this name is had.
+/// Waits until it has acquired the lock of this name.
 pub(crate) async fn lock(storage: &Storage, name: &str) -> io::Result<Lock> {
     let file = format!("locks/{}.lock", file_name(name));
     Ok(match storage {

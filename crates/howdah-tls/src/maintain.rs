@@ -23,7 +23,7 @@ use crate::tls::{Kind, ManagedCertificate, OnDemandIssuer, Tls, load_files};
 
 /// Names that are requested from an authority at the same time.
 const ORDERS: usize = 8;
-/// How long at most until the clock is looked at again: this machine may have slept.
+/// Maximum time between checks of the clock: this machine may have been suspended.
 const LOOK: Duration = Duration::from_secs(60);
 /// Interval between checks of certificate files, which may be replaced at any time.
 const LOOK_AT_FILES: Duration = Duration::from_secs(5);
@@ -34,17 +34,17 @@ const ADVICE_LATEST: Duration = Duration::from_secs(86_400);
 /// Latest first request after the start.
 const FIRST_ADVICE: Duration = Duration::from_secs(3600);
 
-/// A certificate with the time of its next turn.
+/// A certificate with the time of its next check.
 struct Job {
     managed: ManagedCertificate,
     next: SystemTime,
-    /// Of files: what those that are served were like, and those that were refused since.
+    /// For files: the state of the served ones, and of those that were refused since.
     stamp: Stamp,
     refused: Option<Stamp>,
-    /// By ACME: the authority's last response, and the time of the next request.
+    /// For ACME: the authority's last suggestion, and the time of the next request.
     advised: Option<SystemTime>,
     advice_at: SystemTime,
-    /// How often in a row the storage did not answer.
+    /// Consecutive failures of the storage.
     away: u32,
     /// The authority has revoked it, so another is due.
     revoked: bool,
@@ -52,18 +52,18 @@ struct Job {
     is_reported: bool,
 }
 
-/// When files were changed, and their sizes.
+/// Modification times and sizes of files.
 type Stamp = [Option<(SystemTime, u64)>; 2];
 
 impl Tls {
-    /// Gets certificates that are missing and renews the others and what is stapled to them, until it
-    /// is dropped. Meanwhile the old ones are served. To be called once.
+    /// Obtains missing certificates and renews the others and their OCSP responses, until it is dropped. Meanwhile the
+    /// old ones are served. Must be called once.
     pub async fn maintain(&self) {
         let managed =
             std::mem::take(&mut *self.managed.lock().unwrap_or_else(PoisonError::into_inner));
         let slots = managed.iter().map(|managed| Arc::clone(&managed.slot));
         let slots: Vec<_> = slots.collect();
-        // What clients come for, and where they say it.
+        // The queue of names that clients request.
         let desk = self
             .desk
             .lock()
@@ -93,7 +93,7 @@ impl Tls {
 struct Renewer {
     provider: Arc<CryptoProvider>,
     authority: Option<Authority>,
-    /// By the authority's directory: one that does not answer does not take the turns of another.
+    /// By the authority's directory: an authority that does not respond does not delay others.
     orders: HashMap<String, Semaphore>,
     /// When the server was started or its configuration loaded.
     since: SystemTime,
@@ -115,7 +115,8 @@ impl Renewer {
         }
     }
 
-    /// A task for each: one that waits for its authority holds up no other. Never ends.
+    /// Runs a task for each certificate: one that waits for its authority does not delay others.
+    /// Never ends.
     async fn renew(self: Arc<Self>, managed: Vec<ManagedCertificate>) {
         let mut tasks = JoinSet::new();
         for managed in managed {
@@ -176,7 +177,7 @@ impl Renewer {
                 job.put(certificate);
                 tracing::info!(target: "howdah::tls", %file, until, "certificate read again");
             }
-            // They may become good as they are: their time comes, or this user may read them.
+            // They may become valid without a change: their time comes, or this user gets access.
             Err(error) => {
                 if job.refused.replace(stamp) != Some(stamp) {
                     tracing::warn!(target: "howdah::tls", %error, "the changed certificate is invalid; the previous \
@@ -252,8 +253,8 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
                 tracing::info!(target: "howdah::tls", host, authority, until, "certificate taken from the storage");
             }
             if renewal <= now {
-                // One of the clocks is wrong. Asking for another would go on for ever.
-                // Nor does a start, since this is the authority's own wait.
+                // One of the clocks is wrong. Requesting another would continue forever. A restart
+                // does not change that, since this is the authority's own wait.
                 let reason = "the new certificate was to be renewed already".to_owned();
                 let next = postpone(job, subject, failures, Some(Duration::ZERO), reason);
                 tracing::warn!(
@@ -318,7 +319,7 @@ async fn apply_renewal_info(job: &mut Job, subject: &Subject, current: &Certific
     let ask_again = advice.ask_again.clamp(LOOK, ADVICE_LATEST);
     job.advice_at = now + ask_again;
     let width = advice.end.duration_since(advice.start).unwrap_or_default();
-    // Once chosen, the point stays unless the window moves away from it.
+    // Once chosen, the time stays unless the window moves away from it.
     let keeps = job
         .advised
         .is_some_and(|chosen| (advice.start..=advice.end).contains(&chosen));
@@ -330,7 +331,8 @@ async fn apply_renewal_info(job: &mut Job, subject: &Subject, current: &Certific
 impl Job {
     fn new(managed: ManagedCertificate) -> Self {
         let now = SystemTime::now();
-        // A server of many names, or one that is started often, does not ask for all at once.
+        // A server with many names, or one that is restarted often, does not send all requests at
+        // the same time.
         let advice_at = now + FIRST_ADVICE.mul_f64(jitter());
         let mut stamp = Stamp::default();
         let next = match &managed.kind {
@@ -357,13 +359,13 @@ impl Job {
         }
     }
 
-    /// What was put off for longer than ever was put off by a clock that was ahead and is right by now:
-    /// its turn is at once.
+    /// A check that is scheduled later than any wait allows was scheduled by a clock that was wrong: it is due
+    /// immediately.
     fn apply_clock_change(&mut self, now: SystemTime) {
         self.advice_at = self.advice_at.min(now + ADVICE_LATEST);
         let longest = match &self.managed.kind {
             Kind::Files(_) => LOOK_AT_FILES,
-            // Beyond its life it is not even valid yet.
+            // After its whole life it would not even be valid yet.
             Kind::Internal { lifetime, .. } => *lifetime + 2 * LOOK,
             Kind::Acme(_) if self.managed.current.is_none() => schedule::longest_retry(),
             Kind::Acme(_) => ADVICE_LATEST,
@@ -380,7 +382,7 @@ impl Job {
         }
     }
 
-    /// Before its first turn.
+    /// Called before the first check.
     fn warn_expired(&self) {
         if let (Kind::Acme(subject), Some(current)) = (&self.managed.kind, &self.managed.current)
             && current.not_after < SystemTime::now()
@@ -394,7 +396,7 @@ impl Job {
         }
     }
 
-    /// Once: the log may be of another start than what failed.
+    /// Logged once: an earlier run of the server may have logged the failure.
     fn log_postponed(&mut self, subject: &Subject, failures: &Failures, next: SystemTime) {
         if !std::mem::replace(&mut self.is_reported, true) {
             tracing::warn!(
@@ -422,8 +424,7 @@ impl Job {
         self.revoked = false;
     }
 
-    /// When to renew: at once what was revoked, else as the authority advised, never later than when it
-    /// would be tight.
+    /// When to renew: immediately if it is revoked, otherwise as the authority suggested, but never too late.
     fn due(&self, current: &Certificate) -> SystemTime {
         if self.revoked {
             return SystemTime::UNIX_EPOCH;
@@ -440,7 +441,7 @@ impl Job {
     }
 }
 
-/// When a certificate is renewed; one that is missing at once.
+/// When a certificate is renewed; a missing one immediately.
 fn renewal(certificate: Option<&Certificate>) -> SystemTime {
     certificate.map_or(SystemTime::UNIX_EPOCH, |own| {
         schedule::renew_at(own.not_before, own.not_after)

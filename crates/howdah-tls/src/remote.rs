@@ -1,9 +1,9 @@
-//! A Redis server that keeps small values for several machines.
+//! A Redis server that stores small values for several machines.
 //!
-//! Commands are sent one after the other on one connection, and each has the time limit of the
-//! configuration, so the caller must be on a thread that may wait so long. A server that did not
-//! answer is left alone for a moment, in which commands fail at once: many names do not wait for it one
-//! after the other. All commands may be sent again after a connection that was lost.
+//! Commands are sent one after the other on one connection, and each has the configured time limit, so the caller's
+//! thread must be able to wait that long. A server that did not respond is not contacted for a moment, in which
+//! commands fail immediately: many names do not wait for it one after the other. All commands can be repeated after a
+//! lost connection.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -17,21 +17,21 @@ use redis::{
 
 /// How long a server that did not respond is not contacted.
 const REST: Duration = Duration::from_secs(1);
-/// Errors of a server that is there but can do nothing for a while.
+/// Errors of a server that is reachable but temporarily unusable.
 const BUSY: [&str; 5] = ["LOADING", "MASTERDOWN", "READONLY", "BUSY", "TRYAGAIN"];
 
-/// Takes a key for its owner unless another has it.
+/// Acquires a key for its owner unless another has it.
 const TAKE: &str = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end \
                     if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0";
-/// Prolongs it, or takes it again if no other server did meanwhile.
+/// Prolongs it, or acquires it again if no other server did meanwhile.
 const KEEP: &str = "local owner = redis.call('GET', KEYS[1]) \
                     if owner and owner ~= ARGV[1] then return 0 end \
                     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1";
-/// Gives it back if it is still the owner's.
+/// Releases it if it still belongs to the owner.
 const RELEASE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end \
                        return 1";
 
-/// The server does not answer; it may do so later.
+/// The server does not respond; it may do so later.
 #[derive(Debug, thiserror::Error)]
 #[error("{server} does not respond: {reason}")]
 struct UnreachableError {
@@ -39,7 +39,7 @@ struct UnreachableError {
     reason: String,
 }
 
-/// Whether the storage may answer later, rather than having refused.
+/// Whether the storage may respond later, rather than having refused.
 pub(crate) fn is_unavailable(error: &io::Error) -> bool {
     error
         .get_ref()
@@ -51,7 +51,7 @@ pub(crate) struct Remote {
     client: Client,
     timeout: Duration,
     prefix: String,
-    /// For messages: where its keys are.
+    /// Its address, for messages.
     name: String,
     state: Mutex<State>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Remote {
 #[derive(Default)]
 struct State {
     connection: Option<Connection>,
-    /// Set while it does not answer.
+    /// Set while it does not respond.
     away: Option<Outage>,
 }
 
@@ -69,7 +69,7 @@ struct Outage {
 }
 
 impl Remote {
-    /// Connects to nothing yet. Fails if the file with its authorities is of no use.
+    /// Does not connect yet. Fails if the file with its authorities is invalid.
     pub(crate) fn new(config: &Redis) -> io::Result<Self> {
         let address = if config.tls {
             ConnectionAddr::TcpTls {
@@ -126,7 +126,7 @@ impl Remote {
         self.command(cmd("GET").arg(self.key(key)))
     }
 
-    /// For good, or for so long.
+    /// Sets a value permanently, or for a time.
     pub(crate) fn set(&self, key: &str, value: &[u8], life: Option<Duration>) -> io::Result<()> {
         let mut command = cmd("SET");
         command.arg(self.key(key)).arg(value);
@@ -136,8 +136,8 @@ impl Remote {
         self.command(&command)
     }
 
-    /// Unless there is one; answers whether it did. After a connection that was lost in between, the
-    /// answer may be no although it did.
+    /// Sets a value unless it exists; returns whether it did. If the connection was lost in between, the result may be
+    /// false although it did.
     pub(crate) fn set_new(&self, key: &str, value: &[u8]) -> io::Result<bool> {
         let mut command = cmd("SET");
         let done: Option<String> = self.command(command.arg(self.key(key)).arg(value).arg("NX"))?;
@@ -148,17 +148,17 @@ impl Remote {
         self.command(cmd("DEL").arg(self.key(key)))
     }
 
-    /// Makes `owner` the owner of a key for so long; answers whether it is.
+    /// Makes `owner` the owner of a key for this time; returns whether it is.
     pub(crate) fn take(&self, key: &str, owner: &str, life: Duration) -> io::Result<bool> {
         self.run(TAKE, key, owner, life)
     }
 
-    /// The same, for one who was the owner a moment ago.
+    /// The same, for a previous owner.
     pub(crate) fn keep(&self, key: &str, owner: &str, life: Duration) -> io::Result<bool> {
         self.run(KEEP, key, owner, life)
     }
 
-    /// Lets others be its owner.
+    /// Releases a key.
     pub(crate) fn release(&self, key: &str, owner: &str) -> io::Result<()> {
         self.run(RELEASE, key, owner, Duration::ZERO).map(drop)
     }
@@ -187,7 +187,7 @@ impl Remote {
             };
             let mut connection = match connection {
                 Ok(connection) => connection,
-                // A wrong password as well: it may be being changed.
+                // A wrong password as well: it may just be changing.
                 Err(error) => return Err(self.note_outage(&mut state, &error)),
             };
             match command.query(&mut connection) {
@@ -217,7 +217,7 @@ impl Remote {
         Ok(connection)
     }
 
-    /// Notes that it does not answer, and says so once.
+    /// Records that it does not respond, and reports it once.
     fn note_outage(&self, state: &mut State, error: &RedisError) -> io::Error {
         let reason = if error.is_timeout() {
             // The system calls it "temporarily unavailable".
@@ -264,7 +264,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How a server of a test is reached.
+/// The configuration for a test's server.
 #[cfg(test)]
 pub(crate) fn config_of(server: &howdah_testkit::Redis) -> Redis {
     Redis {

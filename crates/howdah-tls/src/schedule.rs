@@ -1,11 +1,11 @@
-//! When a certificate is renewed, and when it is tried again after that failed.
+//! When a certificate is renewed, and when a failed attempt is repeated.
 
 use std::time::{Duration, SystemTime};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3600;
-/// After the first failure, after the second…; the last one from then on. An authority that allows
-/// five failures in an hour for a name is not annoyed.
+/// After the first failure, after the second…; the last one from then on. This is acceptable for an
+/// authority that allows five failures an hour for a name.
 const RETRIES: [u64; 9] = [
     MINUTE,
     5 * MINUTE,
@@ -17,11 +17,11 @@ const RETRIES: [u64; 9] = [
     8 * HOUR,
     12 * HOUR,
 ];
-/// After the first OCSP question that had no answer; it doubles up to an hour.
+/// After the first OCSP request without a response; it doubles up to an hour.
 const OCSP_RETRY: u64 = 5;
 /// Shortest time until an old OCSP response is requested again.
 const OCSP_SOON: Duration = Duration::from_secs(10);
-/// How long at most an OCSP answer goes unchecked, however long it is valid.
+/// Maximum time until an OCSP response is checked again, however long it is valid.
 const OCSP_LATEST: Duration = Duration::from_secs(7 * 24 * HOUR);
 /// Shortest pause after a rate limit of an authority, whatever it requests.
 pub(crate) const RATE_LIMITED_MIN: Duration = Duration::from_secs(HOUR);
@@ -34,8 +34,8 @@ pub(crate) fn renew_at(not_before: SystemTime, not_after: SystemTime) -> SystemT
     not_before + life / 3 * 2
 }
 
-/// How long to wait after so many failures in a row, for `least` at least. `spread`, from 0 to 1, lengthens it by up to a
-/// tenth, so that servers that began together do not stay together.
+/// How long to wait after so many consecutive failures, but at least `least`. `spread`, from 0 to 1, lengthens it by up
+/// to a tenth, so that servers that started together do not stay synchronised.
 pub(crate) fn retry_after(failures: u32, least: Option<Duration>, spread: f64) -> Duration {
     let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
     let seconds = RETRIES[index.min(RETRIES.len() - 1)];
@@ -48,15 +48,15 @@ pub(crate) fn longest_retry() -> Duration {
     retry_after(u32::MAX, Some(RATE_LIMITED_MAX), 1.0)
 }
 
-/// How long to wait for a storage that did not answer so many times in a row: from a second to a minute,
-/// spread as by [`retry_after`].
+/// How long to wait for a storage after so many consecutive failures: from a second to a minute, spread as in
+/// [`retry_after`].
 pub(crate) fn storage_retry(failures: u32, spread: f64) -> Duration {
     let seconds = 1u64 << failures.saturating_sub(1).min(6);
     Duration::from_secs(seconds.min(MINUTE)).mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
 }
 
-/// When to ask for another OCSP answer: at half of its life, up to a tenth of it later by `spread`. One
-/// that a responder has had for long is fetched again after a quarter of what is left.
+/// When to request another OCSP response: at half of its life, up to a tenth of it later by `spread`. One that the
+/// responder has had for long is requested again after a quarter of the remaining time.
 pub(crate) fn ocsp_refresh(
     from: SystemTime,
     until: SystemTime,
@@ -70,8 +70,8 @@ pub(crate) fn ocsp_refresh(
     at.clamp(now + soon, now + OCSP_LATEST)
 }
 
-/// How long to wait for an OCSP responder that gave no answer so many times in a row: from five seconds
-/// to an hour, spread as by [`retry_after`].
+/// How long to wait for an OCSP responder after so many consecutive failures: from five seconds to an hour, spread as
+/// in [`retry_after`].
 pub(crate) fn ocsp_retry(failures: u32, spread: f64) -> Duration {
     let seconds = OCSP_RETRY << failures.saturating_sub(1).min(10);
     Duration::from_secs(seconds.min(HOUR)).mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
@@ -88,7 +88,7 @@ mod tests {
         let day = |days: u64| UNIX_EPOCH + Duration::from_secs(days * 86_400);
         assert_eq!(renew_at(day(100), day(190)), day(160));
         assert_eq!(renew_at(day(100), day(106)), day(104));
-        // Nonsense is renewed at once.
+        // An invalid one is renewed immediately.
         assert_eq!(renew_at(day(100), day(90)), day(100));
     }
 
@@ -106,7 +106,7 @@ mod tests {
         let at = |hours: u64| UNIX_EPOCH + Duration::from_secs(hours * HOUR);
         assert_eq!(ocsp_refresh(at(100), at(200), at(100), 0.0), at(150));
         assert_eq!(ocsp_refresh(at(100), at(200), at(149), 1.0), at(160));
-        // Old ones, and such as end in a moment.
+        // Old ones, and those that are about to expire.
         assert_eq!(ocsp_refresh(at(100), at(200), at(190), 0.0), at(191));
         assert_eq!(
             ocsp_refresh(at(100), at(200), at(198), 0.0),

@@ -12,15 +12,15 @@ use rustls::{CipherSuite, RootCertStore, ServerConfig, SupportedCipherSuite};
 
 use crate::TlsError;
 
-/// Protocol of the challenge by which an authority checks a name, RFC 8737.
+/// Protocol of the challenge with which an authority verifies a name, RFC 8737.
 pub(crate) const ACME_TLS: &[u8] = b"acme-tls/1";
 
-/// The cryptography that all use.
+/// The cryptography provider for all configurations.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// The configuration of a site whose certificate `resolver` knows.
+/// The configuration of a site, with the certificate of `resolver`.
 pub(crate) fn build(
     tls: &SiteTls,
     provider: &Arc<CryptoProvider>,
@@ -65,8 +65,8 @@ pub(crate) fn build(
         Alpn::Http1 => b"http/1.1".to_vec(),
     };
     config.alpn_protocols = alpn.iter().map(name).collect();
-    // Sessions are resumed by tickets. The keys of these are this configuration's own, so that what
-    // a site asks of its clients is not evaded with a ticket of another.
+    // Sessions are resumed by tickets. Each configuration has separate keys, so that a ticket of
+    // another site cannot be used to evade this site's requirements for clients.
     config.ticketer = ring::Ticketer::new()?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(config)
@@ -87,7 +87,7 @@ pub(crate) fn refusal(provider: &Arc<CryptoProvider>) -> Result<ServerConfig, Tl
     build(&SiteTls::default(), provider, Arc::new(EmptyResolver))
 }
 
-/// The authorities in PEM files. `wrong` makes the error of a file from what is wrong with it.
+/// The authorities in PEM files. `wrong` creates the error for a file from the problem.
 pub(crate) fn authorities(
     files: &[PathBuf],
     wrong: impl Fn(PathBuf, String) -> TlsError,
@@ -111,7 +111,7 @@ pub(crate) fn authorities(
     Ok(store)
 }
 
-/// The suites of TLS 1.3, and of TLS 1.2 those that were configured.
+/// The suites of TLS 1.3, and the configured ones of TLS 1.2.
 fn suites(configured: &[Suite], known: &[SupportedCipherSuite]) -> Vec<SupportedCipherSuite> {
     let tls13 = known.iter().filter(|suite| suite.tls13().is_some());
     let configured = configured.iter().filter_map(|configured| {

@@ -1,8 +1,8 @@
-//! A storage in Redis, with copies of what a server cannot start without in a directory of this
-//! machine.
+//! A storage in Redis, with copies of the data that a server needs for its start in a directory of
+//! this machine.
 //!
-//! Redis counts. The copies are read while it does not answer, and only then: a certificate that was
-//! replaced or removed in Redis does not come back from one of them.
+//! Redis is authoritative. The copies are only read while it does not respond: a certificate that was replaced or
+//! removed in Redis does not come back from a copy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use tokio::sync::Semaphore;
 use crate::directory::{Directory, Readers};
 use crate::remote::{Remote, is_unavailable};
 
-/// How long a proof is kept at most; one whose server died goes by itself.
+/// How long a proof is stored at most; that of a crashed server expires.
 const PROOF: Duration = Duration::from_secs(3600);
-/// So many clients may have proofs looked for at a time. Others wait: each takes a thread, and anybody
-/// can ask for one.
+/// Maximum number of concurrent lookups of proofs for clients. Others wait: each needs a thread, and anybody can cause
+/// one.
 const LOOKUPS: usize = 8;
 
 /// A storage in Redis.
@@ -67,7 +67,7 @@ impl Shared {
         }
     }
 
-    /// Keeps a value. What Redis did not take is copied all the same, so that this machine has it.
+    /// Stores a value. It is copied even if Redis did not accept it, so that this machine has it.
     pub(crate) fn write(&self, relative: &Path, bytes: &[u8]) -> io::Result<()> {
         let written = self.remote.set(&key(relative), bytes, None);
         self.copy(relative, bytes);
@@ -86,12 +86,12 @@ impl Shared {
         }
     }
 
-    /// Keeps what is of use for minutes.
+    /// Stores a value that is needed for minutes.
     pub(crate) fn show(&self, relative: &Path, bytes: &[u8]) -> io::Result<()> {
         self.remote.set(&key(relative), bytes, Some(PROOF))
     }
 
-    /// Looks for what [`show`](Self::show) keeps, for a client. `None` also if it cannot be determined.
+    /// Looks up a value of [`show`](Self::show) for a client. `None` also if the lookup fails.
     pub(crate) async fn read_for_client(self: &Arc<Self>, relative: PathBuf) -> Option<Vec<u8>> {
         let _turn = self.lookups.acquire().await.ok()?;
         let own = Arc::clone(self);
@@ -176,7 +176,7 @@ mod tests {
         let read = second.read(certificate).expect("answered");
         assert_eq!(read.as_deref(), Some(&b"one"[..]));
         assert_eq!(std::fs::read(&copy).expect("copied"), b"one");
-        // Removed by hand in Redis.
+        // Removed manually in Redis.
         first.write(Path::new("acme/x.pem"), b"x").expect("written");
         first.remote.delete("acme/x.pem").expect("answered");
         assert_eq!(first.read(Path::new("acme/x.pem")).expect("answered"), None);

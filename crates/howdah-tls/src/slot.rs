@@ -1,5 +1,4 @@
-//! The certificate of a name at this moment. Handshakes read it without a lock; the renewal puts
-//! another in.
+//! The current certificate of a name. Handshakes read it without a lock; a renewal replaces it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ pub(crate) struct Slot {
     current: ArcSwapOption<CertifiedKey>,
     /// Seconds since 1970; 0: not set.
     until: AtomicU64,
-    /// For the one that staples.
+    /// Notifies the stapling task.
     changed: Notify,
     /// Its authority has revoked it, and the renewal has not started.
     revoked: AtomicBool,
@@ -44,13 +43,12 @@ impl Slot {
         self.changed.notify_one();
     }
 
-    /// Waits until there is another certificate; one that came before the call counts too.
+    /// Waits until the certificate changes; a change before the call counts too.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Puts an OCSP response to the certificate, or takes it away, unless there is another certificate
-    /// than that of `key` by now.
+    /// Sets or removes the OCSP response of the certificate, unless it has changed from that of `key`.
     pub(crate) fn staple(&self, key: &CertifiedKey, response: Option<&[u8]>) {
         let current = self.current.load();
         let Some(now) = &*current else { return };
@@ -62,12 +60,12 @@ impl Slot {
         }
     }
 
-    /// The certificate is of no use any more.
+    /// Marks the certificate as revoked.
     pub(crate) fn revoke(&self) {
         self.revoked.store(true, Relaxed);
     }
 
-    /// Whether it is revoked; says so once.
+    /// Whether it is revoked; true only once.
     pub(crate) fn take_revocation(&self) -> bool {
         self.revoked.swap(false, Relaxed)
     }
@@ -93,7 +91,7 @@ impl ResolvesServerCert for Slot {
     }
 }
 
-/// When the certificates of a configuration's hosts end. Follows their renewal.
+/// When the certificates of a configuration's hosts expire. Follows their renewal.
 #[derive(Debug, Clone, Default)]
 pub struct Expiries(Arc<[(String, Arc<Slot>)]>);
 
@@ -102,8 +100,8 @@ impl Expiries {
         Self(slots.into_iter().collect())
     }
 
-    /// Hosts, `*` for all that are not named, each with the seconds since 1970 at which its certificate
-    /// ends: the first one of several. Hosts that have none yet are left out.
+    /// Hosts, `*` for all that are not named, each with the time in seconds since 1970 when its certificate expires: of
+    /// several the first one. Hosts without a certificate are left out.
     pub fn all(&self) -> Vec<(String, u64)> {
         let mut all: BTreeMap<&str, u64> = BTreeMap::new();
         for (host, slot) in &*self.0 {

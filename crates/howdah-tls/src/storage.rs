@@ -1,4 +1,4 @@
-//! Where certificates and keys are kept: a directory or Redis, either of which several servers may share.
+//! Where certificates and keys are stored: a directory or Redis, either of which several servers may share.
 //!
 //! ```text
 //! authority/root.pem, intermediate.pem   the internal authority, each with its key
@@ -10,7 +10,7 @@
 //! locks/NAME.lock                        see `lock`
 //! ```
 //!
-//! In a directory all files but `root.crt` are for the owner alone.
+//! In a directory, only the owner has access to files, except `root.crt`.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -34,7 +34,7 @@ impl Storage {
         Self::Directory(Directory::new(root))
     }
 
-    /// Where a file or value is, for messages.
+    /// The place of a file or value, for messages.
     pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         match self {
             Self::Directory(directory) => directory.path(relative),
@@ -42,7 +42,7 @@ impl Storage {
         }
     }
 
-    /// The bytes; `None` if there are none.
+    /// The bytes; `None` if it does not exist.
     pub(crate) fn read(&self, relative: impl AsRef<Path>) -> io::Result<Option<Vec<u8>>> {
         match self {
             Self::Directory(directory) => directory.read(relative),
@@ -50,7 +50,7 @@ impl Storage {
         }
     }
 
-    /// Creates or replaces what is for the owner alone.
+    /// Creates or replaces a file that only the owner may read.
     pub(crate) fn write(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Directory(directory) => directory.write(relative, bytes, Readers::Owner),
@@ -58,7 +58,7 @@ impl Storage {
         }
     }
 
-    /// The same for what all may read.
+    /// The same for a file that everybody may read.
     pub(crate) fn write_public(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Directory(directory) => directory.write(relative, bytes, Readers::All),
@@ -66,7 +66,7 @@ impl Storage {
         }
     }
 
-    /// The same for what is of use for minutes and then removed.
+    /// The same for a value that is needed for minutes and then removed.
     pub(crate) fn show(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Directory(directory) => directory.write(relative, bytes, Readers::Owner),
@@ -74,7 +74,7 @@ impl Storage {
         }
     }
 
-    /// Creates it unless it is there; read it to see what is.
+    /// Creates it unless it exists; then read the existing one.
     pub(crate) fn create(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<bool> {
         match self {
             Self::Directory(directory) => directory.create(relative, bytes),
@@ -82,7 +82,7 @@ impl Storage {
         }
     }
 
-    /// Removes it; it may be gone already.
+    /// Removes it; it may already be gone.
     pub(crate) fn remove(&self, relative: impl AsRef<Path>) -> io::Result<()> {
         match self {
             Self::Directory(directory) => directory.remove(relative),
@@ -103,7 +103,8 @@ pub(crate) fn jitter() -> f64 {
     f64::from(number) / f64::from(u32::MAX)
 }
 
-/// A text as the name of a file: what is not a letter, digit, dot or hyphen becomes an underscore.
+/// A text as the name of a file: characters other than letters, digits, dots and hyphens become
+/// underscores.
 pub(crate) fn file_name(text: &str) -> String {
     let name: String = text
         .chars()
@@ -120,7 +121,7 @@ pub(crate) fn file_name(text: &str) -> String {
     }
 }
 
-/// Where certificates are kept unless the configuration says it.
+/// The default folder for certificates.
 #[must_use]
 pub fn default_root() -> Option<PathBuf> {
     let absolute = |name: &str| {

@@ -1,8 +1,8 @@
-//! A certificate by ACME in the storage: its key, itself, and what is known about it, at the places
-//! where Caddy has them (see `layout`).
+//! An ACME certificate in the storage: its key, its chain, and its metadata, in the same places as
+//! in Caddy (see `layout`).
 //!
-//! Each is replaced as a whole, the key first. Who reads meanwhile may see a key that is not the
-//! certificate's, so what does not fit is looked at again before it is taken for broken.
+//! Each file is replaced completely, the key first. A concurrent reader may see a key that does not
+//! match the certificate, so a mismatch is checked again before it counts as invalid.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use crate::layout::{self, CertificatePlace};
 use crate::remote::is_unavailable;
 use crate::storage::Storage;
 
-/// How often what does not fit is looked at: another server may be between its files.
+/// How often a mismatch is checked: another server may be writing its files.
 const LOOKS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What an authority gave, and the key that it is for; both in PEM.
+/// What an authority issued, and its key; both in PEM.
 pub(crate) struct IssuedCertificate {
     pub(crate) key: String,
     pub(crate) chain: String,
-    /// URLs of the certificate and of the account that ordered it, where they are known.
+    /// URLs of the certificate and of the account that ordered it, if known.
     pub(crate) url: Option<String>,
     pub(crate) account: Option<String>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct StoredCertificate<'a> {
     provider: &'a CryptoProvider,
 }
 
-/// Why what is there cannot be used.
+/// Why the stored files cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error("{0}")]
@@ -52,7 +52,7 @@ enum Fault {
 }
 
 impl Fault {
-    /// Whether a writer that is under way explains it.
+    /// Whether a concurrent writer may be the cause.
     fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -81,8 +81,8 @@ impl<'a> StoredCertificate<'a> {
         }
     }
 
-    /// The certificate, if it is there and whole; the log reports what is wrong with it otherwise. One of an earlier
-    /// version is moved to its place.
+    /// The certificate, if it is complete; otherwise the log reports the problem. One of an earlier version is moved to
+    /// its place.
     pub(crate) fn load(&self) -> Option<Certificate> {
         let fault = match self.read() {
             Ok(Some(certificate)) => return Some(certificate),
@@ -116,7 +116,7 @@ impl<'a> StoredCertificate<'a> {
         self.parse(issued.key.as_bytes(), issued.chain.as_bytes())
     }
 
-    /// Keeps it.
+    /// Stores it.
     pub(crate) fn store(&self, issued: &IssuedCertificate) -> io::Result<()> {
         self.write(issued)?;
         // One of an earlier version would come back if this one were lost.
@@ -133,7 +133,7 @@ impl<'a> StoredCertificate<'a> {
             (&self.place.facts, facts.as_bytes()),
         ] {
             match self.storage.write(file, bytes) {
-                // The copies of this machine are to be complete.
+                // The copies on this machine must be complete.
                 Err(error) if is_unavailable(&error) => away = away.and(Err(error)),
                 result => result?,
             }
@@ -173,7 +173,7 @@ impl<'a> StoredCertificate<'a> {
         Err(Fault::Missing { file })
     }
 
-    /// One that an earlier version has left.
+    /// A certificate that an earlier version has left.
     fn take_old(&self) -> Result<Option<Certificate>, Fault> {
         let old = layout::old_certificate(self.authority, self.host);
         let Some(pem) = self.storage.read(&old)? else {
@@ -193,7 +193,7 @@ impl<'a> StoredCertificate<'a> {
                 );
                 self.forget_old();
             }
-            // Another server was faster, and may have had it renewed by now.
+            // Another server was faster, and may have renewed it by now.
             Ok(false) => {
                 if let Ok(Some(newer)) = self.read() {
                     return Ok(Some(newer));
@@ -212,7 +212,7 @@ impl<'a> StoredCertificate<'a> {
         Ok(Some(certificate))
     }
 
-    /// Puts the parts of the old file in their places; answers no if others are there.
+    /// Moves the parts of the old file to their places; returns false if others exist.
     fn put_old(&self, pem: &[u8]) -> io::Result<bool> {
         let PemParts { key, chain } = PemParts::split(pem);
         if !self.storage.create(&self.place.key, &key)?
@@ -241,7 +241,7 @@ impl<'a> StoredCertificate<'a> {
     }
 }
 
-/// What Caddy has to know about a certificate: without this file it takes it for none.
+/// Caddy's metadata of a certificate: without this file Caddy ignores it.
 fn facts(host: &str, authority: &str, issued: &IssuedCertificate) -> String {
     let mut data = json!({"url": issued.url.as_deref().unwrap_or_default(), "ca": authority});
     if let Some(account) = &issued.account {
@@ -293,7 +293,7 @@ mod tests {
         "certificates/acme-v02.api.letsencrypt.org-directory/shop.example.com/shop.example.com";
     const OLD: &str = "acme/acme-v02.api.letsencrypt.org_directory/shop.example.com.pem";
 
-    /// As Caddy 2.10 has it.
+    /// In the format of Caddy 2.10.
     const FACTS: &str = "{\n\t\"sans\": [\n\t\t\"shop.example.com\"\n\t],\n\t\"issuer_data\": {\n\
         \t\t\"url\": \"https://acme-v02.api.letsencrypt.org/acme/cert/05ab\",\n\
         \t\t\"ca\": \"https://acme-v02.api.letsencrypt.org/directory\",\n\
@@ -401,7 +401,7 @@ mod tests {
             kept.load().is_some(),
             "what Caddy alone needs may be missing"
         );
-        // A writer that is between its files, or was.
+        // A writer that has not written all its files, or never did.
         let other = pair("p256", HOST);
         put(&storage, "key", &other.key);
         let fault = kept.read_once().expect_err("not its key");
@@ -429,7 +429,7 @@ mod tests {
         let again = load(storage).expect("it is there");
         assert_eq!(again.key.cert, moved.key.cert);
 
-        // One who was ended on the way left the key alone.
+        // A server that crashed in between left only the key.
         leave();
         for end in ["crt", "json"] {
             let file = format!("{PLACE}.{end}");
@@ -438,7 +438,7 @@ mod tests {
         assert!(load(storage).is_some());
         assert!(old().is_none() && read(storage, "json").is_some());
 
-        // What is in its place counts.
+        // The files in the new place count.
         leave();
         let new = pair("p256", HOST);
         put(storage, "key", &new.key);
@@ -482,7 +482,7 @@ mod tests {
         assert!(!directory.path().join(OLD).exists());
         server.stop();
         assert!(load(&storage()).is_some(), "the copies");
-        // Those of an earlier version do too, until the move can be made.
+        // So do those of an earlier version, until they can be moved.
         fs::remove_dir_all(directory.path().join("certificates")).expect("removed");
         let PemPair { key, chain } = pair("p256", HOST);
         let copies = Storage::new(directory.path().to_owned());

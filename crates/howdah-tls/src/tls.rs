@@ -36,12 +36,12 @@ use crate::storage::{self, Storage};
 pub(crate) struct ManagedCertificate {
     pub(crate) kind: Kind,
     pub(crate) slot: Arc<Slot>,
-    /// What is in the slot.
+    /// The certificate in the slot.
     pub(crate) current: Option<Certificate>,
 }
 
 impl ManagedCertificate {
-    /// One that handshakes find if there is one.
+    /// A certificate that handshakes find, if there is one.
     pub(crate) fn new(kind: Kind, current: Option<Certificate>) -> Self {
         let slot = Slot::empty();
         if let Some(certificate) = &current {
@@ -63,22 +63,22 @@ pub(crate) enum Kind {
     Acme(Box<Subject>),
 }
 
-/// What on-demand certificates are requested with.
+/// What is needed to obtain on-demand certificates.
 #[derive(Debug)]
 pub(crate) struct OnDemandIssuer {
     pub(crate) means: IssuanceContext,
     pub(crate) https: Https,
-    /// The `ask` endpoint; `None`: each name may have one.
+    /// The `ask` endpoint; `None`: every name is permitted.
     pub(crate) asker: Option<AskEndpoint>,
     /// The directories of the authorities by ACME.
     pub(crate) authorities: Vec<String>,
-    /// Names that clients came for before this configuration was loaded.
+    /// Names that clients requested before this configuration was loaded.
     pub(crate) taken: Vec<InheritedName>,
     /// The `ask` endpoint is unchanged.
     pub(crate) same_asker: bool,
 }
 
-/// A name that is served as it was before this configuration was loaded.
+/// A name that is served as before this configuration was loaded.
 #[derive(Debug)]
 pub(crate) struct InheritedName {
     pub(crate) demand: Arc<Demand>,
@@ -106,15 +106,14 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads all certificates that are files or in the storage, and makes those of the internal
-    /// authority. A storage in Redis may be away: what it has is fetched later. `None` if no address
-    /// has HTTPS.
+    /// Reads all certificates that are files or in the storage, and creates those of the internal authority. If a
+    /// storage in Redis is unreachable, its certificates are read later. `None` if no address has HTTPS.
     pub fn new(config: &Config) -> Result<Option<Self>, TlsError> {
         Self::after(config, &ActiveCertificates::default())
     }
 
-    /// The same while another configuration is served. What is in use of it stays until there is
-    /// something newer: certificates that the storage cannot give, and names that clients came for.
+    /// The same while another configuration is served. Its certificates stay in use until there are
+    /// newer ones: those that the storage cannot provide, and those of requested names.
     pub fn after(config: &Config, before: &ActiveCertificates) -> Result<Option<Self>, TlsError> {
         let encrypted = |site: &Site| site.addresses.iter().any(|address| address.tls);
         if !config.sites.iter().any(encrypted) {
@@ -122,7 +121,7 @@ impl Tls {
         }
         check_names(config)?;
         let provider = server_config::provider();
-        // For libraries that take the process's own; a second call changes nothing.
+        // For libraries that use the process's default; a second call changes nothing.
         let _ = (*provider).clone().install_default();
         let mut builder = Builder {
             https: &config.global.https,
@@ -182,17 +181,18 @@ impl Tls {
         )
     }
 
-    /// When its certificates end.
+    /// When its certificates expire.
     pub fn expiries(&self) -> Expiries {
         self.expiries.clone()
     }
 
-    /// What handshakes find, for the configuration that takes this one's place. Follows renewals.
+    /// The certificates that handshakes find, for the configuration that replaces this one. Follows
+    /// renewals.
     pub fn active_certificates(&self) -> ActiveCertificates {
         self.in_use.clone()
     }
 
-    /// What answers requests for `/.well-known/acme-challenge/TOKEN`; `None` if no authority will ask.
+    /// Responds to requests for `/.well-known/acme-challenge/TOKEN`; `None` if no authority will send any.
     pub fn http_proofs(&self) -> Option<HttpProofs> {
         self.challenges.as_ref().map(Challenges::http)
     }
@@ -217,16 +217,16 @@ fn open(https: &Https) -> Result<Storage, TlsError> {
 
 struct Builder<'c> {
     https: &'c Https,
-    /// As soon as a certificate is to be made.
+    /// Set as soon as a certificate has to be issued.
     means: Option<IssuanceContext>,
-    /// As soon as one comes by ACME.
+    /// Set as soon as one comes by ACME.
     challenges: Option<Challenges>,
     proofs: Vec<Proof>,
     managed: Vec<ManagedCertificate>,
-    /// By who issues the certificates.
+    /// By the issuer of the certificates.
     demands: Vec<(Option<Issuer>, Arc<Demand>)>,
     taken: Vec<InheritedName>,
-    /// What was served until now.
+    /// The certificates that were served until now.
     before: &'c ActiveCertificates,
     keeper: (
         mpsc::UnboundedSender<PendingName>,
@@ -237,7 +237,7 @@ struct Builder<'c> {
 
 impl Builder<'_> {
     fn entries(&mut self, sites: &[Site]) -> Result<HashMap<SiteAddress, Entry>, TlsError> {
-        // First of all those that are given: names that they cover need no others.
+        // Configured files first: names that they cover need no other certificates.
         for site in sites {
             if site.addresses.iter().any(|address| address.tls)
                 && let Some(files) = &site.tls.files
@@ -270,7 +270,7 @@ impl Builder<'_> {
         Ok(entries)
     }
 
-    /// Where a host finds its certificate; `None` if it has none of its own.
+    /// Where a host finds its certificate; `None` if it has no separate one.
     fn supply(
         &mut self,
         host: Option<&str>,
@@ -337,7 +337,7 @@ impl Builder<'_> {
         let host = host.to_owned();
         let kind = Kind::Internal { host, lifetime };
         let issued = match issued {
-            // It is made when the storage answers.
+            // It is issued when the storage responds.
             Err(error) if error.is_storage_away() => self.before.certificate(&kind),
             result => Some(result?),
         };
@@ -357,7 +357,7 @@ impl Builder<'_> {
         Ok(self.add(kind, current))
     }
 
-    /// Handshakes are looked at for this authority's checks from now on.
+    /// From now on, handshakes are checked for this authority's challenges.
     fn use_acme(&mut self, acme: &Acme) -> Result<(), TlsError> {
         if let Some(root) = &acme.root {
             authority_client::roots(Some(root))?;
@@ -439,9 +439,9 @@ impl Builder<'_> {
         slot
     }
 
-    /// What the storage has is stapled before the first handshake.
+    /// Staples stored responses before the first handshake.
     fn stapler(&mut self) -> Arc<Stapler> {
-        // Without a storage, given certificates can be served all the same.
+        // Without a storage, certificates from files can be served nevertheless.
         let storage = self.means().ok().map(|means| means.storage.clone());
         let stapler = Stapler::new(storage, Arc::clone(&self.provider));
         for managed in &self.managed {
@@ -463,7 +463,7 @@ impl Builder<'_> {
     }
 }
 
-/// An option that names a host names one that there is; a site for all hosts has them all.
+/// Checks that a host in an option exists; a site for all hosts has them all.
 pub(crate) fn check_names(config: &Config) -> Result<(), TlsError> {
     let https = &config.global.https;
     let addresses = || config.sites.iter().flat_map(|site| &site.addresses);
@@ -486,7 +486,7 @@ pub(crate) fn check_names(config: &Config) -> Result<(), TlsError> {
     Ok(())
 }
 
-/// The challenges that can be answered: an authority comes to the HTTP port and the HTTPS port.
+/// The challenges that can be answered: an authority connects to the HTTP port and the HTTPS port.
 fn proofs(config: &Config) -> Vec<Proof> {
     let plain = config.global.http_port.unwrap_or(80);
     let secure = config.global.https.port;
@@ -501,7 +501,7 @@ fn proofs(config: &Config) -> Vec<Proof> {
     proofs
 }
 
-/// Reads a given pair of files; it must be valid now.
+/// Reads a configured pair of files; it must be valid now.
 pub(crate) fn load_files(
     files: &CertificateFiles,
     provider: &CryptoProvider,

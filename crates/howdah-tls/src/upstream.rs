@@ -1,4 +1,4 @@
-//! rustls configurations of connections to other servers: who they have to be, and who this server is.
+//! rustls configurations for connections to other servers: their required identity, and this server's.
 
 use std::sync::Arc;
 
@@ -13,9 +13,8 @@ use crate::TlsError;
 use crate::certificate::Certificate;
 use crate::server_config::{authorities, provider};
 
-/// How connections to the upstreams of a proxy are encrypted; `server_name` and `timeout` are the caller's
-/// business. Reads the files that are named, or the authorities of the system. HTTP/1.1 is what is spoken
-/// inside.
+/// TLS of connections to the upstreams of a proxy; the caller handles `server_name` and `timeout`. Reads the configured
+/// files, or the authorities of the system. The protocol inside is HTTP/1.1.
 pub fn upstream_config(tls: &UpstreamTls) -> Result<ClientConfig, TlsError> {
     let provider = provider();
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -39,7 +38,7 @@ pub fn upstream_config(tls: &UpstreamTls) -> Result<ClientConfig, TlsError> {
     Ok(config)
 }
 
-/// The authorities that are named, or those of the system.
+/// The configured authorities, or those of the system.
 pub(crate) fn roots(tls: &UpstreamTls) -> Result<RootCertStore, TlsError> {
     if !tls.roots.is_empty() {
         return authorities(&tls.roots, |file, reason| TlsError::UpstreamRoots {
@@ -49,7 +48,7 @@ pub(crate) fn roots(tls: &UpstreamTls) -> Result<RootCertStore, TlsError> {
     }
     let found = rustls_native_certs::load_native_certs();
     let mut store = RootCertStore::empty();
-    // A system may have some that are too old or too odd; the others are of use.
+    // Some of a system's authorities may be too old or unusual; the others are used.
     store.add_parsable_certificates(found.certs);
     if store.is_empty() {
         let reason = found

@@ -1,5 +1,5 @@
-//! On-demand names: after permission by the `ask` endpoint, each certificate is obtained and renewed like those that are
-//! written down, for as long as clients come and it may have a certificate.
+//! On-demand names: after permission by the `ask` endpoint, each certificate is obtained and renewed like those of
+//! configured names, as long as clients request it and it is permitted.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,9 +16,9 @@ use crate::tls::{InheritedName, Kind, ManagedCertificate, OnDemandIssuer};
 
 /// Names that are checked by the `ask` endpoint and in the storage at the same time.
 const AT_A_TIME: usize = 64;
-/// How long a name may be without clients before it is forgotten.
+/// How long a name may be without clients before it is dropped.
 const UNUSED: Duration = Duration::from_secs(86_400);
-/// Longest time between checks whether a name may still have a certificate.
+/// Maximum time between checks whether a name is still permitted.
 const ASK_AGAIN: Duration = Duration::from_secs(6 * 3600);
 
 /// What the tasks of all names share.
@@ -67,7 +67,7 @@ impl OnDemandTasks {
         }
     }
 
-    /// Goes on with a name that was served before this configuration.
+    /// Continues with a name that was served before this configuration.
     async fn take_over(&self, taken: InheritedName) {
         let InheritedName {
             demand,
@@ -75,7 +75,7 @@ impl OnDemandTasks {
             managed,
             certified,
         } = taken;
-        // Not all at once; and soon, if there is another one that decides.
+        // Not all at the same time; and soon, if the `ask` endpoint has changed.
         let within = if self.desk.same_asker {
             ASK_AGAIN
         } else {
@@ -93,7 +93,7 @@ impl OnDemandTasks {
             return None;
         }
         let mut job = Job::new(self.managed_certificate(&wanted)?);
-        // An order takes seconds, in which the storage has others.
+        // An order takes seconds, in which others can use the storage.
         drop(place);
         if job.next <= SystemTime::now() {
             self.renewer.turn(&mut job).await;
@@ -141,7 +141,7 @@ impl OnDemandTasks {
                     demand.forget(name);
                     return;
                 }
-                // What there is stays.
+                // An existing certificate stays.
                 Permission::Unknown => {
                     ask_at = now + LOOK;
                     job.next = job.next.max(ask_at);
@@ -157,7 +157,7 @@ impl OnDemandTasks {
         }
     }
 
-    /// The name with what the storage has of it; `None`: no authority issues a certificate for it.
+    /// The name with its stored certificate; `None`: no authority issues a certificate for it.
     fn managed_certificate(&self, wanted: &PendingName) -> Option<ManagedCertificate> {
         let name = &wanted.name;
         let (kind, current) = match on_demand_source(name, &wanted.demand.tls, &self.desk.https) {
@@ -235,7 +235,7 @@ mod tests {
             }
         }
 
-        /// A client comes for the name, and who decides says so.
+        /// A client requests the name, and the endpoint responds with this status.
         async fn begin(&mut self, name: &str, status: &str) -> Option<(Job, Arc<CertifiedName>)> {
             let demand = Arc::clone(&self.demand);
             let (wanted, asked, clerk) = (&mut self.wanted, &self.asked, &self.clerk);
@@ -246,7 +246,7 @@ mod tests {
             tokio::join!(keeper, demand.obtain(name)).0
         }
 
-        /// `a.test` has a certificate, and its next turn is at once.
+        /// `a.test` has a certificate, and its next check is due.
         async fn due(&mut self) -> (Job, Arc<CertifiedName>) {
             let begun = self.begin("a.test", "200 OK").await;
             let (mut job, certified) = begun.expect("it may have one");
@@ -260,7 +260,7 @@ mod tests {
         let mut setup = Setup::new().await;
         assert!(setup.begin("no.test", "403 Forbidden").await.is_none());
         assert!(!setup.demand.has("no.test"));
-        // Due for renewal, which it is not allowed, while it is used.
+        // Due for renewal, which is denied, while it is in use.
         let (job, certified) = setup.due().await;
         let first = job.managed.slot.get().expect("a certificate");
         assert!(setup.demand.has("a.test"));

@@ -1,4 +1,4 @@
-//! What is due, and when.
+//! Which checks are due, and when.
 
 use howdah_config::model::{Acme, Address, Config, Issuer, Site};
 
@@ -24,7 +24,7 @@ fn of_sites(directory: &tempfile::TempDir, sites: Vec<Site>) -> Tls {
         ..Config::default()
     };
     config.global.https.storage = Some(directory.path().to_owned());
-    // It waits for other certificates as a test does.
+    // It would wait for other certificates, as tests do.
     config.global.https.ocsp_stapling = false;
     Tls::new(&config).expect("valid").expect("it has HTTPS")
 }
@@ -52,7 +52,7 @@ fn pair(host: &str) -> (String, String) {
     (made.cert.pem(), made.signing_key.serialize_pem())
 }
 
-/// Written so many seconds after 1970.
+/// Writes a file with a modification time of so many seconds after 1970.
 fn write(file: &Path, text: &str, at: u64) {
     std::fs::write(file, text).expect("written");
     let file = std::fs::File::options().write(true).open(file);
@@ -93,7 +93,8 @@ fn files_that_were_refused_are_looked_at_again() {
         assert_eq!(served(), before);
         assert_eq!(job.refused, Some(stamp), "reported");
     }
-    // As a key that this user may read by now, or a clock that is right: nothing else has changed.
+    // As for a key that this user may now read, or a clock that is now right: nothing else has
+    // changed.
     write(&files.key, &key, 2000);
     assert_eq!(stamps(&files), stamp);
     renewer.check_files(&mut job, &files);
@@ -200,7 +201,7 @@ fn revoked_certificates_are_due_at_once() {
 #[tokio::test]
 async fn certificates_are_renewed_while_they_are_served() {
     let directory = tempfile::tempdir().expect("a directory");
-    // So short that it is to be renewed at once.
+    // So short that it is due for renewal immediately.
     let tls = tls(&directory, Duration::from_secs(5));
     let slot = {
         let managed = tls.managed.lock().expect("not poisoned");
@@ -230,7 +231,7 @@ async fn an_authority_that_does_not_answer_holds_up_nothing_else() {
     let address = silent.local_addr().expect("it has one");
     let by_acme = acme("b.test", format!("https://{address}/dir"));
     let internal = Issuer::Internal {
-        // So short that it is to be renewed at once.
+        // So short that it is due for renewal immediately.
         lifetime: Duration::from_secs(5),
     };
     let internal = site("localhost", Some(internal));

@@ -1,4 +1,4 @@
-//! One question to one responder, over HTTP as OCSP has it: what comes back is signed.
+//! One request to one responder, over HTTP as is usual for OCSP: the response is signed.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use hyper_util::rt::TokioExecutor;
 
 use crate::ask::cause;
 
-/// For all of it: to find the responder, to connect, to ask and to read.
+/// For everything: resolving, connecting, sending and reading.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Answers have one or two KiB, more with certificates in them.
+/// Responses have one or two KiB, more with certificates in them.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
     #[error("the responder does not respond: {0}")]
@@ -29,7 +29,7 @@ pub(crate) enum FetchError {
     Timeout,
 }
 
-/// Sends a question and reads the answer.
+/// Sends a request and reads the response.
 pub(crate) async fn post(responder: &Uri, question: Vec<u8>) -> Result<Vec<u8>, FetchError> {
     match tokio::time::timeout(TIMEOUT, exchange(responder, question)).await {
         Ok(result) => result,

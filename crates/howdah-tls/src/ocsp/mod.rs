@@ -1,9 +1,9 @@
-//! OCSP stapling: handshakes carry the authority's own word that a certificate is not revoked, so that
-//! clients need not ask.
+//! OCSP stapling: handshakes include the authority's statement that a certificate is not revoked, so that clients need
+//! not request it.
 //!
-//! Each certificate has a task. It asks the responder that the certificate names, puts the checked
-//! answer in the slot, and asks again at half of the answer's life. An answer is served until it ends,
-//! also from the storage after a start, so that a responder may be away for days.
+//! Each certificate has a task. It queries the responder that the certificate names, puts the verified response in the
+//! slot, and queries again after half of the response's life. A response is served until it expires, also from the
+//! storage after a start, so that a responder may be unavailable for days.
 
 mod fetch;
 mod request;
@@ -29,10 +29,10 @@ use response::{Answer, ResponseError, Verdict};
 
 /// Concurrent requests to responders.
 const QUESTIONS: usize = 8;
-/// How long at most until the clock is looked at again: this machine may have slept.
+/// Maximum time between checks of the clock: this machine may have been suspended.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// Why there is no answer to staple.
+/// Why there is no response to staple.
 #[derive(Debug, thiserror::Error)]
 enum OcspError {
     #[error(transparent)]
@@ -46,7 +46,7 @@ enum OcspError {
 /// Staples OCSP responses.
 #[derive(Debug)]
 pub(crate) struct Stapler {
-    /// Where answers are kept beyond this process, if anywhere.
+    /// Where responses are stored, if anywhere.
     storage: Option<Storage>,
     provider: Arc<CryptoProvider>,
     questions: Semaphore,
@@ -61,7 +61,7 @@ impl Stapler {
         }
     }
 
-    /// Staples what the storage has.
+    /// Staples the stored response.
     pub(crate) fn restore(&self, slot: &Slot) {
         let Some(key) = slot.get() else { return };
         let question = OcspQuery::about(&key.cert).ok().flatten();
@@ -72,7 +72,7 @@ impl Stapler {
         }
     }
 
-    /// Keeps the staples of all slots fresh, until it is dropped.
+    /// Keeps the responses of all slots fresh, until it is dropped.
     pub(crate) async fn keep(self: Arc<Self>, slots: Vec<Arc<Slot>>) {
         let mut tasks = JoinSet::new();
         for slot in slots {
@@ -106,7 +106,7 @@ impl Stapler {
         }
     }
 
-    /// As long as the certificate is the same.
+    /// Runs as long as the certificate is the same.
     async fn refresh(
         &self,
         slot: &Slot,
@@ -114,7 +114,8 @@ impl Stapler {
         question: &OcspQuery,
     ) -> Infallible {
         let name = question.name.as_str();
-        // The storage may be away, and the certificate have been in use before this configuration.
+        // The storage may be unavailable, and the certificate may have been in use before this
+        // configuration.
         let stapled = || key.ocsp.clone().and_then(|der| self.accept(der, question));
         let mut current = self.cached(question).or_else(stapled);
         let mut next = SystemTime::now();
@@ -158,7 +159,7 @@ impl Stapler {
         }
     }
 
-    /// A newer answer: one that another server has put into the storage, or the responder's.
+    /// A newer response: one that another server has stored, or the responder's.
     async fn fetch(
         &self,
         question: &OcspQuery,
@@ -175,7 +176,7 @@ impl Stapler {
         self.check(der, question)
     }
 
-    /// Staples a good answer, and gives it back.
+    /// Staples a good response, and returns it.
     fn take(
         &self,
         slot: &Slot,
@@ -213,7 +214,7 @@ impl Stapler {
         Ok(Answer::check(der, question, algorithms, SystemTime::now())?)
     }
 
-    /// A good answer of before that is still valid.
+    /// An earlier good response that is still valid.
     fn cached(&self, question: &OcspQuery) -> Option<Answer> {
         let der = self.storage.as_ref()?.read(file(question)).ok()??;
         self.accept(der, question)

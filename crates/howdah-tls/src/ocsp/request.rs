@@ -13,7 +13,7 @@ use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::parse_x509_certificate;
 
 const SHA1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.14.3.2.26");
-/// `id-ad-ocsp`: how a certificate says where its responder is.
+/// `id-ad-ocsp`: the identifier of the responder's URL in a certificate.
 const RESPONDER: &str = "1.3.6.1.5.5.7.48.1";
 
 /// Why the certificate's responder is unusable.
@@ -35,14 +35,14 @@ pub(crate) struct OcspQuery {
     /// The certificate's first name, for messages and files.
     pub(crate) name: String,
     pub(crate) responder: Uri,
-    /// Which certificate.
+    /// Identifier of the certificate.
     pub(crate) id: CertId,
     /// Its issuer, which signs the response.
     pub(crate) issuer: CertificateDer<'static>,
 }
 
 impl OcspQuery {
-    /// About the first certificate of a chain. `None`: it names no responder.
+    /// A query for the first certificate of a chain. `None`: it names no responder.
     pub(crate) fn about(chain: &[CertificateDer<'static>]) -> Result<Option<Self>, OcspQueryError> {
         let Some((leaf, above)) = chain.split_first() else {
             return Ok(None);
@@ -73,7 +73,7 @@ impl OcspQuery {
         Err(OcspQueryError::NoIssuer)
     }
 
-    /// As it is sent. Without a nonce: responders sign one answer for all who ask.
+    /// Encodes it. Without a nonce: responders sign one response for all clients.
     pub(crate) fn der(&self) -> Result<Vec<u8>, OcspQueryError> {
         let request = Request {
             req_cert: self.id.clone(),
@@ -116,7 +116,7 @@ fn name(leaf: &X509Certificate<'_>) -> String {
     name.unwrap_or_else(|| leaf.raw_serial_as_string().replace(':', ""))
 }
 
-/// By SHA-1, which is the one that all responders know (RFC 5019); nothing rests on it but to be found.
+/// Uses SHA-1, which all responders support (RFC 5019); it only serves to find the certificate.
 fn id(leaf: &X509Certificate<'_>, issuer: &X509Certificate<'_>) -> Result<CertId, der::Error> {
     let hash = |bytes: &[u8]| OctetString::new(digest(&SHA1_FOR_LEGACY_USE_ONLY, bytes).as_ref());
     Ok(CertId {

@@ -1,4 +1,4 @@
-//! What a responder answered, RFC 6960: nothing of it is believed before its signature is checked.
+//! A responder's response, RFC 6960: its contents are not used before its signature is verified.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,12 +20,12 @@ const OCSP_SIGNING: KeyUsage = KeyUsage::required(&[0x2b, 6, 1, 5, 5, 7, 3, 9]);
 /// `id-pkix-ocsp-basic`.
 const BASIC: der::asn1::ObjectIdentifier =
     der::asn1::ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.48.1.1");
-/// By how much the responder's clock may be ahead.
+/// Maximum time by which the responder's clock may be ahead.
 const AHEAD: Duration = Duration::from_secs(300);
-/// So many certificates of a response are tried.
+/// Maximum number of certificates in a response that are tried.
 const MAX_SIGNERS: usize = 4;
 
-/// Why an answer says nothing.
+/// Why a response is not usable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ResponseError {
     #[error("the response is malformed: {0}")]
@@ -52,7 +52,7 @@ pub(crate) enum ResponseError {
     NoEnd,
 }
 
-/// What an authority says about a certificate.
+/// The authority's statement about a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Good,
@@ -62,7 +62,7 @@ pub(crate) enum Verdict {
     },
 }
 
-/// A checked answer.
+/// A verified response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) verdict: Verdict,
@@ -73,7 +73,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Checks all of a response that was given to `question`.
+    /// Verifies a whole response to `question`.
     pub(crate) fn check(
         der: Vec<u8>,
         question: &OcspQuery,
@@ -121,10 +121,10 @@ impl Answer {
     }
 }
 
-/// The bytes that are signed, as they came, and the signature.
+/// The signed bytes, as received, and the signature.
 struct SignedData<'a> {
     data: &'a [u8],
-    /// As webpki names it: what is in the sequence.
+    /// In webpki's form: the contents of the sequence.
     algorithm: &'a [u8],
     signature: &'a [u8],
 }
@@ -178,7 +178,7 @@ impl<'a> SignedData<'a> {
         algorithms: &WebPkiSupportedAlgorithms,
     ) -> bool {
         EndEntityCert::try_from(signer).is_ok_and(|signer| {
-            // Of ECDSA there is one for each curve.
+            // ECDSA has one for each curve.
             algorithms.all.iter().any(|known| {
                 self.is_algorithm(*known)
                     && signer
@@ -189,7 +189,8 @@ impl<'a> SignedData<'a> {
     }
 }
 
-/// Whether `issuer` has let this one sign answers, and it may still do so.
+/// Whether `issuer` has delegated the signing of responses to this one, and the delegation is still
+/// valid.
 fn is_delegate(
     certificate: &CertificateDer<'_>,
     issuer: &CertificateDer<'_>,
@@ -209,7 +210,7 @@ fn is_delegate(
         .is_ok()
 }
 
-/// Parameters of the hash may be there or not.
+/// Parameters of the hash are optional.
 fn is_same(one: &CertId, other: &CertId) -> bool {
     one.hash_algorithm.oid == other.hash_algorithm.oid
         && one.issuer_name_hash == other.issuer_name_hash

@@ -1,4 +1,4 @@
-//! Answers of a responder that is this test: good ones, and hostile ones.
+//! Responses of a responder in the test: good ones, and hostile ones.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -25,14 +25,14 @@ const HOUR: Duration = Duration::from_secs(3600);
 const ECDSA_SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.2");
 const ECDSA_SHA1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.1");
 
-/// An authority with a certificate of its own and the one of a server.
+/// An authority with its own certificate and that of a server.
 struct Setup {
     authority: CertifiedIssuer<'static, KeyPair>,
     key: KeyPair,
     chain: Vec<CertificateDer<'static>>,
 }
 
-/// What `id-pe-authorityInfoAccess` says of one responder.
+/// The contents of `id-pe-authorityInfoAccess` for one responder.
 fn access(url: &str) -> CustomExtension {
     let tlv = |tag: u8, parts: &[&[u8]]| {
         let content = parts.concat();
@@ -85,7 +85,7 @@ impl Setup {
     }
 }
 
-/// What an answer is made of.
+/// The parts of a response.
 struct Draft<'a> {
     id: x509_ocsp::CertId,
     status: CertStatus,
@@ -248,7 +248,7 @@ fn no_other_signer_is_accepted() {
         with: Some(certificate),
         ..draft(&setup)
     });
-    // One with a certificate of this authority for something else, such as the server itself.
+    // A certificate of this authority for another purpose, such as the server itself.
     for usage in [None, Some(ExtendedKeyUsagePurpose::ServerAuth)] {
         let (key, certificate) = setup.issue(usage);
         refused(Draft {
@@ -340,7 +340,7 @@ fn garbage_is_refused() {
     check(&setup, page).expect_err("no answer");
 }
 
-/// A responder that answers one question with these bytes.
+/// A responder that answers one request with these bytes.
 fn responder(head: &'static str, body: Vec<u8>) -> (String, std::thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("it has one");
@@ -349,7 +349,7 @@ fn responder(head: &'static str, body: Vec<u8>) -> (String, std::thread::JoinHan
         let mut request = [0; 4096];
         let length = stream.read(&mut request).expect("a request");
         stream.write_all(head.as_bytes()).expect("written");
-        // One that has enough leaves.
+        // A client that has enough disconnects.
         let _ = stream.write_all(&body);
         String::from_utf8_lossy(&request[..length]).into_owned()
     });
