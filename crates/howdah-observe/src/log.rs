@@ -1,8 +1,8 @@
-//! The server's own log: one event a line, readable on a terminal, JSON otherwise.
+//! The server's own log: one event per line, readable on a terminal, JSON otherwise.
 //!
-//! JSON lines have Caddy's names, because that is what the tools of this field read:
-//! `{"level":"warn","ts":1700000000.123,"logger":"howdah::pool","msg":"worker died","pid":42}`.
-//! `level` is one of debug, info, warn, error; `ts` is seconds since 1970; further fields are the event's.
+//! JSON lines use Caddy's names, which the usual tools understand:
+//! `{"level":"warn","ts":1700000000.123,"logger":"howdah::pool","msg":"worker died","pid":42}`. `level` is one of
+//! debug, info, warn, error; `ts` is seconds since 1970; additional fields are the event's.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
@@ -23,7 +23,7 @@ use crate::access::output::{self, Output};
 use crate::log_tail;
 pub use crate::log_tail::{LogLine, LogPage, enable, tail};
 
-/// How lines look.
+/// The format of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// For people.
@@ -43,7 +43,7 @@ pub struct OpenError {
     pub source: io::Error,
 }
 
-/// What is logged, how, and where to.
+/// What is logged, its format, and its output.
 pub struct Settings {
     level: Level,
     format: Format,
@@ -78,13 +78,13 @@ impl Settings {
     }
 }
 
-/// Past the log: it is being written meanwhile, and would wait for itself.
+/// Bypasses the log, which is being written meanwhile and would wait for itself.
 fn report_error(file: &str, error: &io::Error) {
     let line = format!("howdah: old logs of {file} cannot be removed: {error}\n");
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// How the log can be changed while the program runs.
+/// Changes the log while the program runs.
 static HANDLE: OnceLock<reload::Handle<Settings, Registry>> = OnceLock::new();
 
 /// Starts logging.
@@ -98,12 +98,12 @@ pub fn init(settings: Settings) {
     let _ = HANDLE.set(handle);
 }
 
-/// Logs by other settings from now on, and gives those of before: dropping them waits until old files are
-/// tidied up. Does nothing before [`init`].
+/// Changes the settings, and returns the previous ones: dropping them waits until old files are processed. Does nothing
+/// before [`init`].
 #[must_use = "dropping it may take seconds"]
 pub fn change(mut settings: Settings) -> Settings {
     if let Some(handle) = HANDLE.get() {
-        // Fails only where there is no log any more. Nothing is dropped here, where all who log would wait.
+        // Fails only if there is no log any more. Nothing is dropped here, where all threads that log would wait.
         let _ = handle.modify(|own| std::mem::swap(own, &mut settings));
     }
     settings
@@ -133,8 +133,8 @@ impl<S: Subscriber> Layer<S> for Settings {
             let level = level_name(*metadata.level());
             log_tail::push(now, level, metadata.target(), message, others);
         }
-        // One line at a time, so that those of several threads never mix. A thread that panicked here has
-        // left an output that can be written to.
+        // One line at a time, so that lines of several threads are not mixed. After a panic of a thread here, the
+        // output can still be written to.
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         if output.write(line.as_bytes()).is_err() {
             // Nothing can be done about a log that cannot be written either.
@@ -147,12 +147,12 @@ impl<S: Subscriber> Layer<S> for Settings {
 fn floor(target: &str) -> Level {
     let library = target.split("::").next().unwrap_or(target);
     match library {
-        // These warn of what clients send, as often as clients like.
+        // They warn about input from clients, as often as clients like.
         "h2" | "h3" | "h3_quinn" | "hyper" | "quinn" | "quinn_proto" | "quinn_udp" | "rustls" => {
             Level::ERROR
         }
         _ if target.starts_with("howdah") => Level::TRACE,
-        // Libraries talk about their own affairs below it.
+        // Below it, libraries log internal details.
         _ => Level::WARN,
     }
 }
@@ -222,7 +222,7 @@ fn json_line(event: &Event<'_>, now: f64) -> String {
     line
 }
 
-/// JSON leaves characters as they are that steer terminals or hide text in them.
+/// JSON does not escape all characters that control terminals or hide text.
 fn harmless(line: String) -> String {
     if !line.contains(is_unprintable) {
         return line;
@@ -238,7 +238,7 @@ fn harmless(line: String) -> String {
     harmless
 }
 
-/// Control characters, separators of lines, and what turns the direction of writing.
+/// Control characters, line separators, and characters that change the direction of text.
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -279,7 +279,7 @@ fn console_line(event: &Event<'_>, now: f64, colour: bool) -> String {
     line
 }
 
-/// Text from outside must not steer the terminal; newlines of stack traces stay, indented.
+/// Text from outside must not control the terminal; newlines of stack traces stay, indented.
 fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for character in text.chars() {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Lines that are kept.
+/// Lines that are stored.
 const LINES_MAX: usize = 500;
 /// Bytes of a message; the rest is cut off.
 const MESSAGE_MAX: usize = 4096;
@@ -28,7 +28,7 @@ pub struct LogLine {
     pub logger: &'static str,
     /// The message, perhaps of several lines.
     pub msg: String,
-    /// Further fields.
+    /// Additional fields.
     pub fields: Map<String, Value>,
 }
 
@@ -49,12 +49,12 @@ struct Tail {
 
 static TAIL: OnceLock<Mutex<Tail>> = OnceLock::new();
 
-/// Keeps the last lines from now on.
+/// Starts to store the last lines.
 pub fn enable() {
     TAIL.get_or_init(Mutex::default);
 }
 
-/// The lines after the one of this number, the newest 200 of them at most. None before [`enable`].
+/// The lines after this number, at most the newest 200. Empty before [`enable`].
 pub fn tail(after: u64) -> LogPage {
     let Some(tail) = TAIL.get() else {
         return LogPage::default();
@@ -129,7 +129,7 @@ impl Tail {
     }
 
     fn page(&self, after: u64) -> LogPage {
-        // A number of before a restart of the server means nothing here.
+        // A number from before a restart of the server has no meaning.
         let after = if after > self.last { 0 } else { after };
         let new = self.lines.iter().filter(|line| line.number > after);
         let skipped = new.clone().count().saturating_sub(PAGE_MAX);

@@ -1,5 +1,5 @@
-//! Files that the server makes or opens with its own rights at paths of the configuration: no other user may have put a
-//! link there, or be able to, or the server would write where they like.
+//! Files that the server creates or opens with its own rights at configured paths: no other user may have created a
+//! link there, or be able to, or the server would write to a place of their choice.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Checks a file that is about to be opened for writing. A symbolic link is allowed if root or the server's user made
-/// it.
+/// Checks a file that is about to be opened for writing. A symbolic link is allowed if root or the server's user
+/// created it.
 ///
 /// # Errors
 /// [`ErrorKind::PermissionDenied`] with what is wrong and what to do about it.
@@ -22,7 +22,7 @@ pub(crate) fn place(path: &Path) -> io::Result<()> {
             path.canonicalize().map_or(Ok(()), |target| folder(&target))
         }
         Ok(file) if shared(path) => check_owner(path, &file, "a file"),
-        // A file that is missing is created, and what cannot be looked at is not opened either.
+        // A missing file is created, and a file that cannot be inspected is not opened either.
         _ => Ok(()),
     }
 }
@@ -30,7 +30,7 @@ pub(crate) fn place(path: &Path) -> io::Result<()> {
 /// Refuses a path in a world-writable folder without the sticky bit, where all users may rename its files.
 ///
 /// # Errors
-/// [`ErrorKind::PermissionDenied`] with the folder; what cannot be looked at is left to who uses the path.
+/// [`ErrorKind::PermissionDenied`] with the folder; if it cannot be inspected, using the path reports the error.
 pub(crate) fn folder(path: &Path) -> io::Result<()> {
     let Ok(parent) = parent(path).canonicalize() else {
         return Ok(());
@@ -49,7 +49,7 @@ pub(crate) fn folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Everybody may put files into the folder of this path.
+/// Whether everybody may create files in the folder of this path.
 fn shared(path: &Path) -> bool {
     parent(path)
         .metadata()

@@ -1,4 +1,4 @@
-//! Unix sockets that are listened on, with a file that has its permissions from the first moment on.
+//! Listening Unix sockets, whose file has its permissions from the first moment on.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -10,9 +10,9 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::trusted;
 
-/// Listens at `path`, in place of a socket that a server which was killed has left there. `mode` has the
-/// permissions of the file, whatever the umask is; `backlog` clients may wait. The listener does not
-/// block. Who ends has to remove the file. A folder in which anybody may rename it is refused.
+/// Listens at `path`; replaces a socket that a killed server has left there. `mode` has the permissions of the file,
+/// whatever the umask; `backlog` clients may wait. The listener is non-blocking. The caller must remove the file at the
+/// end. A folder in which anybody may rename the file is refused.
 ///
 /// # Errors
 /// [`ErrorKind::AddrInUse`] if another process listens there.
@@ -20,8 +20,8 @@ pub fn listen(path: &Path, mode: u32, backlog: i32) -> io::Result<UnixListener> 
     trusted::folder(path)?;
     remove_stale(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM.cloexec(), None)?;
-    // Before it has a name, so that there is no moment at which more may connect. The umask takes
-    // from it.
+    // Before it has a name, so that there is no moment at which more users can connect. The umask
+    // may remove bits.
     fchmod(&socket, Mode::from_raw_mode(mode))?;
     socket.bind(&SockAddr::unix(path)?)?;
     let prepare = || {
@@ -33,7 +33,7 @@ pub fn listen(path: &Path, mode: u32, backlog: i32) -> io::Result<UnixListener> 
     Ok(socket.into())
 }
 
-/// A server that was killed leaves its socket behind. One that answers is in use.
+/// Removes the socket of a killed server. One that accepts connections is in use.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match inspect(path)? {
         Place::Free => Ok(()),
@@ -41,7 +41,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What is at a path that can be listened at.
+/// The state of a path for a listening socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Nothing.
@@ -50,11 +50,11 @@ pub enum Place {
     Stale,
 }
 
-/// Looks what is at `path` and changes nothing. Whether a file can be made there is not known by it.
+/// Inspects `path` and changes nothing. It does not check whether a file can be created there.
 ///
 /// # Errors
-/// [`ErrorKind::AddrInUse`] if a process listens there, [`ErrorKind::AlreadyExists`] if what is there is no
-/// socket, and any other that keeps one from finding out.
+/// [`ErrorKind::AddrInUse`] if a process listens there, [`ErrorKind::AlreadyExists`] if the path is not a socket, and
+/// any other error of inspecting it.
 pub fn inspect(path: &Path) -> io::Result<Place> {
     // A path can be too long for a socket.
     SockAddr::unix(path)?;

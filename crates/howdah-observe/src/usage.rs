@@ -1,9 +1,9 @@
-//! What a request cost in PHP: for access logs, `Server-Timing` and spans.
+//! Costs of a request in PHP: for access logs, `Server-Timing` and spans.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// What a worker measured of a request.
+/// Costs of a request as a worker measured them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScriptUsage {
     /// User and system time.
@@ -19,7 +19,7 @@ pub struct ScriptUsage {
 /// The same, with what the front measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PhpUsage {
-    /// From the call of PHP until a worker took the request.
+    /// From the call of PHP until a worker claimed the request.
     pub queue: Duration,
     /// From there until the worker was done.
     pub time: Duration,
@@ -27,12 +27,12 @@ pub struct PhpUsage {
     pub script: ScriptUsage,
 }
 
-/// What is known of that when a response begins.
+/// The costs that are known when a response begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsageSoFar {
-    /// From the call of PHP until a worker took the request.
+    /// From the call of PHP until a worker claimed the request.
     pub queue: Duration,
-    /// `None`: the script runs on.
+    /// `None`: the script is still running.
     pub usage: Option<PhpUsage>,
 }
 
@@ -69,7 +69,7 @@ impl PhpUsage {
             ("db", script.database),
         ];
         for (name, time) in metrics {
-            // A String takes all that is written to it.
+            // Writing to a `String` cannot fail.
             let _ = write!(text, ", {name};dur={:.3}", time.as_secs_f64() * 1e3);
         }
         let plural = if script.queries == 1 { "y" } else { "ies" };

@@ -1,4 +1,4 @@
-//! The stacks of all workers, merged: stacks that begin alike share nodes.
+//! The merged stacks of all workers: stacks with the same start share nodes.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use howdah_shm::{FrameKind, ProfileFrame, WorkerProfile};
 
 use crate::route_pattern::RoutePattern;
 
-/// Nodes of a tree: what a pool of 512 workers counts is bounded too.
+/// Maximum nodes of a tree: the total of a pool with 512 workers must be bounded too.
 const NODES_MAX: usize = 200_000;
 
-/// Samples and the time that they stand for.
+/// Samples and the time that they represent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Weight {
     pub(crate) samples: u64,
@@ -40,15 +40,15 @@ pub(crate) struct Node {
 #[derive(Debug, Default)]
 pub(crate) struct CallTree {
     pub(crate) frames: Vec<ProfileFrame>,
-    /// Parents are in front of their children.
+    /// Parents precede their children.
     pub(crate) nodes: Vec<Node>,
     frame_numbers: HashMap<ProfileFrame, usize>,
     children: HashMap<(Option<usize>, usize), usize>,
 }
 
 impl CallTree {
-    /// Adds what a worker has counted of these routes, below a frame for its pool if that is named. The samples that there
-    /// was no room for.
+    /// Adds a worker's counts of these routes, below a frame for its pool if that is named. Returns the samples for
+    /// which there was no room.
     pub(crate) fn add(
         &mut self,
         pool: Option<&str>,
@@ -135,7 +135,7 @@ impl CallTree {
         frames
     }
 
-    /// The weights of all nodes, each with those of the nodes below it.
+    /// The weights of all nodes, each including those below it.
     pub(crate) fn totals(&self) -> Vec<Weight> {
         let mut totals: Vec<Weight> = self.nodes.iter().map(|node| node.own).collect();
         for number in (0..self.nodes.len()).rev() {
@@ -148,10 +148,10 @@ impl CallTree {
     }
 }
 
-/// Where a node of a worker is in the tree.
+/// The position of a worker's node in the tree.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// `None`: the root of all.
+    /// `None`: the common root.
     Node(Option<usize>),
     /// The route is not shown.
     Hidden,

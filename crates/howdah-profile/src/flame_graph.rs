@@ -1,7 +1,7 @@
-//! A flame graph as SVG: a box for each stack, as wide as its share of the time, callers above what they call.
+//! A flame graph as SVG: a box for each stack, as wide as its share of the time, callers above callees.
 //!
-//! `flame_graph.js` within it enlarges what is clicked and searches, as far as the browser runs scripts; without it
-//! every box still has its title.
+//! `flame_graph.js` within it zooms on click and searches, if the browser runs scripts; without it every box still has
+//! its title.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -21,15 +21,15 @@ const ROW: f64 = 18.0;
 const HEADER: f64 = 64.0;
 /// Width of a letter of the font.
 const LETTER: f64 = 6.6;
-/// What is narrower is not drawn.
+/// Narrower boxes are not drawn.
 const LEAST: f64 = 0.4;
-/// A browser shows so many at once.
+/// Maximum number of boxes that a browser can show.
 const BOXES_MAX: usize = 20_000;
 
 const STYLE: &str = include_str!("flame_graph.css");
 const SCRIPT: &str = include_str!("flame_graph.js");
 
-/// A stack where it is drawn.
+/// The box of a stack.
 struct Rectangle {
     node: usize,
     x: f64,
@@ -52,7 +52,7 @@ pub(crate) fn render(profile: &Profile, metric: Metric) -> String {
     let height = HEADER + rows.unwrap_or(1) as f64 * ROW + MARGIN;
     let right = WIDTH - MARGIN;
     let mut svg = String::new();
-    // Writing to a string does not fail.
+    // Writing to a `String` cannot fail.
     let _ = write!(
         svg,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -96,7 +96,7 @@ fn pools(profile: &Profile) -> String {
     }
 }
 
-/// Wide ones first, so that those that are left out are the narrow ones of the innermost rows.
+/// Wide ones first, so that narrow ones in the innermost rows are left out.
 fn placed(profile: &Profile, totals: &[u64], all: u64) -> Vec<Rectangle> {
     let tree = &profile.tree;
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); tree.nodes.len()];
@@ -120,7 +120,7 @@ fn placed(profile: &Profile, totals: &[u64], all: u64) -> Vec<Rectangle> {
     boxes
 }
 
-/// Places stacks side by side, in the order of their names, as is the custom.
+/// Places stacks side by side, sorted by name as is usual.
 fn place(
     boxes: &mut Vec<Rectangle>,
     mut row: Vec<usize>,
@@ -179,7 +179,7 @@ fn draw(svg: &mut String, profile: &Profile, placed: &Rectangle, (own, all): (u6
     );
 }
 
-/// What a box shows: of a path its last part, as the title has all of it.
+/// The text of a box: the last part of a path, since the title has all of it.
 fn text_of(frame: &ProfileFrame) -> String {
     let mut short = frame.clone();
     if let Some((_, name)) = frame.file.rsplit_once('/') {
@@ -188,7 +188,7 @@ fn text_of(frame: &ProfileFrame) -> String {
     label(&short)
 }
 
-/// What fits into a box: the start, which is the name.
+/// The part that fits into a box: the start, which is the name.
 fn shortened(text: &str, width: f64) -> String {
     let room = ((width - 6.0) / LETTER) as usize;
     if room < 3 {
@@ -209,7 +209,8 @@ fn time(nanoseconds: u64) -> String {
     }
 }
 
-/// For XML, which does not allow all characters, even escaped; HTML of the file server does.
+/// Escapes text for XML, which does not allow all characters, even escaped; the file server has a
+/// separate function for HTML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {

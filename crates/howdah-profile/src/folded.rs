@@ -20,7 +20,7 @@ pub(crate) fn render(profile: &Profile, metric: Metric) -> String {
         let stack = tree.stack(number);
         let frames: Vec<&str> = stack.iter().map(|frame| &*labels[*frame]).collect();
         let mut line = frames.join(";");
-        // Writing to a string does not fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(line, " {micros}");
         lines.push(line);
     }
@@ -28,7 +28,7 @@ pub(crate) fn render(profile: &Profile, metric: Metric) -> String {
     lines.concat()
 }
 
-/// Without what ends a frame or a line.
+/// Removes characters that end a frame or a line.
 fn escaped(text: &str) -> String {
     text.chars()
         .map(|char| match char {

@@ -1,4 +1,4 @@
-//! The formats by their names.
+//! The formats and their names.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use crate::profile::{Metric, Profile};
 use crate::render_error::{RenderError, SIZE_MAX};
 use crate::{flame_graph, folded, pprof, speedscope};
 
-/// What a profile is written as.
+/// Format of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A flame graph that a browser shows.
@@ -15,7 +15,7 @@ pub enum Format {
     Pprof,
     /// JSON for <https://speedscope.app>.
     Speedscope,
-    /// A line for each stack: for flamegraph.pl and its relatives.
+    /// A line for each stack: for flamegraph.pl and similar tools.
     Folded,
 }
 
@@ -27,7 +27,7 @@ impl Format {
         ("folded", Self::Folded),
     ];
 
-    /// What is to be written to a file of this name.
+    /// The format for a file of this name.
     pub fn of_file(name: &str) -> Option<Self> {
         let name = name.rsplit('/').next().unwrap_or_default();
         let has = |end: &str| name == &end[1..] || name.ends_with(end);
@@ -44,13 +44,13 @@ impl Format {
         }
     }
 
-    /// As in a query or an option.
+    /// Its name in queries and options.
     pub fn name(self) -> &'static str {
         let named = Self::NAMES.iter().find(|(_, format)| *format == self);
         named.map_or("", |(name, _)| name)
     }
 
-    /// For HTTP.
+    /// Its media type for HTTP.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Svg => "image/svg+xml",

@@ -1,9 +1,9 @@
-//! Profiles of PHP: what the workers of pools have counted ([`howdah_shm::WorkerProfile`]) as one call tree, and that
-//! in the formats of tools.
+//! Profiles of PHP: the counts of pools' workers ([`howdah_shm::WorkerProfile`]) as one call tree, rendered in the
+//! formats of tools.
 //!
-//! # Floors
+//! # Layers
 //!
-//! Each may use those below it and no other:
+//! Each may use those below it and no others:
 //!
 //! | | |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | `call_tree` | stacks of all workers |
 //! | `render_error`, `route_pattern` | errors of output; selection of routes |
 //!
-//! This crate must not know processes, pools' options or HTTP. Names come from PHP code, which may be hostile: each
-//! format escapes what has a meaning in it.
+//! This crate must not depend on processes, pools' options or HTTP. Names come from PHP code, which may be hostile:
+//! each format escapes its special characters.
 #![forbid(unsafe_code)]
 
 mod call_tree;

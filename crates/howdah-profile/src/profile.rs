@@ -1,4 +1,4 @@
-//! What was measured, and how.
+//! A profile: the measured data, and its settings.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,12 +7,12 @@ use howdah_shm::{FrameKind, ProfileFrame, SampleCounts, WorkerProfile};
 use crate::call_tree::{CallTree, Weight};
 use crate::route_pattern::RoutePattern;
 
-/// Which time a stack is drawn by.
+/// The time by which stacks are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// Time on the clock, waits included.
+    /// Wall time, waits included.
     Wall,
-    /// The processor's time.
+    /// Processor time.
     Cpu,
 }
 
@@ -57,7 +57,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Of no worker so far.
+    /// A profile without workers.
     pub fn new(settings: ProfileSettings) -> Self {
         Self {
             settings,
@@ -67,25 +67,25 @@ impl Profile {
         }
     }
 
-    /// Adds what a worker of the pool has counted.
+    /// Adds the counts of a worker of the pool.
     pub fn add(&mut self, pool: &str, worker: &WorkerProfile) {
         let pool = (self.settings.pools.len() > 1).then_some(pool);
         let routes = self.settings.routes.as_ref();
         let dropped = self.tree.add(pool, worker, routes);
         self.counts.add(&worker.counts);
-        // A sample of a concurrent worker is at several nodes, so there may be more of them than were taken.
+        // A sample of a concurrent worker is at several nodes, so more of them may be dropped than were taken.
         let dropped = dropped.min(self.counts.taken);
         self.counts.taken -= dropped;
         self.counts.full = self.counts.full.saturating_add(dropped);
         self.workers += 1;
     }
 
-    /// What became of all samples.
+    /// Results of all samples.
     pub fn counts(&self) -> SampleCounts {
         self.counts
     }
 
-    /// Workers that it is of.
+    /// Number of workers in it.
     pub fn workers(&self) -> usize {
         self.workers
     }
@@ -94,7 +94,7 @@ impl Profile {
     pub fn summary(&self) -> String {
         let counts = self.counts;
         let (due, had) = (counts.due, counts.taken.saturating_add(counts.idle));
-        // Tenths of a percent, of which none is made up.
+        // Tenths of a percent, rounded down.
         let tenths = u128::from(had) * 1000 / u128::from(due.max(1));
         let dropped = due.saturating_sub(had);
         let mut text = format!(

@@ -1,4 +1,4 @@
-//! Which routes a profile is to show.
+//! Selects the routes that a profile shows.
 
 /// `/api/*`, or with a method: `POST /api/*`. A `*` stands for any text.
 #[derive(Debug, Clone, PartialEq, Eq)]

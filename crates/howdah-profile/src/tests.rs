@@ -1,4 +1,4 @@
-//! The same profile in each format, and names that are made to break it.
+//! The same profile in each format, and names that try to break it.
 
 use std::io::Read as _;
 use std::time::{Duration, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! An entry as a line.
+//! Encodes an entry as a line.
 
 use howdah_config::model::{AccessLog, DurationFormat, LogFormat, TimeFormat};
 
@@ -10,7 +10,7 @@ use super::time::{duration_text, push_time};
 const LOGGER: &str = "http.log.access";
 const MESSAGE: &str = "handled request";
 
-/// How a log writes its lines.
+/// The format of a log's lines.
 #[derive(Debug)]
 pub(super) struct LineEncoder {
     encoding: LogFormat,
@@ -38,7 +38,7 @@ impl LineEncoder {
         }
     }
 
-    /// Appends the line with its end.
+    /// Appends the line, including its line end.
     pub(super) fn push(&self, line: &mut String, entry: &Entry) {
         let mut fields = fields(entry);
         for filter in &self.filters {
@@ -90,7 +90,7 @@ impl LineEncoder {
         use std::fmt::Write as _;
         push_text(line, name);
         line.push(':');
-        // A String takes all that is written to it.
+        // Writing to a `String` cannot fail.
         let _ = match value {
             Value::Text(text) => {
                 push_text(line, text);
@@ -126,7 +126,8 @@ impl LineEncoder {
     }
 }
 
-/// A JSON string. Control characters are escaped, those above ASCII that steer terminals too.
+/// A JSON string. Control characters are escaped, including those above ASCII that control
+/// terminals.
 fn push_text(line: &mut String, text: &str) {
     use std::fmt::Write as _;
     line.push('"');
@@ -138,7 +139,7 @@ fn push_text(line: &mut String, text: &str) {
             '\r' => line.push_str("\\r"),
             '\t' => line.push_str("\\t"),
             control if control.is_control() => {
-                // A String takes all that is written to it.
+                // Writing to a `String` cannot fail.
                 let _ = write!(line, "\\u{:04x}", u32::from(control));
             }
             other => line.push(other),

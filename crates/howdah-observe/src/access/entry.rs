@@ -1,4 +1,4 @@
-//! What is known of a request when it is over.
+//! The data of a finished request.
 
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use crate::usage::PhpUsage;
 /// A request and its response.
 #[derive(Debug)]
 pub struct Entry {
-    /// When it was over.
+    /// When it ended.
     pub at: SystemTime,
     /// From the end of its header until then.
     pub duration: Duration,
@@ -18,7 +18,7 @@ pub struct Entry {
     pub id: u64,
     /// The client's side of the connection.
     pub remote: SocketAddr,
-    /// The client, if the connection's other side is a proxy that is trusted.
+    /// The client, if the peer of the connection is a trusted proxy.
     pub client: std::net::IpAddr,
     /// The method.
     pub method: Method,
@@ -32,9 +32,9 @@ pub struct Entry {
     pub headers: HeaderMap,
     /// Header fields of the response.
     pub response_headers: HeaderMap,
-    /// Those with passwords are written as they are, and not as `REDACTED`.
+    /// Header fields with credentials are written unchanged, not as `REDACTED`.
     pub credentials: bool,
-    /// If the connection is encrypted.
+    /// Set if the connection uses TLS.
     pub tls: Option<TlsInfo>,
     /// The user that the server authenticated.
     pub user: String,
@@ -42,17 +42,17 @@ pub struct Entry {
     pub bytes_read: u64,
     /// Bytes of the response's body.
     pub size: u64,
-    /// The status; 499 if the client left before there was one.
+    /// The status; 499 if the client disconnected before there was one.
     pub status: u16,
-    /// The response was not handed over to its end.
+    /// The response was not completely handed over.
     pub cut: bool,
     /// What it cost in PHP; `None` if PHP did not run it, or has not ended.
     pub php: Option<PhpUsage>,
-    /// Further fields.
+    /// Additional fields.
     pub appended: Vec<(String, String)>,
 }
 
-/// What is known of an encrypted connection.
+/// Properties of a TLS connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsInfo {
     /// `TLSv1.3`.
@@ -62,7 +62,7 @@ pub struct TlsInfo {
 }
 
 impl Entry {
-    /// An estimate of the memory that it takes.
+    /// An estimate of its memory.
     pub(super) fn size_in_memory(&self) -> usize {
         let of_headers = |headers: &HeaderMap| -> usize {
             let fields = headers.iter();

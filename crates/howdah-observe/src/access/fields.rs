@@ -1,4 +1,4 @@
-//! An entry as a tree of named fields: what filters change and encoders write.
+//! An entry as a tree of named fields, which filters change and encoders write.
 
 use std::borrow::Cow;
 
@@ -19,12 +19,12 @@ pub(super) enum Value {
     Object(Fields),
 }
 
-/// Names and values in the order in which they are written.
+/// Names and values in order.
 pub(super) type Fields = Vec<(Cow<'static, str>, Value)>;
 
 const CREDENTIALS: [HeaderName; 4] = [COOKIE, SET_COOKIE, AUTHORIZATION, PROXY_AUTHORIZATION];
 
-/// All fields of an entry but level, time, logger and message.
+/// All fields of an entry except level, time, logger and message.
 pub(super) fn fields(entry: &Entry) -> Fields {
     let text = |text: &str| Value::Text(text.to_owned());
     let uri = entry.uri.path_and_query();
@@ -122,7 +122,7 @@ fn headers(map: &HeaderMap, credentials: bool) -> Fields {
     map.keys().map(field).collect()
 }
 
-/// `user-agent` as `User-Agent`: how Caddy writes the names.
+/// Writes `user-agent` as `User-Agent`, like Caddy.
 fn canonical(name: &str) -> String {
     let mut upper = true;
     name.chars()

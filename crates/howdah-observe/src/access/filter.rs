@@ -1,4 +1,4 @@
-//! Filters: what is removed from an entry's fields.
+//! Filters, which change or remove an entry's fields.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::fields::{Fields, Value};
 
-/// A filter with what it needs.
+/// A filter with its compiled parts.
 #[derive(Debug)]
 pub(super) struct CompiledFilter {
     path: Vec<String>,
@@ -31,7 +31,7 @@ impl CompiledFilter {
         }
     }
 
-    /// Changes the field, if there is one of that path.
+    /// Changes the field at that path, if it exists.
     pub(super) fn apply(&self, fields: &mut Fields) {
         let Some((last, parents)) = self.path.split_last() else {
             return;
@@ -90,17 +90,17 @@ impl CompiledFilter {
     }
 }
 
-/// The first four bytes of SHA-256 in hexadecimal, as Caddy has it.
+/// The first four bytes of SHA-256 in hexadecimal, as in Caddy.
 fn hash(text: &str) -> String {
     let digest = Sha256::digest(text);
     digest.iter().take(4).fold(String::new(), |mut hex, byte| {
-        // A String takes all that is written to it.
+        // Writing to a `String` cannot fail.
         let _ = write!(hex, "{byte:02x}");
         hex
     })
 }
 
-/// One address, or several with commas as in `X-Forwarded-For`. What is not an address stays.
+/// One address, or several with commas as in `X-Forwarded-For`. Other text is not changed.
 fn masked(text: &str, ipv4: u8, ipv6: u8) -> String {
     let one = |text: &str| {
         let (host, port) = match text.parse::<std::net::SocketAddr>() {
@@ -160,7 +160,7 @@ fn query(uri: &str, edits: &[Edit]) -> String {
     }
 }
 
-/// As an application reads it.
+/// Decoded as applications do.
 fn decoded(text: &str) -> String {
     let spaced = text.replace('+', " ");
     percent_encoding::percent_decode_str(&spaced)
@@ -235,7 +235,7 @@ mod tests {
             format!("a=<x>; c={}; d=4", hash("3"))
         );
         assert_eq!(cookies("REDACTED", &edits), "REDACTED");
-        // The digest of the empty text is known to all.
+        // Everybody knows the digest of the empty text.
         assert_eq!(hash(""), "e3b0c442");
     }
 }

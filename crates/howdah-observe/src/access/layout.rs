@@ -1,11 +1,11 @@
-//! Moments by a layout of Go.
+//! Times in a layout of Go.
 
 use std::fmt::Write as _;
 
 use howdah_config::model::{Padding, TimeLayout, TimePart};
 use time::OffsetDateTime;
 
-/// Appends a moment.
+/// Appends a time.
 pub(super) fn push(text: &mut String, at: OffsetDateTime, layout: &TimeLayout) {
     for part in &layout.0 {
         push_part(text, at, part);
@@ -14,7 +14,7 @@ pub(super) fn push(text: &mut String, at: OffsetDateTime, layout: &TimeLayout) {
 
 fn push_part(text: &mut String, at: OffsetDateTime, part: &TimePart) {
     let half_day_hour = (at.hour() + 11) % 12 + 1;
-    // A String takes all that is written to it.
+    // Writing to a `String` cannot fail.
     let _ = match part {
         TimePart::Text(plain) => text.write_str(plain),
         TimePart::Year => write!(text, "{:04}", at.year()),

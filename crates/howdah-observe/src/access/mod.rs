@@ -1,12 +1,12 @@
-//! Access logs: a line for each request, in the words of Caddy.
+//! Access logs: a line for each request, in Caddy's format.
 //!
 //! ```text
 //! front thread ─ Entry ─> Log (level, host) ─> queue with limits ─> writer thread: fields ─ filters ─ line
 //!                                               full: lost, counted                      └─> file, stdout, stderr
 //! ```
 //!
-//! A front thread makes an entry and puts it into a queue; all else is the work of a thread for each
-//! output. Whatever an output does (a full disk, a pipe without a reader), requests continue.
+//! A front thread creates an entry and puts it into a queue; each output has a thread that does everything else.
+//! Whatever happens to an output (a full disk, a pipe without a reader), requests continue.
 
 mod encode;
 mod entry;
@@ -37,7 +37,7 @@ use self::encode::LineEncoder;
 use self::output::Output;
 use self::queue::Queue;
 
-/// How long the server waits at its end for lines that are still to be written.
+/// How long a server that stops waits for lines that are still to be written.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 
 /// Why an access log cannot be written.
@@ -46,15 +46,15 @@ const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 pub struct OpenError {
     /// The file.
     pub path: PathBuf,
-    /// The system's reason.
+    /// The cause.
     #[source]
     pub source: io::Error,
 }
 
-/// Whether a log could be written to `output`. Opens and makes nothing.
+/// Checks whether a log could be written to `output`. Neither opens nor creates anything.
 ///
 /// # Errors
-/// As opening it would.
+/// Those of opening it.
 pub fn check(output: &LogOutput) -> Result<(), OpenError> {
     Output::check(output)
 }
@@ -83,8 +83,8 @@ impl Drop for Writer {
     }
 }
 
-/// All access logs of a configuration, with their writer threads. When it is dropped and nothing else holds its
-/// logs any more, what is in the queues is written; that takes at most 2 s.
+/// All access logs of a configuration, with their writer threads. When it is dropped and nothing else holds its logs,
+/// the queues are written, which takes at most 2 s.
 #[derive(Debug, Default)]
 pub struct Logs {
     sites: Vec<Arc<[Log]>>,
@@ -98,8 +98,8 @@ impl Logs {
         Self::default().next(sites)
     }
 
-    /// The logs of another configuration. Outputs that are in both have one writer, so that no line is
-    /// torn and a file is rolled by one of them.
+    /// The logs of a new configuration. Outputs in both configurations have one writer, so that lines are not mixed and
+    /// only one thread rotates a file.
     pub fn next(&self, sites: &[Site]) -> Result<Self, OpenError> {
         let mut logs = Self::default();
         logs.dropped = Arc::clone(&self.dropped);
@@ -136,7 +136,7 @@ impl Logs {
         self.sites.get(index).cloned().unwrap_or_default()
     }
 
-    /// Counts what was lost; outlives the logs.
+    /// Counts dropped lines; outlives the logs.
     pub fn losses(&self) -> Losses {
         Losses(Arc::clone(&self.dropped))
     }
@@ -146,7 +146,7 @@ fn report_error(file: &str, error: &io::Error) {
     tracing::warn!(target: "howdah", file, "old access logs cannot be removed: {error}");
 }
 
-/// How many lines were lost.
+/// Number of dropped lines.
 #[derive(Debug, Clone, Default)]
 pub struct Losses(Arc<AtomicU64>);
 
@@ -162,7 +162,7 @@ impl Drop for Logs {
         let end = std::time::Instant::now() + FLUSH_LIMIT;
         self.sites.clear();
         let writers = self.writers.drain();
-        // Others go on with those that they have; the rest is closed by this.
+        // The other outputs stay in use; this closes the rest.
         let closed: Vec<_> = writers
             .filter_map(|(_, writer)| Arc::into_inner(writer))
             .map(|writer| Arc::clone(&writer.0))
@@ -194,14 +194,14 @@ impl Log {
         }
     }
 
-    /// Whether a request for this host (without port) that was answered with this status is to be logged.
+    /// Whether a request for this host (without port) with this response status is logged.
     pub fn includes(&self, host: &str, status: u16) -> bool {
         let known = |name: &String| name.eq_ignore_ascii_case(host);
         (!self.errors_only || status >= 500)
             && (self.hostnames.is_empty() || self.hostnames.iter().any(known))
     }
 
-    /// Logs a request. Never waits: an entry for which there is no room is lost and counted.
+    /// Logs a request. Never waits: an entry is dropped and counted if there is no room.
     pub fn write(&self, entry: Arc<Entry>) {
         self.target
             .writer

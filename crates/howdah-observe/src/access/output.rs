@@ -1,4 +1,4 @@
-//! Where lines go: a stream, or a file that is rolled.
+//! Outputs of logs: a stream, or a file that is rotated.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -20,15 +20,15 @@ pub(crate) enum Output {
 /// A file with its size.
 pub(crate) struct RollingFile {
     options: LogFile,
-    /// `None` after it was put aside and could not be made again.
+    /// `None` after it was rotated and could not be created again.
     file: Option<File>,
     size: u64,
-    /// The last write broke off in the middle of a line.
+    /// The last write ended in the middle of a line.
     torn: bool,
     rolls: Rolls,
 }
 
-/// Whether a person reads what goes there.
+/// Whether the output is a terminal.
 pub(crate) fn is_terminal(output: &LogOutput) -> bool {
     match output {
         LogOutput::Stderr => io::stderr().is_terminal(),
@@ -51,7 +51,7 @@ impl Output {
                 };
                 let (file, size) = open(options).map_err(failed)?;
                 let mut options = options.clone();
-                // Renaming a device such as /dev/null would take it away from everybody.
+                // Renaming a device such as /dev/null would remove it for everybody.
                 if !file.metadata().map_err(failed)?.is_file() {
                     options.roll = None;
                 }
@@ -66,7 +66,7 @@ impl Output {
         })
     }
 
-    /// Whether an output could be opened. A file that is not there yet is not made.
+    /// Checks whether an output could be opened. A missing file is not created.
     pub(super) fn check(output: &LogOutput) -> Result<(), OpenError> {
         let LogOutput::File(LogFile { path, .. }) = output else {
             return Ok(());
@@ -77,7 +77,7 @@ impl Output {
         })
     }
 
-    /// Bytes that fit before the file is put aside; `None`: no limit.
+    /// Bytes until the file is rotated; `None`: no limit.
     pub(super) fn remaining_bytes(&self) -> Option<u64> {
         match self {
             Self::Stream(_) => None,
@@ -88,7 +88,7 @@ impl Output {
         }
     }
 
-    /// Writes whole lines.
+    /// Writes complete lines.
     pub(crate) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
@@ -111,7 +111,7 @@ impl RollingFile {
         {
             self.file = None;
             self.rolls.rotate(&self.options.path, roll)?;
-            // So that one that cannot be made now is tried again, and not put aside.
+            // So that a file that cannot be created now is retried, and not rotated.
             self.size = 0;
         }
         let file = match &mut self.file {
@@ -163,7 +163,7 @@ fn can_append(path: &Path) -> io::Result<()> {
     can_access(folder, Access::WRITE_OK | Access::EXEC_OK)
 }
 
-/// As the effective user, which opens the file; the real one differs where root has started the server.
+/// Checks as the effective user, which opens the file; the real user differs if root has started the server.
 fn can_access(path: &Path, access: Access) -> io::Result<()> {
     Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
 }

@@ -1,5 +1,5 @@
-//! The queue between front threads and the writer of an output. Its limits are what a slow output costs
-//! at most; beyond them lines are lost.
+//! The queue between front threads and the writer of an output. Its limits bound the memory that a slow output costs;
+//! beyond them lines are dropped.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,19 +16,20 @@ use super::writer;
 pub(super) const ENTRIES_MAX: usize = 8_192;
 /// Bytes of memory that they may take.
 pub(super) const BYTES_MAX: usize = 16 << 20;
-/// The writer looks no more often than this while requests come, so that it is not woken for each.
+/// The writer checks no more often than this while requests arrive, so that it is not woken for
+/// each.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// An entry and how it is written.
+/// An entry and its encoder.
 pub(super) type Job = (Arc<Entry>, Arc<LineEncoder>);
 
 #[derive(Debug, Default)]
 struct State {
     jobs: VecDeque<Job>,
     bytes: usize,
-    /// The writer sleeps and has to be woken.
+    /// The writer sleeps and must be woken.
     asleep: bool,
-    /// Nothing comes any more.
+    /// No more entries come.
     closed: bool,
     /// Entries that the writer has taken and not yet written.
     taken: usize,
@@ -42,12 +43,12 @@ pub(super) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
     dropped: AtomicU64,
-    /// Lost lines of all queues of the server.
+    /// Dropped lines of all queues of the server.
     total_lost: Arc<AtomicU64>,
 }
 
 impl Queue {
-    /// Starts the writer. Lines that are lost are counted in `total_lost` too.
+    /// Starts the writer. Dropped lines are counted in `total_lost` too.
     pub(super) fn start(output: Output, total_lost: Arc<AtomicU64>) -> io::Result<Arc<Self>> {
         let queue = Arc::new(Self {
             total_lost,
@@ -60,7 +61,7 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Queues an entry, or counts it as lost.
+    /// Queues an entry, or counts it as dropped.
     pub(super) fn push(&self, entry: Arc<Entry>, encoder: Arc<LineEncoder>) {
         let size = entry.size_in_memory();
         let mut state = self.lock();
@@ -83,18 +84,18 @@ impl Queue {
         self.total_lost.fetch_add(lines, Relaxed);
     }
 
-    /// Lines that were lost.
+    /// Number of dropped lines.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Relaxed)
     }
 
-    /// Nothing is taken any more; the writer ends when it has written what there is.
+    /// Accepts no more entries; the writer ends when it has written the remaining ones.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();
     }
 
-    /// Waits until the writer has ended. Says how many lines it has not written.
+    /// Waits until the writer has ended. Returns how many lines it has not written.
     pub(super) fn wait_end(&self, until: Instant) -> usize {
         let mut state = self.lock();
         while !state.ended {
@@ -108,12 +109,12 @@ impl Queue {
         0
     }
 
-    /// For the writer: all that there is, once there is something; `None`: nothing will come.
+    /// For the writer: waits for entries and takes all of them; `None`: no more will come.
     pub(super) fn take(&self) -> Option<VecDeque<Job>> {
         let mut state = self.lock();
         state.taken = 0;
         if state.jobs.is_empty() && !state.closed {
-            // Busy a moment ago: what comes now can wait for what comes next.
+            // It was busy a moment ago: the next entries can wait for further ones.
             drop(state);
             std::thread::sleep(GATHER);
             state = self.lock();
@@ -133,7 +134,7 @@ impl Queue {
         Some(std::mem::take(&mut state.jobs))
     }
 
-    /// For the writer: it ends.
+    /// For the writer: records its end.
     pub(super) fn end(&self) {
         self.lock().ended = true;
         self.changed.notify_all();

@@ -1,4 +1,4 @@
-//! Files that were put aside: `access-2006-01-02T15-04-05.000.log`, compressed and removed in time.
+//! Rotated files: `access-2006-01-02T15-04-05.000.log`, compressed and later removed.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,13 +18,13 @@ use super::time::civil;
 const STAMP: usize = 23;
 const PART: &str = ".part";
 
-/// What is done with old files, by a thread of its own: compressing 100 MiB takes seconds.
+/// Processes old files on a separate thread: compressing 100 MiB takes seconds.
 pub(super) struct Rolls {
     tidying: Option<JoinHandle<()>>,
     report_error: ErrorReporter,
 }
 
-/// Says why the old files of a path are not tidied up. Called while the file is written, or by another thread.
+/// Reports why the old files of a path cannot be processed. Called while the file is written, or by another thread.
 pub(crate) type ErrorReporter = fn(&str, &io::Error);
 
 impl Rolls {
@@ -35,7 +35,7 @@ impl Rolls {
         }
     }
 
-    /// Renames the file, and tidies up. A removed file needs neither.
+    /// Renames the file, and processes old ones. A removed file needs neither.
     pub(super) fn rotate(&mut self, path: &Path, roll: &Roll) -> io::Result<()> {
         let mut at = SystemTime::now();
         loop {
@@ -47,7 +47,7 @@ impl Rolls {
                     Err(error) => return Err(error),
                 }
             }
-            // Two within a millisecond.
+            // Two rotations within a millisecond.
             at += Duration::from_millis(1);
         }
         self.schedule_cleanup(path, roll);
@@ -59,7 +59,8 @@ impl Rolls {
             .tidying
             .as_ref()
             .is_some_and(|tidying| !tidying.is_finished());
-        // One that runs has been started by an earlier file; the next time takes this one too.
+        // It was started for an earlier file and is still running; the next one will process this
+        // file too.
         if running {
             return;
         }
@@ -72,7 +73,7 @@ impl Rolls {
         let thread = std::thread::Builder::new().name("access-log-old".into());
         match thread.spawn(clean_up) {
             Ok(tidying) => self.tidying = Some(tidying),
-            // Lines count more than the room of old ones.
+            // Writing lines is more important than removing old files.
             Err(error) => report_error(&path.to_string_lossy(), &error),
         }
     }
@@ -117,7 +118,7 @@ fn with_gz(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Old files with their stamps, the newest first. Half-made ones are removed.
+/// Old files with their time stamps, the newest first. Incomplete ones are removed.
 fn old(path: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -161,7 +162,7 @@ fn clean_up_files(path: &Path, roll: &Roll, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// Under another name until it is whole.
+/// Compresses under a different name until it is complete.
 fn compress(file: &Path) -> io::Result<()> {
     let target = with_gz(file);
     let mut part = target.as_os_str().to_owned();
@@ -173,8 +174,7 @@ fn compress(file: &Path) -> io::Result<()> {
     let mut encoder = GzEncoder::new(out, Compression::default());
     io::copy(&mut source, &mut encoder)?;
     let out = encoder.finish()?;
-    // So that `roll_keep_for` counts from the last line. Of a file that root owns the time is that of now, which
-    // is hardly later.
+    // So that `roll_keep_for` counts from the last line. A file of root keeps the current time, which is hardly later.
     match out.set_modified(metadata.modified()?) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
         set => set?,

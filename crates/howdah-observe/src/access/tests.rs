@@ -1,4 +1,4 @@
-//! Lines, filters, and what a bad output costs.
+//! Lines, filters, and the effects of a bad output.
 
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -56,7 +56,7 @@ fn entry(uri: &str, status: u16) -> Entry {
     }
 }
 
-/// With its passwords.
+/// An entry with its credentials.
 fn unredacted(uri: &str) -> Entry {
     Entry {
         credentials: true,
@@ -517,7 +517,7 @@ fn the_next_configuration_goes_on_with_the_same_file() {
     ];
     let first = Logs::start(&sites).expect("it opens");
     let next = first.next(&sites[..1]).expect("it opens");
-    // Of a request that is still on its way.
+    // Of a request that is still in flight.
     let late = [first.site(0), first.site(1)];
     drop(first);
     for own in &late {

@@ -1,4 +1,4 @@
-//! Moments as text, in UTC.
+//! Times as text, in UTC.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use super::layout;
 
-/// The calendar of a moment. Those before 1970, and those too late for it, are 1970.
+/// The calendar date of a time. Times before 1970, and those too late for a date, become 1970.
 pub(crate) fn civil(at: SystemTime) -> OffsetDateTime {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let nanos = i128::try_from(since.as_nanos()).ok();
@@ -17,7 +17,7 @@ pub(crate) fn civil(at: SystemTime) -> OffsetDateTime {
         .unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
-/// Appends a moment; one that is a number in JSON is not quoted.
+/// Appends a time; one that is a number in JSON is not quoted.
 pub(super) fn push_time(line: &mut String, at: SystemTime, format: &TimeFormat, quotes: bool) {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let quote = if quotes { "\"" } else { "" };
@@ -25,7 +25,7 @@ pub(super) fn push_time(line: &mut String, at: SystemTime, format: &TimeFormat, 
     let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
     let (hour, minute, second, nanos) = at.to_hms_nano();
     let millis = nanos / 1_000_000;
-    // A String takes all that is written to it.
+    // Writing to a `String` cannot fail.
     let _ = match format {
         TimeFormat::UnixSeconds => write!(line, "{}.{:06}", since.as_secs(), nanos / 1000),
         TimeFormat::UnixMillis => {
@@ -71,14 +71,14 @@ pub(super) fn push_time(line: &mut String, at: SystemTime, format: &TimeFormat, 
     };
 }
 
-/// A moment as RFC 3339 writes it, to the second: `2006-01-02T15:04:05Z`.
+/// A time in RFC 3339, to the second: `2006-01-02T15:04:05Z`.
 pub fn rfc3339(at: SystemTime) -> String {
     let mut text = String::new();
     push_time(&mut text, at, &TimeFormat::Rfc3339, false);
     text
 }
 
-/// As Go writes durations: `1.5ms`, `2m3s` as `123s`.
+/// Go's format of durations: `1.5ms`, `2m3s` as `123s`.
 pub(super) fn duration_text(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     let (unit, size, digits) = match nanos {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use super::output::Output;
 use super::queue::Queue;
 
-/// Bytes that are gathered before they are written.
+/// Bytes that are collected before they are written.
 const BATCH: usize = 64 << 10;
-/// Between two words about lines that were lost.
+/// Minimum time between two messages about dropped lines.
 const COMPLAIN: Duration = Duration::from_secs(1);
 
 /// Writes until the queue is closed and empty.
@@ -57,7 +57,7 @@ fn write(
     text.clear();
 }
 
-/// Says that lines were lost, at most once a second.
+/// Reports dropped lines, at most once a second.
 #[derive(Default)]
 struct LossLog {
     last: Option<Instant>,

@@ -1,18 +1,18 @@
-//! Where the admin API is: a TCP address or a Unix socket, as Caddy writes them.
+//! Addresses of the admin API: TCP or a Unix socket, in Caddy's syntax.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Caddy's.
+/// As in Caddy.
 const DEFAULT_PORT: u16 = 2019;
 
-/// An address of the admin API. The default is `localhost:2019`, as Caddy's.
+/// An address of the admin API. The default is `localhost:2019`, as in Caddy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdminAddress {
-    /// `HOST[:PORT]`; an empty host means all addresses of the machine, and without a port it is 2019.
-    /// An IPv6 address stands without its brackets.
+    /// `HOST[:PORT]`; an empty host means all addresses of the machine, and the default port is 2019. An IPv6 address
+    /// has no brackets.
     Tcp {
         /// Name or address, may be empty.
         host: String,
@@ -88,10 +88,10 @@ impl fmt::Display for AdminAddress {
     }
 }
 
-/// What a TCP address means: to a server all of them, to a client one after the other.
+/// Resolves a TCP address: a server uses all results, a client one after the other.
 ///
-/// `localhost` is 127.0.0.1 and `::1` whatever the name service says: that is what programs mean by it,
-/// and a container often resolves it to one of them only.
+/// `localhost` is 127.0.0.1 and `::1` whatever the resolver returns: that is what programs mean by it, and a container
+/// often resolves it to only one of them.
 pub(super) fn resolve(host: &str, port: u16, empty: IpAddr) -> std::io::Result<Vec<SocketAddr>> {
     let v4 = IpAddr::from([127, 0, 0, 1]);
     let v6 = IpAddr::from(std::net::Ipv6Addr::LOCALHOST);

@@ -40,7 +40,7 @@ impl<C: Control> Call<'_, C> {
             Endpoint::LogSink => json(&control.log_sink(self.log_sink_name())),
             Endpoint::SetLogSink => self.set_log_sink(),
             Endpoint::RemoveLogSink => self.remove_log_sink(),
-            // Dashboards turn access logs on where there are none; these are sent without a word in the configuration.
+            // Dashboards enable access logs where there are none; here they can be sent without any configuration.
             Endpoint::ServerLogs => json(&json!({"default_logger_name": "howdah"})),
             Endpoint::Preload => json(&control.preloads().await),
             Endpoint::Profile => self.profile().await,
@@ -49,7 +49,7 @@ impl<C: Control> Call<'_, C> {
             Endpoint::Health => self.health().await,
             Endpoint::Load => self.load().await,
             Endpoint::Reload => self.reload().await,
-            // The text is FrankenPHP's. Clients of PATCH look at the status alone.
+            // The text is FrankenPHP's. Clients of PATCH only check the status.
             Endpoint::Restart => reload_response(control.reload(None).await, |_| {
                 text("workers restarted successfully\n")
             }),
@@ -67,7 +67,7 @@ impl<C: Control> Call<'_, C> {
         log_sink_name(self.parts.uri.path())
     }
 
-    /// Requests and the log, the log only where PHP cannot read it.
+    /// Requests and the log; the log only where PHP cannot read it.
     async fn activity(&self) -> FullResponse {
         match known_lines(self.query()) {
             Ok(known) => {
@@ -172,7 +172,7 @@ fn bad_request(text: &str) -> FullResponse {
     error(StatusCode::BAD_REQUEST, text)
 }
 
-/// The text of a Caddyfile. Caddy takes its JSON under other media types.
+/// The text of a Caddyfile. Caddy's JSON has other media types.
 fn caddyfile(headers: &HeaderMap, body: &Bytes) -> Result<String, Box<FullResponse>> {
     let kind = headers
         .get(CONTENT_TYPE)

@@ -1,4 +1,4 @@
-//! Asks the admin API of a running server: for commands, so it blocks.
+//! Queries the admin API of a running server. For commands, so it blocks.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpStream};
@@ -11,7 +11,7 @@ use super::AdminAddress;
 use super::address::resolve;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes of a response. A status of 512 workers has some hundred KiB, a profile of deep stacks many MiB.
+/// Maximum size of a response. A status of 512 workers has some hundred KiB, a profile of deep stacks many MiB.
 const MAX_RESPONSE: u64 = 160 << 20;
 /// Bytes of a response's header.
 const MAX_HEAD: usize = 64 << 10;
@@ -27,7 +27,7 @@ pub struct Client {
 pub struct Reply {
     /// HTTP status.
     pub status: u16,
-    /// As it came.
+    /// Bytes as received.
     pub body: Vec<u8>,
     head: String,
 }
@@ -35,7 +35,7 @@ pub struct Reply {
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No server listens.
+    /// No server listens there.
     #[error("no server answers at {address}; is it running, and is `admin` on? ({source})")]
     NoServer {
         /// Where.
@@ -44,7 +44,7 @@ pub enum ClientError {
         #[source]
         source: io::Error,
     },
-    /// The connection broke off, or a time limit passed.
+    /// The connection was closed, or a time limit passed.
     #[error("the server at {address} did not answer: {source}")]
     Io {
         /// Where.
@@ -59,7 +59,7 @@ pub enum ClientError {
 }
 
 impl Reply {
-    /// Its JSON, if it is that.
+    /// Its JSON, if it is JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
@@ -91,11 +91,11 @@ impl Client {
         Self { address }
     }
 
-    /// Sends a request without a body and reads the response. `limit` is how long the server may stay
-    /// silent; `None` waits as long as it takes, as a reload does.
+    /// Sends a request without a body and reads the response. `limit` is how long the server may stay silent; `None`:
+    /// no limit, as for a reload.
     ///
     /// # Errors
-    /// No server, no answer, or no HTTP.
+    /// No server, no response, or not HTTP.
     pub fn request(
         &self,
         method: &str,
@@ -105,10 +105,10 @@ impl Client {
         self.exchange(method, target, "", limit)
     }
 
-    /// Has the server serve a Caddyfile of this text, and waits as long as that takes.
+    /// Makes the server serve a Caddyfile with this text, and waits for the result.
     ///
     /// # Errors
-    /// As [`request`](Self::request).
+    /// Those of [`request`](Self::request).
     pub fn load(&self, caddyfile: &str) -> Result<Reply, ClientError> {
         self.exchange("POST", "/load", caddyfile, None)
     }
@@ -125,21 +125,21 @@ impl Client {
         self.receive(&mut *stream)
     }
 
-    /// Orders the server to stop and waits until it has ended.
+    /// Orders the server to stop and waits until it has exited.
     ///
     /// # Errors
-    /// As [`request`](Self::request). A status that is not a success is the reply.
+    /// Those of [`request`](Self::request). A status that is not a success is the reply.
     pub fn stop(&self) -> Result<Reply, ClientError> {
         let limit = Some(Duration::from_secs(10));
         let reply = self.request("POST", "/stop", limit)?;
         if reply.status != 200 {
             return Ok(reply);
         }
-        // A connection lives as long as the server, or for its idle limit; then one has to look whether
-        // it is still the same server.
+        // A connection lives until the server exits, or its idle timeout passes; then the client must check whether it
+        // is still the same server.
         let pid = reply.pid();
         while let Ok(mut stream) = self.connect(None) {
-            // Closed or reset, which is the same here.
+            // Closed or reset, which makes no difference here.
             let _ = stream.read(&mut [0]);
             match self.request("GET", "/health", limit) {
                 Ok(now) if now.pid() == pid => {}
@@ -162,7 +162,7 @@ impl Client {
         };
         connected.map_err(|source| {
             let address = self.address.clone();
-            // A time limit means that a server listens there.
+            // A timeout means that a server listens there.
             if source.kind() == ErrorKind::TimedOut {
                 ClientError::Io { address, source }
             } else {

@@ -1,4 +1,4 @@
-//! What the admin API acts on.
+//! The interface between the admin API and the server.
 
 use std::path::PathBuf;
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 use super::LogSink;
 use super::profile::{ProfileError, ProfileReply, ProfileRequest};
 
-/// The server behind the admin API. Implemented by the program that wires the parts together.
+/// The server behind the admin API. Implemented by the program that connects the parts.
 pub trait Control: Send + Sync + 'static {
-    /// Starts PHP again in the pool of this name, or in all. Ends when the new generation serves, or
-    /// when it failed and the old one goes on. Goes on by itself if the future is dropped.
+    /// Starts PHP again in the pool of this name, or in all. Completes when the new generation serves, or when it
+    /// failed and the old one continues. It continues by itself if the future is dropped.
     fn reload(
         &self,
         pool: Option<String>,
     ) -> impl Future<Output = Result<ReloadReport, ReloadError>> + Send;
 
-    /// Reads the configuration again, serves it, and starts PHP again in all pools. Ends and goes on as
+    /// Reads the configuration again, serves it, and starts PHP again in all pools. Completes and continues like
     /// [`reload`](Self::reload).
     fn configure(
         &self,
@@ -27,29 +27,29 @@ pub trait Control: Send + Sync + 'static {
     /// Pools and their processes, as `/status` shows them.
     fn status(&self) -> impl Future<Output = Value> + Send;
 
-    /// The same in FrankenPHP's words.
+    /// The same in FrankenPHP's format.
     fn threads(&self) -> impl Future<Output = Vec<Thread>> + Send;
 
-    /// The requests under way, as `/requests` shows them. `detail`: with what those in PHP do at the moment.
+    /// The requests in flight, as `/requests` shows them. `detail`: including what those in PHP currently do.
     fn requests(&self, detail: bool) -> impl Future<Output = Value> + Send;
 
-    /// The log of this name that is sent to a client, as it was ordered.
+    /// The sink with this name, as it was requested.
     fn log_sink(&self, name: &str) -> Option<Value>;
 
-    /// Sends a log to a client from now on. `Err`: why not.
+    /// Sends a log to a client from now on. `Err`: the reason.
     fn set_log_sink(&self, name: &str, sink: LogSink) -> Result<(), String>;
 
-    /// Ends that. Whether there was one.
+    /// Removes a sink. Whether it existed.
     fn remove_log_sink(&self, name: &str) -> bool;
 
-    /// What the server has been doing in the last minutes, as `/activity` shows it. `log`: which lines of the log
-    /// are known already; `None`: who asks may not see what requests of others left in logs.
+    /// The server's activity in the last minutes, as `/activity` shows it. `log`: the lines of the log that are already
+    /// known; `None`: the caller may not see what other requests have logged.
     fn activity(&self, log: Option<u64>) -> impl Future<Output = Value> + Send;
 
     /// The files that PHP was started with, as `/preload` shows them.
     fn preloads(&self) -> impl Future<Output = Value> + Send;
 
-    /// Samples where PHP spends its time, as long as the request says. Dropped before, it ends.
+    /// Samples where PHP spends its time, as long as requested. Dropping the future ends it.
     fn profile(
         &self,
         request: ProfileRequest,
@@ -60,59 +60,60 @@ pub trait Control: Send + Sync + 'static {
     /// One of them with its details.
     fn crash(&self, number: u64) -> impl Future<Output = Result<Value, CrashesError>> + Send;
 
-    /// Removes all of them; says how many.
+    /// Removes all of them; returns how many.
     fn clear_crashes(&self) -> impl Future<Output = Result<Value, CrashesError>> + Send;
 
     /// The page of metrics for `/metrics`.
     fn metrics(&self) -> impl Future<Output = String> + Send;
 
-    /// The configuration in force, as `/config` shows it.
+    /// The current configuration, as `/config` shows it.
     fn config_json(&self) -> Value;
 
-    /// What `/config/apps/frankenphp` shows.
+    /// The response of `/config/apps/frankenphp`.
     fn config(&self) -> Value;
 
     /// The file that a reload reads again; `None` without one.
     fn config_file(&self) -> Option<PathBuf>;
 
-    /// PHP has fewer rights than the server, so that it must not give the server another configuration.
+    /// PHP has fewer rights than the server, and must not be able to change the server's configuration.
     fn is_php_restricted(&self) -> bool;
 
-    /// Crash reports are for a user with more rights than PHP has.
+    /// Crash reports are for a user with more rights than PHP.
     fn crashes_are_private(&self) -> bool;
 
-    /// What `/config/apps/http/servers` shows: the hosts of the sites, as Caddy has them.
+    /// The response of `/config/apps/http/servers`: the hosts of the sites, in Caddy's format.
     fn servers(&self) -> Value;
 
     /// Requests are counted.
     fn counts_requests(&self) -> bool;
 
-    /// Whether requests are served, and which pools serve them one at a time against their configuration.
+    /// Whether requests are served, and which pools serve them one at a time despite their configuration.
     fn health(&self) -> impl Future<Output = Result<Vec<SequentialPool>, UnhealthyError>> + Send;
 
-    /// Lets the server end: requests that run are finished, nothing new is taken. Returns at once.
+    /// Stops the server: running requests are finished, and no new ones accepted. Returns
+    /// immediately.
     fn stop(&self);
 }
 
 /// Where a configuration is read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Configuration {
-    /// The file of before, if there is one.
+    /// The current file, if there is one.
     Same,
-    /// Another file, which is read by later reloads too.
+    /// Another file, which later reloads read too.
     File(PathBuf),
     /// A text; later reloads read the file again.
     Text(String),
 }
 
-/// What a reload did.
+/// The result of a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReloadReport {
     /// Each pool that was restarted.
     pub pools: Vec<ReloadedPool>,
-    /// The file of the configuration in force; `None` without one.
+    /// The file of the current configuration; `None` if there is none.
     pub configuration: Option<ConfigFile>,
-    /// Why PHP was restarted while the old one served, with an empty OPcache; `None`: there was no need.
+    /// Why PHP was restarted while the old processes served, with an empty OPcache; `None`: it was not necessary.
     #[serde(default)]
     pub fresh: Option<String>,
 }
@@ -128,39 +129,39 @@ pub struct ReloadedPool {
     pub took_ms: u64,
 }
 
-/// The file that a running server was configured by.
+/// The configuration file of a running server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigFile {
     /// Absolute path.
     pub file: String,
-    /// Its text is not what is in force: the reload was of PHP alone.
+    /// Its text differs from the current configuration: only PHP was reloaded.
     pub changed: bool,
 }
 
-/// Why a reload did not happen. The old generation serves on; of [`configure`](Control::configure) it does
-/// so with the new configuration, unless that is what is wrong.
+/// Why a reload failed. The old generation continues; after [`configure`](Control::configure) with the new
+/// configuration, unless that is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReloadError {
     /// There is no such pool.
     #[error("there is no pool {name}; there are: {}", known.join(", "))]
     UnknownPool {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The existing names.
         known: Vec<String>,
     },
     /// The configuration cannot be served. Nothing has changed.
     #[error("{0}")]
     Configuration(String),
-    /// The new generation did not come up.
+    /// The boot of the new generation failed.
     #[error("pool {pool} was not reloaded: {text}")]
     Boot {
         /// The pool's name.
         pool: String,
-        /// Why, with the output of the script.
+        /// The reason, with the output of the script.
         text: String,
     },
-    /// The server is about to end.
+    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
 }
@@ -168,7 +169,7 @@ pub enum ReloadError {
 /// Why there is no crash report.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CrashesError {
-    /// None are written.
+    /// Reports are off.
     #[error("no crash reports are written: the log has the reason, or `crash_reports off` is set")]
     Off,
     /// No report has this number.
@@ -182,10 +183,10 @@ pub enum CrashesError {
 /// Why requests are not served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnhealthyError {
-    /// The server is about to end.
+    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
-    /// A pool without a process that could take a request.
+    /// A pool has no process that could handle a request.
     #[error("pool {0} has no PHP process that takes requests")]
     NoWorker(String),
 }
@@ -195,13 +196,13 @@ pub enum UnhealthyError {
 pub struct SequentialPool {
     /// Its name.
     pub pool: String,
-    /// Such workers.
+    /// Number of such workers.
     pub workers: usize,
-    /// What keeps PHP from running several; empty if no worker has reported it.
+    /// Why PHP cannot run several; empty if no worker has reported it.
     pub cause: String,
 }
 
-/// A worker in the words of FrankenPHP's `/frankenphp/threads`, which dashboards read.
+/// A worker in the format of FrankenPHP's `/frankenphp/threads`, which dashboards read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Thread {
@@ -209,19 +210,19 @@ pub struct Thread {
     pub index: usize,
     /// Pool and script.
     pub name: String,
-    /// What it does.
+    /// Its state.
     pub state: String,
-    /// It could take a request.
+    /// It is ready for a request.
     pub is_waiting: bool,
     /// It runs a request.
     pub is_busy: bool,
-    /// How long it has been waiting for one.
+    /// How long it has been waiting for a request.
     #[serde(rename = "WaitingSinceMilliseconds")]
     pub waiting_since_ms: u64,
-    /// URI of the request that it runs, if that is known.
+    /// URI of its request, if known.
     #[serde(rename = "CurrentURI")]
     pub current_uri: String,
-    /// Method of the request that it runs, if that is known.
+    /// Method of its request, if known.
     pub current_method: String,
     /// When that request began: milliseconds since 1970, 0 without one.
     pub request_started_at: i64,

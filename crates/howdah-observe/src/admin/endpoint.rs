@@ -32,7 +32,7 @@ pub(super) enum Endpoint {
     WholeConfig,
 }
 
-/// A name follows.
+/// Followed by a name.
 const LOG_SINKS: &str = "/config/logging/logs/";
 
 /// Paths, their methods, and the endpoint of each.
@@ -93,7 +93,7 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
 ];
 
 impl Endpoint {
-    /// The endpoint of a method and path, or the response where there is none.
+    /// The endpoint of a method and path, or the response if there is none.
     pub(super) fn find(method: &Method, path: &str) -> Result<Self, Box<FullResponse>> {
         let wanted = match path.strip_prefix(LOG_SINKS) {
             Some(name) if !name.is_empty() && !name.contains('/') => LOG_SINKS,
@@ -105,7 +105,7 @@ impl Endpoint {
             let text = format!("there is no {path} here");
             return Err(Box::new(error(StatusCode::NOT_FOUND, &text)));
         };
-        // HEAD is GET of which only the header is sent, and hyper sends no more.
+        // HEAD is like GET, and hyper sends only its header.
         let wanted = if *method == Method::HEAD {
             &Method::GET
         } else {

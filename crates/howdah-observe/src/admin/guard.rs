@@ -1,9 +1,9 @@
-//! Keeps web pages out of the admin API.
+//! Protects the admin API against web pages.
 //!
-//! A page in a browser on this machine can send requests to loopback addresses. It gives itself away
-//! in one of two ways: a request to another site carries `Origin` or `Sec-Fetch-Site`, and a page whose
-//! own name was made to resolve to a loopback address (DNS rebinding) carries that name in `Host`. The
-//! dashboard is a page of the admin API's own: its `Origin` is the address that the request is sent to.
+//! A page in a browser on this machine can send requests to loopback addresses. It can be recognised in two ways: a
+//! request to another site has `Origin` or `Sec-Fetch-Site`, and a page whose own name was made to resolve to a
+//! loopback address (DNS rebinding) sends that name in `Host`. The dashboard is a page of the admin API itself: its
+//! `Origin` is the address of the request.
 
 use std::net::IpAddr;
 
@@ -15,14 +15,14 @@ use super::AdminAddress;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Which requests are let in.
+/// Which requests are allowed.
 #[derive(Debug, Clone)]
 pub(super) enum Guard {
     /// A browser cannot reach a Unix socket.
     Any,
-    /// The same, and the peer is of the server's own user, as PHP may be.
+    /// Like `Any`, but the peer runs as the server's user, as PHP may.
     OwnUser,
-    /// `Host` has to be this name, `localhost`, or an address: a rebound name is never an address.
+    /// `Host` must be this name, `localhost`, or an address: a rebound name is never an address.
     Name(String),
 }
 
@@ -44,8 +44,8 @@ impl Guard {
         }
     }
 
-    /// Whether the peer cannot be PHP: the system lets only the server's user and root connect. `is_php_restricted`: PHP
-    /// of some pool has another user than the server, which then has more rights.
+    /// Whether the peer cannot be PHP: the system only lets the server's user and root connect. `is_php_restricted`:
+    /// PHP of a pool has a different user than the server, which then has more rights.
     pub(super) fn keeps_php_out(&self, is_php_restricted: bool) -> bool {
         match self {
             Self::Any => true,
@@ -54,8 +54,8 @@ impl Guard {
         }
     }
 
-    /// Whether it is a request of a page of this address. That the address is this server's is checked as of any
-    /// request.
+    /// Whether a page of this address sends the request. As for any request, it is checked that the address is this
+    /// server's.
     fn is_dashboard(&self, request: &Parts, origin: &HeaderValue) -> bool {
         let Some(authority) = origin.as_bytes().strip_prefix(b"http://") else {
             return false;
@@ -67,7 +67,7 @@ impl Guard {
                 .is_some_and(|host| host.as_bytes().eq_ignore_ascii_case(authority))
     }
 
-    /// Answers what is wrong with the request.
+    /// Returns what is wrong with the request.
     pub(super) fn check(&self, request: &Parts) -> Result<(), String> {
         if let Some(origin) = request.headers.get(ORIGIN)
             && !self.is_dashboard(request, origin)
@@ -77,7 +77,7 @@ impl Guard {
                 "requests of web pages are refused (Origin: {origin})"
             ));
         }
-        // A browser sets it, a page cannot; `none` is what the user typed.
+        // Browsers set it, pages cannot; `none` means that the user entered the address.
         let site = request.headers.get(FETCH_SITE);
         if site.is_some_and(|site| site != "none" && site != "same-origin") {
             return Err("requests of web pages are refused (Sec-Fetch-Site)".into());
@@ -105,7 +105,7 @@ impl Guard {
     }
 }
 
-/// Of HTTP/1.0, which knows no Host, and without effects.
+/// Whether it is HTTP/1.0, which has no Host, and without side effects.
 fn is_http10_read(request: &Parts) -> bool {
     request.version == Version::HTTP_10 && matches!(request.method, Method::GET | Method::HEAD)
 }

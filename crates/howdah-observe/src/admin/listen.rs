@@ -21,7 +21,7 @@ pub enum BindError {
     /// Another program listens there.
     #[error("admin {0}: the address is in use, perhaps by another server")]
     InUse(AdminAddress),
-    /// Something else.
+    /// Any other error.
     #[error("admin {address}: {source}")]
     Io {
         /// Where.
@@ -60,7 +60,7 @@ impl Listener {
     }
 }
 
-/// A Unix socket. If the server made its file, that goes away with it.
+/// A Unix socket. If the server created its file, the file is removed with it.
 #[derive(Debug)]
 pub(super) struct UnixSocket {
     pub(super) listener: UnixListener,
@@ -70,13 +70,13 @@ pub(super) struct UnixSocket {
 impl Drop for UnixSocket {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // It may have been removed meanwhile, which is as good.
+            // It may already have been removed.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Listens on all that the address means. Must be called within a tokio runtime.
+/// Listens on all addresses. Must be called within a tokio runtime.
 pub(super) fn listen(address: &AdminAddress) -> io::Result<Vec<Listener>> {
     match address {
         AdminAddress::Unix(path) => Ok(vec![Listener::Unix(unix(path)?)]),

@@ -1,4 +1,4 @@
-//! A log that a client of the admin API has sent to itself, in Caddy's words: `PUT /config/logging/logs/NAME`.
+//! A log that the server sends to a client of the admin API, in Caddy's format: `PUT /config/logging/logs/NAME`.
 
 use std::net::SocketAddr;
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 /// Caddy's name for access logs.
 const ACCESS: &str = "http.log.access";
 
-/// Where lines of JSON are sent to, over TCP.
+/// Where lines of JSON are sent, over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSink {
     /// The client that listens there.
     pub address: SocketAddr,
     /// Which log.
     pub source: LogSource,
-    /// As it was ordered.
+    /// As it was requested.
     pub shown: Value,
 }
 
@@ -45,7 +45,7 @@ struct Writer {
 }
 
 impl LogSink {
-    /// Reads the JSON of an order. `Err`: what is wrong with it.
+    /// Parses the JSON of a request. `Err`: what is wrong with it.
     pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
         let shown: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         let order: Order =
@@ -58,7 +58,7 @@ impl LogSink {
         let address = order.writer.address.trim_start_matches("tcp/");
         let address: SocketAddr =
             (address.parse()).map_err(|_| format!("{address}: expected tcp/ADDRESS:PORT"))?;
-        // Logs have secrets, and this API needs none.
+        // Logs contain secrets, and this API needs no password.
         if !address.ip().is_loopback() {
             return Err(format!(
                 "{address}: logs are sent to loopback addresses only"

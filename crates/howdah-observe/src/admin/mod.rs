@@ -1,4 +1,4 @@
-//! The admin API: HTTP/1.1 on a listener of its own, away from the path of requests.
+//! The admin API: HTTP/1.1 on a separate listener, independent of the path of requests.
 //!
 //! ```text
 //! GET   /dashboard/                 a page that shows all this; / leads there
@@ -26,12 +26,12 @@
 //! GET   /frankenphp/threads         FrankenPHP's: what each worker does
 //! ```
 //!
-//! Errors are `{"error": "…"}`. Every client that reaches the address may do all of this, so the default is a
-//! loopback address; `guard` keeps web pages out, which reach loopback addresses through a browser. What
-//! would give PHP more rights than it has is refused over TCP (`routes::check_permission`).
+//! Errors are `{"error": "…"}`. Every client that can reach the address may do all of this, so the default is a
+//! loopback address; `guard` refuses web pages, which can reach loopback addresses through a browser. Requests that
+//! would give PHP more rights are refused over TCP (`routes::check_permission`).
 //!
-//! [`Admin`] serves, [`Client`] asks, and [`Control`] is what is behind it: this module knows neither
-//! pools nor configuration files.
+//! [`Admin`] is the server, [`Client`] the client, and [`Control`] the interface to the rest of the program: this
+//! module does not depend on pools or configuration files.
 
 mod address;
 mod call;

@@ -6,35 +6,35 @@ use howdah_profile::{Format, Metric};
 
 use super::query::{QueryError, pairs};
 
-/// Samples in a second.
+/// Default samples per second.
 const HZ: u32 = 100;
-/// At most: a sample more often would cost more than it shows.
+/// Maximum: more frequent samples would cost more than they show.
 const HZ_MAX: u32 = 1000;
-/// How long it takes.
+/// Default duration.
 const SECONDS: u32 = 10;
 const SECONDS_MAX: u32 = 3600;
 
 /// A requested profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileRequest {
-    /// How long, 1 to 3600.
+    /// Duration, 1 to 3600.
     pub seconds: u32,
-    /// Samples of each worker in a second, 1 to 1000.
+    /// Samples of each worker per second, 1 to 1000.
     pub hz: u32,
     /// The pool; `None`: all.
     pub pool: Option<String>,
     /// Pattern of the routes to show; `None`: all.
     pub route: Option<String>,
-    /// What it is written as.
+    /// Its output format.
     pub format: Format,
-    /// What stacks are drawn by.
+    /// The time by which stacks are drawn.
     pub metric: Metric,
 }
 
 /// A profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileReply {
-    /// What it is written as.
+    /// Its format.
     pub format: Format,
     /// The document.
     pub body: Vec<u8>,
@@ -48,12 +48,12 @@ pub enum ProfileError {
     /// There is no such pool.
     #[error("there is no pool {name}; there are: {}", known.join(", "))]
     UnknownPool {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The existing names.
         known: Vec<String>,
     },
-    /// One is being taken.
+    /// A profile is already being taken.
     #[error("a profile is being taken already: wait until it is over")]
     UnderWay,
     /// No process has counted anything.
@@ -61,16 +61,16 @@ pub enum ProfileError {
         "no PHP process took samples: none was ready, or its system does not permit it (see the server's log)"
     )]
     NoSamples,
-    /// The server is about to end.
+    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
-    /// It was taken and cannot be written.
+    /// It was taken but cannot be rendered.
     #[error("{0}")]
     Failed(String),
 }
 
 impl ProfileRequest {
-    /// What a query says.
+    /// Parses a query.
     pub(super) fn parse(query: Option<&str>) -> Result<Self, QueryError> {
         let mut request = Self {
             seconds: SECONDS,

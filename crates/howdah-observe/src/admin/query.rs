@@ -51,14 +51,14 @@ pub(super) fn known_lines(query: Option<&str>) -> Result<u64, String> {
     number.ok_or_else(|| format!("{query}: expected log=NUMBER"))
 }
 
-/// What is to be reloaded.
+/// What to reload.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReloadTarget {
     Pool(String),
     Configuration(Configuration),
 }
 
-/// What a query names. Another name in it is a mistake that would reload everything.
+/// Parses a query. An unknown name in it is an error, which would otherwise reload everything.
 pub(super) fn reload_target(query: Option<&str>) -> Result<ReloadTarget, QueryError> {
     let (mut pool, mut file) = (None, None);
     for pair in query.unwrap_or_default().split('&') {

@@ -1,4 +1,4 @@
-//! Responses of the endpoints, whole in memory.
+//! Responses of the endpoints, completely in memory.
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};

@@ -1,4 +1,4 @@
-//! From a request to its response: who may send it, which endpoint it is for, and its body.
+//! Handles a request: checks its sender, finds the endpoint, and reads its body.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use super::{Configuration, Control, dashboard};
 
 /// Bytes of a request body. FrankenPHP's clients send the whole configuration back.
 const MAX_BODY: usize = 1 << 20;
-/// For the whole body.
+/// Timeout of the whole body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The response to a request, whatever it is. `begun` is called when all of it is there.
+/// Responds to any request. `begun` is called when it has arrived completely.
 pub(super) async fn respond<C: Control, B>(
     control: &C,
     guard: &Guard,
@@ -44,7 +44,7 @@ where
         Err(response) => return *response,
     };
     if let Err(text) = check_permission(control, guard, endpoint, parts.uri.query()) {
-        // Commands go on without: `howdah reload --config` sends the text, and `howdah crashes` reads the folder.
+        // Commands work without it: `howdah reload --config` sends the text, and `howdah crashes` reads the folder.
         if matches!(
             endpoint,
             Endpoint::Reload | Endpoint::Crashes | Endpoint::ClearCrashes
@@ -69,11 +69,12 @@ where
     call.run(endpoint).await
 }
 
-/// Every process of the machine reaches a TCP address, PHP too; a Unix socket only the server's user and root.
+/// Every process of the machine can reach a TCP address, PHP too; only the server's user and root can reach a Unix
+/// socket.
 ///
-/// A configuration can run programs with the server's rights, and the errors of a file reveal what is
-/// in it. So over TCP no other file is read, and a server whose PHP has fewer rights than itself neither
-/// takes a configuration nor shows its own, which has secrets.
+/// A configuration can run programs with the server's rights, and the errors of a file reveal its contents. So over TCP
+/// no other file is read, and a server whose PHP has fewer rights than itself neither accepts a configuration nor shows
+/// its own, which has secrets.
 fn check_permission<C: Control>(
     control: &C,
     guard: &Guard,
@@ -89,7 +90,7 @@ fn check_permission<C: Control>(
         Endpoint::Load | Endpoint::WholeConfig if control.is_php_restricted() => Err(format!(
             "no configuration is taken or shown here, since PHP runs as another user than the server and can reach this address; {SOCKET}"
         )),
-        // They name requests of others.
+        // They contain requests of others.
         Endpoint::Crashes | Endpoint::ClearCrashes if control.crashes_are_private() => {
             Err(format!(
                 "no crash report is shown or removed over TCP, since PHP can reach this address and must not read them; {SOCKET}, or run `howdah crashes` as root"

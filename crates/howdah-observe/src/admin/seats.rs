@@ -1,7 +1,7 @@
-//! How many connections the admin API has at a time.
+//! Limits the concurrent connections of the admin API.
 //!
-//! Clients that connect and send nothing must not keep others out. So when all seats are taken, the connection
-//! goes that has waited longest without a request; only requests that are being answered cannot lose theirs.
+//! Clients that connect and send nothing must not block others. So when all seats are taken, the connection that has
+//! waited longest without a request is closed; requests that are being handled keep theirs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,13 +29,13 @@ struct SeatTable {
 
 #[derive(Debug)]
 struct Entry {
-    /// Since when it has had no request; `None`: one is being answered.
+    /// Since when it has had no request; `None`: one is being handled.
     waits_since: Option<Instant>,
     /// `None`: it has just been given away.
     connection: Option<AbortHandle>,
 }
 
-/// A connection's seat, free again with the end of this value.
+/// A connection's seat, which is freed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Seat {
     seats: Seats,
@@ -51,7 +51,7 @@ impl Seats {
         }))
     }
 
-    /// A seat, if need be that of a connection which waits. Waits itself only while all are being answered.
+    /// Returns a seat, if necessary that of a waiting connection. Waits only while all connections handle requests.
     pub(super) async fn take(&self) -> Seat {
         loop {
             let left = self.0.left.notified();
@@ -105,12 +105,12 @@ impl Seat {
         self.id
     }
 
-    /// A whole request is there.
+    /// A complete request has arrived.
     pub(super) fn begin(&self) {
         self.note(None);
     }
 
-    /// It has been answered.
+    /// It has been handled.
     pub(super) fn end(&self) {
         self.note(Some(Instant::now()));
         self.seats.0.left.notify_waiters();

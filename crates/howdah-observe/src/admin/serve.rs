@@ -16,11 +16,11 @@ use super::routes::respond;
 use super::seats::{Seat, Seats};
 use super::{AdminAddress, BindError, Control};
 
-/// Connections at a time; a further one takes the place of one that waits.
+/// Maximum connections; a further one replaces one that waits.
 const MAX_CONNECTIONS: usize = 64;
-/// For the header of a request, and between two requests of a connection.
+/// Timeout for the header of a request, and between two requests of a connection.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(2);
-/// After an error of the system at accepting, such as too many open files.
+/// Pause after a system error while accepting, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
 /// The listening admin API.
@@ -34,7 +34,7 @@ impl Admin {
     /// Listens; clients wait until [`serve`](Self::serve). Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// The address is in use, not of this machine, or not permitted.
+    /// The address is in use, does not belong to this machine, or is not permitted.
     pub fn bind(address: &AdminAddress) -> Result<Self, BindError> {
         let listeners = listen(address).map_err(|error| BindError::new(address, error))?;
         let mut address = address.clone();
@@ -49,10 +49,10 @@ impl Admin {
         Ok(Self { address, listeners })
     }
 
-    /// The same on a Unix socket that listens at this address already; its file is left alone.
+    /// The same on a Unix socket that already listens at this address; its file is not changed.
     ///
     /// # Errors
-    /// The socket is of no use.
+    /// The socket cannot be used.
     pub fn adopt(
         address: &AdminAddress,
         socket: std::os::unix::net::UnixListener,
@@ -64,12 +64,12 @@ impl Admin {
         })
     }
 
-    /// Where it listens, with the real port if 0 was configured.
+    /// Its address, with the real port if 0 was configured.
     pub fn address(&self) -> &AdminAddress {
         &self.address
     }
 
-    /// Whether only programs on this machine reach it.
+    /// Whether only programs on this machine can reach it.
     pub fn is_local(&self) -> bool {
         self.listeners.iter().all(Listener::is_local)
     }

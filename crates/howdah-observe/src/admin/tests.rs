@@ -1,4 +1,4 @@
-//! The admin API over real sockets, with a control that only remembers.
+//! The admin API over real sockets, with a control that only records calls.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

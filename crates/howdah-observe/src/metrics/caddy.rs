@@ -1,9 +1,9 @@
-//! Caddy's names for what is counted here, so that dashboards made for it show requests, times and traffic.
-//! Its label `server` is always ours.
+//! Metrics with Caddy's names, so that dashboards made for it show requests, times and traffic. The label `server` is
+//! always the same.
 //!
-//! Left out is what would have to be made up: the labels `handler` and `code` (statuses are counted by class), `host`
-//! of all but the number of requests, times to the first byte, sizes of requests with their headers, and errors of
-//! handlers.
+//! Left out are labels and metrics that would have to be invented: the labels `handler` and `code` (statuses are
+//! counted by class), `host` except for the number of requests, times to the first byte, sizes of requests with their
+//! headers, and errors of handlers.
 
 use std::fmt;
 
@@ -79,7 +79,7 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         MetricType::Histogram,
         |family| histogram(family, &times, &[SERVER]),
     )?;
-    // Sizes are added up and not sorted, so that there is the one bucket for all.
+    // Only the sum of sizes is known, so there is one bucket.
     let sizes = [(f64::INFINITY, times.count())];
     writer.family(
         "caddy_http_response_size_bytes",

@@ -1,4 +1,4 @@
-//! `FrankenPHP`'s metrics. Its threads are our processes; those of no worker script are its regular ones.
+//! `FrankenPHP`'s metrics. Its threads are our processes; regular ones are those without a worker script.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What front threads count while they serve.
+//! Counters of front threads.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use http::Method;
 
 use super::routes::Routes;
 
-/// Upper bounds of the histograms' buckets in microseconds; above the last comes everything else.
+/// Upper bounds of the histograms' buckets in microseconds; the last bucket has everything above.
 pub const BOUNDS: [u64; 14] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
@@ -25,10 +25,10 @@ pub(super) const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 pub(super) const PHASES: [Phase; 3] = [Phase::Queue, Phase::Php, Phase::Send];
 pub(super) const PROTOCOLS: [Protocol; 3] = [Protocol::Http1, Protocol::Http2, Protocol::Http3];
 
-/// A part of the time of a request that PHP answers.
+/// A phase of a request that PHP handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// From the call of PHP until a worker took the request.
+    /// From the call of PHP until a worker claimed the request.
     Queue,
     /// From there until the worker was done.
     Php,
@@ -47,18 +47,18 @@ impl Phase {
     }
 }
 
-/// How a TLS handshake ended.
+/// Result of a TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handshake {
     /// With TLS 1.2.
     Tls12,
     /// With TLS 1.3.
     Tls13,
-    /// Without a connection, by a fault or because it took too long.
+    /// Failed, because of an error or a timeout.
     Failed,
 }
 
-/// What a connection speaks.
+/// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.0 and HTTP/1.1.
@@ -83,21 +83,21 @@ impl Protocol {
 /// Counters of all front threads.
 #[derive(Debug)]
 pub struct Measures {
-    /// Pools, and one row more for what the front answers itself.
+    /// Pools, and one more row for responses of the front itself.
     rows: usize,
     shards: Box<[Shard]>,
     routes: Routes,
 }
 
-/// Counters of one front thread: the only one that writes them. In memory of their own, so that no
-/// other thread's writes share a cache line with them.
+/// Counters of one front thread, which alone writes them. In separate memory, so that writes of
+/// other threads do not share a cache line with them.
 #[derive(Debug)]
-#[repr(align(128))] // two lines: the prefetcher of x86 takes lines in pairs
+#[repr(align(128))] // two lines: x86 prefetches lines in pairs
 pub struct Shard {
     rows: usize,
     /// By row, method and status.
     requests: Box<[Counter]>,
-    /// Whole times, by row and status.
+    /// Total times, by row and status.
     totals: Box<[Histogram]>,
     /// By row and phase.
     phases: Box<[Histogram]>,
@@ -143,7 +143,7 @@ impl Histogram {
     }
 }
 
-/// A histogram that was added up.
+/// The sum of histograms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct HistogramSum {
     pub(super) buckets: [u64; BOUNDS.len() + 1],
@@ -164,7 +164,7 @@ impl HistogramSum {
 }
 
 impl Measures {
-    /// For so many front threads and pools.
+    /// For this number of front threads and pools.
     pub fn new(threads: usize, pools: usize) -> Self {
         let rows = pools + 1;
         Self {
@@ -174,7 +174,7 @@ impl Measures {
         }
     }
 
-    /// The counters of a front thread. A number that there is no thread of gets the first.
+    /// The counters of a front thread. An unknown number gets the first.
     pub fn shard(&self, thread: usize) -> &Shard {
         self.shards.get(thread).unwrap_or(&self.shards[0])
     }
@@ -223,7 +223,8 @@ impl Measures {
         summed
     }
 
-    /// Requests by host and method, in the order of [`METHODS`]; empty if they are not counted so.
+    /// Requests by host and method, in the order of [`METHODS`]; empty if they are not counted by
+    /// host.
     pub(super) fn hosts(&self) -> BTreeMap<String, [u64; METHODS.len()]> {
         let mut summed: BTreeMap<String, [u64; METHODS.len()]> = BTreeMap::new();
         for shard in &self.shards {
@@ -267,9 +268,9 @@ impl Shard {
         pool.map_or(self.rows - 1, |pool| pool.min(self.rows - 1))
     }
 
-    /// Counts a request that is over. `pool` is `None` without PHP, `status` 0 if the client left
-    /// before there was one, which counts as 4xx as nginx's 499 does. Bytes are those of the bodies; the time
-    /// is that from the end of the request's header to the end of the response.
+    /// Counts a finished request. `pool` is `None` without PHP, `status` is 0 if the client disconnected before there
+    /// was one, which counts as 4xx like nginx's 499. Bytes are those of the bodies; the time is from the end of the
+    /// request's header to the end of the response.
     pub fn request(
         &self,
         pool: Option<usize>,
@@ -294,7 +295,7 @@ impl Shard {
         }
     }
 
-    /// Counts a request by its host; beyond [`HOSTS_MAX`] hosts it is one of [`OTHER_HOST`].
+    /// Counts a request by its host; beyond [`HOSTS_MAX`] hosts it counts as [`OTHER_HOST`].
     pub fn request_of(&self, host: &str, method: &Method) {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         let host = if hosts.len() < HOSTS_MAX || hosts.contains_key(host) {

@@ -1,12 +1,12 @@
-//! Metrics for Prometheus: what the front threads count, and the page that a scrape gets.
+//! Metrics for Prometheus: counters of the front threads, and the page for a scrape.
 //!
 //! ```text
 //! front thread ─ plain loads and stores ─> its Shard ┐
 //! supervisor's status, process, logs ───────────────>├─ Page ─ prometheus-client ─> text
 //! ```
 //!
-//! A shard has one writer, so counting needs no locked instruction; shards are added up when a client
-//! scrapes. All labels are known at the start, so no request allocates a label; routes are an exception, and an option.
+//! A shard has one writer, so counting needs no locked instruction; a scrape adds the shards up. All labels are known
+//! at the start, so no request allocates a label, except for the optional metrics by route.
 
 mod caddy;
 mod frankenphp;
@@ -28,12 +28,12 @@ pub use page::{ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker,
 pub use process::Process;
 pub use routes::{RouteObservation, Routes};
 
-/// The media type of the page as it is rendered, for clients that ask for `OpenMetrics`.
+/// The media type of the rendered page, for clients that request `OpenMetrics`.
 pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The media type for all others: Prometheus' older format.
 pub const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The media type and the text for a client that sent this `Accept`, of a [page](Page::render).
+/// The media type and the text of a [page](Page::render) for a client that sent this `Accept`.
 pub fn for_client(accept: Option<&str>, page: String) -> (&'static str, String) {
     match accept {
         Some(accept) if accept.contains("application/openmetrics-text") => (OPENMETRICS, page),

@@ -5,24 +5,24 @@ use std::fmt;
 use super::page::Page;
 use super::writer::Writer;
 
-/// OPcache as it was when it was last looked at. What counts begins again with PHP.
+/// OPcache at the last check. Counters restart with PHP.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpcacheCounts {
     /// Bytes that are used, free and wasted.
     pub memory: [u64; 3],
-    /// Bytes of interned strings, and those that there is room for.
+    /// Bytes of interned strings, and their maximum.
     pub strings: (u64, u64),
     /// Scripts that it holds.
     pub scripts: u64,
-    /// Keys in use, and all of them.
+    /// Keys in use, and their maximum.
     pub keys: (u64, u64),
-    /// It takes no further script.
+    /// It accepts no further scripts.
     pub full: bool,
-    /// Scripts that were found in it.
+    /// Cache hits.
     pub hits: u64,
-    /// Scripts that had to be compiled.
+    /// Cache misses: scripts that were compiled.
     pub misses: u64,
-    /// Times that it began again: out of memory, out of keys, `opcache_reset()`.
+    /// Restarts: out of memory, out of keys, `opcache_reset()`.
     pub restarts: [u64; 3],
 }
 
@@ -35,7 +35,7 @@ pub struct Preload {
     pub classes: u64,
     /// Bytes of OPcache's memory.
     pub memory: u64,
-    /// Files that the requests use and that are not preloaded, by reason.
+    /// Files that requests use and that are not preloaded, by reason.
     pub left_out: Vec<(&'static str, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! All values of a scrape, read at one moment.
+//! All values of a scrape, read at the same time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use super::front::Measures;
 use super::opcache::{OpcacheCounts, Preload};
 use super::process::Process;
 
-/// Label of what the front answers without PHP.
+/// Label of responses that the front generates without PHP.
 pub const FRONT: &str = "(front)";
 
-/// Everything that a scrape shows.
+/// All values of a scrape.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
     /// Version of Howdah.
@@ -25,17 +25,17 @@ pub struct Page {
     pub connections: Connections,
     /// TLS handshakes since the start, in the order of [`Handshake`](super::Handshake).
     pub handshakes: [u64; 3],
-    /// Hosts with HTTPS that have a certificate, and when it ends in seconds since 1970.
+    /// Hosts with HTTPS that have a certificate, and its expiry in seconds since 1970.
     pub certificates: Vec<(String, u64)>,
     /// Upstreams, and whether they get requests.
     pub upstreams: Vec<(String, bool)>,
-    /// Requests whose response is not over.
+    /// Requests whose response has not ended.
     pub in_flight: u64,
-    /// What the front threads counted; `None`: metrics of requests are not on.
+    /// Counters of the front threads; `None`: metrics of requests are off.
     pub measures: Option<Arc<Measures>>,
-    /// Lines of access logs that were lost.
+    /// Lines of access logs that were dropped.
     pub log_lines_lost: u64,
-    /// Spans that were lost.
+    /// Spans that were dropped.
     pub spans_lost: u64,
     /// Times that the root process of PHP was restarted.
     pub root_restarts: u64,
@@ -43,18 +43,18 @@ pub struct Page {
     pub hubs: Vec<HubCounts>,
     /// Reloads of the configuration.
     pub config: ConfigReloads,
-    /// OPcache of the processes that serve; `None`: it is off, or has not been looked at.
+    /// OPcache of the current processes; `None`: it is off, or has not been checked.
     pub opcache: Option<OpcacheCounts>,
     /// The front's process.
     pub process: Process,
 }
 
-/// How the configuration came to be in force.
+/// Reloads of the configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct ConfigReloads {
-    /// The last attempt to load one succeeded; the start is one.
+    /// The last attempt to load one succeeded; the start counts too.
     pub last_successful: bool,
-    /// Seconds since 1970 of the last that did.
+    /// Time of the last successful attempt, in seconds since 1970.
     pub last_success: u64,
 }
 
@@ -67,7 +67,7 @@ impl Default for ConfigReloads {
     }
 }
 
-/// What a Mercure hub has done.
+/// Activity of a Mercure hub.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HubCounts {
     /// Subscribers at the moment.
@@ -98,11 +98,11 @@ pub struct Pool {
     pub worker_script: bool,
     /// Its processes.
     pub workers: Vec<Worker>,
-    /// Processes that there should be.
+    /// The target number of processes.
     pub wanted: u64,
     /// Processes that run one request at a time although the pool has `concurrency`.
     pub sequential: u64,
-    /// Why they do.
+    /// The reason.
     pub sequential_cause: Option<String>,
     /// Crashes by the route of the request that ran; the number of routes is limited.
     pub crashes: Vec<(String, u64)>,
@@ -110,7 +110,7 @@ pub struct Pool {
     pub quarantined: u64,
     /// Requests that wait for a worker.
     pub queue: u64,
-    /// Those of them that have no slot yet.
+    /// Those of them without a slot.
     pub waiters: u64,
     /// Requests that wait or run.
     pub in_flight: u64,
@@ -118,7 +118,7 @@ pub struct Pool {
     pub slots: u64,
     /// Processes that were started.
     pub started: u64,
-    /// Ends of processes by reason.
+    /// Exits of processes by reason.
     pub ended: Vec<(&'static str, u64)>,
     /// Boots that failed.
     pub boots_failed: u64,
@@ -126,17 +126,17 @@ pub struct Pool {
     pub reloads: (u64, u64),
     /// Replacements of the pool's shared memory after a process had corrupted it.
     pub segments_replaced: u64,
-    /// Requests answered 503, by reason.
+    /// Requests that got a 503, by reason.
     pub refused: Vec<(&'static str, u64)>,
-    /// Requests whose clients left before a worker took them, by what became of them.
+    /// Requests whose clients disconnected before a worker claimed them, by result.
     pub abandoned: Vec<(&'static str, u64)>,
-    /// Responses that a file took for slow clients.
+    /// Responses that were spooled for slow clients.
     pub spooled: u64,
     /// Places where requests left state behind.
     pub leaks: u64,
-    /// Requests whose code was unwound, by what became of the worker and why.
+    /// Requests whose code was unwound, by the result for the worker and the reason.
     pub exits: Vec<((&'static str, &'static str), u64)>,
-    /// What is preloaded for its requests; `None`: nothing is to be.
+    /// What is preloaded for its requests; `None`: preloading is off.
     pub preload: Option<Preload>,
 }
 
@@ -145,25 +145,25 @@ pub struct Pool {
 pub struct Worker {
     /// Its place in the pool.
     pub place: u16,
-    /// What it does.
+    /// Its state.
     pub state: WorkerState,
     /// Bytes of PHP's allocator after its last request.
     pub memory: u64,
-    /// The longest that one of several requests has kept the others waiting, of late. None where it has one
-    /// request at a time.
+    /// The longest recent time that one of several requests has blocked the others. `None` if it has one request at a
+    /// time.
     pub longest_hold: Option<Duration>,
 }
 
-/// What a worker does.
+/// State of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerState {
-    /// On its way up.
+    /// It is starting.
     Booting,
     /// It waits for a request.
     Ready,
-    /// It runs one.
+    /// It runs a request.
     Busy,
-    /// On its way out.
+    /// It is exiting.
     Stopping,
 }
 

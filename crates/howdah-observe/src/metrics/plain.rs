@@ -1,10 +1,10 @@
 //! The page in Prometheus' older text format: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 //!
-//! In `OpenMetrics` a counter's family is named without `_total`, its samples with it. In the older format both
-//! have the same name, and a reader that looks for the one finds no type for the other.
+//! In `OpenMetrics` a counter's family is named without `_total`, its samples with it. In the older format both have
+//! the same name; otherwise a reader would not find the type of the samples.
 
-/// The same metrics. `openmetrics` is a page as `prometheus-client` writes it: of each family the help, then
-/// the type, then the samples.
+/// Converts metrics. `openmetrics` is a page as `prometheus-client` writes it: for each family the help, then the type,
+/// then the samples.
 pub(super) fn plain(openmetrics: &str) -> String {
     let mut text = String::with_capacity(openmetrics.len() + 2048);
     let mut help = None;
@@ -26,17 +26,17 @@ pub(super) fn plain(openmetrics: &str) -> String {
                 }
                 text.extend(["# TYPE ", name, suffix, " ", kind, "\n"]);
             }
-            // `# UNIT` and `# EOF` are not of this format.
+            // `# UNIT` and `# EOF` do not exist in this format.
             (Some("#"), ..) => {}
-            // Exemplars are not either.
+            // Neither do exemplars.
             _ => text.extend([without_exemplar(line), "\n"]),
         }
     }
     text
 }
 
-/// A sample, without ` # {…} VALUE TIME` behind it. Values of labels may have the same characters in them: those are
-/// before the value of the sample, and an exemplar is after it.
+/// A sample without its exemplar ` # {…} VALUE TIME`. Values of labels may contain the same characters: those come
+/// before the value of the sample, and an exemplar after it.
 fn without_exemplar(line: &str) -> &str {
     let mut quoted = false;
     let mut escaped = false;

@@ -1,4 +1,4 @@
-//! What the operating system knows of the front's process.
+//! Metrics of the front's process from the operating system.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub struct Process {
     pub virtual_memory: Option<u64>,
     /// Open descriptors.
     pub open_fds: Option<u64>,
-    /// The soft limit of them.
+    /// Their soft limit.
     pub max_fds: Option<u64>,
     /// Seconds since 1970.
     pub start_time: Option<f64>,
@@ -34,7 +34,7 @@ impl Process {
     }
 }
 
-/// Fields by their numbers in proc(5), after the command's name, which may have spaces and brackets.
+/// Fields by their numbers in proc(5), after the command's name, which may contain spaces and brackets.
 fn from_stat(stat: &str, system: &str, ticks: u64) -> Process {
     let fields: Vec<u64> = match stat.rsplit_once(')') {
         Some((_, rest)) => rest
@@ -45,7 +45,7 @@ fn from_stat(stat: &str, system: &str, ticks: u64) -> Process {
         None => return Process::default(),
     };
     let ticks = ticks.max(1);
-    // The first that is left is field 4.
+    // The first remaining field is number 4.
     let field = |number: usize| fields.get(number - 4).copied();
     let boot = system
         .lines()

@@ -1,7 +1,7 @@
 //! Times of requests by route, with exemplars of traces: `metrics { per_route }`.
 //!
-//! Paths are the clients', so the number of routes is limited: the time of further ones, and of those that are not
-//! known when a request for them fails, is counted together.
+//! Paths come from clients, so the number of routes is limited: the time of further ones, and of unknown routes whose
+//! request fails, is counted together.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,12 +26,12 @@ type RouteHistogram = HistogramWithExemplars<Labels>;
 #[derive(Debug, Default)]
 pub struct Routes(RwLock<HashMap<String, RouteHistogram>>);
 
-/// A request that is over.
+/// A finished request.
 #[derive(Debug)]
 pub struct RouteObservation<'r> {
     /// Method and path, with identifiers replaced.
     pub route: &'r str,
-    /// 0 if the client left before there was one.
+    /// 0 if the client disconnected before there was one.
     pub status: u16,
     /// From the end of its header to the end of the response.
     pub time: Duration,
@@ -57,7 +57,7 @@ impl Routes {
         }
         drop(routes);
         let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // What scanners ask for is not a route of the application.
+        // A path that scanners request is not a route of the application.
         let is_of_application = (200..400).contains(&observed.status) || observed.status >= 500;
         let is_known = routes.contains_key(observed.route);
         let route = if is_known || (is_of_application && routes.len() < ROUTES_MAX) {

@@ -1,8 +1,8 @@
-//! A scrape as text.
+//! Renders a scrape as text.
 //!
-//! Names that begin with `howdah_` are ours, those with `frankenphp_` are FrankenPHP's with its meaning, so
-//! that dashboards made for it work; for those with `caddy_` see there. FrankenPHP's counters have no `_total`
-//! at the end, which the format demands of counters; they are written as gauges, and `rate()` does not mind.
+//! Names that start with `howdah_` are ours, those with `frankenphp_` are FrankenPHP's with its meaning, so that
+//! dashboards made for it work; for those with `caddy_` see that module. FrankenPHP's counters lack the suffix
+//! `_total`, which the format requires for counters; they are written as gauges, which `rate()` accepts.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +23,7 @@ impl Page {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(PageCollector(Mutex::new(self))));
         let mut text = String::with_capacity(16 << 10);
-        // A `String` takes all that is written to it.
+        // Writing to a `String` cannot fail.
         match prometheus_client::encoding::text::encode(&mut text, &registry) {
             Ok(()) | Err(fmt::Error) => text,
         }
@@ -71,8 +71,8 @@ fn tls(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )
 }
 
-/// What the front threads did. Rows without a request are left out, so that a page is as long as a
-/// server is used.
+/// Activity of the front threads. Rows without a request are left out, which keeps the page of an
+/// idle server short.
 fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let protocols = |numbers: [u64; 3]| {
         PROTOCOLS
@@ -166,7 +166,8 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )
 }
 
-/// The Mercure hubs, by their place in the configuration. The first three names are those of its hub.
+/// The Mercure hubs, by their position in the configuration. The first three names are those of the original Mercure
+/// hub.
 fn hubs(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     if page.hubs.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The page, and that the dashboard asks for what is on it.
+//! The page, and that it contains what the dashboard queries.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -373,8 +373,8 @@ fn the_format_is_what_the_client_reads() {
     }
 }
 
-/// Families of the older text format with type and number of samples, by the letter of its description: a
-/// family's lines stand together, its help and type first and once, and each sample belongs to it.
+/// Families of the older text format with type and number of samples, parsed strictly by its specification: a family's
+/// lines are adjacent, its help and type come first and once, and each sample belongs to it.
 fn strict(text: &str) -> HashMap<String, (String, usize)> {
     let mut families: HashMap<String, (String, usize)> = HashMap::new();
     let (mut helped, mut current) = (HashSet::new(), String::new());
@@ -413,7 +413,7 @@ fn strict(text: &str) -> HashMap<String, (String, usize)> {
     families
 }
 
-/// Names of metrics in an expression of a panel: words that begin as ours do.
+/// Names of metrics in an expression of a panel: words that start like ours.
 fn names(expression: &str) -> Vec<&str> {
     let words = expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     words

@@ -1,4 +1,4 @@
-//! The pools of PHP: their processes, their queues, and what went wrong in them.
+//! The pools of PHP: their processes, their queues, and their failures.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ fn by_pool(page: &Page, value: fn(&Pool) -> u64) -> impl Iterator<Item = Sample<
     pools.map(move |pool| (vec![("pool", pool.name.as_str())], value(pool)))
 }
 
-/// Counts of each pool, by what `label` names.
+/// Counts of each pool, by the values of `label`.
 fn by_label<'p, K: AsRef<str> + 'p>(
     page: &'p Page,
     label: &'static str,
@@ -161,7 +161,7 @@ fn starts_and_exits(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )
 }
 
-/// Requests that no worker took.
+/// Requests that no worker claimed.
 fn unserved_requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     writer.counters(
         "howdah_php_requests_refused",
@@ -229,7 +229,7 @@ fn crashes(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )
 }
 
-/// What was replaced after a fault: shared memory, and the root process.
+/// Replacements after a fault: of shared memory, and of the root process.
 fn replacements(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     writer.counters(
         "howdah_php_segments_replaced",

@@ -8,7 +8,7 @@ use super::settings::Sampler;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceId(pub u128);
 
-/// Where a request stands in its trace.
+/// The position of a request in its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
     /// The trace.
@@ -22,9 +22,9 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Goes on with the caller's trace, or begins one. An invalid `traceparent` is ignored, and so
-    /// are two. One that has a [`parent`](Self::parent) goes on; to all others the caller's `tracestate` does
-    /// not belong.
+    /// Continues the caller's trace, or starts one. An invalid `traceparent` is ignored, and so are two. If the result
+    /// has a [`parent`](Self::parent), it continues the caller's trace; otherwise the caller's `tracestate` does not
+    /// apply.
     pub fn begin<'t>(traceparents: impl IntoIterator<Item = &'t [u8]>, sampler: &Sampler) -> Self {
         let mut traceparents = traceparents.into_iter();
         let caller = match (traceparents.next(), traceparents.next()) {
@@ -73,7 +73,7 @@ fn parse(text: &[u8]) -> Option<(TraceId, u64, bool)> {
     hex(trace, 32)?;
     hex(parent, 16)?;
     hex(flags, 2)?;
-    // A later version may have more behind it, this one has not.
+    // A later version may have additional fields, this one may not.
     if version == "ff" || (version == "00" && parts.next().is_some()) {
         return None;
     }

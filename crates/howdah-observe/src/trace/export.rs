@@ -10,15 +10,15 @@ use super::post::Collector;
 use super::settings::{Sampler, Settings};
 use super::span::Span;
 
-/// How long the server waits at its end for spans that are still to be exported.
+/// How long a server that stops waits for spans that are still to be exported.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
-/// Between two words about spans that were lost.
+/// Minimum time between two messages about dropped spans.
 const COMPLAIN: Duration = Duration::from_secs(60);
 
 /// The exporter cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No thread, or no runtime.
+    /// A thread or a runtime cannot be created.
     #[error("traces cannot be exported: {0}")]
     Io(#[from] io::Error),
     /// The certificates of HTTPS.
@@ -26,7 +26,7 @@ pub enum StartError {
     Tls(#[from] howdah_tls::TlsError),
 }
 
-/// Takes spans and exports them. When it is dropped, what is queued is exported; that takes at most 2 s.
+/// Queues spans and exports them. When it is dropped, queued spans are exported, which takes at most 2 s.
 #[derive(Debug)]
 pub struct Tracer {
     queue: Arc<Queue>,
@@ -34,7 +34,7 @@ pub struct Tracer {
     exports: bool,
 }
 
-/// Counts spans that were lost; outlives the tracer.
+/// Counts dropped spans; outlives the tracer.
 #[derive(Debug, Clone, Default)]
 pub struct SpanLosses(Option<Arc<Queue>>);
 
@@ -64,7 +64,7 @@ struct State {
 }
 
 impl Tracer {
-    /// Starts the exporter, unless nothing is to be exported.
+    /// Starts the exporter, if spans are exported.
     pub fn start(settings: Settings) -> Result<Self, StartError> {
         let queue = Arc::new(Queue {
             state: Mutex::default(),
@@ -95,17 +95,17 @@ impl Tracer {
         &self.sampler
     }
 
-    /// Whether spans go anywhere.
+    /// Whether spans are exported.
     pub fn exports(&self) -> bool {
         self.exports
     }
 
-    /// Counts what was lost.
+    /// Counts dropped spans.
     pub fn losses(&self) -> SpanLosses {
         SpanLosses(Some(Arc::clone(&self.queue)))
     }
 
-    /// Queues the spans of a request; all are lost if there is no room for all. Never waits.
+    /// Queues the spans of a request; all are dropped if there is no room for all. Never waits.
     pub fn push(&self, spans: impl IntoIterator<Item = Span, IntoIter: ExactSizeIterator>) {
         let spans = spans.into_iter();
         let count = spans.len();
@@ -152,7 +152,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A batch, after the delay or when it is full; `None`: nothing comes any more.
+    /// A batch, after the delay or when it is full; `None`: no more will come.
     fn take(&self, delay: Duration) -> Option<(Vec<Span>, bool)> {
         let due = Instant::now() + delay;
         let mut state = self.lock();

@@ -5,8 +5,8 @@
 //!                              └ when it is over: Spans ─> queue with a limit ─> exporter thread ─> OTLP/HTTP(S)
 //! ```
 //!
-//! The messages are declared here and encoded by `prost` and `serde_json`: `opentelemetry-proto` brings OpenTelemetry's
-//! SDK, and an OTLP exporter 88 crates, for what are eight messages. What they are configured by is supported: the
+//! The messages are declared here and encoded by `prost` and `serde_json`: `opentelemetry-proto` would add
+//! OpenTelemetry's SDK, and an OTLP exporter 88 crates, for eight messages. The usual configuration is supported: the
 //! `OTEL_*` variables, see [`Settings`].
 
 mod context;

@@ -1,4 +1,4 @@
-//! One export: a request to the collector, encoded as the settings say, over HTTP or HTTPS.
+//! One export: a request to the collector, encoded as configured, over HTTP or HTTPS.
 
 use std::io::{self, Write as _};
 use std::time::Duration;
@@ -21,10 +21,10 @@ use super::protobuf::{ExportResponse, message};
 use super::settings::{Protocol, Settings};
 use super::span::Span;
 
-/// Attempts at one export, and the pause before the second, which doubles.
+/// Maximum attempts at one export, and the pause before the second, which doubles.
 const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(500);
-/// The longest pause that a collector may ask for.
+/// The longest pause that a collector may request.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Bytes of a response that are read.
 const MAX_RESPONSE: usize = 64 << 10;
@@ -51,7 +51,7 @@ pub(super) enum ExportError {
 }
 
 impl ExportError {
-    /// Whether another attempt may help, as OTLP says.
+    /// Whether another attempt may help, according to OTLP.
     fn is_temporary(&self) -> bool {
         match self {
             Self::Status { status, .. } => matches!(status.as_u16(), 429 | 502 | 503 | 504),
@@ -68,7 +68,7 @@ impl ExportError {
     }
 }
 
-/// Where spans go.
+/// The destination of spans.
 pub(super) struct Collector {
     settings: Settings,
     /// Connector of an `https` endpoint.
@@ -92,7 +92,7 @@ impl Collector {
         &self.settings
     }
 
-    /// Exports spans, in several attempts unless this is the `last` chance. Returns how many of them the collector
+    /// Exports spans, in several attempts unless this is the `last` one. Returns how many of them the collector
     /// rejected.
     pub(super) async fn export(&self, spans: &[Span], last: bool) -> Result<u64, ExportError> {
         let body = self.encode(spans)?;
@@ -176,7 +176,7 @@ impl Collector {
         let responded = async {
             let response = sender.send_request(request).await?;
             let (head, body) = response.into_parts();
-            // It is read to its end, so that the connection can end in order.
+            // It is read to its end, so that the connection can be closed cleanly.
             let body = Limited::new(body, MAX_RESPONSE).collect().await;
             drop(sender);
             let body = body.map(http_body_util::Collected::to_bytes);
@@ -201,7 +201,7 @@ impl Collector {
     }
 }
 
-/// In seconds; a date is not supported, and the usual pause is made.
+/// In seconds; a date is not supported, and the default pause is used.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers
         .get(RETRY_AFTER)?

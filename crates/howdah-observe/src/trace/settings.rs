@@ -1,4 +1,4 @@
-//! What the `OTEL_*` environment variables ask for:
+//! Settings in the `OTEL_*` environment variables:
 //! <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>.
 
 use std::time::Duration;
@@ -7,11 +7,11 @@ use howdah_config::model::{CertificateFiles, UpstreamTls};
 
 use super::context::TraceId;
 
-/// How traces are sampled and where spans go.
+/// How traces are sampled and where spans are sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Spans are made and exported. False with `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER=none`: contexts
-    /// are passed on all the same.
+    /// Spans are created and exported. False with `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER=none`: contexts are
+    /// passed on nevertheless.
     pub exports: bool,
     /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, or `OTEL_EXPORTER_OTLP_ENDPOINT` with `/v1/traces`. Default
     /// `http://localhost:4318/v1/traces`.
@@ -33,7 +33,7 @@ pub struct Settings {
     pub resource: Vec<(String, String)>,
     /// `OTEL_BSP_SCHEDULE_DELAY`: milliseconds. Default 5 s.
     pub delay: Duration,
-    /// `OTEL_BSP_MAX_QUEUE_SIZE`: spans that may wait. Default 2,048.
+    /// `OTEL_BSP_MAX_QUEUE_SIZE`: spans that may be queued. Default 2,048.
     pub queue: usize,
     /// `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`: spans of one export. Default 512.
     pub batch: usize,
@@ -62,9 +62,9 @@ impl Protocol {
 /// Which traces are exported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampler {
-    /// The decision of the caller counts.
+    /// The decision of the caller takes precedence.
     parent: bool,
-    /// Of those without a caller's decision: the share, 0 to 1.
+    /// Share of traces without a caller's decision, 0 to 1.
     ratio: f64,
 }
 
@@ -78,7 +78,7 @@ impl Default for Sampler {
     }
 }
 
-/// The bytes of a trace's id that are random in all versions of the standard.
+/// The bits of a trace's id that are random in all versions of the standard.
 const RANDOM: u128 = (1 << 56) - 1;
 
 impl Sampler {
@@ -90,20 +90,20 @@ impl Sampler {
         {
             return caller;
         }
-        // The same for all who ask.
+        // All servers come to the same decision.
         ((trace.0 & RANDOM) as f64) < self.ratio * (RANDOM + 1) as f64
     }
 }
 
-/// A variable that cannot be honoured.
+/// An invalid variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}={value}: {hint}")]
 pub struct SettingsError {
     /// The variable.
     pub name: String,
-    /// What it is.
+    /// Its value.
     pub value: String,
-    /// What it may be.
+    /// The valid values.
     pub hint: &'static str,
 }
 
@@ -112,7 +112,7 @@ const ENDPOINT: &str = "http://localhost:4318/v1/traces";
 impl Settings {
     /// Reads the variables.
     pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
-        // An empty variable is as good as none, says the standard.
+        // According to the standard, an empty variable counts as missing.
         let get = |name: &str| {
             let value = env(name)?;
             let value = value.trim();
@@ -131,7 +131,7 @@ impl Settings {
                 _ => return Err(wrong((name, value), "exporters are `otlp` and `none`")),
             },
         };
-        // What is not exported needs no valid protocol.
+        // If nothing is exported, the protocol need not be valid.
         let protocol = match either("PROTOCOL").filter(|_| !off && !none) {
             Some(variable) => protocol(variable)?,
             None => Protocol::default(),

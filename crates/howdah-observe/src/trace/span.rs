@@ -1,4 +1,4 @@
-//! A span: one piece of work of a trace.
+//! A span: one unit of work in a trace.
 
 use super::context::TraceId;
 
@@ -9,28 +9,28 @@ pub struct Span {
     pub trace: TraceId,
     /// Its id, never 0.
     pub id: u64,
-    /// The span that it is a part of.
+    /// The parent span.
     pub parent: Option<u64>,
     /// Its name.
     pub name: String,
-    /// What kind it is.
+    /// Its kind.
     pub kind: Kind,
     /// Nanoseconds since 1970.
     pub start: u64,
     /// Nanoseconds since 1970.
     pub end: u64,
-    /// By the names of OpenTelemetry's conventions.
+    /// Named by OpenTelemetry's conventions.
     pub attributes: Vec<(&'static str, Attribute)>,
-    /// It failed by the server's fault.
+    /// It failed, and the server is at fault.
     pub failed: bool,
 }
 
-/// What kind a span is.
+/// Kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A part of the server's work.
     Internal,
-    /// The server's answer to a request.
+    /// The server's handling of a request.
     Server,
 }
 

@@ -36,7 +36,7 @@ fn settings(port: u16, further: &[(&str, &str)]) -> Settings {
 fn settings_of(endpoint: &str, further: &[(&str, &str)]) -> Settings {
     Settings::from_env(|name| match name {
         "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.to_owned()),
-        // Far away, so that only a full batch or the end exports.
+        // Long, so that only a full batch or the end exports.
         "OTEL_BSP_SCHEDULE_DELAY" => Some("1000000".into()),
         _ => further
             .iter()
@@ -84,7 +84,7 @@ fn receive(stream: &mut impl Read) -> Export {
     }
 }
 
-/// `status` may have header fields behind it.
+/// `status` may be followed by header fields.
 fn respond(stream: &mut impl Write, status: &str, body: &[u8]) {
     let length = body.len();
     let head =
@@ -189,7 +189,7 @@ fn nothing_is_exported_if_it_is_turned_off() {
     assert!(!tracer.exports());
 }
 
-/// A collector with HTTPS, and the file with the certificate that it is known by.
+/// A collector with HTTPS, and the file with its certificate.
 struct SecureCollector {
     listener: TcpListener,
     port: u16,

@@ -1,7 +1,7 @@
-//! The dashboard: a page that shows what the admin API reports. It is in the binary and loads nothing from elsewhere.
+//! The dashboard: a page that shows the admin API's data. It is part of the binary and loads nothing from elsewhere.
 //!
-//! The browser lets it run its own script, use its own style sheet and talk to its own address, and nothing else. What
-//! clients and PHP wrote is put into it as text (`require-trusted-types-for` has the browser enforce it).
+//! The browser allows it to run its own script, use its own style sheet and connect to its own address, and nothing
+//! else. Data of clients and PHP is inserted as text (`require-trusted-types-for` makes the browser enforce this).
 
 use bytes::Bytes;
 use http::header::{
@@ -11,7 +11,7 @@ use http::header::{
 use http::{Response, StatusCode};
 use http_body_util::Full;
 
-/// Where it is.
+/// Its path.
 const PATH: &str = "/dashboard/";
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
@@ -68,7 +68,7 @@ const FILES: &[File] = &[
     file!("views.js", "views.js", SCRIPT),
 ];
 
-/// The file at this path, or where the page is. `None`: it is not a path of the dashboard.
+/// The file at this path, or a redirect to the page. `None`: not a path of the dashboard.
 pub(super) fn file(path: &str) -> Option<Response<Full<Bytes>>> {
     if path == "/" || path == "/dashboard" {
         let mut redirect = Response::new(Full::default());
@@ -93,7 +93,7 @@ pub(super) fn file(path: &str) -> Option<Response<Full<Bytes>>> {
 mod tests {
     use super::*;
 
-    /// Bytes of all files together.
+    /// Total size of all files.
     const SIZE_MAX: usize = 60 << 10;
 
     #[test]

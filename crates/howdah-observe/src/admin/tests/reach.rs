@@ -1,4 +1,4 @@
-//! Who reaches the admin API, and what may be ordered from where.
+//! Who can reach the admin API, and which requests are permitted from where.
 
 use super::*;
 
@@ -175,7 +175,7 @@ fn addresses_that_other_machines_reach() {
     }
 }
 
-/// Twice as many as there may be connections send half a request and no more.
+/// Twice as many connections as allowed send half a request and no more.
 #[test]
 fn silent_connections_do_not_block_others() {
     let server = Server::start("127.0.0.1:0");
@@ -183,7 +183,7 @@ fn silent_connections_do_not_block_others() {
         .map(|_| {
             let mut stream =
                 TcpStream::connect((Ipv4Addr::LOCALHOST, server.port())).expect("accepted");
-            // Of those that are dropped already it fails.
+            // Fails for connections that are already dropped.
             let _ = stream.write_all(
                 b"POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n",
             );
@@ -197,7 +197,7 @@ fn silent_connections_do_not_block_others() {
         "{:?}",
         began.elapsed()
     );
-    // The first gave way.
+    // The first one was dropped.
     silent[0]
         .set_read_timeout(Some(Duration::from_secs(30)))
         .expect("set");
