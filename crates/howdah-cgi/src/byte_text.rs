@@ -1,15 +1,15 @@
-//! Bytes as text and back, whatever they are.
+//! Converts arbitrary bytes to text and back.
 //!
-//! Names of files are bytes, and those of old archives are often ISO 8859-1. Routes and placeholders work with
-//! text. So a byte that is not UTF-8 is one character of U+10FF80 to U+10FFFF there, a range for private use at the
-//! end of Unicode, and becomes that byte again where the text goes to the disk, to PHP or to a client. The UTF-8 of
-//! these characters itself is taken for single bytes too: different bytes are always different texts.
+//! Names of files are bytes, and those of old archives are often ISO 8859-1. Routes and placeholders work with text. So
+//! each byte that is not valid UTF-8 becomes one character of U+10FF80 to U+10FFFF, a range for private use at the end
+//! of Unicode, and becomes that byte again where the text goes to the disk, to PHP or to a client. The UTF-8 of these
+//! characters is treated as single bytes too: different bytes always give different texts.
 
 use std::borrow::Cow;
 
-/// The character of the byte 0x80; up to 0xFF the others follow.
+/// The character for the byte 0x80; those up to 0xFF follow.
 const FIRST: u32 = 0x0010_FF80;
-/// What the UTF-8 of all characters that stand for bytes begins with, and of no others but U+100000 to U+10FF7F.
+/// The first UTF-8 byte of all characters that stand for bytes, and of no others except U+100000 to U+10FF7F.
 pub const BYTE_LEAD: u8 = 0xF4;
 
 /// The bytes as text.
@@ -57,7 +57,7 @@ fn is_byte(char: char) -> bool {
     u32::from(char) >= FIRST
 }
 
-/// Appends bytes that are 0x80 or more.
+/// Appends bytes of 0x80 or more.
 fn push_bytes(text: &mut String, bytes: &[u8]) {
     let chars = bytes
         .iter()
@@ -78,7 +78,7 @@ mod tests {
             ("/café/\u{10ff7f}".as_bytes(), "/café/\u{10ff7f}"),
             (b"/caf\xe9.txt", "/caf\u{10ffe9}.txt"),
             (b"\x80\xff", "\u{10ff80}\u{10ffff}"),
-            // The UTF-8 of a character of the range stands for itself.
+            // The UTF-8 of a character in the range stands for itself.
             (
                 "\u{10ffe9}".as_bytes(),
                 "\u{10fff4}\u{10ff8f}\u{10ffbf}\u{10ffa9}",

@@ -10,15 +10,15 @@ use crate::record::{self, OVERHEAD, put, put_named};
 use crate::text::Text;
 use crate::{Host, vars};
 
-/// What the variables are made of. Everything is borrowed; paths are decoded.
+/// The input for the variables. Everything is borrowed; paths are decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// Names the request in the server's log: `HOWDAH_REQUEST_ID`, 16 hexadecimal digits.
+    /// Identifies the request in the server's log: `HOWDAH_REQUEST_ID`, 16 hexadecimal digits.
     pub id: u64,
     /// `REQUEST_METHOD`.
     pub method: &'a Method,
-    /// The target as sent, before rewrites: path and query are `REQUEST_URI`; its authority, if it has
-    /// one (absolute form, HTTP/2), comes before the `Host` header (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
+    /// The target as sent, before rewrites: path and query are `REQUEST_URI`; its authority, if it has one (absolute
+    /// form, HTTP/2), takes precedence over the `Host` header (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
     pub target: &'a Uri,
     /// `QUERY_STRING`: raw, after rewrites, without `?`.
     pub query: &'a str,
@@ -28,38 +28,39 @@ pub struct Input<'a> {
     pub headers: &'a HeaderMap,
     /// The client: `REMOTE_ADDR`, `REMOTE_HOST`, `REMOTE_PORT`.
     pub remote: SocketAddr,
-    /// The listener's side: `SERVER_ADDR`, and what names the server if the request does not.
+    /// The listener's side: `SERVER_ADDR`, and the server's name if the request has none.
     pub local: SocketAddr,
     /// `REQUEST_SCHEME`: `http` or `https`. `https` makes `HTTPS` `on`.
     pub scheme: &'a str,
     /// `DOCUMENT_ROOT`: absolute, without a trailing slash unless it is `/`.
     pub root: &'a str,
-    /// `SCRIPT_NAME`: starts with `/`. Empty for a script that no path names, such as a worker script
-    /// outside of the root: then `DOCUMENT_URI` and `PHP_SELF` are empty too.
+    /// `SCRIPT_NAME`: starts with `/`. Empty for a script without a path, such as a worker script outside the root:
+    /// then `DOCUMENT_URI` and `PHP_SELF` are empty too.
     pub script_name: &'a str,
     /// `PATH_INFO`: empty, or starts with `/`.
     pub path_info: &'a str,
-    /// `SCRIPT_FILENAME`; `None`: `root` and `script_name` together.
+    /// `SCRIPT_FILENAME`; `None`: `root` followed by `script_name`.
     pub script_filename: Option<&'a str>,
     /// Bytes of the received body; 0 without one.
     pub body_size: u64,
-    /// `SSL_PROTOCOL` of `https`, such as `TLSv1.3`; empty if it is not known.
+    /// `SSL_PROTOCOL` of `https`, such as `TLSv1.3`; empty if unknown.
     pub tls_protocol: &'a str,
-    /// `SSL_CIPHER` of `https`, the suite's IANA name; empty if it is not known.
+    /// `SSL_CIPHER` of `https`, the suite's IANA name; empty if unknown.
     pub tls_cipher: &'a str,
-    /// `REMOTE_USER`: the user that the server authenticated. Never taken from a header, since an
-    /// application that reads it relies on the server's check. `None`: there is no such variable, as applications
-    /// ask whether it is set.
+    /// `REMOTE_USER`: the user that the server authenticated. Never taken from a header, since an application that
+    /// reads it relies on the server's check. `None`: the variable is missing, since applications test whether it is
+    /// set.
     pub remote_user: Option<&'a str>,
-    /// Further variables; they override all others, the last of one name wins.
+    /// Additional variables; they override all others, and of one name the last counts.
     pub env: &'a [(String, String)],
 }
 
-/// Why a request cannot be handed on.
+/// Why a request cannot be passed on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// C would see a shorter value than the checks did. Answer 400 if it comes from the request.
+    /// C would see a shorter value than the one that was checked. Respond with 400 if it comes from
+    /// the request.
     #[error("{name} holds a NUL byte")]
     Nul {
         /// The variable.
@@ -68,10 +69,10 @@ pub enum Error {
     /// A variable of `env` without a name.
     #[error("a variable has no name")]
     NoName,
-    /// More than 65,535 bytes. Answer 431.
+    /// More than 65,535 bytes. Respond with 431.
     #[error("the name of a variable is longer than 65,535 bytes")]
     NameTooLong,
-    /// More than 4,294,967,295 bytes. Answer 431.
+    /// More than 4,294,967,295 bytes. Respond with 431.
     #[error("the value of variable number {id} is longer than 4 GiB")]
     ValueTooLong {
         /// The number in [`vars`], 0 for a variable without one.
@@ -79,27 +80,26 @@ pub enum Error {
     },
 }
 
-/// Applications look for names that they know to decide whether addresses can be rewritten and whether an
-/// `.htaccess` counts. What is true of these two in this respect is true here.
+/// Applications search for known names to decide whether URLs can be rewritten and whether `.htaccess` applies. These
+/// two behave like this server in this respect.
 const SOFTWARE: &str = concat!("Howdah/", env!("CARGO_PKG_VERSION"), " (like nginx, Caddy)");
 const REQUEST_ID: &str = "HOWDAH_REQUEST_ID";
 const PREFIX: &[u8] = b"HTTP_";
 
 /// Appends the variables of a request to `out`. After an error `out` is as it was.
 ///
-/// Which variables there are is what nginx gives to PHP-FPM, since applications ask whether one is set: those that
-/// it sends empty (`CONTENT_TYPE`, `CONTENT_LENGTH`, `QUERY_STRING`, `PATH_INFO`) are there on every request, those
-/// that it leaves out are not. `REMOTE_HOST` and, with a `PATH_INFO`, `PATH_TRANSLATED` are there besides, as
-/// `FrankenPHP` has them. In detail:
+/// The set of variables is the one that nginx sends to PHP-FPM, since applications test whether one is set: those that
+/// it sends empty (`CONTENT_TYPE`, `CONTENT_LENGTH`, `QUERY_STRING`, `PATH_INFO`) exist for every request, those that
+/// it leaves out do not. In addition there are `REMOTE_HOST` and, with a `PATH_INFO`, `PATH_TRANSLATED`, as in
+/// `FrankenPHP`. In detail:
 ///
-/// - `HTTPS` is `on` with `https` and not there otherwise; `SSL_PROTOCOL` and `SSL_CIPHER` come with it.
+/// - `HTTPS` is `on` with `https` and missing otherwise; `SSL_PROTOCOL` and `SSL_CIPHER` accompany it.
 /// - Header fields become `HTTP_*`; several of one name are joined with `, `, `Cookie` with `; `.
-/// - Left out: names with other characters than letters, digits and `-` (`Foo_Bar` and `Foo.Bar` would
-///   both pass for `Foo-Bar` in PHP; nginx drops them too), `Proxy` (`HTTP_PROXY` configures HTTP
-///   clients: httpoxy), `Transfer-Encoding` (the body has been read).
-/// - `HTTP_HOST` is left out unless [`Host::parse`] takes it. `SERVER_NAME` and `SERVER_PORT` follow it,
-///   the port being the scheme's own when none is named; without a valid host they are the listener's
-///   address and port.
+/// - Left out: names with characters other than letters, digits and `-` (`Foo_Bar` and `Foo.Bar` would both look like
+///   `Foo-Bar` in PHP; nginx drops them too), `Proxy` (`HTTP_PROXY` configures HTTP clients: httpoxy),
+///   `Transfer-Encoding` (the body has been read).
+/// - `HTTP_HOST` is left out if [`Host::parse`] rejects it. `SERVER_NAME` and `SERVER_PORT` follow it, with the
+///   scheme's default port if it has none; without a valid host they are the listener's address and port.
 /// - IPv4 addresses mapped into IPv6 (dual-stack listeners) are written as IPv4.
 pub fn encode(input: &Input<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
@@ -114,11 +114,10 @@ pub fn encode(input: &Input<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
     result
 }
 
-/// A bound on what [`encode`] appends for this input, in bytes.
+/// Maximum number of bytes that [`encode`] appends for this input.
 pub fn max_size(input: &Input<'_>) -> usize {
     let record = |size: usize| size + OVERHEAD;
-    // Each occurrence of a text in a value, and a record for each; addresses and numbers take at most
-    // 46 and 20 bytes.
+    // Each occurrence of a text in a value, and a record for each; addresses and numbers need at most 46 and 20 bytes.
     let fixed = vars::NAMES.len() * record(0) + 3 * 46 + 4 * 20 + SOFTWARE.len() + record(64);
     let target = input
         .target
@@ -159,7 +158,7 @@ struct Encoder<'a, 'o> {
     out: &'o mut Vec<u8>,
 }
 
-/// What the header says that more than `HTTP_*` depends on.
+/// The parts of the header on which more than `HTTP_*` depends.
 #[derive(Default)]
 struct HeaderSummary<'a> {
     host: Option<&'a HeaderValue>,
@@ -187,7 +186,7 @@ impl<'a> Encoder<'a, '_> {
     fn constants(&mut self) -> Result<(), Error> {
         self.put(vars::GATEWAY_INTERFACE, b"CGI/1.1")?;
         self.put(vars::SERVER_SOFTWARE, SOFTWARE.as_bytes())?;
-        // PHP built with force-cgi-redirect, and scripts that check for it, want to see it.
+        // PHP built with force-cgi-redirect, and scripts that check for it, require it.
         self.put(vars::REDIRECT_STATUS, b"200")
     }
 
@@ -239,7 +238,7 @@ impl<'a> Encoder<'a, '_> {
         if path_info.is_empty() {
             return Ok(());
         }
-        // Where the path would be below the root; `..` never leads above it.
+        // The path as if below the root; `..` never leads above it.
         record::put_with(self.out, vars::PATH_TRANSLATED, |out| {
             out.extend_from_slice(directory);
             append_clean(out, path_info);
@@ -262,7 +261,7 @@ impl<'a> Encoder<'a, '_> {
 
     fn header_fields(&mut self) -> Result<HeaderSummary<'a>, Error> {
         let mut seen = HeaderSummary::default();
-        // Values of one name come in a row: the last record and the name that made it.
+        // Values of one name are adjacent: the last record and its name.
         let mut last: Option<(&http::HeaderName, usize)> = None;
         for (name, value) in self.input.headers {
             if let Some((previous, start)) = last
@@ -308,7 +307,7 @@ impl<'a> Encoder<'a, '_> {
 
     fn host(&mut self, seen: &HeaderSummary<'a>) -> Result<(), Error> {
         let named = match self.input.target.authority() {
-            // A user name may stand before the host of an absolute target.
+            // A user name may precede the host of an absolute target.
             Some(authority) => authority.as_str().rsplit('@').next(),
             None if seen.hosts == 1 => seen.host.and_then(|value| value.to_str().ok()),
             None => None,
@@ -373,7 +372,7 @@ impl<'a> Encoder<'a, '_> {
         Ok(())
     }
 
-    /// A text that no type keeps free of NUL.
+    /// A text whose type does not exclude NUL.
     fn text(&mut self, id: u16, value: &str) -> Result<(), Error> {
         if value.as_bytes().contains(&0) {
             return Err(Error::Nul {
@@ -384,7 +383,7 @@ impl<'a> Encoder<'a, '_> {
     }
 }
 
-/// Whether a field without a number becomes a variable; [`encode`] says which do not and why.
+/// Whether a field without a number becomes a variable; see [`encode`] for exceptions.
 fn is_passed_on(field: &str) -> bool {
     field != "proxy"
         && field != "transfer-encoding"
@@ -393,8 +392,8 @@ fn is_passed_on(field: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// Path and query; `*` of `OPTIONS *` stays, an authority does not belong here.
-/// In two parts: `http://host?query` has a path, though it does not show.
+/// Path and query; `*` of `OPTIONS *` stays, an authority is left out. In two parts:
+/// `http://host?query` has a path, although it is not written.
 fn request_uri(target: &Uri) -> [&[u8]; 2] {
     let target = target
         .path_and_query()

@@ -1,4 +1,4 @@
-//! The host that a request names, if it can be trusted to be one.
+//! The host of a request, if it is valid.
 
 use std::net::Ipv6Addr;
 
@@ -7,13 +7,13 @@ use std::net::Ipv6Addr;
 pub struct Host<'a> {
     /// Name or address; an IPv6 address in its brackets, as in a URL.
     pub name: &'a str,
-    /// The port if one is named.
+    /// The port, if given.
     pub port: Option<u16>,
 }
 
 impl<'a> Host<'a> {
-    /// Reads `name`, `name:`, `name:port`, `[ipv6]` or `[ipv6]:port`. `None` for everything that is
-    /// no host: user names, spaces, quotes, slashes, `..`, bad ports. A server answers those with 400.
+    /// Parses `name`, `name:`, `name:port`, `[ipv6]` or `[ipv6]:port`. `None` for everything that is not a host: user
+    /// names, spaces, quotes, slashes, `..`, invalid ports. A server should respond to those with 400.
     ///
     /// Stricter than RFC 3986, which allows quotes, parentheses and percent escapes: applications
     /// print this value into pages, and no host in DNS has them.

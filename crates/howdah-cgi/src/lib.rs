@@ -1,12 +1,12 @@
-//! A request becomes a script path and CGI variables. Pure: no I/O, no clock, no allocation but the
-//! growth of the buffer that the caller passes.
+//! Converts a request to a script path and CGI variables. Pure: no I/O, no clock, no allocation
+//! except growth of the caller's buffer.
 //!
-//! [`split_path`] finds the script in a URL path; [`encode`] writes the variables of a request in the
-//! layout of the shared-memory contract (`worker/include/howdah_shm.h`); [`Host::parse`] shows which
-//! `Host` values are hosts, so that a server can answer the others with 400.
+//! [`split_path`] finds the script in a URL path; [`encode`] writes the variables of a request in the layout of the
+//! shared-memory contract (`worker/include/howdah_shm.h`); [`Host::parse`] validates `Host` values, so that a server
+//! can respond to invalid ones with 400.
 //!
-//! The crate knows HTTP's types and the contract's numbers ([`vars`]). It must not know PHP, sockets,
-//! files or configuration.
+//! The crate knows HTTP's types and the contract's numbers ([`vars`]). It must not depend on PHP, sockets, files or
+//! configuration.
 #![forbid(unsafe_code)]
 
 mod byte_text;

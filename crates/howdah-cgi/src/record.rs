@@ -4,17 +4,17 @@
 //! id: u16 | name_size: u16 | value_size: u32 | [name NUL] | value NUL | zeros up to a multiple of 4
 //! ```
 //!
-//! Little endian. The name is there only if `id` is 0.
+//! Little endian. The name is present only if `id` is 0.
 
 use crate::{Error, vars};
 
 /// Bytes before the name or value of a record.
 pub(crate) const HEADER_SIZE: usize = 8;
 
-/// The most that a record takes beyond its name and value: header, two NULs, padding.
+/// The most bytes that a record needs beyond its name and value: header, two NULs, padding.
 pub(crate) const OVERHEAD: usize = HEADER_SIZE + 2 + 3;
 
-/// Appends a record with a number; the value is the parts, joined. They hold no NUL.
+/// Appends a record with a number; its value is the joined parts, which contain no NUL.
 #[inline]
 pub(crate) fn put(out: &mut Vec<u8>, id: u16, parts: &[&[u8]]) -> Result<(), Error> {
     let size: usize = parts.iter().map(|part| part.len()).sum();
@@ -28,7 +28,7 @@ pub(crate) fn put(out: &mut Vec<u8>, id: u16, parts: &[&[u8]]) -> Result<(), Err
     Ok(())
 }
 
-/// Appends a record with a number whose value, free of NUL, is what `value` appends.
+/// Appends a record with a number; `value` appends its value, without NUL.
 pub(crate) fn put_with(
     out: &mut Vec<u8>,
     id: u16,
@@ -44,7 +44,7 @@ pub(crate) fn put_with(
     Ok(())
 }
 
-/// Appends a record that carries its name. `name` writes `name_size` bytes without a NUL.
+/// Appends a record with a name. `name` writes `name_size` bytes without a NUL.
 #[inline]
 pub(crate) fn put_named(
     out: &mut Vec<u8>,
@@ -95,10 +95,10 @@ const fn header(id: u16, name_size: u16, value_size: u32) -> [u8; HEADER_SIZE] {
     (id as u64 | (name_size as u64) << 16 | (value_size as u64) << 32).to_le_bytes()
 }
 
-/// The NUL and the padding behind `size` bytes: one to four zeros, since the header is a multiple of 4.
+/// The NUL and the padding after `size` bytes: one to four zeros, since the header is a multiple of 4.
 #[inline]
 fn finish(out: &mut Vec<u8>, size: usize) {
-    // Four bytes at once and some back: cheaper than a copy of varying size.
+    // Four bytes at once and some removed: cheaper than a copy of varying size.
     let end = out.len() + 4 - size % 4;
     out.extend_from_slice(&[0; 4]);
     out.truncate(end);
@@ -109,10 +109,10 @@ fn fields(bytes: &[u8]) -> Option<(u16, u16, u32)> {
     Some((fields as u16, (fields >> 16) as u16, (fields >> 32) as u32))
 }
 
-/// A variable as the other side sees it.
+/// A variable as the other side reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Its number, [`vars::LITERAL`] if the name travelled.
+    /// Its number, [`vars::LITERAL`] if the record has a name.
     pub id: u16,
     /// Its name, from the table or from the record.
     pub name: &'a [u8],
@@ -129,7 +129,7 @@ pub enum DecodeError {
     /// The number is beyond the table, or a numbered record has a name, or an unnumbered one has none.
     #[error("the record at byte {0} has no valid name")]
     Name(usize),
-    /// A NUL inside a name or value, or none behind it, or padding that is not zero.
+    /// A NUL inside a name or value, a missing NUL after it, or padding that is not zero.
     #[error("the record at byte {0} is not terminated by zeros")]
     Terminator(usize),
 }

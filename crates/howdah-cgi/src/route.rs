@@ -1,11 +1,11 @@
-//! The route of a request in logs and metrics: a method and a path without its query, in which identifiers
-//! are replaced, so that there are few.
+//! The route of a request in logs and metrics: a method and a path without its query, with identifiers replaced, so
+//! that there are few.
 
 /// Bytes of a path in a route.
 const PATH_MAX: usize = 200;
-/// What stands for an identifier in a path.
+/// Replaces an identifier in a path.
 const IDENTIFIER: &str = ":id";
-/// Hexadecimal digits that are an identifier and not a word.
+/// Minimum length of hexadecimal digits that count as an identifier and not a word.
 const HEX_MIN: usize = 16;
 
 /// The route of a request: `GET /users/:id`.

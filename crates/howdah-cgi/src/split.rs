@@ -1,12 +1,12 @@
-//! Where a URL path names a script, and what follows it.
+//! Splits a URL path into the script and the rest.
 
-/// Splits a decoded path behind its first script: `/shop/index.php/cart` with `.php` gives
+/// Splits a decoded path after its first script: `/shop/index.php/cart` with `.php` gives
 /// `("/shop/index.php", "/cart")`. The second part is empty or starts with `/`.
 ///
 /// A script's name ends with one of the extensions in `split` and is followed by `/` or the end.
-/// Letters compare without case in ASCII only: with Unicode folding, an upload named
-/// `photo.ⓟⓗⓟ` would be run (GHSA-g966-83w7-6w38 and GHSA-3g8v-8r37-cgjm of a peer). Empty
-/// extensions match nothing.
+/// Comparison ignores case only in ASCII: with Unicode folding, an upload named `photo.ⓟⓗⓟ` would
+/// be executed (GHSA-g966-83w7-6w38 and GHSA-3g8v-8r37-cgjm of another server). Empty extensions
+/// match nothing.
 pub fn split_path<'a>(path: &'a str, split: &[String]) -> Option<(&'a str, &'a str)> {
     let bytes = path.as_bytes();
     let mut from = 0;
@@ -120,7 +120,7 @@ mod tests {
                 prop_assert_eq!([name, info].concat(), path.as_str());
                 prop_assert!(name.to_ascii_lowercase().ends_with(".php"));
                 prop_assert!(info.is_empty() || info.starts_with('/'));
-                // The first script wins: nothing before it is one.
+                // The first script counts: nothing before it is one.
                 if let Some((before, _)) = name.rsplit_once('/') {
                     prop_assert_eq!(split_path(before, &split), None);
                 }

@@ -1,6 +1,6 @@
-//! Names that travel as a number: the Rust side of `worker/include/howdah_vars.h`.
+//! Names that are sent as a number: the Rust side of `worker/include/howdah_vars.h`.
 //!
-//! A test compares this list with the header, so the two cannot drift apart.
+//! A test compares this list with the header, so the two cannot differ.
 
 macro_rules! variables {
     ($($name:ident)+) => {
@@ -16,7 +16,7 @@ macro_rules! variables {
         /// All names in the order of their numbers; number 1 is the first.
         pub const NAMES: &[&str] = &[$(stringify!($name)),+];
 
-        /// The number that says that the name itself follows.
+        /// The number for a record that contains its name.
         pub const LITERAL: u16 = Position::Literal as u16;
     };
 }
@@ -92,8 +92,8 @@ pub fn name(id: u16) -> Option<&'static str> {
     NAMES.get(usize::from(id).checked_sub(1)?).copied()
 }
 
-/// The number of a variable's name, `None` if it has none. For the few names a configuration sets:
-/// a scan. Header fields go through [`header_id`].
+/// The number of a variable's name, `None` if it has none. It scans the list, for the few names in
+/// a configuration. Header fields use [`header_id`].
 pub fn id(name: &str) -> Option<u16> {
     let index = NAMES.iter().position(|known| *known == name)?;
     u16::try_from(index + 1).ok()
@@ -101,8 +101,8 @@ pub fn id(name: &str) -> Option<u16> {
 
 /// The number of the `HTTP_*` variable of a lower-case header field name, `None` if it has none.
 ///
-/// One multiplication, one table cell and one comparison: the table is a perfect hash that the
-/// compiler found, so a name is looked up in a few nanoseconds whether it is known or not.
+/// One multiplication, one table cell and one comparison: the table is a perfect hash that is
+/// computed at compile time, so a lookup takes a few nanoseconds whether the name is known or not.
 #[inline]
 pub fn header_id(name: &str) -> Option<u16> {
     let bytes = name.as_bytes();
@@ -156,7 +156,7 @@ impl FieldName {
 struct Table {
     factor: u64,
     cells: [u8; CELLS],
-    /// By number; empty for variables that no header field sets.
+    /// By number; empty for variables without a header field.
     names: [FieldName; NAMES.len() + 1],
 }
 
@@ -188,7 +188,7 @@ const fn table() -> Table {
         }
         i += 1;
     }
-    // The multiplier of a linear congruential generator walks through candidates; few are needed.
+    // The multiplier of a linear congruential generator produces candidates; few are needed.
     let mut factor: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut attempts = 0;
     while attempts < 1000 {

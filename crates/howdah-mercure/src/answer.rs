@@ -1,4 +1,5 @@
-//! A hub's answers: which part a request is for, and what web pages of other origins may see.
+//! A hub's responses: selects the handler of a request, and allows pages of other origins to read
+//! the response.
 
 use std::io;
 use std::pin::Pin;
@@ -19,7 +20,7 @@ use crate::stream::EventStream;
 use crate::token::{Claims, Credentials, TokenError, authorize};
 use crate::{publish, subscribe, subscriptions};
 
-/// Where a hub answers.
+/// The path of a hub.
 pub const PATH: &str = "/.well-known/mercure";
 
 /// A request for a hub.
@@ -37,17 +38,17 @@ pub struct Request<'r> {
     pub body: &'r [u8],
 }
 
-/// The body of an answer.
+/// The body of a response.
 #[derive(Debug)]
 pub enum Body {
     /// All at once.
     Whole(Option<Bytes>),
-    /// Events as they come.
+    /// Events as they arrive.
     Events(Box<EventStream>),
 }
 
 impl Hub {
-    /// Answers a request. Must be called within a tokio runtime with timers.
+    /// Responds to a request. Must be called within a tokio runtime with timers.
     pub fn answer(self: &Arc<Self>, request: &Request<'_>) -> Response<Body> {
         let rest = request.path.strip_prefix(PATH);
         let mut response = match rest.map(|rest| rest.trim_end_matches('/')) {
@@ -70,8 +71,8 @@ impl Hub {
         response
     }
 
-    /// Lets pages of allowed origins read the answer: with the visitor's cookie those that are named, without
-    /// it all others if there is a `*`. A `*` with the cookie would give every page what the visitor may read.
+    /// Allows pages of permitted origins to read the response: named origins with the visitor's cookie, all others
+    /// without it if there is a `*`. A `*` with the cookie would let every page read what the visitor may read.
     fn share(&self, request: &Request<'_>, response: &mut Response<Body>) {
         let origins = &self.options.cors_origins;
         let headers = response.headers_mut();
@@ -107,7 +108,7 @@ impl Hub {
         }
     }
 
-    /// The claims of a subscriber. `Err` is the answer to one who may not.
+    /// The claims of a subscriber. `Err` is the response to one without permission.
     pub(crate) fn subscriber(
         &self,
         request: &Request<'_>,
@@ -152,7 +153,7 @@ pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
         .map(|(_, value)| value.into_owned())
 }
 
-/// Only the log has the reason why a token is refused.
+/// Only the log contains the reason why a token is refused.
 pub(crate) fn unauthorized(
     request: &Request<'_>,
     refused: Option<&TokenError>,

@@ -1,4 +1,4 @@
-//! The hub: subscribers, and the updates that are kept.
+//! The hub: its subscribers, and stored updates.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::selector::{Selector, any};
 use crate::update::{Draft, Problem, Update, urn};
 
-/// Bytes of updates that are kept.
+/// Bytes of updates that are stored.
 const HISTORY_BYTES: usize = 16 << 20;
 /// Bytes of updates that may be queued for one subscriber. Subscribers share the memory of an update.
 const WAITING_BYTES: usize = 16 << 20;
@@ -29,7 +29,7 @@ pub struct Hub {
     dropped: AtomicU64,
 }
 
-/// What a hub has done.
+/// Activity of a hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Subscribers at the moment.
@@ -58,7 +58,7 @@ pub(crate) struct Subscriber {
     pub(crate) id: String,
     /// Its topics.
     pub(crate) topics: Vec<Selector>,
-    /// Private updates that it may have.
+    /// Private updates that it is authorised for.
     pub(crate) private: Vec<Selector>,
     pub(crate) payload: Option<Value>,
     queue: Option<Sender<Bytes>>,
@@ -66,12 +66,12 @@ pub(crate) struct Subscriber {
     waiting: QueuedBytes,
 }
 
-/// Bytes that wait in a queue; both ends count.
+/// Number of bytes in a queue; both ends update it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QueuedBytes(Arc<AtomicUsize>);
 
 impl QueuedBytes {
-    /// False: there is no room for so many.
+    /// False: there is no room for that many.
     fn add(&self, bytes: usize) -> bool {
         let before = self.0.fetch_add(bytes, Relaxed);
         before == 0 || before + bytes <= WAITING_BYTES
@@ -82,22 +82,22 @@ impl QueuedBytes {
     }
 }
 
-/// A place in the hub, for as long as the connection lives.
+/// A subscriber's place in the hub, as long as the connection lives.
 #[derive(Debug)]
 pub(crate) struct Place {
     hub: Arc<Hub>,
     number: u64,
 }
 
-/// What a new subscriber starts with.
+/// The initial data of a new subscriber.
 #[derive(Debug)]
 pub(crate) struct NewSubscriber {
     pub(crate) place: Place,
     pub(crate) queue: Receiver<Bytes>,
     pub(crate) waiting: QueuedBytes,
-    /// What it missed.
+    /// Updates that it missed.
     pub(crate) missed: Vec<Bytes>,
-    /// The last update before those that it gets.
+    /// The last update before those.
     pub(crate) last: String,
 }
 
@@ -141,7 +141,7 @@ impl Hub {
         })
     }
 
-    /// What it has done.
+    /// Its activity.
     pub fn counts(&self) -> Counts {
         Counts {
             subscribers: self.lock().subscribers.len() as u64,
@@ -151,15 +151,15 @@ impl Hub {
         }
     }
 
-    /// Ends all subscriptions and takes no new ones: a server that stops does not wait for connections that
-    /// never end by themselves.
+    /// Ends all subscriptions and accepts no new ones: a server that stops does not wait for connections that never end
+    /// by themselves.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
         state.subscribers.clear();
     }
 
-    /// Publishes an update of the server's own, which needs no token.
+    /// Publishes an update of the server itself, which needs no token.
     pub fn publish(&self, draft: Draft) -> Result<(), Problem> {
         draft.check()?;
         self.dispatch(draft.finish());
@@ -171,8 +171,8 @@ impl Hub {
         self.lock().last.clone()
     }
 
-    /// Gives the update to all that it is for, and keeps it. That those who are dropped for it have left is
-    /// announced, for which others may be dropped.
+    /// Sends the update to all its subscribers, and stores it. Subscribers that are dropped because of it are announced
+    /// as gone, which may cause others to be dropped.
     pub(crate) fn dispatch(&self, update: Update) {
         let mut dropped = VecDeque::from(self.publish_update(update));
         while let Some(subscriber) = dropped.pop_front() {
@@ -182,7 +182,7 @@ impl Hub {
         }
     }
 
-    /// The same, and gives back who was dropped for being slow.
+    /// The same; returns the subscribers that were dropped because they are slow.
     fn publish_update(&self, update: Update) -> Vec<Subscriber> {
         let update = Arc::new(update);
         let mut slow = Vec::new();
@@ -200,7 +200,7 @@ impl Hub {
                 slow.push(*number);
             }
         }
-        // Their queues end here. What is in them is still sent to clients that keep reading.
+        // Their queues end here. Queued updates are still sent to clients that keep reading.
         let dropped: Vec<_> = slow
             .iter()
             .filter_map(|number| state.subscribers.remove(number))
@@ -267,8 +267,8 @@ impl State {
         }
     }
 
-    /// What came after an update, and the last update before that. Of an id that is not known (any more)
-    /// nothing is sent, and the last id shows the subscriber that it has missed something.
+    /// The updates after an update, and the last update before those. After an unknown or expired id nothing is sent,
+    /// and the last id shows the subscriber that it has missed something.
     fn missed_updates(&self, subscriber: &Subscriber, since: Option<&str>) -> (String, Vec<Bytes>) {
         let Some(since) = since else {
             return (self.last.clone(), Vec::new());

@@ -5,13 +5,13 @@
 //!                                      └─ queue of each subscriber that it is for ─> EventStream ─> SSE
 //! ```
 //!
-//! - A queue has a limit: a subscriber that does not keep up is dropped, and asks for what it missed with
-//!   `Last-Event-ID` when it comes back.
-//! - An update is made into the text of an event once, whatever the number of subscribers.
-//! - [`Hub::answer`] takes requests of any front thread, [`Hub::publish`] updates of the server's own; nothing
-//!   in them waits.
+//! - A queue has a limit: a subscriber that does not keep up is dropped, and requests the missed updates with
+//!   `Last-Event-ID` when it reconnects.
+//! - The text of an event is generated once, whatever the number of subscribers.
+//! - [`Hub::answer`] handles requests of any front thread, [`Hub::publish`] updates of the server itself; neither
+//!   waits.
 //!
-//! This crate knows neither connections nor configuration files.
+//! This crate does not depend on connections or configuration files.
 #![forbid(unsafe_code)]
 
 mod answer;

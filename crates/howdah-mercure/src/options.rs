@@ -14,9 +14,9 @@ pub struct Options {
     pub publisher: Option<Key>,
     /// Key of subscribers; `None`: only `anonymous` subscribers, or all.
     pub subscriber: Option<Key>,
-    /// Subscribers need no token; without one they get no private updates.
+    /// Subscribers need no token; without a token they get no private updates.
     pub anonymous: bool,
-    /// The subscriptions API is there, and subscriptions are updates themselves.
+    /// The subscriptions API is enabled, and subscriptions are published as updates.
     pub subscriptions: bool,
     /// Origins of web pages that may subscribe.
     pub cors_origins: Origins,
@@ -24,18 +24,18 @@ pub struct Options {
     pub publish_origins: Origins,
     /// Interval between heartbeats to a subscriber without updates; `None`: none. Default 40 s.
     pub heartbeat: Option<Duration>,
-    /// After this a subscriber has to come back; `None`: never. Default 10 min.
+    /// After this time a subscriber has to reconnect; `None`: never. Default 10 min.
     pub write_timeout: Option<Duration>,
-    /// Updates that are kept for those who come back. Default 1,000, and 16 MiB of them.
+    /// Updates that are stored for subscribers who reconnect. Default 1,000, and at most 16 MiB.
     pub history: usize,
-    /// Updates that may wait for one subscriber. Default 4,096, and 16 MiB of them: PHP code may publish many at a
+    /// Updates that may be queued for one subscriber. Default 4,096, and at most 16 MiB: PHP code may publish many at a
     /// time.
     pub queue: usize,
-    /// Subscribers at a time. Default 50,000.
+    /// Maximum number of subscribers. Default 50,000.
     pub subscribers: usize,
     /// The cookie with a token. Default `mercureAuthorization`.
     pub cookie: String,
-    /// `Last-Event-ID` counts in a query too, as in version 7 of the protocol.
+    /// `Last-Event-ID` is accepted in a query too, as in version 7 of the protocol.
     pub version_7: bool,
 }
 
@@ -64,7 +64,7 @@ impl Default for Options {
 pub struct Origins(pub Vec<String>);
 
 impl Origins {
-    /// Whether this one is among them.
+    /// Whether this origin is allowed.
     pub fn allow(&self, origin: &str) -> bool {
         self.include_all() || self.name(origin)
     }
@@ -74,19 +74,19 @@ impl Origins {
         self.0.iter().any(|known| known == "*")
     }
 
-    /// Whether one is among them that is not `*`.
+    /// Whether an origin other than `*` is listed.
     pub(crate) fn include_named(&self) -> bool {
         self.0.iter().any(|known| known != "*")
     }
 
-    /// Whether this one is among them by its name.
+    /// Whether this origin is listed by name.
     pub(crate) fn name(&self, origin: &str) -> bool {
         let names = |known: &String| known != "*" && known.eq_ignore_ascii_case(origin);
         self.0.iter().any(names)
     }
 }
 
-/// What a token is checked with.
+/// The key that verifies tokens.
 #[derive(Clone)]
 pub struct Key {
     pub(crate) algorithm: Algorithm,
@@ -96,7 +96,7 @@ pub struct Key {
 
 impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // A secret does not belong into a log.
+        // A secret must not be logged.
         f.debug_struct("Key")
             .field("algorithm", &self.algorithm)
             .finish_non_exhaustive()
@@ -109,28 +109,29 @@ pub enum KeyError {
     /// It is empty.
     #[error("the key is empty")]
     Empty,
-    /// No such algorithm.
+    /// The algorithm is unknown.
     #[error(
         "unknown algorithm `{0}`: use HS256, HS384, HS512, RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or EdDSA"
     )]
     Algorithm(String),
-    /// It is not of that algorithm.
+    /// The key does not fit the algorithm.
     #[error("it is not a public key for {algorithm} in PEM: {reason}")]
     Pem {
         /// The algorithm.
         algorithm: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Key {
-    /// The bytes of a secret that is shorter than the hash of HS256, and can be guessed (RFC 7518, 3.2).
+    /// The length of a secret that is shorter than the hash of HS256, and can be guessed (RFC 7518, 3.2).
     pub fn is_short(&self) -> Option<usize> {
         self.short
     }
 
-    /// A secret for HS256 and its like, a public key in PEM for the others. No algorithm is HS256.
+    /// A secret for HS256 and similar algorithms, a public key in PEM for the others. Without an
+    /// algorithm it is HS256.
     pub fn new(key: &str, algorithm: &str) -> Result<Self, KeyError> {
         if key.is_empty() {
             return Err(KeyError::Empty);

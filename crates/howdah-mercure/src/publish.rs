@@ -12,10 +12,10 @@ use crate::selector::all;
 use crate::token::{TokenError, authorize};
 use crate::update::{Draft, Problem};
 
-/// Answers with the id of the update.
+/// Responds with the id of the update.
 pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
     let options = &hub.options;
-    // Without a key no token is good: PHP code publishes, and hot reload.
+    // Without a key no token is valid: PHP code and hot reload publish.
     let Some(key) = &options.publisher else {
         return *unauthorized(request, Some(&TokenError::NoKey));
     };
@@ -74,7 +74,7 @@ fn read(body: &[u8]) -> Result<Draft, Problem> {
             "retry" if !value.is_empty() => {
                 draft.retry = Some(value.parse().map_err(|_| Problem::Retry)?);
             }
-            // The protocol lets publishers send what a hub does not know.
+            // The protocol allows publishers to send fields that a hub does not know.
             _ => {}
         }
     }

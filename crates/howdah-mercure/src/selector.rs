@@ -1,10 +1,10 @@
-//! Topic selectors: a topic itself, a URI template (RFC 6570) that it fits, or `*`.
+//! Topic selectors: a topic itself, a URI template (RFC 6570) that matches it, or `*`.
 
 use std::fmt::Write as _;
 
 use regex::{Regex, RegexBuilder};
 
-/// Bytes of a selector; longer ones are only ever compared.
+/// Maximum length of a template; longer selectors are only compared.
 const TEMPLATE_MAX: usize = 2_048;
 /// Bytes of memory of a template's matcher.
 const MATCHER_MAX: usize = 1 << 20;
@@ -62,15 +62,16 @@ pub(crate) fn all(selectors: &[Selector], topics: &[String]) -> bool {
         .all(|topic| selectors.iter().any(|selector| selector.matches(topic)))
 }
 
-/// Characters that a value is made of: unreserved ones and escapes, and the comma between several.
+/// Characters of a value: unreserved ones and escapes, and the comma between several values.
 const VALUE: &str = r"(?:[A-Za-z0-9._~,-]|%[0-9A-Fa-f]{2})*";
-/// The same with reserved ones.
+/// The same, including reserved characters.
 const RESERVED: &str = r"(?:[A-Za-z0-9._~,:/?#\[\]@!$&'()*+;=-]|%[0-9A-Fa-f]{2})*";
 
-/// Characters that a name is made of.
+/// Characters of a name.
 const NAME: &str = "[A-Za-z0-9_.%~-]+";
 
-/// The regular expression of all that a template can expand to; `None` if it is not a template.
+/// A regular expression for everything that a template can expand to; `None` if it is not a
+/// template.
 fn template(text: &str) -> Option<String> {
     if text.len() > TEMPLATE_MAX {
         return None;
@@ -115,7 +116,7 @@ fn expression(pattern: &mut String, text: &str) -> Option<()> {
         if name.is_empty() || !name.chars().all(valid) {
             return None;
         }
-        // A map that is exploded has names of its own.
+        // An exploded map has its own names.
         variables.push(if exploded {
             NAME.to_owned()
         } else {
@@ -131,11 +132,10 @@ fn expression(pattern: &mut String, text: &str) -> Option<()> {
         Some('?') => (r"\?", "&"),
         Some(_) => ("&", "&"),
     };
-    // A variable that is not set leaves nothing, not even its separator. A String takes all that is written
-    // to it.
+    // A variable that is not set adds nothing, not even its separator. Writing to a `String` cannot fail.
     let _ = match operator {
         Some(';' | '?' | '&') => {
-            // Any of them may be the first that is set. A list or map that is exploded has several.
+            // Any of them may be the first that is set. An exploded list or map has several.
             let any = variables.join("|");
             let value = format!("(?:={VALUE})?");
             write!(
@@ -181,7 +181,7 @@ mod tests {
             ("https://a/b{#part}", "https://a/b#x", true),
             ("https://a/b{;m}", "https://a/b;m=1", true),
             ("https://a/{id:3}", "https://a/abc", true),
-            // Equal texts match whatever they are; what is not a template is a text.
+            // Equal texts match whatever they are; a text that is not a template is literal.
             ("https://a/{id}", "https://a/{id}", true),
             ("https://a/{", "https://a/{", true),
             ("https://a/{", "https://a/x", false),

@@ -1,4 +1,4 @@
-//! A subscriber's connection: events as they come, and heartbeats.
+//! A subscriber's connection: events as they arrive, and heartbeats.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,15 +13,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::hub::{NewSubscriber, Place, QueuedBytes};
 
-/// A comment, which clients pass over: the header of the response goes out with it, and proxies see life.
+/// A comment, which clients ignore: it flushes the header of the response, and shows proxies that the connection is
+/// alive.
 const COMMENT: Bytes = Bytes::from_static(b":\n");
 /// Bytes of events that are joined into one piece of the body.
 const BATCH: usize = 64 << 10;
 
-/// The body of a response to a subscriber. Ends when the subscriber has to come back.
+/// The body of a response to a subscriber. It ends when the subscriber has to reconnect.
 #[derive(Debug)]
 pub struct EventStream {
-    /// Before the queue: the first comment, and what was missed.
+    /// Before the queue: the first comment, and missed updates.
     first: VecDeque<Bytes>,
     queue: Receiver<Bytes>,
     waiting: QueuedBytes,

@@ -15,14 +15,14 @@ use crate::subscriptions::announce;
 
 /// Topics of one subscription.
 const TOPICS_MAX: usize = 1_000;
-/// Expressions of all its URI templates: each takes a KiB or more of the matcher, which stays for as long as
-/// the subscriber does.
+/// Expressions in all its URI templates: each needs a KiB or more of the matcher, which exists as long as the
+/// subscription.
 const EXPRESSIONS_MAX: usize = 200;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// For nginx in front of the server: events are not to wait for each other.
+/// For nginx in front of the server: events must not be buffered.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Answers with events until the subscriber leaves.
+/// Responds with events until the subscriber disconnects.
 pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
     let claims = match hub.subscriber(request) {
         Ok(claims) => claims,
@@ -78,7 +78,7 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
         return text(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
     };
     let options = &hub.options;
-    // Whichever ends first: the token, or the connection's time.
+    // The earlier of the token's expiry and the connection's time.
     let end = match (left, options.write_timeout) {
         (Some(left), Some(limit)) => Some(left.min(limit)),
         (left, limit) => left.or(limit),
@@ -109,7 +109,7 @@ fn headers(response: &mut Response<Body>, last: Option<&str>) {
     let headers = response.headers_mut();
     let fixed = [
         (CONTENT_TYPE, "text/event-stream"),
-        // A compressor would hold events back.
+        // A compressor would delay events.
         (
             CACHE_CONTROL,
             "private, no-cache, no-store, no-transform, must-revalidate, max-age=0",

@@ -1,4 +1,4 @@
-//! The subscriptions API: who listens to what.
+//! The subscriptions API: lists who is subscribed to what.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::hub::{Hub, Subscriber};
 use crate::selector::{Selector, any};
 use crate::update::Draft;
 
-/// What stands in a URI as it is.
+/// Characters that are escaped in a URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -43,7 +43,7 @@ fn uri(topic: &str, subscriber: &str) -> String {
     format!("{PATH}/subscriptions/{topic}/{subscriber}")
 }
 
-/// What was announced of a subscriber.
+/// The updates that announced a subscriber.
 pub(crate) struct Announcement(Vec<Draft>);
 
 impl Announcement {
@@ -63,7 +63,7 @@ pub(crate) fn announce(hub: &Hub, subscriber: &Subscriber, active: bool) -> Anno
     Announcement(drafts(hub, subscriber, false))
 }
 
-/// The updates that say so; none if the hub does not announce.
+/// The updates for the announcement; none if the hub does not announce.
 pub(crate) fn drafts(hub: &Hub, subscriber: &Subscriber, active: bool) -> Vec<Draft> {
     let topics = hub.options.subscriptions.then_some(&subscriber.topics);
     let draft = |topic: &Selector| {
@@ -85,7 +85,7 @@ pub(crate) fn answer(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         Ok(claims) => claims.unwrap_or_default(),
         Err(answer) => return *answer,
     };
-    // Subscribers with private updates of that address may see it.
+    // Only subscribers that are authorised for private updates of that URL may see it.
     if hub.options.subscriber.is_some() && !any(&claims.subscribe, &[request.path.to_owned()]) {
         return *unauthorized(request, None);
     }

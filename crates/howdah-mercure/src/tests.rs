@@ -82,7 +82,7 @@ fn subscribe(hub: &Arc<Hub>, query: &str, fields: &[Field]) -> Response<Body> {
     response
 }
 
-/// What there is of a body without waiting; the second says whether it ended.
+/// The available part of a body; the second value is whether it ended.
 async fn available(response: &mut Response<Body>) -> (String, bool) {
     let mut text = String::new();
     loop {
@@ -272,7 +272,7 @@ async fn missed_updates_are_sent() {
         text.starts_with(":\nid: b\n") && text.ends_with("id: d\ndata: d\n\n"),
         "{text}"
     );
-    // The limit has taken `a`: the answer says that it is not known.
+    // The limit has dropped `a`: the response shows that it is unknown.
     let mut lost = subscribe(&hub, "topic=t", &[since("a")]);
     assert_eq!(lost.headers()["last-event-id"], "d");
     assert_eq!(events(&mut lost).await, ":\n");
@@ -334,7 +334,7 @@ async fn a_subscriber_that_was_dropped_is_announced_as_gone() {
         subscribe(&hub, &topic, &[bearer(&all)])
     };
     let mut watcher = watch();
-    // Its queue is full with the two that come.
+    // Its queue is full with the two that arrive.
     let slow_watcher = watch();
     events(&mut watcher).await;
     let slow = subscribe(&hub, "topic=t", &[]);

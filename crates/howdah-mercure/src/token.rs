@@ -1,4 +1,4 @@
-//! JSON Web Tokens: who may publish and subscribe to what.
+//! JSON Web Tokens: permissions to publish and subscribe.
 
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN, REFERER};
 use http::{HeaderMap, Method};
@@ -13,13 +13,13 @@ use crate::selector::Selector;
 /// Selectors of one claim.
 const SELECTORS_MAX: usize = 1_000;
 
-/// What a valid token says.
+/// The claims of a valid token.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     /// `None`: it may not publish at all.
     pub(crate) publish: Option<Vec<Selector>>,
     pub(crate) subscribe: Vec<Selector>,
-    /// Included in its subscriptions for those who may see them.
+    /// Included in its subscriptions for those who are authorised to see them.
     pub(crate) payload: Option<Value>,
     /// Seconds since 1970.
     pub(crate) expires: Option<u64>,
@@ -57,10 +57,10 @@ struct Raw {
     nbf: Option<u64>,
 }
 
-/// The end of the year 9999: no token is valid for longer, and a larger number is a mistake.
+/// The end of the year 9999: a token with a later expiry is a mistake.
 const LAST_MOMENT: u64 = 253_402_300_799;
 
-/// Seconds since 1970, whole and written as a number. Other values limit nothing, or something else.
+/// Seconds since 1970, as an integer. Other values would have no effect, or a different one.
 fn moment<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
     let value = Value::deserialize(value)?;
     let seconds = value.as_u64().filter(|seconds| *seconds <= LAST_MOMENT);
@@ -78,7 +78,7 @@ struct RawClaim {
     payload: Option<Value>,
 }
 
-/// What a request brings its token in.
+/// Where a request may have its token.
 pub(crate) struct Credentials<'r> {
     pub(crate) method: &'r Method,
     pub(crate) headers: &'r HeaderMap,
@@ -87,8 +87,8 @@ pub(crate) struct Credentials<'r> {
     pub(crate) cookie: &'r str,
 }
 
-/// The claims of the request's token; `None` if it has none. The header counts before the query, the query
-/// before the cookie. A browser sends a cookie by itself, so that pages of other sites are kept out.
+/// The claims of the request's token; `None` if it has none. The header takes precedence over the query, the query over
+/// the cookie. Browsers send cookies automatically, so pages of other sites are refused.
 pub(crate) fn authorize(
     request: &Credentials<'_>,
     key: &Key,
@@ -142,7 +142,7 @@ fn cookie<'r>(headers: &'r HeaderMap, name: &str) -> Option<&'r str> {
 
 fn claims(token: &str, key: &Key) -> Result<Claims, TokenError> {
     let mut validation = Validation::new(key.algorithm);
-    // A token needs no end, but one that is over or has not begun is not taken.
+    // A token need not expire, but one that has expired or is not valid yet is refused.
     validation.required_spec_claims.clear();
     validation.validate_nbf = true;
     validation.validate_aud = false;

@@ -16,31 +16,31 @@ pub(crate) struct Update {
     pub(crate) id: String,
     pub(crate) topics: Vec<String>,
     pub(crate) private: bool,
-    /// Made once for all subscribers.
+    /// Generated once for all subscribers.
     pub(crate) event: Bytes,
 }
 
-/// What a publisher gives.
+/// An update as a publisher sends it.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
     /// At least one; the first is the canonical one.
     pub topics: Vec<String>,
-    /// What subscribers get, mostly JSON or HTML.
+    /// The data for subscribers, usually JSON or HTML.
     pub data: String,
-    /// For subscribers with a right to one of the topics. Default false.
+    /// For subscribers that are authorised for one of the topics. Default false.
     pub private: bool,
-    /// Default: the hub gives it one.
+    /// Default: the hub generates it.
     pub id: Option<String>,
     /// The event's type. Default none, which is `message` for browsers.
     pub kind: Option<String>,
-    /// Milliseconds after which subscribers come back that were cut off.
+    /// Milliseconds after which disconnected subscribers reconnect.
     pub retry: Option<u64>,
 }
 
 /// What is wrong with an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// None at all.
+    /// There is none.
     #[error("Missing \"topic\" parameter.")]
     NoTopic,
     /// More than a thousand.
@@ -52,7 +52,7 @@ pub enum Problem {
     /// It is below `/.well-known/mercure`.
     #[error("Topics below {PATH} are the hub's own.")]
     Reserved,
-    /// It would break the event, or ask for something when it is sent back.
+    /// It would break the event, or have a special meaning when it is sent back.
     #[error("Invalid \"id\" parameter: no line ends, and no `#` at its start.")]
     Id,
     /// It would break the event.
@@ -64,8 +64,7 @@ pub enum Problem {
 }
 
 impl Draft {
-    /// Whether it may be published. Line ends would let a publisher write fields of its own into the events of
-    /// others.
+    /// Checks whether it may be published. With line ends a publisher could add fields to the events of others.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let breaks = |text: &Option<String>| {
             text.as_ref()
@@ -89,7 +88,7 @@ impl Draft {
         }
     }
 
-    /// The update; one without an id gets one.
+    /// Completes the update; one without an id gets one.
     pub(crate) fn finish(self) -> Update {
         let id = self.id.unwrap_or_else(urn);
         let mut event = String::with_capacity(64 + id.len() + self.data.len());
@@ -114,8 +113,8 @@ impl Draft {
     }
 }
 
-/// Whether a topic is the hub's URL or one below it, in whatever way it is written: of an absolute URL or
-/// path, as it is once `.`, `..` and escapes are resolved.
+/// Whether a topic is the hub's URL or one below it, in any notation: as an absolute URL or path, after `.`, `..` and
+/// escapes are resolved.
 fn is_reserved(topic: &str) -> bool {
     let topic = topic.split(['?', '#']).next().unwrap_or_default();
     let after_scheme = topic.split_once("://").map(|(_, rest)| rest);

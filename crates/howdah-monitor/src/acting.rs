@@ -1,6 +1,6 @@
-//! Acting as the owner of a file. The monitor is root, but needs none of the capabilities that let root ignore
-//! permissions: it takes the owner's rights where its own do not suffice. So a service manager can withhold
-//! `CAP_DAC_OVERRIDE`, `CAP_FOWNER`, `CAP_CHOWN` and `CAP_KILL`, and a file that it makes belongs to the right user.
+//! Acting as the owner of a file. The monitor is root, but needs none of the capabilities with which root ignores
+//! permissions: it takes the owner's rights where its own are not sufficient. So a service manager can withhold
+//! `CAP_DAC_OVERRIDE`, `CAP_FOWNER`, `CAP_CHOWN` and `CAP_KILL`, and a file that it creates belongs to the right user.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Gid, Uid, getegid, geteuid, getgid, getuid};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-/// Runs this as the user, on this thread only; with a group if one is given.
+/// Runs `work` as the user, on this thread only; with a group if one is given.
 ///
 /// # Errors
 /// Those of `work`; or the process is neither this user nor root.
@@ -28,7 +28,7 @@ pub(crate) fn as_user<T>(
     done
 }
 
-/// Runs this as root, and where root may not, as the owner of a file or folder.
+/// Runs `work` as root, and where root has no permission, as the owner of a file or folder.
 ///
 /// # Errors
 /// Those of `work`.

@@ -15,7 +15,7 @@ static MONITOR: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// From now on a monitor replies at this socket.
 ///
 /// # Errors
-/// No monitor replies; no further request is sent.
+/// No monitor replies; no further request will be sent.
 pub fn connect(socket: OwnedFd) -> io::Result<()> {
     *lock() = Some(socket);
     renew().inspect_err(|_| disconnect())
@@ -32,7 +32,7 @@ pub fn is_connected() -> bool {
     lock().is_some()
 }
 
-/// Has the monitor read the configuration again, whose paths and programs it grants from then on.
+/// Makes the monitor read the configuration again, whose paths and programs it grants from then on.
 ///
 /// # Errors
 /// The monitor has exited.

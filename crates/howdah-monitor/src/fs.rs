@@ -1,5 +1,5 @@
-//! As `std::fs`. Where this process lacks the right, its monitor does it; without a monitor, or for a path that
-//! the configuration does not name, the error is that of the system.
+//! Like `std::fs`. If this process lacks the right, its monitor performs the operation; without a monitor, or for a
+//! path that the configuration does not name, the system's error is returned.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -55,7 +55,7 @@ fn done_by_monitor(operation: Operation, path: &Path, other: &Path, mode: u32) -
 /// file system has none, by giving the file away.
 ///
 /// # Errors
-/// As `setxattr` and `std::os::unix::fs::fchown`.
+/// Those of `setxattr` and `std::os::unix::fs::fchown`.
 pub fn let_read(file: impl AsFd, receiver: Receiver) -> io::Result<()> {
     let list = acl::readable_for(receiver.uid);
     match rustix::fs::fsetxattr(&file, acl::ATTRIBUTE, &list, XattrFlags::empty()) {
@@ -70,11 +70,11 @@ pub fn let_read(file: impl AsFd, receiver: Receiver) -> io::Result<()> {
     })
 }
 
-/// Creates a file of another user of the configuration, which can move and remove it, in a folder of this process's
-/// user in which that user can write. Fails if there is one of the name.
+/// Creates a file of another configured user, which can move and remove it, in a folder of this process's user in which
+/// that user can write. Fails if the name exists.
 ///
 /// # Errors
-/// As `openat`. Without a monitor, this process has to be root.
+/// Those of `openat`. Without a monitor, this process must be root.
 pub fn create_for(folder: impl AsFd, name: &OsStr, receiver: Receiver) -> io::Result<File> {
     if !is_connected() {
         return receiver.create(folder, name).map(File::from);
@@ -86,11 +86,11 @@ pub fn create_for(folder: impl AsFd, name: &OsStr, receiver: Receiver) -> io::Re
     first(ask(&request, Some(folder.as_fd()))?)
 }
 
-/// A pipe that processes of this group can open for writing, by `/dev/stderr` and its like. They can neither read nor own
-/// it.
+/// A pipe that processes of this group can open for writing, as `/dev/stderr` and similar paths. They can neither read
+/// nor own it.
 ///
 /// # Errors
-/// As `pipe`. Without a monitor, this process has to be root.
+/// Those of `pipe`. Without a monitor, this process must be root.
 pub fn pipe_for(gid: u32) -> io::Result<(PipeReader, PipeWriter)> {
     let ends = if is_connected() {
         ask(&Request::of_numbers(Operation::PipeFor, 0, gid), None)?.descriptors
@@ -113,13 +113,13 @@ fn first(reply: Reply) -> io::Result<File> {
 /// Opens for reading.
 ///
 /// # Errors
-/// As `std::fs::File::open`.
+/// Those of `std::fs::File::open`.
 pub fn open(path: &Path) -> io::Result<File> {
     or_monitor(File::open(path), || {
         if is_connected() {
             return open_by_monitor(path, OFlags::RDONLY, 0);
         }
-        // Root that a service manager has left without the right to ignore permissions.
+        // Root to which a service manager has not granted the right to ignore permissions.
         let path = std::path::absolute(path)?;
         Ok(walk::open(&path, OFlags::RDONLY)?.into())
     })
@@ -128,7 +128,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// The bytes of a file.
 ///
 /// # Errors
-/// As `std::fs::read`.
+/// Those of `std::fs::read`.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
@@ -138,17 +138,17 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// The text of a file.
 ///
 /// # Errors
-/// As `std::fs::read_to_string`.
+/// Those of `std::fs::read_to_string`.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Opens for appending; the file is made with this mode if there is none.
+/// Opens for appending; a missing file is created with this mode.
 ///
 /// # Errors
-/// As `std::fs::OpenOptions::open`.
+/// Those of `std::fs::OpenOptions::open`.
 pub fn append(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let own = options.append(true).create(true).mode(mode).open(path);
@@ -156,10 +156,10 @@ pub fn append(path: &Path, mode: u32) -> io::Result<File> {
     or_monitor(own, || open_by_monitor(path, flags, mode))
 }
 
-/// Opens a new file for writing; `replace`: or an old one, emptied.
+/// Creates a file for writing; with `replace`, an existing one is truncated.
 ///
 /// # Errors
-/// As `std::fs::OpenOptions::open`.
+/// Those of `std::fs::OpenOptions::open`.
 pub fn create(path: &Path, mode: u32, replace: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).mode(mode);
@@ -175,7 +175,7 @@ pub fn create(path: &Path, mode: u32, replace: bool) -> io::Result<File> {
 /// Renames a file.
 ///
 /// # Errors
-/// As `std::fs::rename`.
+/// Those of `std::fs::rename`.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     or_monitor(std::fs::rename(from, to), || {
         done_by_monitor(Operation::Rename, from, to, 0)
@@ -185,7 +185,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// Creates another name for a file.
 ///
 /// # Errors
-/// As `std::fs::hard_link`.
+/// Those of `std::fs::hard_link`.
 pub fn hard_link(original: &Path, link: &Path) -> io::Result<()> {
     or_monitor(std::fs::hard_link(original, link), || {
         done_by_monitor(Operation::Link, original, link, 0)
@@ -195,17 +195,17 @@ pub fn hard_link(original: &Path, link: &Path) -> io::Result<()> {
 /// Removes a file.
 ///
 /// # Errors
-/// As `std::fs::remove_file`.
+/// Those of `std::fs::remove_file`.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     or_monitor(std::fs::remove_file(path), || {
         done_by_monitor(Operation::Remove, path, Path::new(NO_SECOND_PATH), 0)
     })
 }
 
-/// Creates a folder of this mode, with the missing ones above it.
+/// Creates a folder with this mode, and missing parents.
 ///
 /// # Errors
-/// As `std::fs::create_dir_all`.
+/// Those of `std::fs::create_dir_all`.
 pub fn create_dir_all(path: &Path, mode: u32) -> io::Result<()> {
     let own = DirBuilder::new().recursive(true).mode(mode).create(path);
     or_monitor(own, || {
@@ -216,7 +216,7 @@ pub fn create_dir_all(path: &Path, mode: u32) -> io::Result<()> {
 /// The names in a folder.
 ///
 /// # Errors
-/// As `std::fs::read_dir`.
+/// Those of `std::fs::read_dir`.
 pub fn names(path: &Path) -> io::Result<Vec<OsString>> {
     let own = std::fs::read_dir(path).and_then(|entries| {
         let names = entries.map(|entry| entry.map(|entry| entry.file_name()));

@@ -1,4 +1,4 @@
-//! The paths, programs and users that the configuration names, and so grants.
+//! The paths, programs and users that the configuration names and thereby grants.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -43,12 +43,12 @@ pub(crate) struct Place<'p> {
     rights: Rights,
 }
 
-/// The rights that are used in a folder.
+/// The rights with which a folder is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rights {
     /// Root's, and where root has none, those of the folder's owner.
     Root,
-    /// Those of the folder's owner, whose name in it could be a link to a file that only root may write.
+    /// Those of the folder's owner, since a name in it could be a link to a file that only root may write.
     Owner,
 }
 
@@ -63,7 +63,7 @@ impl Place<'_> {
 }
 
 impl Grants {
-    /// Grants all of another too.
+    /// Adds all grants of another one.
     pub(crate) fn extend(&mut self, other: Self) {
         self.files.extend(other.files);
         self.folders.extend(other.folders);
@@ -124,7 +124,7 @@ impl Grants {
         place.act(|| walk::open_in(&place.folder, place.name, flags, mode))
     }
 
-    /// The folder of ours that a path is in, and the rest of the path.
+    /// The folder of ours that contains a path, and the rest of the path.
     fn storage_of<'p>(&self, path: &'p Path) -> Option<(&Path, &'p Path)> {
         let mut folders = self.folders.iter();
         folders.find_map(|folder| Some((folder.as_path(), path.strip_prefix(folder).ok()?)))
@@ -154,8 +154,8 @@ impl Grants {
         })
     }
 
-    /// A folder of root's or of a user that runs no PHP, and that no other user can write to: others could make a name a
-    /// link to anything.
+    /// A folder that belongs to root or to a user without PHP, and to which no other user can write: others could
+    /// replace a name by a link to anything.
     fn folder_of_logs(&self, path: &Path) -> io::Result<OwnedFd> {
         let folder = walk::open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let found = rustix::fs::fstat(&folder)?;
@@ -167,7 +167,7 @@ impl Grants {
         Ok(folder)
     }
 
-    /// Creates a folder below one of the server's, with the missing ones between.
+    /// Creates a folder below one of the server's, with missing parents.
     pub(crate) fn make_folder(&self, path: &Path, mode: Mode) -> io::Result<()> {
         let (folder, below) = self.storage_of(path).ok_or(Errno::ACCESS)?;
         if !folder.exists() {

@@ -25,7 +25,7 @@ pub struct Program {
     pub executable: PathBuf,
     /// Arguments after the name.
     pub arguments: Vec<OsString>,
-    /// All of its environment.
+    /// Its whole environment.
     pub environment: Vec<(OsString, OsString)>,
     /// The first message in its socket, which the server can neither change nor precede.
     pub first_message: Vec<u8>,
@@ -34,15 +34,15 @@ pub struct Program {
 /// A program that the monitor started.
 #[derive(Debug)]
 pub struct SpawnedProgram {
-    /// The end of its socket.
+    /// The server's end of its socket.
     pub socket: OwnedFd,
     /// The process.
     pub pidfd: OwnedFd,
-    /// Its number, which is not used again before [`reap`].
+    /// Its number, which is not reused before [`reap`].
     pub pid: i32,
 }
 
-/// Has the monitor start the program with this key.
+/// Makes the monitor start the program with this key.
 ///
 /// # Errors
 /// The configuration that the monitor has read does not name it (`PermissionDenied`), or it cannot be executed.
@@ -59,12 +59,12 @@ pub fn start(key: u64, output: BorrowedFd<'_>) -> io::Result<SpawnedProgram> {
             pidfd,
             pid: reply.result,
         }),
-        // This process has as many open as it may.
+        // This process has reached its limit of descriptors.
         _ => Err(Errno::MFILE.into()),
     }
 }
 
-/// A key as it travels.
+/// A key in the form of the protocol.
 pub(crate) fn halves(key: u64) -> [u32; 2] {
     let bytes = key.to_le_bytes();
     [0, 4].map(|at| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte])))
@@ -73,7 +73,7 @@ pub(crate) fn halves(key: u64) -> [u32; 2] {
 /// Sends a signal to a process. The monitor does it if this process lacks the right.
 ///
 /// # Errors
-/// As `pidfd_send_signal`.
+/// Those of `pidfd_send_signal`.
 pub fn signal(pidfd: BorrowedFd<'_>, signal: Signal) -> io::Result<()> {
     match pidfd_send_signal(pidfd, signal) {
         Err(Errno::PERM) => {
@@ -94,14 +94,14 @@ pub fn reap(pid: i32) -> io::Result<ExitStatus> {
     Ok(ExitStatus::from_raw(ask(&request, None)?.result))
 }
 
-/// The process of a pidfd.
+/// Result of identifying a pidfd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     /// It runs, or was not reaped yet.
     Pid(i32),
     /// It has exited and was reaped.
     Reaped,
-    /// The descriptor is of something else, or of a process that this one cannot see.
+    /// The descriptor is not a pidfd, or its process is not visible to this one.
     NotAProcess,
 }
 
@@ -121,8 +121,8 @@ pub fn identity(pidfd: impl AsFd) -> io::Result<Identity> {
     )
 }
 
-/// A file of `/proc/PID` that everybody may read. Where `/proc` is mounted with `hidepid`, as by `ProtectProc=` of
-/// systemd, it is hidden from all but root: from the server too, since PHP is not dumpable.
+/// A file in `/proc/PID` that everybody may read. If `/proc` is mounted with `hidepid`, as with systemd's
+/// `ProtectProc=`, it is hidden from everyone except root, including the server, since PHP is not dumpable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcFile {
     /// Its parent and users.

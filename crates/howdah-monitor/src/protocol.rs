@@ -1,5 +1,5 @@
-//! The socket between server and monitor: a request of fixed numbers and up to two paths, and a reply of an
-//! error number and another number. Each is one message, and descriptors travel beside it.
+//! The socket between server and monitor: a request of fixed numbers and up to two paths, and a reply of an error
+//! number and another number. Each is one message, which may carry descriptors.
 //!
 //! ```text
 //! request   operation, two numbers, size of the first path: 4 bytes each; both paths
@@ -23,7 +23,7 @@ use crate::receiver::Receiver;
 
 const PATH_MAX: usize = 4096;
 const HEADER: usize = 16;
-/// Room for the largest request.
+/// Maximum size of a request.
 pub(crate) const REQUEST_MAX: usize = HEADER + 2 * PATH_MAX;
 /// Descriptors of a message: the socket and the pidfd of a started program, or the ends of a pipe.
 const DESCRIPTORS_MAX: usize = 2;
@@ -34,12 +34,12 @@ const DESCRIPTORS_MAX: usize = 2;
 pub(crate) enum Operation {
     /// A descriptor of the first path, by `flags` and `mode`.
     Open = 1,
-    /// The first path becomes the second.
+    /// Renames the first path to the second.
     Rename = 2,
-    /// The second path becomes another name of the first.
+    /// Links the second path to the first.
     Link = 3,
     Remove = 4,
-    /// With the folders above it.
+    /// Including its parents.
     MakeFolder = 5,
     /// Reads the configuration again. Without paths.
     Renew = 6,
@@ -218,7 +218,7 @@ pub(crate) fn send(
 /// One message.
 #[derive(Debug)]
 pub(crate) struct ReceivedMessage {
-    /// Bytes of it; 0 at the end.
+    /// Its length; 0 at the end.
     pub(crate) size: usize,
     pub(crate) descriptors: Vec<OwnedFd>,
 }

@@ -1,5 +1,5 @@
-//! What is made for the users of pools: files and pipes that belong to them from the start, so that nothing has to be given
-//! away, for which root would need a capability.
+//! Files and pipes for the users of pools: they belong to these users from the start, since giving a file away needs a
+//! capability.
 
 use std::ffi::OsStr;
 use std::io;
@@ -36,7 +36,7 @@ impl Receiver {
     }
 }
 
-/// A pipe of root's that the group can open for writing: it can neither read nor own it.
+/// A pipe of root that the group can open for writing: it can neither read nor own it.
 pub(crate) fn pipe_for(group: u32) -> io::Result<[OwnedFd; 2]> {
     as_user(Uid::ROOT, Some(Gid::from_raw(group)), || {
         let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;

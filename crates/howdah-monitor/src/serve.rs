@@ -12,7 +12,7 @@ use crate::grants::Grants;
 use crate::process::ProcFile;
 use crate::protocol::{Operation, REQUEST_MAX, Reply, Request, receive, reply};
 
-/// How files may be opened; everything else is left out.
+/// Allowed flags for opening files; all others are removed.
 const FLAGS: OFlags = OFlags::WRONLY
     .union(OFlags::RDWR)
     .union(OFlags::CREATE)
@@ -21,9 +21,9 @@ const FLAGS: OFlags = OFlags::WRONLY
     .union(OFlags::APPEND)
     .union(OFlags::DIRECTORY);
 
-/// Serves at this socket until the server has closed its end. `read` reads the configuration and returns what it
-/// grants; what was granted stays so, since the previous configuration may still be in force. `signals` are those
-/// that processes of the server's programs may get.
+/// Serves at this socket until the server has closed its end. `read` reads the configuration and returns its grants;
+/// earlier grants remain, since the previous configuration may still be in use. `signals` are the signals that
+/// processes of the server's programs may get.
 ///
 /// # Errors
 /// The socket's.

@@ -17,7 +17,7 @@ const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC
 const SAFE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOCTTY)
-    .union(OFlags::NONBLOCK); // never waits for the writer of a FIFO
+    .union(OFlags::NONBLOCK); // does not wait for the writer of a FIFO
 
 /// Opens the target of an absolute path of the configuration. A link of root is followed; a link of a different user
 /// only to a target that this user also owns.
@@ -58,7 +58,7 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     reopen(&folder, flags)
 }
 
-/// A name in a folder, as a place: its file need not be readable.
+/// A name in a folder, opened as a path only: its file need not be readable.
 pub(crate) fn look_up(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
     retry_as_owner(folder, || {
         Ok(rustix::fs::openat(
@@ -70,8 +70,8 @@ pub(crate) fn look_up(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Resu
     })
 }
 
-/// Opens the file at a place, which is not a link. The link that the kernel has to it leads to this file even if another
-/// one has its name by now, and the owner of the file need not be able to search the folder.
+/// Opens the file of such a descriptor, which is not a link. The kernel's link to it leads to this file even if its
+/// name now belongs to another one, and the owner of the file need not be able to search the folder.
 fn reopen(place: &OwnedFd, flags: OFlags) -> io::Result<OwnedFd> {
     let path = format!("/proc/self/fd/{}", place.as_raw_fd());
     let flags = (flags | SAFE).difference(OFlags::NOFOLLOW);
@@ -87,7 +87,7 @@ fn names(path: &Path) -> Vec<OsString> {
     names.collect()
 }
 
-/// The folder of what `relative` names below another, without any link, and its name there.
+/// The folder that contains `relative` below another, without following links, and its name there.
 pub(crate) fn beneath(mut folder: OwnedFd, relative: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     let refused = || io::Error::from(Errno::ACCESS);
     let mut parts = relative.components().peekable();
