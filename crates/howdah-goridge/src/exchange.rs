@@ -86,7 +86,7 @@ impl Drop for InFlightGuard {
     }
 }
 
-/// A worker with a request. If this is dropped before the response has ended, the worker continues without the client.
+/// A worker with a request. If it is dropped before the response has ended, the worker continues without the client.
 pub(crate) struct Exchange {
     shared: Arc<Shared>,
     worker: Option<Worker>,
@@ -148,7 +148,8 @@ impl Exchange {
             .link
     }
 
-    /// Sends the request, and reads the response up to its head, or to its end if that is near.
+    /// Sends the request, and reads the response up to its head, or to its end if that follows
+    /// soon.
     pub(crate) async fn run(
         mut self,
         payload: &mut Payload,
@@ -461,7 +462,7 @@ impl Drop for Exchange {
             return;
         };
         if !self.is_sent {
-            // The worker would take the next request for the rest of this one.
+            // The worker would read the next request as the rest of this one.
             add(&self.shared.counts.killed);
             worker.process.kill();
             return;

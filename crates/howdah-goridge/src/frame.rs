@@ -45,10 +45,10 @@ const HEADER_WORDS: u8 = 3;
 /// Bytes that are not a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Version or size of the header: most likely text.
+    /// Invalid version or header size: most likely text.
     #[error("not a goridge frame")]
     NotAFrame,
-    /// The header was changed on its way.
+    /// The header was modified in transit.
     #[error("the checksum of a frame's header is wrong")]
     Checksum,
     /// A message has exactly one.
@@ -205,7 +205,7 @@ pub fn failed_call(flags: u8, options: [u32; 2], method: &[u8], error: &str) -> 
     bytes
 }
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A reply to an order: JSON.

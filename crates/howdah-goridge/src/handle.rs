@@ -27,14 +27,14 @@ use crate::status::status;
 use crate::supervisor::{start_all, supervise, take_over};
 use crate::upload::{self, Form, Source, UploadOptions};
 
-/// Workers that have a request before they stop, or decline it, one after the other.
+/// Maximum number of workers that stop or decline a request, one after the other.
 const ATTEMPTS: u32 = 5;
 
 /// A request.
 pub struct Request<'r> {
-    /// Unique in the server's life.
+    /// Unique for the lifetime of the server.
     pub id: u64,
-    /// All but the body.
+    /// Everything except the body.
     pub head: RequestHead<'r>,
     /// The whole body.
     pub body: RequestBody,
@@ -159,8 +159,8 @@ impl Pool {
         }
     }
 
-    /// Has a worker handle the request. If the future or the body is dropped, the worker continues alone. `interim` gets
-    /// the responses before the one that is returned. Call it in a local runtime.
+    /// Runs the request in a worker. If the future or the body is dropped, the worker continues without the client.
+    /// `interim` gets the responses before the one that is returned. Must be called in a local runtime.
     ///
     /// # Errors
     /// There is no response.
@@ -260,7 +260,7 @@ impl Pool {
         })
     }
 
-    /// What it does at this moment.
+    /// Its current status.
     pub fn status(&self) -> PoolStatus {
         status(&self.shared)
     }

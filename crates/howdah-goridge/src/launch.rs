@@ -1,6 +1,6 @@
-//! The start of a worker process. The server starts itself again, which prepares the process and then executes the
-//! worker's command: it exits with the server, may gain no rights, and has the pool's user. Where only root can change
-//! to that user, the monitor starts the same program, and the three pipes follow in a message.
+//! The start of a worker process. The server executes itself, prepares the process and then executes the worker's
+//! command: the process exits with the server, gains no privileges, and runs as the pool's user. If only root can
+//! change to that user, the monitor starts the same program, and the three pipes follow in a message.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, PipeReader, PipeWriter};
@@ -17,7 +17,7 @@ use crate::options::PoolOptions;
 
 /// The command of the server that becomes a worker.
 pub const COMMAND: &str = "roadrunner-worker";
-/// What the monitor sends first. A message of the server follows, with the pipes and the address of the plugins.
+/// The monitor's first message. A message of the server follows, with the pipes and the address of the plugins.
 const FIRST_MESSAGE: &[u8] = b"pipes";
 
 /// A worker process that was started.
@@ -67,7 +67,7 @@ pub(crate) fn kill(pidfd: BorrowedFd<'_>) {
 }
 
 impl PoolOptions {
-    /// The program by which a monitor starts a worker of this pool.
+    /// The program with which a monitor starts a worker of this pool.
     #[must_use]
     pub fn program(&self) -> Program {
         Program {

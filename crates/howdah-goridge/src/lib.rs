@@ -1,5 +1,5 @@
-//! Pools of RoadRunner's HTTP workers: processes of PHP's command line that speak goridge over their standard input
-//! and output, each with one request at a time.
+//! Pools of RoadRunner HTTP workers: processes of PHP's command line that use goridge over their standard input and
+//! output, each with one request at a time.
 //!
 //! ```text
 //!   main runtime                         front threads
@@ -7,9 +7,9 @@
 //!       └────────────── the workers that wait, behind a lock ──────────────┘
 //! ```
 //!
-//! # Floors
+//! # Layers
 //!
-//! Each may use those below it and no other:
+//! Each may use those below it and no others:
 //!
 //! | | |
 //! |---|---|
@@ -19,7 +19,7 @@
 //! | `pool` | what supervisor and front threads share |
 //! | `worker` | a process and its pipes |
 //! | `link`, `launch`, `stderr`, `rpc`, `body`, `call_error` | pipes, processes, the log, calls of plugins |
-//! | `request`, `response`, `upload`, `form`, `frame` | what is sent; pure but for uploaded files |
+//! | `request`, `response`, `upload`, `form`, `frame` | what is sent; pure, except for uploaded files |
 //! | `options`, `status` | options and figures |
 #![forbid(unsafe_code)]
 

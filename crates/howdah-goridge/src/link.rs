@@ -15,7 +15,7 @@ use tokio::task::coop::consume_budget;
 
 use crate::frame::{Decoder, FrameError, Part};
 
-/// Bytes that are read at a time: all that is in a pipe of the usual size.
+/// Bytes that are read at a time: the whole content of a pipe of the usual size.
 const READ_SIZE: usize = 64 << 10;
 /// How long the rest of garbage may take.
 const PIECES: Duration = Duration::from_millis(50);
@@ -100,7 +100,7 @@ impl Link {
         Ok(())
     }
 
-    /// The next part of what the worker sends. A worker that sends without end leaves the thread to other tasks.
+    /// The next part of the worker's output. If it never pauses, other tasks of the thread still run.
     pub(crate) async fn next(&mut self) -> Result<Part, LinkError> {
         loop {
             consume_budget().await;
@@ -135,12 +135,12 @@ impl Link {
         }
     }
 
-    /// Whether all that was read from the worker is whole frames.
+    /// Whether everything that was read from the worker is complete frames.
     pub(crate) fn is_between(&self) -> bool {
         self.decoder.is_between() && self.buffer.is_empty()
     }
 
-    /// Whether the worker has sent unread data. Between two requests that would be taken for the
+    /// Whether the worker has sent unread data. Between two requests it would be read as the
     /// response to the next one.
     pub(crate) fn has_unread(&self) -> bool {
         !self.is_between() || ioctl_fionread(&self.stdout).is_ok_and(|bytes| bytes > 0)

@@ -15,7 +15,7 @@ pub struct PoolOptions {
     pub command: Vec<String>,
     /// Worker processes.
     pub workers: usize,
-    /// Its limits, as the configuration has them.
+    /// Its limits, as configured.
     pub limits: PoolLimits,
     /// How long a worker may take to get ready.
     pub boot_timeout: Duration,
@@ -25,8 +25,8 @@ pub struct PoolOptions {
     pub user: Option<User>,
     /// The key by which a monitor starts a worker; `None`: this process starts it.
     pub monitor_key: Option<u64>,
-    /// Forms are passed on as they were sent.
+    /// Forms are passed on unchanged.
     pub raw_body: bool,
-    /// Endings of names of uploaded files that are refused, with a dot, in lower case.
+    /// Suffixes of names of uploaded files that are refused, with a dot, in lower case.
     pub forbidden_uploads: Vec<String>,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Orphan {
     worker: Worker,
     is_stream: bool,
     is_cancelled: bool,
-    /// The frame in hand has marks and nothing else, so it ends no response.
+    /// The current frame has only marks, so it does not end a response.
     is_mark: bool,
 }
 
@@ -31,7 +31,7 @@ impl Orphan {
         }
     }
 
-    /// Reads the response to its end. `None`: it does not end in time. A response that has begun has to end soon; one
+    /// Reads the response to its end. `None`: it does not end in time. A response that has begun must end soon; one
     /// that has not may take until the deadline, if there is one.
     pub(crate) async fn end(
         mut self,

@@ -19,13 +19,13 @@ use crate::worker::{Process, Worker};
 pub(crate) struct Shared {
     pub(crate) options: PoolOptions,
     pub(crate) state: Mutex<State>,
-    /// Wakes the supervisor: workers are missing, or are to be replaced.
+    /// Wakes the supervisor: workers are missing, or have to be replaced.
     pub(crate) wake: Notify,
     /// The supervisor's runtime, which outlives the front threads.
     pub(crate) runtime: Handle,
     pub(crate) counts: Counts,
     pub(crate) generation: AtomicU32,
-    /// Starts that failed since a worker has handled a request.
+    /// Failed starts since a worker has handled a request.
     pub(crate) failures: AtomicU32,
     /// Requests that wait or run.
     pub(crate) in_flight: AtomicUsize,
@@ -38,7 +38,7 @@ pub(crate) struct State {
     /// The last one was used last.
     idle: Vec<Worker>,
     waiters: VecDeque<oneshot::Sender<Worker>>,
-    /// By their places: all that run.
+    /// All running processes by their places.
     pub(crate) processes: BTreeMap<u16, Arc<Process>>,
     /// Why no worker starts.
     pub(crate) failure: Option<String>,
@@ -170,7 +170,7 @@ impl Shared {
         state.idle.push(worker);
     }
 
-    /// Gives a process no more requests. If it has one in flight, it is stopped when that is done.
+    /// A process gets no more requests. If it has one in flight, it is stopped afterwards.
     pub(crate) fn retire(&self, process: &Process) {
         process.set_retired();
         let mut state = self.lock();
@@ -200,7 +200,7 @@ impl Shared {
         (0..u16::MAX).find(is_free).unwrap_or(u16::MAX)
     }
 
-    /// Gives requests no more workers, and stops all workers.
+    /// Requests get no more workers, and all workers are stopped.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;

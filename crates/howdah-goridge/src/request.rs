@@ -25,14 +25,14 @@ pub struct RequestHead<'r> {
     pub remote: IpAddr,
     /// As sent.
     pub headers: &'r HeaderMap,
-    /// What the server adds.
+    /// Attributes that the server adds.
     pub attributes: &'r [(String, String)],
 }
 
 /// How the body is sent.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyFacts<'r> {
-    /// It is a form as JSON.
+    /// It is a form in JSON.
     pub is_parsed: bool,
     /// JSON of the uploaded files.
     pub uploads: Option<&'r str>,
@@ -96,7 +96,7 @@ impl RequestHead<'_> {
             let mut inner = Separator::default();
             for value in self.headers.get_all(name) {
                 inner.write(out);
-                // JSON has no other bytes.
+                // JSON cannot contain other bytes.
                 string(out, &String::from_utf8_lossy(value.as_bytes()));
             }
             out.push(b']');
@@ -139,8 +139,8 @@ impl RequestHead<'_> {
     }
 }
 
-/// All fields but the host, which is in the URI, and those with an underscore: `$_SERVER` has the same name for them
-/// as for one with a hyphen, so a client could forge what directives set.
+/// All fields except the host, which is in the URI, and those with an underscore: `$_SERVER` does not distinguish it
+/// from a hyphen, so a client could forge fields that directives set.
 fn is_passed(name: &HeaderName) -> bool {
     *name != HOST && !name.as_str().contains('_')
 }

@@ -13,13 +13,13 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 pub struct Head {
     /// Status code.
     pub status: StatusCode,
-    /// The header fields, without those that belong to the connection.
+    /// The header fields, without connection-specific ones.
     pub headers: HeaderMap,
     /// Fields that follow the body: those that `Trailer` names.
     pub trailers: Option<HeaderMap>,
 }
 
-/// What the context of a worker's frame is.
+/// The contents of a context in a worker's frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Context {
     /// Status and header.

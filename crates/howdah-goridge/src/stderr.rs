@@ -1,4 +1,4 @@
-//! What a worker writes to its standard error goes to the server's log, line by line.
+//! A worker's standard error goes to the server's log, line by line.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -60,7 +60,7 @@ pub(crate) async fn start_all(
     }
 }
 
-/// Gives the workers of a generation requests, and stops those of earlier ones.
+/// Assigns requests to the workers of a generation, and stops those of earlier ones.
 pub(crate) fn take_over(shared: &Arc<Shared>, workers: Vec<Worker>, generation: u32) {
     shared.generation.store(generation, Ordering::Relaxed);
     shared.lock().failure = None;
@@ -142,7 +142,7 @@ fn missing(shared: &Shared) -> usize {
     (shared.options.workers + due).saturating_sub(count)
 }
 
-/// Starts one worker, which takes the place of one that is due, if there is one.
+/// Starts one worker, which replaces one that is due, if there is one.
 async fn replace(shared: &Arc<Shared>, rpc: &str) -> Result<(), BootError> {
     let generation = shared.generation.load(Ordering::Relaxed);
     let worker = boot(shared, rpc, generation).await?;

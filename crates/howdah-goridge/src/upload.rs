@@ -65,7 +65,7 @@ pub(crate) struct Form {
     pub files: Vec<TempPath>,
 }
 
-/// Where files are put.
+/// Where files are stored.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UploadOptions {
     /// Endings of names that are refused, with a dot, in lower case.
@@ -74,7 +74,7 @@ pub(crate) struct UploadOptions {
     pub folder: Option<Arc<UploadFolder>>,
 }
 
-/// A folder for the files of a pool with a user of its own. The user can move files out of it, and this process can
+/// A folder for the files of a pool with a separate user. The user can move files out of it, and this process can
 /// remove the rest, which it could not in a shared folder. It is removed with its last clone.
 #[derive(Debug)]
 pub(crate) struct UploadFolder {

@@ -29,9 +29,9 @@ pub(crate) struct Process {
     pidfd: OwnedFd,
     /// Requests that it has handled.
     requests: AtomicU64,
-    /// Resident bytes when they were last looked at.
+    /// Resident bytes at the last check.
     pub(crate) memory: AtomicU64,
-    /// It takes requests, or did.
+    /// It accepts requests, or did.
     is_ready: AtomicBool,
     /// A successor is starting.
     is_due: AtomicBool,

@@ -3,7 +3,7 @@
 //! A directive without a counterpart becomes a note: a comment at its place, and an entry of the list that
 //! the command prints. A restriction that cannot be converted denies access.
 //!
-//! # Floors
+//! # Layers
 //!
 //! | | |
 //! |---|---|
@@ -39,7 +39,7 @@ pub struct Import {
 /// Something that was not converted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Where it stands in the original file or in one that it includes, from 1.
+    /// Its line in the original file or an included one, starting at 1.
     pub line: usize,
     /// What it is, and what to do instead.
     pub text: String,
@@ -64,7 +64,7 @@ pub enum ImportError {
         /// What is wrong.
         reason: String,
     },
-    /// Nothing in it is about sites.
+    /// It describes no sites.
     #[error("{file}: {reason}")]
     Empty {
         /// The file.

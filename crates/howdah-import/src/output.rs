@@ -31,7 +31,7 @@ pub(crate) fn block(head: &str, lines: Lines) -> Lines {
     all
 }
 
-/// Lines that end a request: what comes after one of these in a block has no effect.
+/// Whether a line ends a request: lines after it in a block have no effect.
 pub(crate) fn is_terminal(line: &str) -> bool {
     const TERMINAL: [&str; 8] = [
         "respond",
@@ -56,7 +56,7 @@ pub(crate) fn is_terminal(line: &str) -> bool {
 pub(crate) struct MatcherNames(std::collections::BTreeMap<String, u32>);
 
 impl MatcherNames {
-    /// `wish`, with a number if it is taken.
+    /// `wish`, with a number if it is already used.
     pub(crate) fn next(&mut self, wish: &str) -> String {
         let count = self.0.entry(wish.to_owned()).or_default();
         *count += 1;
@@ -83,7 +83,7 @@ impl Notes {
             },
         };
         let comment = format!("# NOTE: {note}").replace('\n', " ");
-        // What locations inherit is noted where it is missing, and counted once.
+        // Inherited settings of locations are noted where they are missing, and counted once.
         if !self.0.contains(&note) {
             self.0.push(note);
         }

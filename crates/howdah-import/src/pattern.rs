@@ -1,11 +1,11 @@
-//! Regular expressions of PCRE as the matcher `path_regexp` has them.
+//! Converts PCRE regular expressions to the matcher `path_regexp`.
 
 use crate::output::word;
 
 /// A matcher of paths.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PathPattern {
-    /// The lines of its block; they have to match together.
+    /// The lines of its block; all must match.
     pub(crate) lines: Vec<String>,
 }
 
@@ -13,7 +13,7 @@ pub(crate) struct PathPattern {
 const WELL_KNOWN: &str = "^/\\.well-known(/[^./][^/]*)*/?$";
 
 impl PathPattern {
-    /// `None`: it uses something that the expressions of Caddyfiles lack.
+    /// `None`: it uses a feature that the expressions of Caddyfiles lack.
     pub(crate) fn of(name: &str, regex: &str, ignore_case: bool) -> Option<Self> {
         let flags = if ignore_case { "(?i)" } else { "" };
         let line = |regex: &str| format!("path_regexp {name} {}", word(&format!("{flags}{regex}")));
@@ -32,7 +32,7 @@ impl PathPattern {
                 lines: vec![line(&regex), format!("not path_regexp {WELL_KNOWN}")],
             });
         }
-        // What cannot match in two ways: the start of the path, and not these after it.
+        // Parts that can match in only one way: the start of the path, and not these after it.
         let is_plain =
             start.starts_with('^') && !start.contains(['(', '[', '|', '*', '+', '?', '.']);
         if !is_plain || !["", ".*", ".*$", "(.*)$", ".+", ".+$"].contains(&rest) {
@@ -74,9 +74,9 @@ fn lookahead(regex: &str) -> Option<(&str, &str, &str)> {
     Some((start, &inner[..end], &inner[end + 1..]))
 }
 
-/// The expression as Rust's regular expressions have it.
+/// Converts the expression to the syntax of Rust's regular expressions.
 pub(crate) fn rust_regex(pcre: &str) -> Option<String> {
-    // Only the way to write a named group differs.
+    // Only the syntax of a named group differs.
     let mut text = pcre.replace("(?<", "(?P<");
     for looking in ["(?P<=", "(?P<!"] {
         if text.contains(looking) {

@@ -1,6 +1,6 @@
-//! Parts of `reverse_proxy` that several servers have.
+//! Options of `reverse_proxy` that several servers have.
 
-/// Headers that `reverse_proxy` sends by itself.
+/// Whether `reverse_proxy` sends the header by default.
 pub(crate) fn is_sent_anyway(name: &str) -> bool {
     const SENT: [&str; 6] = [
         "connection",
@@ -13,7 +13,7 @@ pub(crate) fn is_sent_anyway(name: &str) -> bool {
     SENT.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Seconds as nginx and Apache mean them where no unit is given.
+/// A time in seconds unless a unit is given, as in nginx and Apache.
 pub(crate) fn duration(text: &str) -> String {
     if text.ends_with(|c: char| c.is_ascii_digit()) {
         format!("{text}s")

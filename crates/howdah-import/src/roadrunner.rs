@@ -8,7 +8,7 @@ use crate::ImportError;
 use crate::output::{Lines, Notes, block, word};
 use crate::pattern::is_script;
 
-/// Sections that are not about HTTP, or that need nothing here.
+/// Sections that are not about HTTP, or that need no conversion.
 const SILENT: &[&str] = &[
     "version", "server", "http", "env", "endure", "status", "metrics", "logs", "rpc", "reload",
 ];
@@ -38,7 +38,7 @@ fn get<'a, 'y>(yaml: &'a Yaml<'y>, name: &str) -> Option<&'a Yaml<'y>> {
     yaml.as_mapping_get(name)
 }
 
-/// A scalar as it is written.
+/// A scalar as written.
 fn text(yaml: &Yaml<'_>) -> Option<String> {
     if let Some(text) = yaml.as_str() {
         return Some(environment(text));

@@ -1,4 +1,4 @@
-//! `ExpiresByType` and `ExpiresDefault`: which files, and for how long.
+//! `ExpiresByType` and `ExpiresDefault`: which files expire, and when.
 
 /// Patterns of the files of a media type.
 pub(super) fn endings(media_type: &str) -> Option<&'static str> {

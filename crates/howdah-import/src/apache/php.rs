@@ -6,7 +6,7 @@ use crate::pattern::is_script;
 /// How a site runs PHP.
 #[derive(Debug, Default)]
 pub(super) struct Php {
-    /// A directive that gives scripts to PHP.
+    /// A directive passes scripts to PHP.
     pub(super) runs: bool,
     /// PHP-FPM on another machine.
     pub(super) upstream: Option<String>,

@@ -1,4 +1,4 @@
-//! `mod_rewrite`: the forms that front controllers and redirects have.
+//! `mod_rewrite`: typical forms of front controllers and redirects.
 
 use super::php::Php;
 use crate::directive::Directive;
@@ -33,7 +33,7 @@ impl Rules {
         let (to, flags) = (rule.argument(1), flags(rule));
         let has = |flag: &str| has_flag(&flags, flag);
         if to == "-" && !has("F") && !has("G") && code(&flags).is_none() {
-            // It ends the rules for files, which are sent as they are, or sets a variable.
+            // It ends the rules for files, which are sent unchanged, or sets a variable.
             let sets = flags.iter().find_map(|flag| flag.strip_prefix("E="));
             let known = sets.is_none_or(|set| {
                 set.starts_with("HTTP_") && set.contains(":%{HTTP:") || set.starts_with("BASE:")
@@ -89,7 +89,7 @@ fn is_about_files(condition: &Directive) -> bool {
         && ["-f", "-d", "-l", "-s", "-e"].contains(&test)
 }
 
-/// Rules that need nothing here.
+/// Rules that need no conversion.
 fn is_idiom(rule: &Directive, conditions: &[Directive]) -> bool {
     // `RewriteRule ^index\.php$ - [L]`
     let own = rule
@@ -133,7 +133,7 @@ fn front_controller(rule: &Directive, conditions: &[Directive], php: &mut Php) -
     let keeps_path = ["", "/$1", "/$0"].contains(&rest);
     let only_files = conditions.iter().all(|condition| {
         is_about_files(condition)
-            // Hidden names of Drupal and assets that never are scripts.
+            // Hidden names of Drupal, and assets that are never scripts.
             || condition.argument(0) == "%{REQUEST_URI}" && condition.argument(1).starts_with('!')
     });
     if keeps_path && only_files && !script.contains(['$', '%']) {
@@ -199,7 +199,7 @@ fn match_conditions(conditions: &[Directive], name: &str) -> Option<Matched> {
     let mut captures = None;
     let mut alternatives = Vec::new();
     for condition in conditions {
-        // A rule has not been applied before: requests come here once.
+        // A rule has not been applied before: each request runs once through the rules.
         if condition.argument(0) == "%{ENV:REDIRECT_STATUS}"
             && ["^$", "=\"\"", "="].contains(&condition.argument(1))
         {

@@ -8,7 +8,7 @@ use crate::http_basic::basic_auth;
 use crate::output::{Lines, MatcherNames, Notes, word};
 use crate::pattern::rust_regex;
 
-/// What the directives of a section are for.
+/// The scope of the directives in a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Scope {
     /// The whole site.
@@ -91,7 +91,7 @@ fn directory(folder: &str, root: Option<&str>, aliases: &[(String, String)]) -> 
     }
     match folder.strip_prefix(root) {
         Some(below) if below.starts_with('/') => Scope::Matcher(format!("path {below}/*")),
-        // Around the document root are rights of the whole server, which the section of the site grants.
+        // Sections above the document root contain rights of the whole server, which the section of the site overrides.
         _ => Scope::Nothing,
     }
 }

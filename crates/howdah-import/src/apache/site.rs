@@ -13,7 +13,7 @@ use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
 use crate::pattern::rust_regex;
 
-/// Directives that need nothing here: about the server itself, or done anyway.
+/// Directives that need no conversion: about the server itself, or done anyway.
 const SILENT: &[&str] = &[
     "acceptpathinfo",
     "addcharset",
@@ -93,7 +93,7 @@ const SILENT: &[&str] = &[
 pub(super) struct Site<'a> {
     files: &'a dyn Files,
     notes: &'a mut Notes,
-    /// Within `.htaccess` or `<Directory>`: rules see the path without its first slash.
+    /// Within `.htaccess` or `<Directory>`: rules get the path without its leading slash.
     below: bool,
     /// The line that allows `.htaccess`.
     overrides: Option<usize>,
@@ -221,7 +221,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Sections are about folders of these.
+    /// Document roots, which sections refer to.
     fn roots(&mut self, directives: &[Directive]) {
         for own in directives {
             match own.name.to_ascii_lowercase().as_str() {
@@ -495,7 +495,7 @@ impl<'a> Site<'a> {
         }
         let name = self.names.next("redirect");
         let to = rest.get(1).map(|to| to.trim_end_matches('/'));
-        // The location of the path itself is not empty where the target is `/`.
+        // The location of the path itself must not be empty if the target is `/`.
         let (slash, more) = match to {
             Some("") => ("/", "(?:/(.*)|$)"),
             _ => ("", "(/.*|$)"),
@@ -725,7 +725,8 @@ impl<'a> Site<'a> {
         lines.extend(self.settings);
         let mut last = Lines::new();
         if self.php.runs || self.root.is_some() {
-            // A module of Apache runs PHP in all sites, without a directive in any of them: sending files only would show its source.
+            // A module of Apache runs PHP in all sites, without a directive in any of them: only sending files would
+            // reveal its source.
             if !self.php.runs {
                 last.push(
                     "# `file_server` in place of this serves files alone, scripts as text."
@@ -741,7 +742,7 @@ impl<'a> Site<'a> {
         } else if ordered.len() == 1 && is_terminal(&ordered[0]) {
             lines.append(&mut ordered);
         } else {
-            // `handle` takes all requests that those before it have not taken.
+            // `handle` takes all requests that the previous ones have not taken.
             if ordered.iter().any(|line| line.starts_with("handle")) {
                 if !ordered.iter().any(|line| line == "handle {") {
                     ordered.extend(block("handle", last));

@@ -1,4 +1,4 @@
-//! `fastcgi_pass`: PHP runs in this server if it ran on this machine, else where it ran.
+//! `fastcgi_pass`: PHP runs in this server if it ran on this machine, otherwise where it ran.
 
 use super::settings::Context;
 use super::upstream::{Upstreams, address};
@@ -15,7 +15,7 @@ pub(super) struct Php {
     pub(super) options: Lines,
 }
 
-/// Variables of each request, which need nothing.
+/// Standard variables of each request, which need no conversion.
 const STANDARD: &[&str] = &[
     "CONTENT_LENGTH",
     "CONTENT_TYPE",
@@ -44,7 +44,7 @@ const STANDARD: &[&str] = &[
     "HTTP_X_FORWARDED_FOR",
 ];
 
-/// Directives that need nothing here: buffers and names of scripts.
+/// Directives that need no conversion: buffers and names of scripts.
 pub(super) fn is_silent(name: &str) -> bool {
     const SILENT: &[&str] = &[
         "fastcgi_buffer_size",
@@ -128,7 +128,7 @@ impl Php {
     }
 }
 
-/// Perhaps the files of the site are not on the machine where PHP runs.
+/// Whether the files of the site may be missing on the machine where PHP runs.
 fn is_elsewhere(server: &str) -> bool {
     let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
     let is_here = server.starts_with("unix/")

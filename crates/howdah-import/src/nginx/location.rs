@@ -1,4 +1,4 @@
-//! Locations: which of them nginx chooses, and what it then does.
+//! Locations: which of them nginx chooses, and what it does then.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::directive::Directive;
 use crate::output::{Lines, block, is_terminal, word};
 use crate::pattern::{PathPattern, is_about_php, is_script, matcher_name};
 
-/// What locations need of their server.
+/// Settings of a server that its locations need.
 pub(super) struct Site<'a> {
     pub(super) upstreams: &'a Upstreams,
     /// PHP of the location for scripts.
@@ -104,13 +104,13 @@ impl<'a> Location<'a> {
             && self.directive.children().iter().all(plain)
     }
 
-    /// A regular expression for other requests than those for hidden files or assets.
+    /// A regular expression for requests other than those for hidden files or assets.
     fn may_take_scripts(&self) -> bool {
         matches!(self.kind, Kind::Regex { .. })
             && !["hidden", "static"].contains(&matcher_name(self.pattern))
     }
 
-    /// Its place in the order in which nginx chooses.
+    /// Its position in the order in which nginx chooses.
     fn rank(&self) -> (u8, std::cmp::Reverse<usize>) {
         let length = std::cmp::Reverse(self.pattern.len());
         match self.kind {
@@ -151,7 +151,7 @@ pub(super) fn php_location(children: &[Directive]) -> Option<&[Directive]> {
     })
 }
 
-/// The locations among these directives, each a `handle`, and what is done with all other requests.
+/// The locations among these directives, each a `handle`, and the handling of all other requests.
 pub(super) fn dispatch(children: &[Directive], site: &Site<'_>, cx: &mut Context<'_>) -> Lines {
     let mut locations: Vec<_> = children.iter().filter_map(Location::of).collect();
     locations.sort_by_key(Location::rank);
@@ -173,7 +173,7 @@ pub(super) fn dispatch(children: &[Directive], site: &Site<'_>, cx: &mut Context
     lines
 }
 
-/// A `handle` for each of these. Scripts that `fallback` runs in any case need none.
+/// A `handle` for each of these, except for scripts that `fallback` runs in any case.
 fn handles(
     locations: &[Location<'_>],
     fallback: Option<&Location<'_>>,
@@ -327,7 +327,7 @@ fn slash_redirect(location: &Location<'_>, all: &[Location<'_>]) -> Option<Strin
 
 struct Body {
     lines: Lines,
-    /// The path of the location is taken off that of the request.
+    /// The path of the location is removed from that of the request.
     strips: bool,
 }
 
@@ -390,7 +390,7 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
     lines.into()
 }
 
-/// A location with others in it: one of these, else what it does itself.
+/// A location with nested ones: one of these, otherwise its own directives.
 fn nested(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body {
     let children = location.directive.children();
     let of = |wanted: bool, own: &&Directive| wanted == (own.name == "location");
@@ -464,7 +464,7 @@ pub(super) fn control(children: &[Directive], cx: &mut Context<'_>) -> Lines {
     lines
 }
 
-/// Notes of directives without any other use.
+/// Notes about directives that are not converted.
 pub(super) fn unknown(children: &[Directive], cx: &mut Context<'_>) -> Lines {
     const KNOWN: &[&str] = &[
         "alias",
@@ -489,7 +489,7 @@ pub(super) fn unknown(children: &[Directive], cx: &mut Context<'_>) -> Lines {
     others.map(|own| cx.note(own, "")).collect()
 }
 
-/// PHP in a location of its own.
+/// PHP in a separate location.
 fn script(children: &[Directive], php: &Php) -> Lines {
     let fixed = children.iter().find_map(|own| {
         let is_file = own.name == "fastcgi_param" && own.argument(0) == "SCRIPT_FILENAME";
@@ -706,7 +706,7 @@ fn front(
     lines
 }
 
-/// What a named location does.
+/// The directives of a named location.
 pub(super) fn named_body(
     named: &[Directive],
     line: usize,
@@ -737,7 +737,7 @@ fn try_named(
     cx: &mut Context<'_>,
 ) -> Lines {
     let name = cx.names.next("file");
-    // An index stands for a directory; without one the named location responds.
+    // An index represents a directory; without one the named location responds.
     let mut wanted = Vec::new();
     for file in files {
         match placeholders(file, cx.constants) {

@@ -19,7 +19,7 @@ use crate::ImportError;
 use crate::directive::Directive;
 use crate::output::{Lines, Notes};
 
-/// Directives of the whole server that need nothing here.
+/// Directives of the whole server that need no conversion.
 const SILENT: &[&str] = &[
     "daemon",
     "default_type",
@@ -91,7 +91,7 @@ pub(crate) fn convert(
             "upstream" => upstreams.add(directive, &mut |line, what, why| {
                 lines.push(notes.add(line, what, why));
             }),
-            // Whether an upstream switches protocols is decided by the proxy itself.
+            // The proxy itself decides whether an upstream switches protocols.
             "map"
                 if directive
                     .arguments

@@ -31,7 +31,7 @@ pub(super) const PROXY: &[&str] = &[
     "proxy_ssl_verify",
 ];
 
-/// The lines of a location with `proxy_pass`, and whether its path is taken off that of the request.
+/// The lines of a location with `proxy_pass`, and whether its path is removed from that of the request.
 pub(super) fn proxy(
     path: &str,
     is_exact: bool,

@@ -19,7 +19,7 @@ pub(super) fn site(
     notes: &mut Notes,
 ) -> Lines {
     let own = server.children();
-    // What a server sets replaces what is set around it.
+    // Settings of a server replace those around it.
     let has = |name: &str| own.iter().any(|directive| directive.name == name);
     let mut children: Vec<_> = inherited
         .iter()
@@ -105,7 +105,7 @@ pub(super) fn site(
     before
 }
 
-/// Gives locations what is set around them and not in them: all directives about upstreams of a name.
+/// Adds inherited settings to locations that lack them: all directives about upstreams of a name.
 fn inherit(children: &mut [Directive]) {
     let set: Vec<_> = children
         .iter()
@@ -132,7 +132,7 @@ fn overrides_access(children: &[Directive]) -> bool {
         .any(|inner| own(inner) || inner.name == "location" && overrides_access(inner.children()))
 }
 
-/// Where responses of PHP are replaced by error pages.
+/// Whether error pages replace responses of PHP.
 fn intercepts(children: &[Directive]) -> Option<&Directive> {
     let is_on =
         |own: &&Directive| own.name == "fastcgi_intercept_errors" && own.argument(0) == "on";

@@ -8,7 +8,7 @@ use crate::http_basic::basic_auth;
 use crate::output::{Lines, Notes, block, word};
 use crate::proxy::size;
 
-/// Directives that need nothing here: the server does that anyway, or they configure nginx itself.
+/// Directives that need no conversion: the server does that anyway, or they configure nginx itself.
 const SILENT: &[&str] = &[
     "absolute_redirect",
     "aio",
@@ -84,7 +84,7 @@ const KNOWN: &[&str] = &[
     "set",
 ];
 
-/// Directives of a server that are not of locations too.
+/// Directives of a server that are not allowed in locations.
 pub(super) const OF_SERVER: &[&str] = &[
     "http2",
     "http2_push_preload",
@@ -234,7 +234,7 @@ pub(super) fn settings(directives: &[Directive], cx: &mut Context<'_>) -> Lines 
                     lines.extend(block("request_body", vec![format!("max_size {size}")]));
                 }
                 Some(_) => {
-                    // There always is a limit: that of the listener.
+                    // There is always a limit: that of the listener.
                     lines.push("# The limit of bodies is `servers { max_body_size }`.".to_owned());
                 }
                 None => lines.push(cx.note(directive, "not a size")),
@@ -315,7 +315,7 @@ pub(super) const ACCESS: [&[&str]; 3] = [
     &["auth_request"],
 ];
 
-/// Directives about upstreams that locations have from what is around them.
+/// Directives about upstreams that locations inherit.
 pub(super) fn is_inherited(name: &str) -> bool {
     name.starts_with("proxy_") && name != "proxy_pass"
         || name.starts_with("fastcgi_") && name != "fastcgi_pass"

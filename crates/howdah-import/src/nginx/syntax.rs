@@ -173,7 +173,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Puts included files in their places.
+/// Replaces `include` directives by the included files.
 pub(super) fn include(
     directives: &mut Vec<Directive>,
     file: &Path,

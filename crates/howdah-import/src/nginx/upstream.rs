@@ -83,7 +83,7 @@ fn add_server(group: &mut Group, own: &Directive, note: &mut dyn FnMut(usize, &s
     group.servers.push(address(own.argument(0)));
 }
 
-/// An address as `reverse_proxy` has it.
+/// An address in the syntax of `reverse_proxy`.
 pub(super) fn address(text: &str) -> String {
     match text.strip_prefix("unix:") {
         Some(path) => format!("unix/{}", path.trim_end_matches(':')),

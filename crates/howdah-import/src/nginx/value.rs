@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// Variables that `set` gives a value that does not depend on the request.
+/// Variables to which `set` assigns a value that does not depend on the request.
 pub(super) type Constants = BTreeMap<String, String>;
 
-/// A text with variables as one with placeholders. The error is a variable that has no counterpart.
+/// Converts a text with variables to one with placeholders. The error is a variable without a
+/// counterpart.
 pub(super) fn placeholders(text: &str, constants: &Constants) -> Result<String, String> {
     let mut result = String::new();
     let mut rest = text;
@@ -38,7 +39,7 @@ pub(super) fn placeholders(text: &str, constants: &Constants) -> Result<String, 
         rest = after;
     }
     result.push_str(rest);
-    // The way to write a query that may be empty.
+    // The syntax for a query that may be empty.
     Ok(result
         .replace("{is_args}{query}", "{?query}")
         .replace("?{query}", "{?query}"))
