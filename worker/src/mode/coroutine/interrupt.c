@@ -48,11 +48,11 @@ static void time_limit_reached(struct howdah_task *task)
 	howdah_exit_time_over();
 }
 
-/* PHP asks after each function of its own that it calls, and may be within serialize() or var_dump(), whose marks on objects
- * are looked for when code of the request is on top (marks.c). */
-static bool is_within_function(const zend_execute_data *frame)
+/* PHP is within serialize(), var_dump() or a comparison, whose marks on objects are looked for when code of the request is
+ * on top, between two of its instructions (marks.c). */
+static bool is_within_engine(const zend_execute_data *frame)
 {
-	return frame && frame->func && !ZEND_USER_CODE(frame->func->type);
+	return frame && frame->func && (!ZEND_USER_CODE(frame->func->type) || howdah_operands_in_use(frame));
 }
 
 static void check(struct howdah_coroutine *coroutine)
@@ -78,7 +78,7 @@ static void check(struct howdah_coroutine *coroutine)
 		return;
 	}
 	/* The watchdog asks again. */
-	if (!is_within_function(EG(current_execute_data)) && howdah_watchdog_take_slice() && howdah_may_wait()) {
+	if (!is_within_engine(EG(current_execute_data)) && howdah_watchdog_take_slice() && howdah_may_wait()) {
 		howdah_yield();
 	}
 }

@@ -10,17 +10,30 @@
 
 #include <zend_exceptions.h>
 
-/* Arguments of a function that an instruction calls. */
+/* Arguments of a function that an instruction calls; what the next calls of a generator have on the stack. */
 #define ARGUMENTS_MAX 64
 
-/*
- * PHP also asks for interrupts after a function of its own that is called by an instruction, say as offsetGet() of an
- * object: that instruction runs and frees its operands. The function's frame is still on the stack then.
- */
-static bool is_in_instruction(const zend_execute_data *frame)
+static const zval *end_of(const zend_execute_data *call)
 {
+	return (const zval *)call + zend_vm_calc_used_stack(ZEND_CALL_NUM_ARGS(call), call->func) / sizeof(zval);
+}
+
+/*
+ * The function's frame is still on the stack then, above the calls that the code prepares. Below, places of arguments
+ * that have not been passed hold what earlier calls left.
+ */
+bool howdah_operands_in_use(const zend_execute_data *frame)
+{
+	if (!frame->func || !ZEND_USER_CODE(frame->func->type)) {
+		return false;
+	}
 	const zval *top = EG(vm_stack_top), *bottom = ZEND_VM_STACK_ELEMENTS(EG(vm_stack));
-	for (const zval *call = top - ZEND_CALL_FRAME_SLOT; call >= bottom && call >= top - ARGUMENTS_MAX; call--) {
+	bool is_on_stack = frame->call || !(ZEND_CALL_INFO(frame) & ZEND_CALL_GENERATOR);
+	const zval *end = is_on_stack ? end_of(frame->call ? frame->call : frame) : top - ARGUMENTS_MAX;
+	if (end > bottom && end <= top) {
+		bottom = end;
+	}
+	for (const zval *call = top - ZEND_CALL_FRAME_SLOT; call >= bottom; call--) {
 		if (((const zend_execute_data *)call)->prev_execute_data == frame) {
 			return true;
 		}
@@ -126,7 +139,7 @@ static void complete_rope(zend_execute_data *frame, const zend_op *instruction)
 void howdah_operands_release(zend_execute_data *frame)
 {
 	const zend_op *instruction = EG(opline_before_exception);
-	if (!frame || !frame->func || !ZEND_USER_CODE(frame->func->type) || !instruction || is_in_instruction(frame)) {
+	if (!frame || !frame->func || !ZEND_USER_CODE(frame->func->type) || !instruction || howdah_operands_in_use(frame)) {
 		return;
 	}
 	const zend_op_array *code = &frame->func->op_array;
