@@ -280,6 +280,11 @@ impl Record {
         self.called.set(now_ns());
     }
 
+    /// Sets the bytes of the request's body, at its end.
+    pub(crate) fn set_received(&self, received: u64) {
+        self.received.set(received);
+    }
+
     /// Whether its spans, which contain its costs, are exported.
     pub(crate) fn is_traced(&self) -> bool {
         let exports = self.observer.tracer.as_ref().is_some_and(|t| t.exports());

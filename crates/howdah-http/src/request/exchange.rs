@@ -4,6 +4,8 @@
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -74,6 +76,8 @@ pub(crate) struct Exchange {
     status: u16,
     /// Bytes of the request's body.
     pub(crate) received: u64,
+    /// Bytes that were passed on while they arrived, which may go on after the response has begun.
+    pub(crate) forwarded: Arc<AtomicU64>,
     /// Bytes of the body handed to the connection.
     sent: u64,
     /// Whether the whole body was handed over.
@@ -91,6 +95,7 @@ impl Exchange {
             record: None,
             status: 0,
             received: 0,
+            forwarded: Arc::default(),
             sent: 0,
             finished: false,
         }
@@ -110,13 +115,15 @@ impl Drop for Exchange {
         self.connection.end();
         self.life.end();
         let record = self.record.take();
+        let received = self.received + self.forwarded.load(Relaxed);
         if let Some(record) = &record {
+            record.set_received(received);
             record.end(self.status, self.sent);
         }
         if let Some(entry) = self.log.take() {
             entry.write(ResponseEnd {
                 status: self.status,
-                received: self.received,
+                received,
                 sent: self.sent,
                 finished: self.finished,
                 php: record.and_then(|record| record.usage()),

@@ -22,6 +22,8 @@ mod script;
 pub(crate) mod snapshot;
 mod trace;
 
+use std::sync::Arc;
+
 use http::{Request, Response};
 
 use self::exchange::{Exchange, ResponseBody};
@@ -69,6 +71,7 @@ pub(crate) async fn handle<A: Application>(
     let response = responder.respond(decision.outcome, &mut pending).await;
     let mut response = response.ok_or(ConnectionAbort)?;
     exchange.received = pending.received.unwrap_or(0);
+    exchange.forwarded = Arc::clone(&pending.forwarded);
     if let Some(deferred) = decision.deferred {
         let replaced = deferred.apply(response, &responder, &mut pending, &mut decision.headers);
         response = Box::pin(replaced).await.ok_or(ConnectionAbort)?;

@@ -1,6 +1,8 @@
 //! A request between the decision of the routes and its response.
 
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode, Uri};
@@ -31,6 +33,8 @@ pub(super) struct PendingRequest {
     pub(crate) with_origin: bool,
     /// Bytes of the body that was read; `None`: it was refused, and not read to its end.
     pub(crate) received: Option<u64>,
+    /// Bytes of the body that were passed on while they arrived.
+    pub(crate) forwarded: Arc<AtomicU64>,
 }
 
 impl PendingRequest {
@@ -51,6 +55,7 @@ impl PendingRequest {
             is_kept: decision.deferred.is_some(),
             with_origin,
             received: Some(0),
+            forwarded: Arc::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::Duration;
 
-use crate::support::front::front;
+use crate::support::front::{back, front};
 use crate::support::{Client, Harness, php_site, route, wait_until};
 use howdah_config::model::{
     AccessLog, Config, Handler, LogFile, LogOutput, Matcher, Route, Template,
@@ -90,6 +90,26 @@ fn every_request_is_one_line() {
     client.rest();
     let line = one(&file, "torn");
     assert_eq!((&line["status"], &line["cut"]), (&200.into(), &true.into()));
+}
+
+#[test]
+fn bodies_for_upstreams_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("access.log");
+    let back = back();
+    let site = format!(
+        "log {{\noutput file {}\n}}\nrequest_body /small {{\nmax_size 3\n}}\nreverse_proxy UP",
+        file.display()
+    );
+    let front = front(&back.address(), "", &site);
+    for target in ["/length", "/small"] {
+        let head = format!("POST {target} HTTP/1.1\r\nHost: a\r\n");
+        front.send(&format!("{head}Content-Length: 5\r\n\r\n12345"));
+    }
+    assert_eq!(one(&file, "/length")["bytes_read"], 5);
+    assert_eq!(one(&file, "/small")["bytes_read"], 0);
+    front.send("POST /chunks HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n");
+    assert_eq!(one(&file, "/chunks")["bytes_read"], 4);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use hyper_util::client::legacy::connect::capture_connection;
 
 use super::Upstreams;
 use super::failure::Failure;
-use super::upload::{Source, Upload};
+use super::upload::{Source, Upload, UploadLimits};
 use crate::answer::upstream::Connector;
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health;
@@ -20,7 +20,7 @@ impl health::Upstreams for Upstreams {
 
     async fn probe(&self, index: usize, check: &HealthCheck) -> Result<StatusCode, String> {
         let probe = async |client: &Client<Connector, Upload>| {
-            let source = Source::new(None, 0, check.timeout);
+            let source = Source::new(None, UploadLimits::bodiless(check.timeout));
             let mut request = Request::builder()
                 .method(Method::GET)
                 .uri(format!("http://u{index}{}", check.uri))

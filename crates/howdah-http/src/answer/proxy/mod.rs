@@ -33,6 +33,7 @@ use tokio::time::Instant;
 use self::failure::Failure;
 use self::head::Trust;
 use self::job::ProxyJob;
+pub(crate) use self::upload::UploadLimits;
 use self::upload::{Source, Upload};
 use crate::answer::forwarded::remove_hops;
 use crate::answer::upstream::Connector;
@@ -256,13 +257,6 @@ async fn wait_until_sent(mut connection: CaptureConnection, ended: impl Fn() -> 
     }
 }
 
-/// Limits on reading a client's body for `reverse_proxy`.
-pub(crate) struct UploadLimits {
-    pub(crate) size: u64,
-    /// Between two reads.
-    pub(crate) wait: Duration,
-}
-
 /// Sends the request `id` to an upstream, and passes its interim responses on. The `hold` is released once the request
 /// was sent, unless the upstream outlasts the client. `Err`: the body of the request is refused.
 pub(crate) async fn send(
@@ -275,7 +269,7 @@ pub(crate) async fn send(
     let upstreams = &job.upstreams;
     let hold = hold.filter(|_| !upstreams.outlasts_client);
     upstreams.checks.start(upstreams);
-    let source = Source::new(body, limits.size, limits.wait);
+    let source = Source::new(body, limits);
     if let Some(error) = source.check_size() {
         return Err(error);
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -15,6 +16,26 @@ use tokio::time::{Instant, Sleep};
 use crate::message::incoming::BodyError;
 use crate::message::incoming::Incoming;
 
+/// Limits on reading a client's body for `reverse_proxy`.
+pub(crate) struct UploadLimits {
+    pub(crate) size: u64,
+    /// Between two reads.
+    pub(crate) wait: Duration,
+    /// Counts the bytes that were read. The response may end before the body does.
+    pub(crate) received: Arc<AtomicU64>,
+}
+
+impl UploadLimits {
+    /// For a request without a body.
+    pub(crate) fn bodiless(wait: Duration) -> Self {
+        Self {
+            size: 0,
+            wait,
+            received: Arc::default(),
+        }
+    }
+}
+
 /// The body. It stays here until an upstream reads it: an attempt that reaches no upstream costs nothing.
 #[derive(Clone)]
 pub(super) struct Source(Arc<Mutex<Inner>>);
@@ -24,6 +45,8 @@ struct Inner {
     /// Bytes that may still come.
     remaining: u64,
     limit: u64,
+    /// Bytes that were read.
+    received: Arc<AtomicU64>,
     wait: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     is_begun: bool,
@@ -35,13 +58,18 @@ struct Inner {
 }
 
 impl Source {
-    /// `limit`: bytes; `wait`: between two reads.
-    pub(super) fn new(body: Option<Incoming>, limit: u64, wait: Duration) -> Self {
+    pub(super) fn new(body: Option<Incoming>, limits: UploadLimits) -> Self {
+        let UploadLimits {
+            size: limit,
+            wait,
+            received,
+        } = limits;
         let body = body.filter(|body| !body.is_end_stream());
         Self(Arc::new(Mutex::new(Inner {
             body,
             remaining: limit,
             limit,
+            received,
             wait,
             timer: None,
             is_begun: false,
@@ -194,6 +222,7 @@ impl Inner {
             Poll::Ready(Some(Ok(frame))) => {
                 self.timer = None;
                 let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+                self.received.fetch_add(length, Relaxed);
                 match self.remaining.checked_sub(length) {
                     Some(remaining) => {
                         self.remaining = remaining;
