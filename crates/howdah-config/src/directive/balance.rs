@@ -50,7 +50,7 @@ pub(super) const POLICY: Entry = Entry {
     name: "lb_policy",
     syntax: "lb_policy random|round_robin|least_conn|first|ip_hash|client_ip_hash|uri_hash|header NAME|cookie [NAME]",
     default: "`random`; the NAME of a cookie is `lb`",
-    about: "How the upstream of a request is chosen among the healthy ones. Each front thread counts separately.",
+    about: "How the upstream of a request is chosen among the healthy ones.",
     differs: "No `random_choose`, `query` and `weighted_round_robin`, no `fallback`, and the \
               cookie has no secret.",
     example: "lb_policy least_conn",
@@ -124,7 +124,7 @@ pub(super) const UNHEALTHY_REQUEST_COUNT: Entry = Entry {
     name: "unhealthy_request_count",
     syntax: "unhealthy_request_count NUMBER",
     default: "no limit",
-    about: "An upstream with this many requests in flight, per front thread, gets no further ones.",
+    about: "An upstream with this many requests in flight gets no further ones.",
     differs: "",
     example: "unhealthy_request_count 100",
 };

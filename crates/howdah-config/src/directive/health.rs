@@ -46,7 +46,7 @@ pub(super) const URI: Entry = Entry {
     default: "no active health checks",
     about: "Active health check: requests this path from each upstream, from the first request on, and uses the \
         healthy ones.",
-    differs: "Caddy starts checking at its start, and checks once; here each front thread runs its own checks.",
+    differs: "Caddy starts checking at its start.",
     example: "health_uri /health",
 };
 

@@ -196,6 +196,7 @@ pub fn check(config: &Config) -> Result<(), BindError> {
         endpoints: OnceLock::new(),
         config: config.clone(),
         tls_clients: Arc::default(),
+        upstream_states: Arc::default(),
         listeners: Vec::new(),
         challenges: None,
         pools: RunningPools {
@@ -241,6 +242,7 @@ impl Server {
             endpoints: OnceLock::new(),
             config: config.clone(),
             tls_clients: Arc::default(),
+            upstream_states: Arc::default(),
             listeners: bound.listeners,
             challenges: tls.and_then(Tls::http_proofs),
             pools: RunningPools {
@@ -302,6 +304,7 @@ impl Server {
             endpoints: OnceLock::from(endpoints),
             config: config.clone(),
             tls_clients: Arc::default(),
+            upstream_states: Arc::new(current.upstream_states.next()),
             listeners: bound.listeners,
             challenges: tls.and_then(Tls::http_proofs),
             pools,

@@ -13,6 +13,7 @@ use http::HeaderValue;
 use tokio::sync::oneshot;
 
 use super::quic;
+use crate::answer::upstream::state::UpstreamStates;
 use crate::answer::upstream::tls::TlsClients;
 use crate::listen::error::BindError;
 use crate::listen::inherited::InheritedSockets;
@@ -32,6 +33,8 @@ pub(crate) struct Setup {
     pub(crate) logs: Logs,
     /// TLS configurations for upstreams.
     pub(crate) tls_clients: Arc<TlsClients>,
+    /// State of upstreams, for all front threads.
+    pub(crate) upstream_states: Arc<UpstreamStates>,
     pub(crate) endpoints: OnceLock<Endpoints>,
 }
 

@@ -14,6 +14,7 @@ use crate::answer::challenge::Challenges;
 use crate::answer::files::FileCache;
 use crate::answer::files::stat::{Root, Roots, StatCache};
 use crate::answer::hints::Hints;
+use crate::answer::upstream::state::StateCursor;
 use crate::encode::CompressedFiles;
 use crate::listen::limits::Limits;
 use crate::listen::setup::{BoundListener, Setup};
@@ -78,7 +79,8 @@ impl Snapshot {
         } = plan;
         let config = &setup.config;
         let clients = Arc::clone(&setup.tls_clients);
-        let pools = ScriptPools::new(config, &setup.pools, clients);
+        let states = StateCursor::new(&setup.upstream_states);
+        let pools = ScriptPools::new(config, &setup.pools, (clients, states));
         let sites: Vec<Rc<Site>> = config
             .sites
             .iter()

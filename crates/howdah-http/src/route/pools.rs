@@ -7,6 +7,7 @@ use std::sync::Arc;
 use howdah_config::model;
 
 use crate::answer::files::stat::Root;
+use crate::answer::upstream::state::StateCursor;
 use crate::answer::upstream::tls::TlsClients;
 use crate::message::path::from_disk;
 use crate::message::pattern::Pattern;
@@ -33,6 +34,8 @@ pub(crate) struct ScriptPools {
     pub(super) hub: Option<usize>,
     /// TLS configurations for upstreams, shared by all front threads.
     pub(super) clients: Arc<TlsClients>,
+    /// State of upstreams, shared by all front threads.
+    pub(super) states: StateCursor,
 }
 
 /// A worker pool's script.
@@ -48,7 +51,7 @@ impl ScriptPools {
     pub(crate) fn new(
         config: &model::Config,
         running: &RunningPools,
-        clients: Arc<TlsClients>,
+        (clients, states): (Arc<TlsClients>, StateCursor),
     ) -> Self {
         let file = |pool: &model::WorkerPool| {
             let written: Rc<str> = pool.file.as_str().into();
@@ -71,6 +74,7 @@ impl ScriptPools {
             users: Arc::clone(&running.users),
             hub: None,
             clients,
+            states,
         }
     }
 
@@ -94,6 +98,7 @@ impl ScriptPools {
             users: Arc::clone(&self.users),
             hub,
             clients: Arc::clone(&self.clients),
+            states: self.states.clone(),
         }
     }
 }

@@ -25,4 +25,5 @@ mod routes;
 mod symlinks;
 mod timeouts;
 mod upgrades;
+mod upstream_state;
 mod workers;

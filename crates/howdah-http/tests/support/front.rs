@@ -6,8 +6,13 @@ use super::{Harness, php_site};
 
 /// A server whose site has these directives; `UP` in them is the address of the upstream.
 pub fn front(upstream: &str, global: &str, site: &str) -> Harness {
+    front_of_threads(1, upstream, global, site)
+}
+
+/// The same with so many front threads. The kernel chooses the thread of each connection.
+pub fn front_of_threads(threads: usize, upstream: &str, global: &str, site: &str) -> Harness {
     let text = format!(
-        "{{\nhowdah {{\nfront_threads 1\n}}\n{global}\n}}\n:0 {{\nbind 127.0.0.1\n{site}\n}}\n"
+        "{{\nhowdah {{\nfront_threads {threads}\n}}\n{global}\n}}\n:0 {{\nbind 127.0.0.1\n{site}\n}}\n"
     )
     // Not `UP` alone: a temporary directory may have it in its name.
     .replace("reverse_proxy UP", &format!("reverse_proxy {upstream}"))

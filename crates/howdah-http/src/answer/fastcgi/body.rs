@@ -15,7 +15,7 @@ use super::record::{Decoder, Record};
 use super::send::SendTask;
 use super::timed_out;
 use crate::answer::upstream::Stream;
-use crate::answer::upstream::balance::ActiveRequest;
+use crate::answer::upstream::state::ActiveRequest;
 
 /// Bytes of one read.
 pub(super) const READ: usize = 16 << 10;

@@ -25,8 +25,9 @@ use self::body::{Output, Problems};
 use self::record::{Decoder, Record, RecordError};
 use self::send::SendTask;
 use crate::answer::forwarded::ForwardedHeaders;
-use crate::answer::upstream::balance::{ActiveRequest, Balancer, Hint};
+use crate::answer::upstream::balance::{Balancer, Hint};
 use crate::answer::upstream::health::Checks;
+use crate::answer::upstream::state::{ActiveRequest, StateCursor};
 use crate::answer::upstream::{Stream, connect};
 use crate::message::disconnect::DisconnectGuard;
 use crate::message::reply;
@@ -173,12 +174,17 @@ impl FastCgiJob {
 
 impl FastCgi {
     /// The upstreams of a `php_fastcgi` whose scripts are `script`.
-    pub(crate) fn new(options: &model::FastCgi, script: &model::PhpScript) -> Self {
+    pub(crate) fn new(
+        options: &model::FastCgi,
+        script: &model::PhpScript,
+        states: &StateCursor,
+    ) -> Self {
+        let state = states.next(&options.upstreams, &options.balance, "php_fastcgi");
         let constant = |(name, value): &(String, model::Template)| {
             Some((name.clone(), value.as_text()?.to_owned()))
         };
         Self {
-            balancer: Balancer::new(&options.upstreams, &options.balance, "php_fastcgi"),
+            balancer: Balancer::new(state, &options.balance),
             checks: Checks::new(options.health.as_ref()),
             root: OnceCell::new(),
             split: script.split.clone().into(),

@@ -37,8 +37,9 @@ pub(crate) use self::upload::UploadLimits;
 use self::upload::{Source, Upload};
 use crate::answer::forwarded::remove_hops;
 use crate::answer::upstream::Connector;
-use crate::answer::upstream::balance::{ActiveRequest, Balancer};
+use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::Checks;
+use crate::answer::upstream::state::{ActiveRequest, StateCursor};
 use crate::answer::upstream::tls::{Encryption, EncryptionError, TlsClients};
 use crate::message::disconnect::DisconnectGuard;
 use crate::message::incoming::BodyError;
@@ -101,9 +102,10 @@ impl Host {
 impl Upstreams {
     pub(crate) fn new(
         proxy: &ReverseProxy,
-        clients: &TlsClients,
+        (clients, states): (&TlsClients, &StateCursor),
     ) -> Result<Rc<Self>, EncryptionError> {
         let encryption = Encryption::of(proxy, clients)?;
+        let state = states.next(&proxy.upstreams, &proxy.balance, "reverse_proxy");
         let host = |upstream| Host::of(upstream, encryption.is_some());
         let hosts = proxy.upstreams.iter().map(host).collect();
         let upstreams = proxy.upstreams.clone().into();
@@ -123,7 +125,7 @@ impl Upstreams {
             client: builder.build(connector.clone()),
             fresh: fresh.build(connector),
             hosts,
-            balancer: Balancer::new(&proxy.upstreams, &proxy.balance, "reverse_proxy"),
+            balancer: Balancer::new(state, &proxy.balance),
             outlasts_client: proxy.outlasts_client,
             header_timeout: proxy.response_header_timeout,
             stream_timeout: proxy.stream_timeout,

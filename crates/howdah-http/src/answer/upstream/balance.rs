@@ -1,17 +1,13 @@
-//! Chooses an upstream for a request, and tracks the state of each: for `reverse_proxy` and `php_fastcgi`.
+//! Chooses an upstream for a request: for `reverse_proxy` and `php_fastcgi`.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::rc::Rc;
+use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use howdah_config::model::{Balance, Policy, Upstream};
+use howdah_config::model::{Balance, Policy};
 use http::{HeaderValue, StatusCode};
 
-use super::board::UpstreamCounters;
+use super::state::{ActiveRequest, DirectiveState, hash};
 use crate::clock::{self, milliseconds};
 
 /// What the choice of an upstream depends on, besides the upstreams.
@@ -29,19 +25,10 @@ impl Hint {
     }
 }
 
-/// The same in all front threads and after a restart.
-fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The upstreams of a directive, as one front thread knows them.
+/// Chooses among the upstreams of a directive. Their state is shared by all front threads.
 pub(crate) struct Balancer {
-    states: Rc<[State]>,
+    state: Arc<DirectiveState>,
     policy: Policy,
-    limits: Limits,
-    turn: Cell<u64>,
     retries: u32,
     try_duration: Duration,
     try_interval: Duration,
@@ -53,24 +40,15 @@ pub(crate) struct Balancer {
 
 impl std::fmt::Debug for Balancer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Balancer").field(&self.states).finish()
+        f.debug_tuple("Balancer").field(&self.state).finish()
     }
 }
 
 impl Balancer {
-    /// `handler`: the directive.
-    pub(crate) fn new(upstreams: &[Upstream], balance: &Balance, handler: &'static str) -> Self {
-        let states = upstreams.iter();
+    pub(crate) fn new(state: Arc<DirectiveState>, balance: &Balance) -> Self {
         Self {
-            states: states
-                .map(|upstream| State::new(upstream, handler))
-                .collect(),
+            state,
             policy: balance.policy.clone(),
-            limits: Limits {
-                max_fails: balance.max_fails,
-                max_requests: balance.max_requests,
-            },
-            turn: Cell::new(0),
             retries: balance.retries,
             try_duration: balance.try_duration,
             try_interval: balance.try_interval,
@@ -86,12 +64,12 @@ impl Balancer {
 
     /// How many upstreams there are.
     pub(crate) fn len(&self) -> usize {
-        self.states.len()
+        self.state.upstreams().len()
     }
 
     /// An upstream as configured.
     pub(crate) fn name(&self, index: usize) -> &str {
-        &self.states[index].name
+        self.state.upstreams()[index].name()
     }
 
     /// The attempts of a request.
@@ -107,11 +85,9 @@ impl Balancer {
 
     /// Records that a request has failed.
     pub(crate) fn fail(&self, index: usize) {
-        self.states[index].counters.failures.fetch_add(1, Relaxed);
-        if self.fail_duration > 0 {
-            let until = clock::now().saturating_add(self.fail_duration);
-            self.states[index].fail(until, self.limits.max_fails);
-        }
+        let remembers = self.fail_duration > 0;
+        let until = remembers.then(|| clock::now().saturating_add(self.fail_duration));
+        self.state.upstreams()[index].fail(until);
     }
 
     /// Records a response and its time, which may count as a failure.
@@ -126,9 +102,12 @@ impl Balancer {
 
     /// Records the result of an active check; returns whether it has changed.
     pub(crate) fn note_health(&self, index: usize, is_ill: bool) -> bool {
-        let state = &self.states[index];
-        state.counters.is_ill.store(is_ill, Relaxed);
-        state.is_ill.replace(is_ill) != is_ill
+        self.state.upstreams()[index].set_ill(is_ill)
+    }
+
+    /// Whether the caller has to run the active checks: one front thread does.
+    pub(crate) fn claim_checks(&self) -> bool {
+        self.state.claim_checks()
     }
 
     /// The cookie that ties a client to an upstream, if the client lacks it.
@@ -136,7 +115,7 @@ impl Balancer {
         let Policy::Cookie(name) = &self.policy else {
             return None;
         };
-        let value = &self.states[index].cookie;
+        let value = &self.state.upstreams()[index].cookie;
         if matches!(hint, Hint::Cookie(known) if known == value) {
             return None;
         }
@@ -157,16 +136,14 @@ pub(crate) struct Attempts<'b> {
 impl Attempts<'_> {
     /// Starts an attempt with the next upstream; `None` if none is healthy.
     pub(crate) fn begin(&mut self) -> Option<ActiveRequest> {
-        let balancer = self.balancer;
-        let index = choose(
-            &balancer.states,
-            &balancer.policy,
-            balancer.limits,
-            (self.hint, &self.tried),
-            &balancer.turn,
-        )?;
-        self.tried.push(index);
-        Some(ActiveRequest::begin(&balancer.states, index))
+        let Balancer { state, policy, .. } = self.balancer;
+        loop {
+            let index = choose(state, policy, (self.hint, &self.tried))?;
+            if let Some(active) = ActiveRequest::begin(state, index) {
+                self.tried.push(index);
+                return Some(active);
+            }
+        }
     }
 
     /// Whether another attempt is allowed after a failed one.
@@ -197,117 +174,15 @@ impl Attempts<'_> {
     }
 }
 
-/// What a front thread knows of an upstream.
-#[derive(Debug)]
-struct State {
-    /// As configured.
-    name: String,
-    /// Identifies it in the sticky cookie of a client.
-    cookie: String,
-    /// Requests under way.
-    active: Cell<usize>,
-    /// The last active check failed.
-    is_ill: Cell<bool>,
-    /// When each failure expires, on the coarse clock.
-    failures: RefCell<VecDeque<u64>>,
-    /// For observers.
-    counters: Arc<UpstreamCounters>,
-}
-
-impl State {
-    fn new(upstream: &Upstream, handler: &'static str) -> Self {
-        let name = upstream.to_string();
-        Self {
-            counters: UpstreamCounters::listed(&name, handler),
-            cookie: format!("{:016x}", hash(name.as_str())),
-            name,
-            active: Cell::new(0),
-            is_ill: Cell::new(false),
-            failures: RefCell::default(),
-        }
-    }
-
-    /// Records a failure until `until`; keeps at most `matter` of them.
-    fn fail(&self, until: u64, matter: u32) {
-        let mut failures = self.failures.borrow_mut();
-        failures.push_back(until);
-        while failures.len() > matter as usize {
-            failures.pop_front();
-        }
-        if failures.len() == matter as usize {
-            let until = failures.front().copied().unwrap_or(0);
-            self.counters.down_until.store(until, Relaxed);
-        }
-    }
-
-    fn count_active(&self, more: isize) {
-        let active = self.active.get().saturating_add_signed(more);
-        self.active.set(active);
-        self.counters.in_flight.store(active, Relaxed);
-    }
-
-    fn is_available(&self, limits: Limits) -> bool {
-        if self.is_ill.get()
-            || limits
-                .max_requests
-                .is_some_and(|most| self.active.get() >= most)
-        {
-            return false;
-        }
-        let now = clock::now();
-        let mut failures = self.failures.borrow_mut();
-        while failures.front().is_some_and(|until| *until <= now) {
-            failures.pop_front();
-        }
-        failures.len() < limits.max_fails as usize
-    }
-}
-
-/// When an upstream gets no requests.
-#[derive(Debug, Clone, Copy)]
-struct Limits {
-    max_fails: u32,
-    max_requests: Option<usize>,
-}
-
-/// Counts a request as long as it is in flight.
-#[derive(Debug)]
-pub(crate) struct ActiveRequest {
-    states: Rc<[State]>,
-    index: usize,
-}
-
-impl ActiveRequest {
-    fn begin(states: &Rc<[State]>, index: usize) -> Self {
-        states[index].count_active(1);
-        Self {
-            states: Rc::clone(states),
-            index,
-        }
-    }
-
-    /// The number of its upstream.
-    pub(crate) fn index(&self) -> usize {
-        self.index
-    }
-}
-
-impl Drop for ActiveRequest {
-    fn drop(&mut self) {
-        self.states[self.index].count_active(-1);
-    }
-}
-
-/// Chooses among the healthy upstreams, and prefers those that were not `tried`. `turn` counts the choices.
+/// Chooses among the healthy upstreams, and prefers those that were not `tried`.
 fn choose(
-    states: &[State],
+    state: &DirectiveState,
     policy: &Policy,
-    limits: Limits,
     (hint, tried): (&Hint, &[usize]),
-    turn: &Cell<u64>,
 ) -> Option<usize> {
-    let mut available: Vec<usize> = (0..states.len())
-        .filter(|index| states[*index].is_available(limits))
+    let upstreams = state.upstreams();
+    let mut available: Vec<usize> = (0..upstreams.len())
+        .filter(|index| state.is_available(*index))
         .collect();
     if available.iter().any(|index| !tried.contains(index)) {
         available.retain(|index| !tried.contains(index));
@@ -315,7 +190,7 @@ fn choose(
     if available.len() < 2 {
         return available.first().copied();
     }
-    turn.set(turn.get().wrapping_add(1));
+    let turn = state.turn();
     let pick = |number: u64| {
         let index = number % available.len() as u64;
         available.get(usize::try_from(index).unwrap_or(0)).copied()
@@ -325,29 +200,29 @@ fn choose(
         available
             .iter()
             .copied()
-            .max_by_key(|index| hash(&(key, states[*index].name.as_str())))
+            .max_by_key(|index| hash(&(key, upstreams[*index].name())))
     };
-    let random = || pick(hash(&(turn.get(), clock::now(), states.as_ptr() as usize)));
+    let random = || pick(hash(&(turn, clock::now(), upstreams.as_ptr() as usize)));
     match (policy, hint) {
         (Policy::First, _) => pick(0),
-        (Policy::RoundRobin, _) => pick(turn.get().wrapping_sub(1)),
+        (Policy::RoundRobin, _) => pick(turn),
         (Policy::LeastConnections, _) => {
-            let fewest = available
+            let counts: Vec<_> = available
                 .iter()
-                .map(|index| states[*index].active.get())
-                .min()?;
-            let equal: Vec<usize> = available
-                .iter()
-                .copied()
-                .filter(|index| states[*index].active.get() == fewest)
+                .map(|index| (upstreams[*index].in_flight(), *index))
                 .collect();
-            let index = turn.get() % equal.len() as u64;
+            let fewest = counts.iter().map(|(count, _)| *count).min()?;
+            let equal: Vec<usize> = counts
+                .into_iter()
+                .filter_map(|(count, index)| (count == fewest).then_some(index))
+                .collect();
+            let index = turn % equal.len() as u64;
             equal.get(usize::try_from(index).unwrap_or(0)).copied()
         }
         (Policy::Cookie(_), Hint::Cookie(cookie)) => available
             .iter()
             .copied()
-            .find(|index| states[*index].cookie == *cookie)
+            .find(|index| upstreams[*index].cookie == *cookie)
             .or_else(random),
         (
             Policy::IpHash | Policy::ClientIpHash | Policy::UriHash | Policy::Header(_),
@@ -359,37 +234,37 @@ fn choose(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use howdah_config::model::Upstream;
 
-    fn states(count: u16) -> Rc<[State]> {
-        (0..count)
-            .map(|port| {
-                let host = "a".into();
-                State::new(&Upstream::Tcp { host, port }, "reverse_proxy")
+    use super::*;
+    use crate::answer::upstream::state::{StateCursor, UpstreamStates};
+
+    fn upstreams(count: u16) -> Vec<Upstream> {
+        (1..=count)
+            .map(|port| Upstream::Tcp {
+                host: "a".into(),
+                port,
             })
             .collect()
     }
 
-    const LIMITS: Limits = Limits {
-        max_fails: 2,
-        max_requests: Some(3),
-    };
+    fn state(count: u16, balance: &Balance) -> Arc<DirectiveState> {
+        let cursor = StateCursor::new(&Arc::default());
+        cursor.next(&upstreams(count), balance, "reverse_proxy")
+    }
 
     #[test]
     fn policies() {
-        let states = states(3);
-        let turn = Cell::new(0);
-        let next = |policy: &Policy, hint: &Hint| {
-            choose(&states, policy, LIMITS, (hint, &[]), &turn).unwrap()
-        };
+        let state = state(3, &Balance::default());
+        let next = |policy: &Policy, hint: &Hint| choose(&state, policy, (hint, &[])).unwrap();
         let turns: Vec<_> = (0..6)
             .map(|_| next(&Policy::RoundRobin, &Hint::None))
             .collect();
         assert_eq!(turns, [0, 1, 2, 0, 1, 2]);
         assert_eq!(next(&Policy::First, &Hint::None), 0);
         let busy = [
-            ActiveRequest::begin(&states, 0),
-            ActiveRequest::begin(&states, 2),
+            ActiveRequest::begin(&state, 0),
+            ActiveRequest::begin(&state, 2),
         ];
         assert_eq!(next(&Policy::LeastConnections, &Hint::None), 1);
         drop(busy);
@@ -397,7 +272,7 @@ mod tests {
             .map(|_| next(&Policy::Random, &Hint::None))
             .collect();
         assert_eq!(seen.len(), 3);
-        let cookie = Hint::Cookie(states[1].cookie.clone());
+        let cookie = Hint::Cookie(state.upstreams()[1].cookie.clone());
         assert_eq!(next(&Policy::Cookie("lb".into()), &cookie), 1);
         for client in 0..20 {
             let hint = Hint::of(&client);
@@ -411,32 +286,79 @@ mod tests {
 
     #[test]
     fn unhealthy_upstreams_get_no_requests() {
-        let states = states(2);
-        let turn = Cell::new(0);
-        let first = || choose(&states, &Policy::First, LIMITS, (&Hint::None, &[]), &turn);
-        states[0].fail(u64::MAX, 2);
+        let state = state(
+            2,
+            &Balance {
+                fail_duration: Duration::from_secs(3600),
+                max_fails: 2,
+                max_requests: Some(3),
+                ..Balance::default()
+            },
+        );
+        let upstreams = state.upstreams();
+        let first = || choose(&state, &Policy::First, (&Hint::None, &[]));
+        upstreams[0].fail(Some(u64::MAX));
         assert_eq!(first(), Some(0));
-        states[0].fail(u64::MAX, 2);
+        upstreams[0].fail(Some(u64::MAX));
         assert_eq!(first(), Some(1));
-        let busy: Vec<_> = (0..3).map(|_| ActiveRequest::begin(&states, 1)).collect();
+        let busy: Vec<_> = (0..3)
+            .map(|_| ActiveRequest::begin(&state, 1).unwrap())
+            .collect();
         assert_eq!(first(), None);
+        assert!(ActiveRequest::begin(&state, 1).is_none());
         drop(busy);
-        states[1].is_ill.set(true);
+        upstreams[1].set_ill(true);
         assert_eq!(first(), None);
-        states[1].is_ill.set(false);
+        upstreams[1].set_ill(false);
         // Expired failures are removed.
-        states[1].fail(0, 2);
-        states[1].fail(0, 2);
+        upstreams[1].fail(Some(0));
+        upstreams[1].fail(Some(0));
         assert_eq!(first(), Some(1));
     }
 
-    fn balancer(balance: &Balance) -> Balancer {
-        let upstream = |port| Upstream::Tcp {
-            host: "a".into(),
-            port,
+    #[test]
+    fn front_threads_share_the_state_of_upstreams() {
+        let balance = Balance {
+            policy: Policy::LeastConnections,
+            fail_duration: Duration::from_secs(3600),
+            ..Balance::default()
         };
-        let upstreams = [upstream(1), upstream(2), upstream(3)];
-        Balancer::new(&upstreams, balance, "reverse_proxy")
+        let states = Arc::new(UpstreamStates::default());
+        let thread = |states| {
+            let cursor = StateCursor::new(states);
+            let other = Balance::default();
+            // A different directive comes first.
+            cursor.next(&upstreams(1), &other, "reverse_proxy");
+            Balancer::new(
+                cursor.next(&upstreams(3), &balance, "reverse_proxy"),
+                &balance,
+            )
+        };
+        let threads = [thread(&states), thread(&states)];
+        let begin = |thread: &Balancer| thread.attempts(&Hint::None).begin().unwrap();
+        let active: Vec<_> = [0, 1, 0]
+            .map(|number: usize| begin(&threads[number]))
+            .into();
+        let mut used: Vec<_> = active.iter().map(ActiveRequest::index).collect();
+        used.sort_unstable();
+        assert_eq!(used, [0, 1, 2]);
+        drop(active);
+        threads[0].fail(0);
+        threads[0].note_health(1, true);
+        for _ in 0..4 {
+            assert_eq!(begin(&threads[1]).index(), 2);
+        }
+        assert!(threads[0].claim_checks());
+        assert!(!threads[1].claim_checks());
+        // Failures outlast a reload; checks start again.
+        let next = thread(&Arc::new(states.next()));
+        assert!(!next.state.is_healthy(0));
+        assert!(next.state.is_healthy(1));
+        assert!(next.claim_checks());
+    }
+
+    fn balancer(balance: &Balance) -> Balancer {
+        Balancer::new(state(3, balance), balance)
     }
 
     /// The upstreams that one request tries when all attempts fail.

@@ -1,10 +1,9 @@
-//! State of upstreams as front threads see it, for observers. Each thread has its own counters; readers add them up.
+//! State of the upstreams of this process, for observers.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
-use crate::clock;
+use super::state::{self, SharedUpstream};
 
 /// An upstream at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,104 +12,90 @@ pub struct UpstreamStatus {
     pub address: String,
     /// The directive.
     pub handler: &'static str,
-    /// All front threads send requests to it.
+    /// All directives send requests to it.
     pub is_healthy: bool,
     /// Requests in flight.
     pub in_flight: usize,
-    /// Requests that failed since the configuration took effect.
+    /// Requests that failed since the upstream was first used.
     pub failures: u64,
-}
-
-/// An upstream as one front thread knows it.
-#[derive(Debug)]
-pub(crate) struct UpstreamCounters {
-    address: String,
-    handler: &'static str,
-    pub(crate) in_flight: AtomicUsize,
-    pub(crate) failures: AtomicU64,
-    /// The last active check failed.
-    pub(crate) is_ill: AtomicBool,
-    /// It gets no requests until then because requests failed; on the coarse clock.
-    pub(crate) down_until: AtomicU64,
-}
-
-/// Counters of all front threads. Those of previous configurations have no owner.
-static BOARD: Mutex<Vec<Weak<UpstreamCounters>>> = Mutex::new(Vec::new());
-
-impl UpstreamCounters {
-    /// Creates counters that are listed as long as they are in use.
-    pub(crate) fn listed(address: &str, handler: &'static str) -> Arc<Self> {
-        let own = Arc::new(Self {
-            address: address.to_owned(),
-            handler,
-            in_flight: AtomicUsize::new(0),
-            failures: AtomicU64::new(0),
-            is_ill: AtomicBool::new(false),
-            down_until: AtomicU64::new(0),
-        });
-        let mut board = BOARD.lock().unwrap_or_else(PoisonError::into_inner);
-        board.retain(|other| other.strong_count() > 0);
-        board.push(Arc::downgrade(&own));
-        own
-    }
-
-    fn is_healthy(&self, now: u64) -> bool {
-        !self.is_ill.load(Relaxed) && self.down_until.load(Relaxed) <= now
-    }
 }
 
 /// The upstreams of the current configuration, and of previous ones whose requests have not ended.
 pub fn upstreams() -> Vec<UpstreamStatus> {
-    let all: Vec<_> = {
-        let board = BOARD.lock().unwrap_or_else(PoisonError::into_inner);
-        board.iter().filter_map(Weak::upgrade).collect()
-    };
-    let now = clock::now();
-    let mut summed: BTreeMap<(String, &'static str), UpstreamStatus> = BTreeMap::new();
-    for own in all {
-        let key = (own.address.clone(), own.handler);
-        let sum = summed.entry(key).or_insert_with(|| UpstreamStatus {
-            address: own.address.clone(),
-            handler: own.handler,
-            is_healthy: true,
-            in_flight: 0,
-            failures: 0,
-        });
-        sum.is_healthy &= own.is_healthy(now);
-        sum.in_flight += own.in_flight.load(Relaxed);
-        sum.failures += own.failures.load(Relaxed);
+    let all = state::all();
+    let mut found: BTreeMap<(&str, &'static str), UpstreamStatus> = BTreeMap::new();
+    // Directives share the counters of an upstream.
+    let mut counted: Vec<&Arc<SharedUpstream>> = Vec::new();
+    for state in &all {
+        for (index, upstream) in state.upstreams().iter().enumerate() {
+            let shared = &upstream.shared;
+            let key = (&*shared.address, shared.handler);
+            let status = found.entry(key).or_insert_with(|| UpstreamStatus {
+                address: shared.address.clone(),
+                handler: shared.handler,
+                is_healthy: true,
+                in_flight: 0,
+                failures: 0,
+            });
+            status.is_healthy &= state.is_healthy(index);
+            if !counted.iter().any(|other| Arc::ptr_eq(other, shared)) {
+                counted.push(shared);
+                status.in_flight += shared.in_flight();
+                status.failures += shared.failures();
+            }
+        }
     }
-    summed.into_values().collect()
+    found.into_values().collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use howdah_config::model::{Balance, Upstream};
+
     use super::*;
+    use crate::answer::upstream::state::{ActiveRequest, StateCursor, UpstreamStates};
 
     /// Other tests have upstreams too.
-    fn statuses(address: &str) -> Vec<UpstreamStatus> {
+    fn statuses(host: &str) -> Vec<UpstreamStatus> {
+        let address = format!("{host}:1");
         let all = upstreams().into_iter();
         all.filter(|own| own.address == address).collect()
     }
 
     #[test]
-    fn threads_are_summed_and_the_ones_that_are_gone_are_forgotten() {
-        let address = "board.test:1";
-        let threads = [(); 2].map(|()| UpstreamCounters::listed(address, "reverse_proxy"));
-        for thread in &threads {
-            thread.in_flight.store(2, Relaxed);
-            thread.failures.store(3, Relaxed);
-        }
-        let own = statuses(address);
+    fn directives_share_counters_and_unused_ones_are_not_listed() {
+        let host = "board.test";
+        let upstream = [Upstream::Tcp {
+            host: host.into(),
+            port: 1,
+        }];
+        let remembers = Balance {
+            fail_duration: Duration::from_secs(3600),
+            ..Balance::default()
+        };
+        let cursor = StateCursor::new(&Arc::new(UpstreamStates::default()));
+        let states = [Balance::default(), remembers]
+            .map(|balance| cursor.next(&upstream, &balance, "reverse_proxy"));
+        let active = states
+            .each_ref()
+            .map(|state| ActiveRequest::begin(state, 0).unwrap());
+        states[0].upstreams()[0].fail(None);
+        states[1].upstreams()[0].fail(None);
+        let own = statuses(host);
         assert_eq!(own.len(), 1);
         assert!(own[0].is_healthy);
-        assert_eq!((own[0].in_flight, own[0].failures), (4, 6));
-        threads[1].is_ill.store(true, Relaxed);
-        assert!(!statuses(address)[0].is_healthy);
-        threads[1].is_ill.store(false, Relaxed);
-        threads[0].down_until.store(clock::now() + 60_000, Relaxed);
-        assert!(!statuses(address)[0].is_healthy);
-        drop(threads);
-        assert_eq!(statuses(address), []);
+        assert_eq!((own[0].in_flight, own[0].failures), (2, 2));
+        states[1].upstreams()[0].set_ill(true);
+        assert!(!statuses(host)[0].is_healthy);
+        states[1].upstreams()[0].set_ill(false);
+        assert!(statuses(host)[0].is_healthy);
+        // The first directive remembers no failures.
+        states[1].upstreams()[0].fail(Some(u64::MAX));
+        assert!(states[0].is_healthy(0));
+        assert!(!statuses(host)[0].is_healthy);
+        drop((states, active, cursor));
+        assert_eq!(statuses(host), []);
     }
 }

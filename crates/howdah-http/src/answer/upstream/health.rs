@@ -1,4 +1,4 @@
-//! Active health checks: each front thread checks the upstreams of its directives, from their first request on.
+//! Active health checks: the front thread of a directive's first request checks its upstreams, for all threads.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
@@ -25,6 +25,7 @@ pub(crate) trait Upstreams: 'static {
 #[derive(Debug)]
 pub(crate) struct Checks {
     check: Option<HealthCheck>,
+    /// By this front thread or another.
     is_started: Cell<bool>,
 }
 
@@ -39,7 +40,7 @@ impl Checks {
     /// Starts the checks, if there are any and they do not run yet. They end with the upstreams.
     pub(crate) fn start<U: Upstreams>(&self, upstreams: &Rc<U>) {
         let Some(check) = &self.check else { return };
-        if self.is_started.replace(true) {
+        if self.is_started.replace(true) || !upstreams.balancer().claim_checks() {
             return;
         }
         for index in 0..upstreams.balancer().len() {

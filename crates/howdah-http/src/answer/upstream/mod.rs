@@ -4,6 +4,7 @@ pub(crate) mod balance;
 pub(crate) mod board;
 pub(crate) mod health;
 pub(crate) mod pooled;
+pub(crate) mod state;
 pub(crate) mod tls;
 
 use std::io;

@@ -200,10 +200,13 @@ impl PhpServer {
                 .position(|candidate| candidate.below_path() == Some(&*format!("/{index}")))
         });
         let mut script = PhpScript::compile(&server.script, &compiler.pools);
-        script.fastcgi = server
-            .fastcgi
-            .as_ref()
-            .map(|fastcgi| Rc::new(FastCgi::new(fastcgi, &server.script)));
+        script.fastcgi = server.fastcgi.as_ref().map(|fastcgi| {
+            Rc::new(FastCgi::new(
+                fastcgi,
+                &server.script,
+                &compiler.pools.states,
+            ))
+        });
         let script = script;
         let intercept = match &server.fastcgi {
             Some(fastcgi) if !fastcgi.intercept.rules.is_empty() => {

@@ -45,7 +45,7 @@ impl Proxy {
         compiler: &Compiler,
     ) -> Result<Self, RouteError> {
         Ok(Self {
-            upstreams: Upstreams::new(proxy, &compiler.pools.clients)
+            upstreams: Upstreams::new(proxy, (&compiler.pools.clients, &compiler.pools.states))
                 .map_err(|error| RouteErrorKind::Upstream(error.into()))?,
             method: proxy.method.as_ref().map(Text::new),
             rewrite: proxy.rewrite.as_ref().map(Rewrite::compile),
