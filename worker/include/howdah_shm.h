@@ -10,9 +10,9 @@
  *    is FREE). The exceptions are the words that
  *    exist to be contended: slot.state, slot.notified, ring.head, parked.
  *  - Whatever the peer wrote is hostile until checked: index, length, generation.
- *  - A front thread owns its slots, its request ring and one completion ring per worker, so every
- *    ring has one producer. A front thread never dies alone; a worker may die between any two
- *    instructions, and the front recovers what it held (docs/internals/queue.md).
+ *  - A front thread owns its slots, its request ring and one completion ring per worker, so every ring has one
+ *    producer. A front thread never exits alone; a worker may crash between any two instructions, and the front
+ *    recovers what it held (docs/internals/queue.md).
  *  - Sizes are bytes, offsets are from the start of the segment, integers are little endian.
  */
 #ifndef HOWDAH_SHM_H
@@ -79,10 +79,10 @@ static_assert(sizeof(struct howdah_front_ring) == 128, "layout");
 #define HOWDAH_POS_MASK ((1ull << 48) - 1)
 
 /*
- * completion cell = (cpos + 1):32 | kind:1 | low 15 bits of pos:15 | slot:16. One producer (the
- * worker), one consumer (the front thread). At most one PROGRESS and one DONE of a slot are
- * outstanding, so 2 * slots cells never overflow. The worker's write index starts at the value
- * that the front gave it at fork: a successor goes on where its predecessor was read to.
+ * completion cell = (cpos + 1):32 | kind:1 | low 15 bits of pos:15 | slot:16. One producer (the worker), one consumer
+ * (the front thread). At most one PROGRESS and one DONE of a slot are outstanding, so 2 * slots cells never overflow.
+ * The worker's write index starts at the value that the front gave it at fork: a successor continues where its
+ * predecessor was read to.
  */
 #define HOWDAH_PROGRESS 1u
 #define HOWDAH_DONE 0u
@@ -98,43 +98,42 @@ struct howdah_worker {
 		64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
 	_Atomic uint32_t stop;         /* 1: leave when idle; the front wakes the worker after setting it */
 	_Atomic uint64_t sample_id;    /* request to sample; set before `sample`, taken by exchange with 0 */
-	_Atomic uint32_t sample;       /* futex, +1 for each sample or look that is wanted, and at a change of `profile` */
-	_Atomic uint32_t profile;      /* number of the profile that is to be taken, 0: none; set last */
+	_Atomic uint32_t sample;       /* futex, +1 for each requested sample or look, and at a change of `profile` */
+	_Atomic uint32_t profile;      /* number of the profile to take, 0: none; set last */
 	_Atomic uint32_t profile_period_us; /* time between two of its samples */
-	_Atomic uint64_t profile_end_ns;    /* CLOCK_MONOTONIC: the last moment at which one is taken, whatever comes */
-	_Atomic uint32_t look; /* 1, set before `sample`: a look at all requests is wanted; taken by exchange with 0 */
+	_Atomic uint64_t profile_end_ns;    /* CLOCK_MONOTONIC: no sample is taken after this time */
+	_Atomic uint32_t look; /* 1, set before `sample`: requests a look at all requests; taken by exchange with 0 */
 	/* worker */
-	_Alignas(
-		64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
-	_Atomic uint64_t requests;           /* served by this process */
-	_Atomic uint64_t memory;             /* bytes of PHP's allocator at the end of the last request */
-	_Atomic uint64_t started_ns;         /* CLOCK_MONOTONIC at the start of the request that runs at the moment */
+	_Alignas(64) _Atomic uint64_t request_id; /* that currently runs, 0: none; also identifies the current log lines */
+	_Atomic uint64_t requests;                /* served by this process */
+	_Atomic uint64_t memory;                  /* bytes of PHP's allocator at the end of the last request */
+	_Atomic uint64_t started_ns;              /* CLOCK_MONOTONIC at the start of the request that currently runs */
 	_Atomic uint64_t hog_ns;     /* concurrent pool: the longest that a request held the thread; the front takes it by
 	                          * exchange with 0 */
 	_Atomic uint32_t in_flight;  /* requests of which this worker is the owner; not concurrent: 0 or 1 */
-	_Atomic uint32_t sequential; /* 1: of a concurrent pool, and runs one request at a time all the same */
+	_Atomic uint32_t sequential; /* 1: its pool is concurrent, but it runs one request at a time */
 	_Atomic uint64_t
 		looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
 	                             * long ago, and 0 if it claims nothing */
 	/*
-	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel reports its end as
-	 * soon as that begins, milliseconds before the pidfd does when there is much memory to give back: it sets
-	 * HOWDAH_LIFE_ENDED in the first word and wakes one who waits there, if HOWDAH_LIFE_AWAITED (the front) is set.
+	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel reports its exit as
+	 * soon as that begins, milliseconds before the pidfd does when there is much memory to free: it sets
+	 * HOWDAH_LIFE_ENDED in the first word and wakes the waiter there, if HOWDAH_LIFE_AWAITED (the front) is set.
 	 */
 	union {
 		_Alignas(64) _Atomic uint32_t life; /* the thread's id and HOWDAH_LIFE_*; 0: not started */
 		pthread_mutex_t life_mutex;
 	};
 	/*
-	 * Samples of a profile that were due, by what the front saw of the process then. Front; one counts at a time, and the
-	 * worker takes the differences.
+	 * Samples of a profile that were due, by what the front saw of the process at that time. Written by the front, by
+	 * one thread at a time; the worker reads the differences.
 	 */
 	_Alignas(64) _Atomic uint64_t ticks_idle; /* there was no request */
 	_Atomic uint64_t ticks_ran;               /* to be taken: it is woken by `sample` */
-	_Atomic uint64_t ticks_same;              /* it had not run since its last sample, which stands for this one too */
+	_Atomic uint64_t ticks_same;              /* it had not run since its last sample, which counts for this one too */
 	/* worker */
-	_Atomic uint64_t sampler_ns;  /* processor's time of the thread that takes samples, which is not PHP's */
-	_Atomic uint32_t sample_each; /* 1: no sample stands for others, since each is of several requests */
+	_Atomic uint64_t sampler_ns;  /* processor time of the sampling thread, which is not PHP's */
+	_Atomic uint32_t sample_each; /* 1: each sample counts only once, since it covers several requests */
 };
 static_assert(sizeof(struct howdah_worker) == 256, "layout");
 static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
@@ -146,10 +145,10 @@ static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
  * --- profiles -----------------------------------------------------------------------------------
  *
  * Each place has an area in which its worker counts the samples of a profile: this struct, then at their offsets
- * frames, nodes and strings. Frames are what a stack consists of. Nodes are the stacks: a node stands for the frame
- * that it names, called by that of its parent, and has the samples whose innermost frame that was. A string is its
- * size (uint16_t) and so many bytes, UTF-8 or not. The worker writes an entry before it counts it. A successor in the
- * place goes on counting where its predecessor ended; pages that no profile has touched do not exist.
+ * frames, nodes and strings. Frames are the elements of a stack. Nodes are the stacks: a node represents the frame that
+ * it names, called by that of its parent, and has the samples whose innermost frame that was. A string is its size
+ * (uint16_t) and its bytes, UTF-8 or not. The worker writes an entry before it counts it. A successor in the place
+ * continues the counts of its predecessor; pages that no profile has touched do not exist.
  */
 #define HOWDAH_PROFILE_SIZE 2097152u
 #define HOWDAH_PROFILE_FRAMES_OFFSET 4096u
@@ -160,14 +159,14 @@ static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
 #define HOWDAH_PROFILE_STRINGS_MAX 847872u /* bytes */
 
 struct howdah_profile {       /* worker */
-	_Atomic uint32_t number;  /* howdah_worker.profile of what follows; set last */
+	_Atomic uint32_t number;  /* howdah_worker.profile of the following data; set last */
 	_Atomic uint32_t strings; /* bytes in use; the first two are the empty string */
 	_Atomic uint32_t frames;
 	_Atomic uint32_t nodes;
-	_Atomic uint64_t due;        /* samples that were to be taken: the sum of those below */
+	_Atomic uint64_t due;        /* samples that were due: the sum of those below */
 	_Atomic uint64_t taken;      /* and counted at nodes, in a concurrent pool at several */
 	_Atomic uint64_t idle;       /* nothing ran */
-	_Atomic uint64_t late;       /* the thread that takes them did not get a processor in time */
+	_Atomic uint64_t late;       /* the sampling thread did not get a processor in time */
 	_Atomic uint64_t unreadable; /* the stack changed while it was read */
 	_Atomic uint64_t full;       /* no room for a new frame or node */
 };
@@ -219,9 +218,9 @@ struct howdah_slot {
 	/* line 2, worker (`notified`: worker 0 -> 1, front 1 -> 0) */
 	_Alignas(64) _Atomic uint64_t committed; /* response bytes published, whole frames, count since the claim */
 	uint64_t echo_id;                        /* request_id as the worker read it */
-	_Atomic uint32_t started;                /* HOWDAH_STARTED_*, 0 before: a death is no longer silent to retry */
+	_Atomic uint32_t started;                /* HOWDAH_STARTED_*, 0 before: a retry may have side effects */
 	_Atomic uint32_t waiting;                /* 1: sleeps on `space` */
-	_Atomic uint32_t notified;               /* 1: a PROGRESS cell of this slot is under way */
+	_Atomic uint32_t notified;               /* 1: a PROGRESS cell of this slot is pending */
 	uint64_t claimed_ns;                     /* CLOCK_MONOTONIC at the claim, for measurements only; 0: not claimed */
 	uint64_t served_ns;                      /* from the claim to DONE; concurrent pool: not */
 };
@@ -229,9 +228,9 @@ static_assert(sizeof(struct howdah_slot) == 192, "layout");
 static_assert(offsetof(struct howdah_slot, consumed) == 64, "layout");
 static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 
-/* Why the response is no longer awaited. */
+/* Why the response is no longer needed. */
 #define HOWDAH_ABORTED_CLIENT 1u /* the client has disconnected: PHP notices when it writes, unless it ignores that */
-#define HOWDAH_ABORTED_TIME 2u   /* concurrent pool: the request's time is over, it is to be ended now */
+#define HOWDAH_ABORTED_TIME 2u   /* concurrent pool: the request's time is over, it must be ended now */
 
 /* What PHP has done with the request. */
 #define HOWDAH_STARTED_EFFECTS 1u  /* it may have had effects */
@@ -241,9 +240,9 @@ static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 #define HOWDAH_BODY_INLINE 1u /* behind the variables in the request area, at the next multiple of 8 */
 #define HOWDAH_BODY_FILE 2u   /* file `%016x` of request_id in the spool directory given to the zygote */
 
-#define HOWDAH_REQUEST_HEAD 1u    /* no body is to be sent */
-#define HOWDAH_REQUEST_HUB 2u     /* there is a hub that takes the request's updates: PUBLISH frames are allowed */
-#define HOWDAH_REQUEST_ACCOUNT 4u /* its cost is requested: END has it */
+#define HOWDAH_REQUEST_HEAD 1u    /* no body must be sent */
+#define HOWDAH_REQUEST_HUB 2u     /* there is a hub for the request's updates: PUBLISH frames are allowed */
+#define HOWDAH_REQUEST_ACCOUNT 4u /* its costs are requested: END contains them */
 
 /*
  * --- response frames ----------------------------------------------------------------------------
@@ -268,7 +267,7 @@ static_assert(sizeof(struct howdah_frame) == 8, "layout");
 #define HOWDAH_FRAME_HEADERS 1u /* struct howdah_headers and what follows it */
 #define HOWDAH_FRAME_BODY 2u    /* bytes */
 #define HOWDAH_FRAME_INFO 3u    /* as HEADERS, for a 1xx response */
-#define HOWDAH_FRAME_FINISH 4u  /* empty: the response is complete although the script goes on */
+#define HOWDAH_FRAME_FINISH 4u  /* empty: the response is complete although the script continues */
 #define HOWDAH_FRAME_END 5u     /* struct howdah_end */
 #define HOWDAH_FRAME_PUBLISH 6u /* struct howdah_publish and 1 or more bytes of an update */
 
@@ -299,13 +298,12 @@ static_assert(sizeof(struct howdah_end) == 40, "layout");
 
 /*
  * An update is sent in one part or several; other frames may be between them, parts of other updates may not. It is
- * this struct, then `topics` sizes of 4 bytes, then without separators the topics (topics_size bytes together), the
- * id, the type and the data. One that lacks its last parts when another one begins, or when the request ends, is
- * given up.
+ * this struct, then `topics` sizes of 4 bytes, then without separators the topics (topics_size bytes together), the id,
+ * the type and the data. An update that is incomplete when another one begins, or when the request ends, is dropped.
  */
 struct howdah_publish {
 	uint32_t flags; /* HOWDAH_PUBLISH_* */
-	uint32_t left;  /* bytes of the update that come in later frames */
+	uint32_t left;  /* bytes of the update in later frames */
 };
 struct howdah_update {
 	uint32_t flags;  /* HOWDAH_UPDATE_* */
@@ -324,14 +322,14 @@ static_assert(sizeof(struct howdah_publish) == 8 && sizeof(struct howdah_update)
 #define HOWDAH_UPDATE_SIZE_MAX 1048576u /* of all parts together */
 #define HOWDAH_UPDATE_TOPICS_MAX 1000u
 
-/* The response is complete in all cases. From RESTARTED on the worker takes no more requests. */
+/* The response is complete in all cases. From RESTARTED on the worker accepts no more requests. */
 #define HOWDAH_EXIT_NORMAL 0u
 #define HOWDAH_EXIT_FATAL 1u     /* a fatal error was reported */
 #define HOWDAH_EXIT_KEPT 2u      /* worker mode: exit() was called, and `finally` blocks have run */
 #define HOWDAH_EXIT_RESTARTED 3u /* exit() was called, and HOWDAH_POOL_FLAG_EXIT_RESTARTS is set */
-#define HOWDAH_EXIT_SKIPPED 4u   /* code was unwound without its `finally` blocks: one would have kept it from ending */
-#define HOWDAH_EXIT_LOST 5u      /* code was to be unwound, and an exception took the place of that */
-#define HOWDAH_EXIT_SUSPENDED 6u /* a Fiber or generator is left that has a `finally` block to come */
+#define HOWDAH_EXIT_SKIPPED 4u   /* code was unwound without its `finally` blocks: one would have prevented the exit */
+#define HOWDAH_EXIT_LOST 5u      /* an exception replaced the unwinding of code */
+#define HOWDAH_EXIT_SUSPENDED 6u /* a Fiber or generator with a pending `finally` block was abandoned */
 
 /*
  * --- variables -----------------------------------------------------------------------------------
@@ -350,10 +348,10 @@ static_assert(sizeof(struct howdah_var) == 8, "layout");
 /*
  * --- control messages -----------------------------------------------------------------------------
  *
- * SOCK_SEQPACKET between the front and the root zygote, and one more between the front and each
- * pool's zygote. A message is this struct and `size` bytes of data; file descriptors travel with it.
- * A zygote whose socket reads end-of-file ends itself and its children. The front believes nothing that it has not
- * asked for, and no process that is not the sender's child: such a message ends the zygote.
+ * SOCK_SEQPACKET between the front and the root zygote, and one more between the front and each pool's zygote. A
+ * message is this struct and `size` bytes of data; file descriptors travel with it. A zygote whose socket reads
+ * end-of-file ends itself and its children. The front accepts no reply that it has not requested, and no process that
+ * is not the sender's child: such a message ends the zygote.
  *
  * front -> root   POOL   worker = number of the zygote, free at the moment; data: struct howdah_pool_options, then
  *                        its strings, then its user if HOWDAH_POOL_FLAG_USER is set; fds: the zygote's control socket, segment, spool directory, the write end of
@@ -409,8 +407,8 @@ struct howdah_pool_options {
 	uint32_t mode;           /* HOWDAH_POOL_* */
 	uint32_t flags;          /* HOWDAH_POOL_FLAG_* */
 	uint32_t keep;           /* HOWDAH_KEEP_*: state that requests may change for later ones */
-	uint32_t connections;    /* HOWDAH_CONNECTIONS_*: what becomes of a connection that died between requests */
-	uint32_t generation;     /* of the pool, from 1; counts reloads and zygotes that died */
+	uint32_t connections;    /* HOWDAH_CONNECTIONS_*: handling of a connection that was closed between requests */
+	uint32_t generation;     /* of the pool, from 1; counts reloads and exits of zygotes */
 	uint32_t cpu_timeout_ms; /* CPU time of a request, then the worker ends itself with SIGKILL; 0: no limit */
 	/* Strings follow in this order, without separators. */
 	uint32_t name_size;    /* name of the pool, for process titles and messages */
@@ -423,9 +421,9 @@ struct howdah_pool_options {
 	uint32_t detect_leaks_allow_size; /* worker mode: what may differ after a request, PATTERN NUL ... */
 	/*
 	 * Worker mode: requests that a worker runs at a time; 0 and 1: one. If more, the pool is concurrent: its workers
-	 * sleep in epoll_wait() with their place's eventfd instead of on a futex. Who wakes such a worker adds to `wake`
-	 * and writes 1 to its eventfd; the front does so too when it has set `aborted` or taken bytes while `waiting` was
-	 * set. The parked bit means that the worker sleeps and has a free place for a request.
+	 * sleep in epoll_wait() with their place's eventfd instead of on a futex. To wake such a worker, add to `wake` and
+	 * write 1 to its eventfd; the front does so too when it has set `aborted` or taken bytes while `waiting` was set.
+	 * The parked bit means that the worker sleeps and has a free place for a request.
 	 */
 	uint32_t concurrency;
 	uint32_t stack_size;       /* bytes of C stack of each coroutine; 0: the worker's default */
@@ -433,7 +431,7 @@ struct howdah_pool_options {
 	uint32_t time_slice_ms;    /* a request that holds the thread longer lets others run; 0: never */
 	uint32_t hang_timeout_ms;  /* a worker that makes no progress for longer ends itself; 0: never */
 	uint32_t
-		detect_leaks_sample; /* worker mode: one of so many requests is searched for state that it leaves behind; 0: none */
+		detect_leaks_sample; /* worker mode: one in so many requests is checked for state that it leaves behind; 0: none */
 	uint32_t log_key[2];     /* low half first; random, not 0: what the zygote's records carry */
 };
 static_assert(sizeof(struct howdah_pool_options) == 88, "layout");
@@ -444,9 +442,9 @@ static_assert(sizeof(struct howdah_pool_options) == 88, "layout");
 /*
  * --- preloading -----------------------------------------------------------------------------------
  *
- * A file in memory that the front makes: this struct, `count` bytes of HOWDAH_VERDICT_*, all 0, the name of the
- * user who reads the files (`user_size` bytes with the NUL; 0: that of the root), then the files' paths, each with
- * its NUL. The root writes what is said so below before READY, and keeps nothing of it.
+ * A file in memory that the front creates: this struct, `count` bytes of HOWDAH_VERDICT_*, all 0, the name of the user
+ * who reads the files (`user_size` bytes with the NUL; 0: that of the root), then the files' paths, each with its NUL.
+ * The root writes the fields marked so below before READY, and then discards its mapping.
  */
 struct howdah_preload {
 	uint32_t mode;  /* HOWDAH_PRELOAD_* */
@@ -475,14 +473,14 @@ static_assert(sizeof(struct howdah_preload) == 296, "layout");
 #define HOWDAH_VERDICT_CONDITION 7u   /* it declares something under a condition */
 #define HOWDAH_VERDICT_CODE 8u        /* it does something besides, if only an output of white space */
 #define HOWDAH_VERDICT_DUPLICATE 9u   /* another file, or PHP, declares the same */
-#define HOWDAH_VERDICT_DIAGNOSTIC 10u /* PHP reports a diagnostic when it is compiled, which each request has to see */
+#define HOWDAH_VERDICT_DIAGNOSTIC 10u /* PHP reports a diagnostic when it compiles it, which each request has to get */
 #define HOWDAH_VERDICT_FAILED 11u     /* it cannot be compiled */
 #define HOWDAH_VERDICT_UNLINKED 12u   /* what its class extends, implements or uses is not preloaded */
 
 /*
- * The files that a pool's processes have run, in shared memory of HOWDAH_RECORD_SIZE bytes that the front makes and
+ * The files that a pool's processes have run, in shared memory of HOWDAH_RECORD_SIZE bytes that the front creates and
  * that outlives generations: entries of a word and a path without NUL, padded to a multiple of 4. All processes of the
- * pool add to it: they take room by `used`, fill it and write the word last; a word of 0 ends the list.
+ * pool add to it: they reserve space with `used`, fill it and write the word last; a word of 0 ends the list.
  */
 struct howdah_record {
 	_Atomic uint32_t used; /* bytes behind this struct */
@@ -512,10 +510,10 @@ static_assert(sizeof(struct howdah_record) == 8, "layout");
 #define HOWDAH_POOL_FLAG_LEAK_HEADER 2048u /* responses have the number of leaks found, in X-Howdah-Leaks */
 #define HOWDAH_POOL_FLAG_ALL 0xfffu        /* a zygote refuses a pool with others */
 
-#define HOWDAH_OPCACHE_SCRIPTS 1u    /* compare scripts with their files, and count those that are gone or changed */
+#define HOWDAH_OPCACHE_SCRIPTS 1u    /* compare scripts with their files, and count missing and changed ones */
 #define HOWDAH_OPCACHE_INVALIDATE 2u /* and have those compiled at their next use */
-#define HOWDAH_OPCACHE_PATHS 4u      /* and say the paths of those whose files are there */
-#define HOWDAH_OPCACHE_COMPILE 8u    /* compile the files of the paths that come, before all else */
+#define HOWDAH_OPCACHE_PATHS 4u      /* and report the paths of scripts whose files exist */
+#define HOWDAH_OPCACHE_COMPILE 8u    /* compile the files of the received paths first */
 #define HOWDAH_OPCACHE_USER 16u      /* in the child of another user: struct howdah_identity follows */
 #define HOWDAH_OPCACHE_ALL 0x1fu     /* the root refuses an order with others */
 
@@ -537,7 +535,7 @@ struct howdah_identity {
 };
 static_assert(sizeof(struct howdah_identity) == 20, "layout");
 
-/* State that is put back after each request unless its bit is set in `keep`. */
+/* State that is restored after each request unless its bit is set in `keep`. */
 #define HOWDAH_KEEP_INI 0x1u       /* ini settings */
 #define HOWDAH_KEEP_HANDLERS 0x2u  /* error and exception handlers, autoloaders, stream wrappers and filters */
 #define HOWDAH_KEEP_LOCALE 0x4u    /* setlocale() */
@@ -545,14 +543,14 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 #define HOWDAH_KEEP_CWD 0x10u      /* chdir() */
 #define HOWDAH_KEEP_UMASK 0x20u    /* umask() */
 #define HOWDAH_KEEP_ENV 0x40u      /* putenv() and $_ENV */
-#define HOWDAH_KEEP_MBSTRING 0x80u /* mb_internal_encoding() and its like */
+#define HOWDAH_KEEP_MBSTRING 0x80u /* mb_internal_encoding() and similar settings */
 #define HOWDAH_KEEP_LIBXML 0x100u  /* libxml_use_internal_errors() */
-#define HOWDAH_KEEP_RANDOM 0x200u  /* the state of mt_rand() and its like */
+#define HOWDAH_KEEP_RANDOM 0x200u  /* the state of mt_rand() and similar generators */
 #define HOWDAH_KEEP_SESSION 0x400u /* session_name(), session_set_cookie_params() and all of session.* */
 #define HOWDAH_KEEP_ALL 0x7ffu
 
 #define HOWDAH_CONNECTIONS_REPLACE 0u /* the worker ends itself between requests and is replaced */
-#define HOWDAH_CONNECTIONS_REVIVE 1u  /* it is made again in place where that is safe, else as REPLACE */
+#define HOWDAH_CONNECTIONS_REVIVE 1u  /* it is reopened in place where that is safe, otherwise as REPLACE */
 #define HOWDAH_CONNECTIONS_IGNORE 2u  /* not checked */
 
 #define HOWDAH_BOOTED_ONCE 0 /* the script waits in the zygote; workers are forks of it */
@@ -569,16 +567,16 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 #define HOWDAH_EXIT_STATUS_HUNG 73
 
 struct howdah_spawn {
-	uint32_t max_requests; /* the worker leaves after so many requests; 0: never */
-	uint32_t retire_after; /* it says "retiring" after so many, for its successor to be ready in time; 0: never */
+	uint32_t max_requests; /* the worker exits after so many requests; 0: never */
+	uint32_t retire_after; /* it reports "retiring" after so many, so that its successor is ready in time; 0: never */
 	uint64_t log_key;      /* random, not 0: what its records carry */
-	/* Bytes of PHP's memory; 0: no limit. It says "outgrown" when it has more after a request, from the tenth on. */
+	/* Bytes of PHP's memory; 0: no limit. It reports "outgrown" when it has more after a request, from the tenth on. */
 	uint64_t max_memory;
-	uint64_t max_memory_growth; /* over what it had after the tenth */
+	uint64_t max_memory_growth; /* beyond what it had after the tenth */
 };
 static_assert(sizeof(struct howdah_spawn) == 32, "layout");
 
-/* A worker that receives SIGRTMIN + this logs the PHP backtrace of its request, then says "traced". */
+/* A worker that receives SIGRTMIN + this logs the PHP backtrace of its request, then reports "traced". */
 #define HOWDAH_SIGNAL_BACKTRACE 5
 
 /*

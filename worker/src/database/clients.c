@@ -1,5 +1,5 @@
 /*
- * See clients.h. Here: a call's way to its client.
+ * See clients.h. The path of a call to its client.
  */
 #include "clients.h"
 
@@ -110,7 +110,7 @@ static bool is_free(const struct howdah_client *client, unsigned effect)
 	return !client->turns.first || client->hold || effect & HOWDAH_CLIENT_READER;
 }
 
-/* Several coroutines of the request use it: what is open is that one's which began it. */
+/* Several coroutines of the request use it: open state belongs to the one that opened it. */
 static bool wait_for_siblings(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client)
 {
@@ -187,7 +187,7 @@ static void note_use(struct howdah_client_user *user, struct howdah_client *clie
 	user->used[user->used_count++] = client->serial;
 }
 
-/* False: what the call would read is another request's. */
+/* False: the reply that the call would read belongs to another request. */
 static bool is_own(const struct howdah_client_kind *kind, struct howdah_client *client, unsigned effect)
 {
 	const struct howdah_client_user *user = howdah_client_user;
@@ -211,7 +211,7 @@ static bool is_own(const struct howdah_client_kind *kind, struct howdah_client *
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-/* The request whose call was cancelled goes on without it: what it has set on the connection is lost. */
+/* The request whose call was cancelled continues without it: its settings of the connection are lost. */
 static void revive(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
 {
 	/* It may have been closed while this one waited. */
@@ -298,7 +298,10 @@ static void call_kind(const struct howdah_client_kind *kind, zval *subject, stru
 	}
 }
 
-/* Between two calls: to another task as soon as that runs (out()), to another coroutine of this one at once. */
+/*
+ * Between two calls: passes it to another task as soon as that runs (out()), to another coroutine of this one
+ * immediately.
+ */
 static void pass_on(struct howdah_client *client)
 {
 	if (client->hold) {

@@ -1,12 +1,13 @@
 /*
- * Clients of other servers (connections, handles, streams) that several requests of a worker reach, because the
- * boot or an earlier request made them: never used by two at once. docs/internals/coroutines.md has the rules.
+ * Clients of other servers (connections, handles, streams) that several requests of a worker can access, because the
+ * boot or an earlier request created them: never used by two at the same time. docs/internals/coroutines.md has the
+ * rules.
  *
- * A client belongs to the task whose call it is in, and on while something is open on it (a transaction, a
- * pipeline, a dialogue); others wait in turn, with a limit, and are refused after that. Between two calls it stays
- * with its task until another task runs, so that what asks for the last call's outcome finds it.
+ * A client belongs to the task whose call it is in, and as long as something is open on it (a transaction, a pipeline,
+ * a dialogue). Others queue for it, with a limit, and are refused after that. Between two calls it stays with its task
+ * until another task runs, so that a query for the last call's result finds it.
  *
- * Costs nothing where the pool is not concurrent, but for one comparison in each method of these classes.
+ * Without concurrency it costs only one comparison in each method of these classes.
  */
 #ifndef HOWDAH_CLIENTS_H
 #define HOWDAH_CLIENTS_H
@@ -33,10 +34,10 @@ bool howdah_clients_concurrent(void);
 /* --- settings ------------------------------------------------------------------------------------------- */
 
 struct howdah_client_settings {
-	uint32_t size; /* of a pool, for each worker; 0: as many as requests at a time */
-	int64_t idle;  /* nanoseconds after which what is unused is closed; 0: never */
+	uint32_t size; /* of a pool, for each worker; 0: the number of concurrent requests */
+	int64_t idle;  /* nanoseconds after which unused ones are closed; 0: never */
 	int64_t wait;  /* nanoseconds that a request waits for a client; 0: not at all */
-	bool check;    /* look whether the server has gone before a client is used */
+	bool check;    /* check whether the server is gone before a client is used */
 };
 
 /* Those of the ini settings. */
@@ -59,7 +60,7 @@ struct howdah_client_user {
 	uint64_t *used;                /* serials of the clients that it has used */
 	uint32_t used_count, used_capacity;
 	struct howdah_pdo_view *views; /* of the PDO connections that it has used */
-	struct howdah_lease *leases;   /* what it has taken from pools of howdah_pool() */
+	struct howdah_lease *leases;   /* clients that it has taken from pools of howdah_pool() */
 	struct howdah_client_user *next, *previous;
 	bool is_main;
 };
@@ -75,8 +76,8 @@ extern zend_class_entry *howdah_shared_client_exception;
 /* --- kinds of clients ----------------------------------------------------------------------------------- */
 
 /* What a function does to the client. */
-#define HOWDAH_CLIENT_READER 0x1u /* asks for the outcome of an earlier call, and does nothing */
-#define HOWDAH_CLIENT_HOLD 0x2u   /* the client stays with the task until busy() says otherwise */
+#define HOWDAH_CLIENT_READER 0x1u /* queries the result of an earlier call, and does nothing else */
+#define HOWDAH_CLIENT_HOLD 0x2u   /* the client stays with the task as long as busy() is true */
 #define HOWDAH_CLIENT_ASK 0x4u    /* busy() is called afterwards */
 #define HOWDAH_CLIENT_PIN 0x8u    /* the client stays with the task until that ends */
 #define HOWDAH_CLIENT_UNPIN 0x10u
@@ -101,7 +102,7 @@ struct howdah_client_kind {
 	/* A wait of a call was cancelled: the answer may still arrive and has to be discarded. Or NULL: the library
 	 * discards it. */
 	void (*cut)(const void *key);
-	/* Connects again what was cut, for another request than that. False: it cannot. Or NULL. */
+	/* Reconnects a cut connection for a different request. False: it cannot. Or NULL. */
 	bool (*revive)(const void *key);
 	bool reconnects; /* by itself: revive() is for the request that was cut too, and after exceptions of the library */
 	bool completes_replies; /* its streams are of redis/reply_streams.h */
@@ -118,13 +119,13 @@ bool howdah_client_enter(
 void howdah_client_leave(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client);
 
-/* Whether a task has the object's client, other than the one that runs. */
+/* Whether a task other than the running one has the object's client. */
 bool howdah_client_is_used(const struct howdah_client_kind *kind, zval *subject);
 
 /* Frees a value, which must not be freed during a call, when its client is free. */
 void howdah_client_put_off(const struct howdah_client_kind *kind, zval *value);
 
-/* Throws the exception that says who uses `what`, and why the one that runs cannot have it. */
+/* Throws an exception that names the user of `what`, and the reason why the running task cannot have it. */
 void howdah_client_refuse(
 	const char *what, const struct howdah_client_user *holder, const char *state, const char *why);
 
@@ -135,7 +136,7 @@ void howdah_client_refuse_sibling(const char *what, int error, int64_t limit);
 /* Why howdah_turn_wait() failed, for howdah_client_refuse(); valid until the next call. */
 const char *howdah_client_error_text(int error, int64_t limit);
 
-/* Waits for what is given next, so long at most (0: not at all). NULL: nothing was, and `why` says why. */
+/* Waits for the next free one, at most for this time (0: not at all). NULL: none, for the reason `why`. */
 void *howdah_client_await(struct howdah_turns *turns, int64_t limit, const char **why);
 
 #endif

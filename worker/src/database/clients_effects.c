@@ -1,6 +1,6 @@
 /*
- * What functions of clients do to them: which make a client stay with its task, and which ask for the outcome of an
- * earlier call.
+ * Effects of functions on their clients: which ones make a client stay with its task, and which ones query the result
+ * of an earlier call.
  */
 #include "clients_wrap.h"
 

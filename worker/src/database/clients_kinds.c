@@ -1,5 +1,5 @@
 /*
- * Which clients there are, and what is put in front of them. clients_effects.c has what their functions do.
+ * The kinds of clients, and how they are guarded. clients_effects.c lists the effects of their functions.
  */
 #include "clients_kinds.h"
 
@@ -83,7 +83,7 @@ static const struct howdah_client_kind socket_kind = {
 
 static zend_class_entry *sqlite3_ce, *sqlite3_stmt_ce;
 
-/* The database's structure, which those of statements and results point to. */
+/* The database's structure, to which those of statements and results point. */
 static const void *sqlite3_key(zval *subject)
 {
 	zend_object *object = Z_OBJ_P(subject);
@@ -158,7 +158,7 @@ void howdah_clients_startup_timed(void)
 
 void howdah_clients_startup(void)
 {
-	/* Besides those that have an effect. */
+	/* In addition to functions with an effect. */
 	static const char *const of_streams[] = {"fclose", "pclose", "feof", "fflush", "fseek", "rewind", "ftruncate",
 		"stream_socket_shutdown", "stream_filter_append", "stream_filter_prepend", NULL};
 	if (!howdah_wrap_init()) {

@@ -21,10 +21,10 @@ void howdah_client_pgsql_startup(void);
 void howdah_client_persistent_startup(void);
 void howdah_client_redis_startup(void);
 
-/* Registers what pgsql keeps for each task. */
+/* Registers the state of pgsql that each task has. */
 void howdah_client_pgsql_init(void);
 
-/* Rolls back, or cuts, the tracked connections of this kind that `is_it` tells. */
+/* Rolls back, or cuts, the tracked connections of this kind for which `is_it` is true. */
 void howdah_client_rollback(const struct howdah_connection_kind *kind,
 	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key, bool cut);
 

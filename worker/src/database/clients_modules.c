@@ -1,6 +1,6 @@
 /*
- * Extensions that are not known: PHP's own do not wait, or are handled by the other files; of all others the classes
- * and functions have one client together, so one task at a time is in such an extension.
+ * Unknown extensions: PHP's own do not wait, or other files handle them; the classes and functions of each other
+ * extension share one client, so only one task at a time is in such an extension.
  */
 #include "clients_wrap.h"
 
@@ -8,7 +8,7 @@
 
 #include "state/swap_soap.h"
 
-/* These do not wait, or what they wait with is not shared, or it is handled above. */
+/* These do not wait, or do not share what they wait with, or are handled above. */
 static const char *const known[] = {
 	"apcu",
 	"ast",
@@ -145,7 +145,7 @@ static ZEND_FUNCTION(guarded_module)
 	ZVAL_PTR(&subject, (void *)guard->kind);
 	if (!howdah_client_enter(guard->kind, &subject, 0, &client)) {
 		if (is_destructor(execute_data->func)) {
-			howdah_client_forget_refusal(); /* freeing the object does what is left */
+			howdah_client_forget_refusal(); /* freeing the object does the rest */
 		}
 		return;
 	}

@@ -1,6 +1,6 @@
 /*
- * Objects of extensions that are not known (clients_modules.c): to make, clone and free one is guarded as its methods
- * are, since a library may wait there and hold a lock of its own.
+ * Objects of unknown extensions (clients_modules.c): creating, cloning and freeing one is guarded like its methods,
+ * since a library may wait there while it holds a lock.
  *
  * Rules: only in concurrent pools, from their boot on. A refused object has no methods that could be called on it; one
  * that must not be freed during a call is freed after it. A destructor waits for the extension; it
@@ -50,7 +50,7 @@ static zend_function *no_constructor(zend_object *object)
 	return NULL;
 }
 
-/* An exception is there: PHP does not come to use it. */
+/* An exception was thrown: PHP will not use the object. */
 static zend_object *refused(zend_class_entry *class)
 {
 	static zend_object_handlers handlers;

@@ -45,7 +45,7 @@ static void out(void *room)
 	}
 }
 
-/* No code of the request came to end what it has begun: it is unwound past `catch`. */
+/* Code of the request does not end what it has opened: it is unwound past `catch`. */
 static void coroutine_cancelled(void *room)
 {
 	const struct howdah_client_user *user = room;
@@ -70,7 +70,7 @@ static void finish(void *room, bool fatal)
 	howdah_client_let_go_of_all(user, fatal);
 	howdah_pool_give_back(user, fatal);
 	howdah_pdo_finish(user, fatal);
-	howdah_client_let_go_of_all(user, fatal); /* destructors that ran on the way */
+	howdah_client_let_go_of_all(user, fatal); /* destructors that ran meanwhile */
 }
 
 static void end(void *room)

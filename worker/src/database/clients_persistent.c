@@ -1,7 +1,7 @@
 /*
- * Persistent streams: PHP keeps one for each address, for all requests of a process. Requests at a time would read each
- * other's answers, so in a request a stream is not persistent. Redis::pconnect() and others that ask PHP for such a stream
- * by themselves are guarded as clients.
+ * Persistent streams: PHP has one for each address, for all requests of a process. Concurrent requests would read each
+ * other's replies, so in a request a stream is not persistent. Redis::pconnect() and other functions that request such
+ * a stream themselves are guarded as clients.
  */
 #include "clients_kinds.h"
 

@@ -1,8 +1,8 @@
 /*
  * See clients_pool.h.
  *
- * Rules: a client is made by the factory in the request that needs it, used by one request at a time, and goes back
- * when that ends. In a process that runs one request at a time a pool has one client, which is always the same.
+ * Rules: the factory creates a client in the request that needs it; one request at a time uses it, and returns it at
+ * its end. In a process that runs one request at a time a pool has a single client.
  */
 #include "clients_pool.h"
 
@@ -29,7 +29,7 @@ struct pool {
 	struct howdah_client_settings settings;
 	struct item *free;
 	struct item *only; /* of a process that runs one request at a time */
-	unsigned open;     /* clients, those that are being made too */
+	unsigned open;     /* clients, including those that are being created */
 	struct howdah_turns turns;
 	zend_object object;
 };
@@ -44,7 +44,7 @@ struct howdah_lease {
 
 static zend_class_entry *pool_ce;
 static zend_object_handlers handlers;
-static struct item right_to_make; /* given to a waiter instead of a client */
+static struct item right_to_make; /* passed to a waiter in place of a client */
 
 static struct pool *of_object(const zend_object *object)
 {

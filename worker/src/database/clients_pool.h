@@ -1,5 +1,5 @@
 /*
- * howdah_pool(): pools of clients that PHP code makes, one for each request that asks.
+ * howdah_pool(): pools of clients that PHP code creates, one for each request that needs one.
  */
 #ifndef HOWDAH_CLIENTS_POOL_H
 #define HOWDAH_CLIENTS_POOL_H
@@ -13,7 +13,7 @@ void howdah_pool_register(void);
 void howdah_pool_make(zval *pool, const zend_fcall_info *factory, const zend_fcall_info_cache *cache,
 	const struct howdah_client_settings *settings);
 
-/* What the user has taken goes back; after a fatal error it is left alone. */
+/* Returns the user's clients; after a fatal error they are dropped. */
 void howdah_pool_give_back(struct howdah_client_user *user, bool fatal);
 
 #endif

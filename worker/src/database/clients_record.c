@@ -1,8 +1,8 @@
 /*
  * See clients_record.h.
  *
- * Rules: a record is found by its key and lives as long as the object, or, where several objects are one client,
- * until no live coroutine has used it. Who gives a client away makes the one that waits its owner at once.
+ * Rules: a record is found by its key and lives as long as the object, or, if several objects are one client, until no
+ * live coroutine has used it. Releasing a client immediately makes the next waiter its owner.
  */
 #include "clients_record.h"
 
@@ -130,7 +130,7 @@ void howdah_client_end_wait(const struct howdah_client_waiting *one)
 	*at = one->next;
 }
 
-/* To the one that waits longest. It runs later: until then the call counts as under way. */
+/* To the longest waiter. It runs later: until then the call counts as in progress. */
 void howdah_client_let_go(struct howdah_client *client)
 {
 	disown(client);
@@ -178,7 +178,10 @@ static void begin_for_task(struct howdah_client *client)
 	client->is_ours = true;
 }
 
-/* Where the client is an object: the last reference may go while what the kind does waits, and the record with it. */
+/*
+ * If the client is an object: its last reference, and with it the record, may be dropped while the kind's function
+ * waits.
+ */
 static zend_object *hold_key(const struct howdah_client *client)
 {
 	zend_object *object = client->kind->by_object ? (zend_object *)client->key : NULL;
@@ -194,7 +197,7 @@ void howdah_client_let_go_of_object(zend_object *object)
 		return;
 	}
 	if (EXPECTED(GC_REFCOUNT(object) > 1)) {
-		GC_DELREF(object); /* nothing for the cycle collector to look at */
+		GC_DELREF(object); /* the cycle collector has nothing to check */
 	} else {
 		OBJ_RELEASE(object);
 	}

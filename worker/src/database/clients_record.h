@@ -1,5 +1,5 @@
 /*
- * Inside of clients*.c: what is known of each client, and who has it.
+ * Internal to clients*.c: the record of each client, and its owner.
  */
 #ifndef HOWDAH_CLIENTS_RECORD_H
 #define HOWDAH_CLIENTS_RECORD_H
@@ -13,16 +13,16 @@ struct howdah_client {
 	struct howdah_client_user *owner; /* NULL: free */
 	struct howdah_client *next, *previous;
 	uint64_t coroutine;       /* number of that of the last call, which may have ended */
-	bool is_ours;             /* the call is made by a kind's function, whose calls on the way pass */
+	bool is_ours;             /* a function of the kind makes the call; nested calls pass */
 	bool is_broken;           /* a reply is completed with filler: see reply_streams.c */
-	unsigned depth;           /* calls under way, one within the other */
+	unsigned depth;           /* nested calls in progress */
 	unsigned hold;            /* HOWDAH_CLIENT_HOLD, HOWDAH_CLIENT_PIN */
 	uint64_t holder;          /* number of the coroutine whose call made it HOLD, if others were there */
 	uint64_t last, mixed;     /* serials of users: of the last call; that wrote in between */
 	bool was_read;            /* a stream that is read from */
 	uint32_t waits_cancelled; /* of the coroutine, when the call began */
 	uint64_t cut_by;          /* serial of the user whose call was cancelled or failed, 0: it is not cut */
-	bool unrestored;          /* as a request set it whose connection was cut; to be put back when there is another */
+	bool unrestored;          /* settings of the cut connection are to be restored after a reconnect */
 	struct howdah_turns turns;
 	struct deferred_value *put_off;
 };
@@ -52,7 +52,7 @@ uint64_t howdah_client_serial(void);
 /* Before anything else. */
 void howdah_client_records_init(void);
 
-/* The client of a key, which is made if need be; NULL if it is not known. */
+/* The client of a key, which is created if necessary; NULL if it is unknown. */
 struct howdah_client *howdah_client_record(const struct howdah_client_kind *kind, const void *key, zval *subject);
 struct howdah_client *howdah_client_find(const struct howdah_client_kind *kind, const void *key);
 
@@ -63,23 +63,23 @@ bool howdah_client_is_alive(uint64_t serial);
 
 void howdah_client_own(struct howdah_client *client, struct howdah_client_user *user);
 
-/* The owner's no more, but of the one that waits longest. */
+/* Passes the client from its owner to the longest waiter. */
 void howdah_client_let_go(struct howdah_client *client);
 
 /* It stays the owner's, with what is open on it: the call goes to that one of its request that waits longest and may
  * use what is open. */
 void howdah_client_pass_on_held(struct howdah_client *client);
 
-/* Those that are in no call and have nothing open. */
+/* Clients that are in no call and have nothing open. */
 void howdah_client_let_go_of_idle(struct howdah_client_user *user);
 
-/* The current coroutine was cancelled: what it has begun on clients of its request is rolled back. */
+/* The current coroutine was cancelled: what it has opened on clients of its request is rolled back. */
 void howdah_client_end_begun(const struct howdah_client_user *user);
 
-/* Ends a reference that was held while a server was waited for; it may be the last one. NULL: none was. */
+/* Drops a reference that was held while a server was waited for; it may be the last one. NULL: none was. */
 void howdah_client_let_go_of_object(zend_object *object);
 
-/* The user has ended: what is open is rolled back, or cut after a fatal error. */
+/* The user has ended: open transactions are rolled back, or their connections cut after a fatal error. */
 void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal);
 
 void howdah_client_end_wait(const struct howdah_client_waiting *one);

@@ -1,6 +1,6 @@
 /*
- * Streams: those that can wait, which are sockets, pipes and those of PHP code. A dialogue over one belongs to one
- * task: once it was read from, its user has it until it ends.
+ * Streams that can wait: sockets, pipes and those of PHP code. A dialogue over one belongs to one task: once it has
+ * read from a stream, the task owns it until it ends.
  */
 #include "clients_kinds.h"
 
@@ -24,7 +24,7 @@ static const void *stream_key(zval *subject)
 	return stream->ops == &php_stream_stdio_ops && !(stream->flags & PHP_STREAM_FLAG_NO_SEEK) ? NULL : stream;
 }
 
-/* A pipe to a process, which has no name: what is written to it is answered, if at all, in another one. */
+/* A pipe to a process, which has no name: replies to what is written to it come, if at all, through another pipe. */
 static bool stream_is_half(zval *subject)
 {
 	const php_stream *stream = stream_of(subject);

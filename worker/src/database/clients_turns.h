@@ -1,5 +1,5 @@
 /*
- * Waiting in turn: the coroutine that waits longest gets the next free handle directly, so no other can take it first.
+ * A fair queue: the coroutine that waits longest gets the next free handle directly, so no other can take it first.
  */
 #ifndef HOWDAH_CLIENTS_TURNS_H
 #define HOWDAH_CLIENTS_TURNS_H
@@ -39,7 +39,7 @@ static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_tu
 		parked = howdah_park_as(&turn->waiters, deadline >= 0 && left < 0 ? 0 : left, HOWDAH_PLACE_HANDLE, -1);
 	}
 	if (turn->given) {
-		return true; /* also if the time was over in the same moment */
+		return true; /* also if the time was over at the same moment */
 	}
 	int error = errno;
 	for (struct howdah_turn **at = &turns->first; *at; at = &(*at)->next) {
@@ -52,13 +52,13 @@ static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_tu
 	return false;
 }
 
-/* Makes the one that waits longest run, so that others' clients that are kept for no call are let go. */
+/* Makes the longest waiter run, so that it releases other clients which are held outside of calls. */
 static inline void howdah_turn_nudge(struct howdah_turns *turns)
 {
 	(void)howdah_wake_one(&turns->first->waiters);
 }
 
-/* Gives to one that waits, before its turn. */
+/* Grants to a waiter out of order. */
 static inline void howdah_turn_give_to(struct howdah_turns *turns, struct howdah_turn *turn, void *given)
 {
 	struct howdah_turn **at = &turns->first;
@@ -70,7 +70,7 @@ static inline void howdah_turn_give_to(struct howdah_turns *turns, struct howdah
 	(void)howdah_wake_one(&turn->waiters);
 }
 
-/* Grants to the one that waits longest. NULL: none waits. */
+/* Grants to the longest waiter. NULL: none waits. */
 static inline struct howdah_turn *howdah_turn_give(struct howdah_turns *turns, void *given)
 {
 	struct howdah_turn *turn = turns->first;

@@ -1,10 +1,10 @@
 /*
  * See clients_wrap.h.
  *
- * Rules: the guard of a function is found through the function itself, because its copies (in classes that inherit
- * it, in OPcache's memory, in closures) must find it too. All is done before the first fork: OPcache keeps copies
- * of methods, and addresses of functions, for all pools. So a process that is not concurrent passes through here
- * as well, and goes on to the original at once.
+ * Rules: the guard of a function is found through the function itself, because its copies (in classes that inherit it,
+ * in OPcache's memory, in closures) must find it too. Everything is set up before the first fork: OPcache stores copies
+ * of methods, and addresses of functions, for all pools. So a process that is not concurrent passes through here as
+ * well, and calls the original immediately.
  */
 #include "clients_wrap.h"
 
@@ -24,8 +24,8 @@ const struct howdah_guard *howdah_guard_of(const zend_execute_data *execute_data
 }
 
 /*
- * Calls the function itself. It may call code, such as a handler of its warnings, that is cancelled in the midst and left by
- * an exit; an exception that the function throws after that is not to take the exit's place.
+ * Calls the function itself. It may call PHP code, such as a handler of its warnings, that is cancelled and unwound by
+ * an exit; an exception that the function throws afterwards must not replace the exit.
  */
 static void call(INTERNAL_FUNCTION_PARAMETERS, zif_handler function)
 {
@@ -170,7 +170,7 @@ ZEND_FUNCTION(howdah_guarded_function)
 	}
 	unsigned count = find_subjects(execute_data, guard->kind, subjects);
 	while (entered < count && howdah_client_enter(guard->kind, &subjects[entered], guard->effect, &clients[entered])) {
-		/* The function may let go of its arguments (fclose, a callback that unsets). */
+		/* The function may drop its arguments (fclose, a callback that unsets). */
 		Z_TRY_ADDREF(subjects[entered]);
 		entered++;
 	}

@@ -27,7 +27,7 @@ bool howdah_wrap_class(const char *name, const struct howdah_client_kind *kind, 
 void howdah_wrap_function(
 	zend_function *function, const struct howdah_client_kind *kind, unsigned effect, zif_handler wrapper);
 
-/* Those of a module: all, or those that have an effect. */
+/* The functions of a module: all, or those with an effect. */
 void howdah_wrap_functions(
 	const char *module_name, const struct howdah_client_kind *kind, bool all, zif_handler wrapper);
 
@@ -37,7 +37,7 @@ void howdah_wrap_unknown_modules(void);
 /* Guards the making, cloning and freeing of a class's objects; before its subclasses are declared. */
 void howdah_wrap_objects(zend_class_entry *class, const struct howdah_client_kind *kind);
 
-/* A destructor was refused: the exception goes, and one that was there before stays. */
+/* A destructor was refused: its exception is dropped, and an earlier one stays. */
 void howdah_client_forget_refusal(void);
 
 /* Of an object that was made by such a class. */
@@ -53,7 +53,7 @@ ZEND_FUNCTION(howdah_guarded_function);
 /* Calls the function itself, and counts its time if that is on. */
 ZEND_FUNCTION(howdah_timed_call);
 
-/* Once, before anything is wrapped. False: nothing can be. */
+/* Once, before anything is wrapped. False: wrapping is impossible. */
 bool howdah_wrap_init(void);
 
 /* What a function or method does, by the table of clients_effects.c. `owner`: name of its class or module. */

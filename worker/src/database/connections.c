@@ -1,8 +1,8 @@
 /*
  * See connections.h.
  *
- * Rules: knows no client library, that is what the kinds are for. PHP code that is run on the way
- * (handlers of warnings) may create and free objects: everything works on a list that holds them.
+ * Rules: it knows no client library, only kinds. PHP code that runs meanwhile (handlers of warnings) may create and
+ * free objects: everything works on a list that holds them.
  */
 #include "connections.h"
 
@@ -74,7 +74,9 @@ void howdah_descriptor_cut(int descriptor)
 	if (descriptor < 0 || shutdown(descriptor, SHUT_RDWR) != 0) {
 		return;
 	}
-	/* What had come before can still be read, and would be taken for the next answer. Nothing comes after it. */
+	/*
+	 * Bytes that had already arrived can still be read, and would be mistaken for the next reply. Nothing follows them.
+	 */
 	while (recv(descriptor, rest, sizeof(rest), MSG_DONTWAIT) > 0) {
 	}
 }
@@ -189,7 +191,7 @@ static unsigned find_dead(struct howdah_connection *list, unsigned count)
 	return dead;
 }
 
-/* Whether this call may try again what could not be connected before: a try may take as long as a timeout. */
+/* Whether this call may retry connections that failed before: an attempt may take as long as a timeout. */
 static bool may_retry(void)
 {
 	static time_t last;
@@ -213,8 +215,8 @@ static void note_connected(const struct howdah_connection *connection)
 }
 
 /*
- * The fork could not connect, or no object uses the connection at the moment. In the first case the server is
- * away, and a new worker would fare no better: the application meets its library's error until it is back.
+ * The fork could not connect, or currently no object uses the connection. In the first case the server is unavailable,
+ * and a new worker could not connect either: the application gets its library's error until the server is back.
  */
 static bool is_optional(const struct howdah_connection *connection)
 {

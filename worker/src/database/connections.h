@@ -1,7 +1,7 @@
 /*
- * What a booted application keeps open between requests: database and Redis connections. A transaction
- * that a request left open is rolled back, a dead connection found before a request uses it, and
- * after a fork each worker gets connections of its own.
+ * Connections that a booted application keeps open between requests: databases and Redis. A transaction that a request
+ * left open is rolled back, a dead connection is found before a request uses it, and after a fork each worker gets
+ * separate connections.
  *
  * Costs nothing while the application has no connection object.
  */
@@ -12,7 +12,7 @@
 
 enum howdah_connections_state {
 	HOWDAH_CONNECTIONS_ALIVE,   /* or there are none */
-	HOWDAH_CONNECTIONS_REVIVED, /* at least one was dead and was made again */
+	HOWDAH_CONNECTIONS_REVIVED, /* at least one was dead and was reopened */
 	HOWDAH_CONNECTIONS_DEAD,    /* at least one is dead and stays dead: the worker must be replaced */
 };
 
@@ -20,27 +20,27 @@ enum howdah_connections_state {
 void howdah_connections_startup(void);
 
 /*
- * Rolls back the transactions that a request left open, and logs each. A connection on which that fails
- * is cut, so that its server rolls back and howdah_connections_check() finds it. Returns how many
- * connections were in a transaction. Runs no PHP code but handlers of warnings; no exception is left.
+ * Rolls back the transactions that a request left open, and logs each. If that fails on a connection, it is cut, so
+ * that its server rolls back and howdah_connections_check() finds it. Returns how many connections were in a
+ * transaction. Runs no PHP code except handlers of warnings; no exception remains.
  */
 unsigned howdah_connections_rollback(void);
 
 /*
- * Before a request: looks for connections whose server has gone, without a round trip. mode is one of
+ * Before a request: checks for connections whose server is gone, without a round trip. mode is one of
  * HOWDAH_CONNECTIONS_*. Must be called from within a function that PHP code has called.
  */
 enum howdah_connections_state howdah_connections_check(uint32_t mode);
 
 struct howdah_connection_use;
 
-/* In a zygote after the boot: NULL, or a sentence that says what would not survive a fork. */
+/* In a zygote after the boot: NULL, or a sentence that names what would not survive a fork. */
 const char *howdah_connections_unfit(const struct howdah_connection_use *use);
 
 /*
- * In a fork, after howdah_sockets_cut(): reconnects what does not do so by itself. What cannot be
- * connected now is logged and tried again by howdah_connections_check(). Must be called from within a
- * function that PHP code has called. An SQLite file that is gone is not tried again: PDO refuses the object.
+ * In a fork, after howdah_sockets_cut(): reconnects connections that do not reconnect by themselves. Failures are
+ * logged and retried by howdah_connections_check(). Must be called from within a function that PHP code has called. A
+ * missing SQLite file is not retried: PDO refuses the object.
  */
 void howdah_connections_after_fork(void);
 

@@ -1,6 +1,6 @@
 /*
- * Kinds of connections: what connections.c asks of each client library. None of the libraries is linked
- * or needed: symbols and classes are looked up when PHP has started.
+ * Kinds of connections: the interface between connections.c and each client library. None of the libraries is linked or
+ * required: symbols and classes are looked up when PHP has started.
  */
 #ifndef HOWDAH_CONNECTIONS_KIND_H
 #define HOWDAH_CONNECTIONS_KIND_H
@@ -8,8 +8,8 @@
 #include "php/compat.h"
 
 /* Instead of a file descriptor. */
-#define HOWDAH_DESCRIPTOR_NONE (-1) /* nothing to look at */
-#define HOWDAH_DESCRIPTOR_DEAD (-2) /* the library knows that the connection is lost */
+#define HOWDAH_DESCRIPTOR_NONE (-1) /* nothing to check */
+#define HOWDAH_DESCRIPTOR_DEAD (-2) /* the library has detected that the connection is lost */
 
 enum howdah_rollback {
 	HOWDAH_ROLLBACK_IDLE, /* there was no transaction */
@@ -17,10 +17,10 @@ enum howdah_rollback {
 	HOWDAH_ROLLBACK_FAILED, /* the state of the connection is unknown */
 };
 
-/* A live connection. `handle` is what the kind made of the object. */
+/* A live connection. `handle` is the kind's structure for the object. */
 struct howdah_connection {
 	const struct howdah_connection_kind *kind;
-	zend_object *object; /* NULL: persistent, and no object uses it at the moment */
+	zend_object *object; /* NULL: persistent, and currently no object uses it */
 	void *handle;
 	zval *options; /* driver options of the constructor, or NULL; set only while it is revived */
 	bool dead;     /* set by howdah_connections_check() */
@@ -28,15 +28,15 @@ struct howdah_connection {
 
 /* What the workers of a pool do with the connections of the boot. */
 struct howdah_connection_use {
-	bool concurrent; /* requests that run at a time share them */
-	bool has_hooks;  /* of howdah_after_fork(), which make again what the application knows of */
+	bool concurrent; /* concurrent requests share them */
+	bool has_hooks;  /* callbacks of howdah_after_fork(), which reopen the application's own connections */
 };
 
 struct howdah_connection_kind {
 	const char *class_name; /* lower case */
 	const char *label;      /* for messages */
 
-	/* Start-up: NULL, or why this kind cannot be looked after. */
+	/* Start-up: NULL, or why this kind is not supported. */
 	const char *(*startup)(zend_class_entry *ce);
 	/* First object: NULL, or why the objects are not as expected. May be NULL. */
 	const char *(*examine)(const zend_object *object);
@@ -51,7 +51,7 @@ struct howdah_connection_kind {
 	int (*descriptor)(const struct howdah_connection *connection);
 	/* Connects again in place. False: it is as it was; a reason may be in howdah_connection_reason. NULL: cannot. */
 	bool (*revive)(const struct howdah_connection *connection);
-	/* Whether the connection must be made again in a fork. NULL: always. */
+	/* Whether the connection must be reopened in a fork. NULL: always. */
 	bool (*inherited)(const struct howdah_connection *connection);
 	/* In a zygote: NULL, or a sentence that says why it would not survive a fork. May be NULL. */
 	const char *(*unfit)(const struct howdah_connection *connection, const struct howdah_connection_use *use);
@@ -63,8 +63,8 @@ extern const struct howdah_connection_kind howdah_connection_pdo, howdah_connect
 	howdah_connection_redis, howdah_connection_redis_cluster, howdah_connection_sqlite3;
 
 /*
- * Rolls back what a request left open, and logs it; cuts the connection if that fails, or with `cut` at once. Whether
- * anything was open.
+ * Rolls back what a request left open, and logs it; cuts the connection if that fails, or immediately with `cut`.
+ * Returns whether anything was open.
  */
 bool howdah_connection_end_request(const struct howdah_connection *connection, bool cut);
 
@@ -91,7 +91,7 @@ typedef struct pg_conn PGconn;
 
 /* NULL, or which symbol is missing. */
 const char *howdah_libpq_startup(void);
-/* Reads or cancels what a request left running. False: that did not end in time. */
+/* Reads or cancels what a request left running. False: it did not end in time. */
 bool howdah_libpq_settle(PGconn *connection);
 bool howdah_libpq_in_transaction(const PGconn *connection);
 /* Neither in a transaction nor in the midst of a command. */

@@ -43,8 +43,8 @@ static void add_to_list(struct howdah_connection connection)
 }
 
 /*
- * pg_pconnect() takes a pooled connection as it is. PDO and mysqli check theirs when they take them,
- * and roll back when they put them away, so the pool of pgsql is the only one to look into.
+ * pg_pconnect() returns a pooled connection unchanged. PDO and mysqli check theirs when they return them, and roll back
+ * when they store them, so only the pool of pgsql must be checked.
  */
 static void add_persistent(void)
 {

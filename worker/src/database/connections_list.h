@@ -1,5 +1,5 @@
 /*
- * All connections that are open at the moment.
+ * All connections that are currently open.
  */
 #ifndef HOWDAH_CONNECTIONS_LIST_H
 #define HOWDAH_CONNECTIONS_LIST_H

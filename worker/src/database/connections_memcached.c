@@ -1,6 +1,6 @@
 /*
- * Memcached objects. libmemcached connects at the first command, and again after quit(): so what a boot
- * has connected is let go before the fork, and nothing else is to be looked after.
+ * Memcached objects. libmemcached connects at the first command, and again after quit(): so connections of a boot are
+ * closed before the fork, and nothing else needs care.
  */
 #include "connections.h"
 

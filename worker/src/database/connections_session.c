@@ -32,7 +32,7 @@ static void skip_past(struct scanner *scanner, const char *text)
 	scanner->at = found ? found + strlen(text) : scanner->end;
 }
 
-/* White space, comments, and the parentheses that a statement may begin with. */
+/* White space, comments, and parentheses at the start of a statement. */
 static void skip_blank(struct scanner *scanner)
 {
 	while (scanner->at < scanner->end) {
@@ -97,7 +97,7 @@ static bool is_one_of(const struct scanner *scanner, const char *const *words, s
 
 static bool set_of_pgsql(struct scanner *scanner)
 {
-	/* Of a transaction alone, or what the server reports, which howdah_libpq_reset() sets again. */
+	/* Settings of a transaction only, or reported by the server, which howdah_libpq_reset() restores. */
 	static const char *const passed[] = {"local", "transaction", "constraints", "time", "names", "client_encoding",
 		"datestyle", "intervalstyle", "timezone", "application_name", "standard_conforming_strings",
 		"default_transaction_read_only"};
@@ -209,7 +209,7 @@ const char *howdah_session_changed_by(enum howdah_dialect dialect, const char *s
 		if (by) {
 			return by;
 		}
-		skip_past(&scanner, ";"); /* also one in a string: what follows it is then taken for a statement */
+		skip_past(&scanner, ";"); /* also one in a string: the text after it is then read as a statement */
 	}
 	return NULL;
 }

@@ -9,9 +9,9 @@
 enum howdah_dialect { HOWDAH_DIALECT_PGSQL, HOWDAH_DIALECT_MYSQL, HOWDAH_DIALECT_SQLITE };
 
 /*
- * NULL, or by what the SQL, which ends with a NUL, sets something of the session that neither the constructor's options nor
- * howdah_libpq_reset() and howdah_sqlite_settings() set again. Of several statements each is looked at. Statements are
- * known by their beginning: a function or a procedure that sets something is not found, except set_config().
+ * NULL, or what the SQL, which ends with a NUL, changes in the session that neither the constructor's options nor
+ * howdah_libpq_reset() and howdah_sqlite_settings() set again. Each of several statements is checked. Statements are
+ * recognised by their beginning: changes by functions or procedures are not found, except set_config().
  */
 const char *howdah_session_changed_by(enum howdah_dialect dialect, const char *sql, size_t size);
 

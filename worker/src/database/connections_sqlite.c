@@ -2,7 +2,7 @@
  * SQLite, for PDO, and the SQLite3 objects. A database file must not be used on both sides of a fork,
  * and an SQLite3 object cannot be opened again from outside.
  *
- * Rules: libsqlite3 is not linked: its symbols are those that the extensions brought.
+ * Rules: libsqlite3 is not linked: the symbols of the loaded extensions are used.
  */
 #include "connections_kind.h"
 
@@ -97,7 +97,7 @@ void howdah_sqlite_settings(void *database, char sql[HOWDAH_SQLITE_SETTINGS_MAX]
 		char query[64];
 		settings.name = names[i];
 		snprintf(query, sizeof(query), "PRAGMA %s", names[i]);
-		/* A pragma that this SQLite does not know gives no row. */
+		/* A pragma that this SQLite does not know returns no row. */
 		(void)sqlite.exec(database, query, add_setting, &settings, NULL);
 	}
 }

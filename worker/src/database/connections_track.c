@@ -22,7 +22,7 @@ static const struct howdah_connection_kind *const kinds[] = {
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* What PHP had before us, and the copy of the object handlers that we give to objects. */
+/* PHP's original functions, and our copy of the object handlers for tracked objects. */
 static struct {
 	zend_object *(*create)(zend_class_entry *ce);
 	const zend_object_handlers *original;
@@ -47,7 +47,7 @@ struct howdah_connection_object *howdah_track_at(unsigned index)
 
 struct howdah_connection_object *howdah_track_find(const zend_object *object)
 {
-	/* The newest first: objects that live for a request come and go at the end. */
+	/* The newest first: objects that live for a request are added and removed at the end. */
 	for (unsigned i = count; i-- > 0;) {
 		if (tracked[i].object == object) {
 			return &tracked[i];
@@ -115,7 +115,7 @@ static bool prepare_handlers(unsigned kind, const zend_object *object)
 		return true;
 	}
 	if (wrapped[kind].original) {
-		/* A subclass of an extension with handlers of its own; what they do is not known. */
+		/* A subclass of an extension with its own handlers, whose effects are unknown. */
 		if (!wrapped[kind].reported) {
 			wrapped[kind].reported = true;
 			howdah_log_format(
@@ -179,7 +179,7 @@ static zend_object *create(unsigned kind, zend_class_entry *ce)
 	return object;
 }
 
-/* PHP gives create_object only the class, which may be any subclass: so one function for each kind. */
+/* PHP passes only the class to create_object, which may be any subclass: so one function for each kind. */
 static zend_object *create_0(zend_class_entry *ce)
 {
 	return create(0, ce);

@@ -1,6 +1,6 @@
 /*
- * The connection objects that exist: create_object of their classes is wrapped, and so is free_obj of
- * each object, so that no walk of all objects is ever needed.
+ * The existing connection objects: create_object of their classes is wrapped, and so is free_obj of each object, so
+ * that all objects never have to be searched.
  */
 #ifndef HOWDAH_CONNECTIONS_TRACK_H
 #define HOWDAH_CONNECTIONS_TRACK_H
@@ -13,15 +13,15 @@ struct howdah_connection_object {
 	const struct howdah_connection_kind *kind;
 	zval options;     /* driver options of its constructor, UNDEF: none */
 	bool unconnected; /* could not be connected again after the fork */
-	bool spoiled;     /* has something left of a lost connection: connections_redis.h */
-	bool has_named;   /* the server keeps statements for it that no object stands for: pg_prepare() */
-	const char *set;  /* by what the boot set something that a new connection would not have, NULL: nothing */
+	bool spoiled;     /* has state of a lost connection: connections_redis.h */
+	bool has_named;   /* the server has statements for it that no object represents: pg_prepare() */
+	const char *set;  /* what the boot set that a new connection would lack, NULL: nothing */
 };
 
 /* Wraps the classes of all kinds whose extension is loaded. */
 void howdah_track_startup(void);
 
-/* Takes in an object that its extension has made without create_object. */
+/* Adds an object that its extension has created without create_object. */
 void howdah_track_object(const struct howdah_connection_kind *kind, zend_object *object);
 
 /* From here on `freed` is called with each object of the kind that is about to be freed. */
@@ -32,7 +32,7 @@ unsigned howdah_track_count(void);
 /* Valid until an object is created or freed. */
 struct howdah_connection_object *howdah_track_at(unsigned index);
 
-/* During a boot: notes what was done on the connection `handle`, which objects may share. */
+/* During a boot: records what was done on the connection `handle`, which objects may share. */
 void howdah_track_set(const void *handle, const char *by);
 
 /* NULL, or a sentence for howdah_connection_kind.unfit, valid until the next call. */

@@ -1,5 +1,5 @@
 /*
- * See calls.h: putting the calls in place, and what they have in common.
+ * See calls.h: installs the calls, and code that they share.
  */
 #include "calls.h"
 
@@ -26,8 +26,8 @@ static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* recursive by `loa
 static __thread unsigned loader;
 
 /*
- * libc takes the search path of the object that calls dlopen() into account, and here that is always this one. PHP
- * and its extensions name what they load by path, or leave it to the system's search path.
+ * libc uses the search path of the object that calls dlopen(), which is now always this one. PHP and its extensions
+ * load objects by path, or rely on the system's search path.
  */
 static void *call_dlopen(const char *file, int flags)
 {
@@ -148,13 +148,13 @@ bool howdah_call_wait(struct howdah_call_wait *wait)
 			return false;
 		}
 		if (flags & O_NONBLOCK) {
-			howdah_call_progress(); /* it may do nothing but look, until another coroutine has done something */
+			howdah_call_progress(); /* it may do nothing but poll, until another coroutine has done something */
 			errno = EAGAIN;
 			return false;
 		}
 		wait->deadline = howdah_socket_deadline(wait->fd, wait->events);
 	} else if (wait->fruitless++ > 0) {
-		/* Others took what was there, or it is a datagram socket, ready although its receiver is not. */
+		/* Others were faster, or it is a datagram socket, which is ready although its receiver is not. */
 		unsigned tries = wait->fruitless - 2;
 		if (howdah_sleep(pause_before(&tries, wait->deadline)) != 0) {
 			return false;

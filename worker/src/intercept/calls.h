@@ -1,12 +1,11 @@
 /*
- * The functions that stand in the place of libc's calls that wait (got.h). In a coroutine they let others run
- * where libc would hold up the thread; anywhere else, and on other threads, they are libc's.
+ * Replacements for libc's calls that wait (got.h). In a coroutine they let others run where libc would block the
+ * thread; anywhere else, and on other threads, they call libc.
  *
- * Rules for all calls_*.c: results, errors and effects are libc's, to the letter of its manual. A call that was
- * cancelled fails with ECANCELED, or returns the part that it did. Handlers of signals run, but do not
- * end a call with EINTR: a signal belongs to no coroutine more than to another. errno is
- * left alone by calls that succeed. While a call waits, the memory that it was given is not written: that may be
- * state which is exchanged (coroutine.h).
+ * Rules for all calls_*.c: results, errors and effects are exactly those in libc's manual. A call that was cancelled
+ * fails with ECANCELED, or returns the part that it did. Signal handlers run, but do not end a call with EINTR: a
+ * signal belongs to no particular coroutine. Calls that succeed do not change errno. While a call waits, the memory
+ * that it was given is not written: that may be state which is exchanged (coroutine.h).
  */
 #ifndef HOWDAH_COROUTINE_CALLS_H
 #define HOWDAH_COROUTINE_CALLS_H
@@ -20,8 +19,8 @@
 #include "got.h"
 
 /*
- * Puts them in place, once, in the zygote of a concurrent pool, while it has one thread. False: not everywhere; the
- * result says where not and why. Objects that are loaded later are taken care of as they come.
+ * Installs them, once, in the zygote of a concurrent pool, while it has one thread. False: not everywhere; the result
+ * says where not and why. Objects that are loaded later are patched as they are loaded.
  */
 bool howdah_calls_install(struct howdah_got_result *result);
 
@@ -37,7 +36,7 @@ extern const struct howdah_calls howdah_calls_descriptors, howdah_calls_dns, how
 	howdah_calls_resolver, howdah_calls_semaphores, howdah_calls_send, howdah_calls_signals, howdah_calls_sockets,
 	howdah_calls_time;
 
-/* Without the detour by void *, which ISO C has no cast to. */
+/* Avoids a conversion through void *, for which ISO C has no cast. */
 #define HOWDAH_CALL(called, function) \
 	{ \
 		called, (void *)(uintptr_t)(function) \
@@ -48,17 +47,17 @@ extern const struct howdah_calls howdah_calls_descriptors, howdah_calls_dns, how
 /* Nanoseconds; times beyond the range are forever (HOWDAH_WAIT_FOREVER). */
 int64_t howdah_nanoseconds(int64_t seconds, int64_t nanoseconds);
 
-/* A point in time (CLOCK_MONOTONIC) so far from now, and how far it is; forever stays forever. */
+/* A point in time (CLOCK_MONOTONIC) at this distance from now, and the distance to it; forever stays forever. */
 int64_t howdah_deadline(int64_t timeout);
 int64_t howdah_time_left(int64_t deadline);
 
-/* Waits so long, also forever. 0, or -1 with errno. */
+/* Waits this long, possibly forever. 0, or -1 with errno. */
 int howdah_sleep(int64_t time);
 
 /*
- * A call on a socket that would have to wait: `events` is what for, the rest starts as zero. True: try again. False:
- * the call is to fail with the errno that is set (the descriptor does not block, the socket's own timeout is
- * over, or the wait was cancelled).
+ * A call on a socket that would have to wait: `events` is what it waits for, the rest is initially zero. True: try
+ * again. False: the call must fail with the errno that is set (the descriptor does not block, the socket's own timeout
+ * is over, or the wait was cancelled).
  */
 struct howdah_call_wait {
 	int fd;
@@ -69,32 +68,35 @@ struct howdah_call_wait {
 };
 bool howdah_call_wait(struct howdah_call_wait *wait);
 
-/* When a call on the socket that begins now is to end: SO_RCVTIMEO (for POLLIN) or SO_SNDTIMEO. */
+/* When a call on the socket that starts now must end: SO_RCVTIMEO (for POLLIN) or SO_SNDTIMEO. */
 int64_t howdah_socket_deadline(int fd, short events);
 
 /* The same for what is not a socket and has no timeout: true, with errno as it was, unless it was cancelled. For one that
  * does not block, at once. */
 bool howdah_file_wait(int fd, short events);
 
-/* For what cannot be waited for but only tried: true, try again; false: cancelled. `tries` starts as 0. */
+/* For what cannot be waited for but only retried: true, try again; false: cancelled. `tries` is initially 0. */
 bool howdah_retry_wait(unsigned *tries, int64_t deadline);
 
-/* As above, and a lock that is given back in this process ends the wait. `fd`: of the lock; -1: it has none. */
+/* As above; a lock that is released in this process ends the wait. `fd`: of the lock; -1: it has none. */
 bool howdah_lock_wait(int fd, unsigned *tries, int64_t deadline);
 void howdah_lock_released(void);
 
-/* A call did not wait: it found something to do, or only looked. Who never waits lets others run now and then. */
+/*
+ * A call did not wait: it found something to do, or only polled. A coroutine that never waits lets others run now and
+ * then.
+ */
 void howdah_call_progress(void);
 
 /* The descriptor was opened by the running task, or has no owner from now on. howdah_descriptor_note() returns it. */
 int howdah_descriptor_note(int fd);
 void howdah_descriptor_forget(int fd);
 
-/* Around the start of a program: meanwhile it inherits what the task that runs has opened, and nothing else. */
+/* Surround the start of a program: meanwhile it inherits what the running task has opened, and nothing else. */
 bool howdah_program_begin(void);
 void howdah_program_end(bool begun);
 
-/* The task that runs has started the process. In a child that was forked, all are forgotten: it has none. */
+/* The running task has started the process. In a forked child, all are forgotten: it has no children. */
 void howdah_child_note(pid_t pid);
 void howdah_children_forget(void);
 

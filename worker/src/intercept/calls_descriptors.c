@@ -1,14 +1,14 @@
 /*
- * See calls.h: who opened a descriptor, and which ones a program inherits.
+ * See calls.h: which task opened a descriptor, and which descriptors a program inherits.
  *
- * A program that a request starts is to have what it would have with one request at a time: what this request has
- * opened without close-on-exec. So the calls that open descriptors note the task that runs. Before a program starts,
- * close-on-exec is set on everything else: other requests, requests that have ended, the boot,
- * libraries by calls that are not noted.
+ * A program that a request starts must inherit what it would inherit with one request at a time: what this request has
+ * opened without close-on-exec. So the calls that open descriptors record the running task. Before a program starts,
+ * close-on-exec is set on all other descriptors: those of other requests, requests that have ended, the boot, and
+ * libraries with calls that are not recorded.
  *
- * Rules: only the thread of PHP starts programs with this and changes flags; other threads only forget what they
- * close. A child that PHP code forks notes nothing more: all that it opens is its own. What is called between fork()
- * and exec is safe in a signal handler.
+ * Rules: only PHP's thread starts programs this way and changes flags; other threads only remove what they close. A
+ * child that PHP code forks records nothing more: everything that it opens is its own. Functions that are called
+ * between fork() and exec are async-signal-safe.
  */
 #include "calls.h"
 
@@ -63,7 +63,7 @@ int howdah_descriptor_note(int fd)
 		return fd;
 	}
 	_Atomic uint64_t *entry = make_entry(fd);
-	if (entry) { /* else no memory: no program inherits it */
+	if (entry) { /* otherwise out of memory: no program inherits it */
 		atomic_store_explicit(entry, task, memory_order_relaxed);
 		if (fd > atomic_load_explicit(&highest, memory_order_relaxed)) {
 			atomic_store_explicit(&highest, fd, memory_order_relaxed);
@@ -129,9 +129,9 @@ void howdah_program_end(bool begun)
 /* --- a child that is forked -------------------------------------------------------------------------------------- */
 
 /*
- * What other requests on their way have open lives on in the child, which may stay: connections would not end, and
- * locks not be given back. The numbers stay taken, since libraries have them in their state. Files that are
- * written at their end are left: they may be a log that requests share.
+ * Descriptors of other requests in flight stay open in the child, which may run for long: connections would not close,
+ * and locks not be released. The numbers stay in use, since libraries have them in their state. Files opened for
+ * appending stay open: they may be a log that requests share.
  */
 static void close_others(uint64_t task)
 {

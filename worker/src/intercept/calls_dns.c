@@ -170,7 +170,7 @@ struct host_job {
 	socklen_t length;
 	int family;
 	bool by_address, with_family;
-	char *memory, *buffer; /* the latter aligned as the caller's, so that what lies in it is */
+	char *memory, *buffer; /* the latter aligned as the caller's, so that its contents are */
 	size_t room;
 	struct hostent host, *found;
 	int result, host_error;

@@ -25,8 +25,8 @@ static bool may_be_pipe(int directory, const char *path, int flags)
 }
 
 /*
- * The reading end is open already, which is what a writer waits for. Whether one is there shows when bytes are to be
- * copied, not taken: without a writer that is the end of the file, with one it is EAGAIN.
+ * The reading end is already open, for which a writer waits. Copying bytes without consuming them shows whether there
+ * is a writer: without one it is the end of the file, with one it is EAGAIN.
  */
 static bool await_writer(int fd)
 {
@@ -38,7 +38,7 @@ static bool await_writer(int fd)
 	bool there = false;
 	for (bool go_on = true; go_on && !there;) {
 		struct pollfd entry = {fd, POLLIN, 0};
-		/* Hung up: one was there, and has gone. */
+		/* Hung up: there was one, and it is gone. */
 		there = tee(fd, copy[1], 1, SPLICE_F_NONBLOCK) != 0 || (poll(&entry, 1, 0) == 1 && (entry.revents & POLLHUP));
 		go_on = there || howdah_retry_wait(&tries, HOWDAH_WAIT_FOREVER);
 	}
@@ -49,7 +49,7 @@ static bool await_writer(int fd)
 	return there;
 }
 
-/* With the mode, whatever the flags are: a fortified C library ends the process for one that is missing. */
+/* Always with the mode: a fortified C library aborts the process if it is missing. */
 static int open_pipe(int directory, const char *path, int flags, mode_t mode)
 {
 	int error = errno;
@@ -123,7 +123,7 @@ static int call_creat(const char *path, mode_t mode)
 	return open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 
-/* The names with 64 set a flag that means nothing on 64 bits. */
+/* The names with 64 set a flag that has no effect on 64 bits. */
 static const struct howdah_got_entry list[] = {
 	HOWDAH_CALL("open", call_open),
 	HOWDAH_CALL("open64", call_open),

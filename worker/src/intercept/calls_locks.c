@@ -1,13 +1,13 @@
 /*
- * See calls.h: locks on files. Who waits for one tries again: soon at first, every 16 ms later, and at once when a
- * lock is given back in this process. The kernel would grant locks in the order of their requests,
- * and would notice who waits for one another in a circle (EDEADLK).
+ * See calls.h: locks on files. A coroutine that waits for one tries again: soon at first, every 16 ms later, and
+ * immediately when a lock is released in this process. Unlike this, the kernel would grant locks in the order of
+ * requests, and detect cycles of waiters (EDEADLK).
  *
- * The older locks of fcntl() and those of lockf() belong to the process: a second coroutine would be given the one
- * that the first holds. Who takes one, as OPcache does, counts on nothing else running meanwhile. They block.
+ * The older locks of fcntl() and those of lockf() belong to the process: a second coroutine would be granted the one
+ * that the first holds. Code that takes one, such as OPcache, relies on nothing else running meanwhile. They block.
  *
- * Where no wait is possible flock() blocks too, but not for a lock of the process itself: who holds it waits, and
- * cannot go on meanwhile. That is EDEADLK.
+ * Where no wait is possible flock() blocks too, except for a lock of the process itself: its holder waits, and cannot
+ * continue meanwhile. That is EDEADLK.
  */
 #include "calls.h"
 
@@ -43,7 +43,7 @@ static bool has_flock(DIR *all, const char *name)
 	return found;
 }
 
-/* Whether a descriptor of this process has a lock on the file, other than this one. */
+/* Whether a different descriptor of this process has a lock on the file. */
 static bool is_held_here(int fd)
 {
 	struct stat file, other;
@@ -100,7 +100,7 @@ static int call_flock(int fd, int operation)
 	return 0;
 }
 
-/* Closing is how most locks are given back. */
+/* Most locks are released by closing. */
 static int call_close(int fd)
 {
 	howdah_descriptor_forget(fd);

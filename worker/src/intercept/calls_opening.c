@@ -100,7 +100,7 @@ static int call_fclose(FILE *stream)
 	return result;
 }
 
-/* The names with 64 set a flag that means nothing on 64 bits. */
+/* The names with 64 set a flag that has no effect on 64 bits. */
 static const struct howdah_got_entry list[] = {
 	HOWDAH_CALL("socket", call_socket),
 	HOWDAH_CALL("socketpair", call_socketpair),

@@ -1,8 +1,8 @@
 /*
  * See calls.h: waiting for descriptors.
  *
- * Another mask of signals for as long as the call waits (ppoll(), pselect(), epoll_pwait()) would be that of all
- * coroutines: such a call is left to libc and blocks, unless the mask is the one that holds anyway.
+ * A different signal mask during the call (ppoll(), pselect(), epoll_pwait()) would apply to all coroutines: such a
+ * call is left to libc and blocks, unless the mask is the current one.
  */
 #include "calls.h"
 
@@ -35,7 +35,7 @@ static int64_t duration(const struct timespec *time)
 	return time ? howdah_nanoseconds(time->tv_sec, time->tv_nsec) : HOWDAH_WAIT_FOREVER;
 }
 
-/* The usual case; what it found need not be polled again. */
+/* The usual case; its result need not be polled again. */
 static int wait_entry(struct pollfd *entry, int64_t timeout)
 {
 	int ready = poll(entry, 1, 0);
@@ -54,7 +54,7 @@ static int wait_entries(struct pollfd *entries, nfds_t count, int64_t timeout)
 	if (count == 1 && entries->fd >= 0) {
 		ready = wait_entry(entries, timeout);
 	} else {
-		/* Without descriptors it is a way to sleep. */
+		/* Without descriptors it is used to sleep. */
 		ready = count ? howdah_wait_fds(entries, count, timeout) : howdah_sleep(timeout);
 	}
 	if (ready >= 0) {
@@ -69,7 +69,7 @@ static int call_poll(struct pollfd *entries, nfds_t count, int timeout)
 		return poll(entries, count, timeout);
 	}
 	if (timeout == 0) {
-		/* A loop of polls would keep the thread. */
+		/* A loop of polls would occupy the thread. */
 		howdah_call_progress();
 		return poll(entries, count, 0);
 	}
@@ -86,7 +86,7 @@ static int call_ppoll(struct pollfd *entries, nfds_t count, const struct timespe
 
 /* --- select() ------------------------------------------------------------------------------------------ */
 
-/* What the kernel takes for readable, writable and exceptional. */
+/* What the kernel treats as readable, writable and exceptional. */
 #define READABLE (POLLRDNORM | POLLRDBAND | POLLIN | POLLHUP | POLLERR)
 #define WRITABLE (POLLWRBAND | POLLWRNORM | POLLOUT | POLLERR)
 

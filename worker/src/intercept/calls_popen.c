@@ -1,9 +1,9 @@
 /*
- * See calls.h: popen() and what is done with its streams.
+ * See calls.h: popen() and functions of its streams.
  *
- * libc's own pclose() waits for the child where it cannot be replaced, and does not report which child it is. So the
- * whole is done here, as POSIX says it. PHP reads and writes such streams by their descriptor, but mail() prints
- * into them: printing, too, lets others run while the pipe is full.
+ * libc's pclose() waits for the child in a place where it cannot be replaced, and does not report which child it is. So
+ * popen() is implemented here according to POSIX. PHP reads and writes such streams by their descriptor, but mail()
+ * prints into them: printing, too, lets others run while the pipe is full.
  */
 #include "calls.h"
 
@@ -176,7 +176,7 @@ static bool prints_into(FILE *stream)
 	return process && __fwritable(stream);
 }
 
-/* What is in the stream's buffer is at most as much as a pipe takes that is ready. */
+/* The stream's buffer is at most as large as what a ready pipe accepts. */
 static bool flush(FILE *stream)
 {
 	return __fpending(stream) == 0 ||

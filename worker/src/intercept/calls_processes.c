@@ -1,9 +1,8 @@
 /*
  * See calls.h: waiting for children.
  *
- * A child whose number is known is waited for by a descriptor of it. Any child, one of a group, or one that stops
- * is looked for again and again. "Any" means any of the request's own: what the others have started is theirs to wait
- * for, and its status would be lost.
+ * A child whose number is known is waited for with a pidfd. Any child, one of a group, or one that stops is polled.
+ * "Any" means any child of the request: the others' children are for them to wait for, and their status would be lost.
  */
 #include "calls.h"
 
@@ -25,7 +24,7 @@ struct child {
 	bool abandoned; /* its wait was cancelled: it will not be waited for */
 };
 
-static struct child *children; /* only PHP's thread has them */
+static struct child *children; /* only PHP's thread uses them */
 static size_t child_count;
 static size_t child_room;
 static size_t abandoned_count;

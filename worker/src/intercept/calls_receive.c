@@ -1,5 +1,5 @@
 /*
- * See calls.h: receiving from sockets and reading from all else.
+ * See calls.h: receiving from sockets and reading from other descriptors.
  *
  * Whether it is a file or a socket is found out by trying: knowing it beforehand would cost a system call, and
  * remembering it would miss what libc closes for itself. Regular files are always ready.
@@ -20,7 +20,7 @@
 /* With these, libc does not wait either. */
 #define NEVER_WAITS (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE)
 
-/* MSG_WAITALL means something; to look at so many bytes without taking them is left to the kernel, which blocks. */
+/* MSG_WAITALL has an effect; peeking at that many bytes is left to the kernel, which blocks. */
 static bool gathers(int fd, int flags)
 {
 	int type;
@@ -88,7 +88,7 @@ static size_t advance(struct iovec *pieces, size_t count, size_t done)
 	return count - first;
 }
 
-/* The rest of a message that is to be filled whole, `done` bytes of which are there. */
+/* The rest of a message that must be received completely; `done` bytes have arrived. */
 static ssize_t receive_rest(int fd, const struct msghdr *message, int flags, size_t done, struct howdah_call_wait *wait)
 {
 	struct iovec *pieces = malloc(message->msg_iovlen * sizeof(*pieces));

@@ -1,8 +1,8 @@
 /*
  * See calls.h: questions to name servers (dns_get_record(), checkdnsrr()), on helper threads.
  *
- * A resolver's state is its caller's and may be closed before the helper has its answer. So the helper has a
- * state of its own, set up from the same file, with the caller's settings. musl has no state.
+ * A resolver's state belongs to its caller and may be closed before the helper has its result. So the helper has a
+ * separate state, set up from the same file, with the caller's settings. musl has no state.
  */
 #include "calls.h"
 
@@ -24,7 +24,7 @@ struct resolver_job {
 	int result, error, host_error;
 #ifdef __GLIBC__
 	bool has_settings;
-	struct __res_state settings; /* those of them that are plain values; never closed */
+	struct __res_state settings; /* the settings that are plain values; never closed */
 #endif
 	unsigned char answer[]; /* the size of the caller's */
 };

@@ -1,6 +1,6 @@
 /*
- * See calls.h: semaphores and message queues of System V, which cannot be waited for together with anything else.
- * They are tried again as locks are (calls_locks.c).
+ * See calls.h: semaphores and message queues of System V, which cannot be waited for together with descriptors. They
+ * are retried like locks (calls_locks.c).
  */
 #include "calls.h"
 

@@ -1,7 +1,7 @@
 /*
- * See calls.h: sending to sockets and writing to all else.
+ * See calls.h: sending to sockets and writing to other descriptors.
  *
- * Libc's calls do not return before everything is sent, so these go on until then, or return the part that was.
+ * Libc's calls do not return before everything is sent, so these continue until then, or return the part that was sent.
  */
 #include "calls.h"
 
@@ -62,7 +62,7 @@ static size_t size_of(const struct iovec *pieces, size_t count)
 	return size;
 }
 
-/* The rest of a message of which `done` bytes are sent. Ancillary data went with the first. */
+/* The rest of a message of which `done` bytes are sent. Ancillary data was sent with the first. */
 static ssize_t send_rest(int fd, const struct msghdr *message, int flags, size_t done, struct howdah_call_wait *wait)
 {
 	for (size_t i = 0, skipped = 0; i < message->msg_iovlen; i++) {
@@ -119,7 +119,7 @@ static bool is_blocking_pipe(int fd)
 	return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-/* A pipe that is ready has room for this much, and takes it at once. */
+/* A pipe that is ready has room for this much, and accepts it at once. */
 static ssize_t write_pipe(int fd, const char *data, size_t size)
 {
 	size_t done = 0;

@@ -1,5 +1,5 @@
 /*
- * See calls.h: waiting for signals, by a descriptor that is readable while one is pending; and PHP's timer.
+ * See calls.h: waiting for signals with a descriptor that is readable while one is pending; and PHP's timer.
  */
 #include "calls.h"
 

@@ -10,7 +10,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* For as long as the call takes, which does not wait then. */
+/* For the duration of the call, which then does not wait. */
 static int connect_at_once(int fd, int flags, const struct sockaddr *address, socklen_t length)
 {
 	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {

@@ -1,5 +1,5 @@
 /*
- * See calls.h: sleeping. For no time at all is a way to let others run.
+ * See calls.h: sleeping. Sleeping for no time lets others run.
  */
 #include "calls.h"
 

@@ -1,11 +1,11 @@
 /*
  * See got.h.
  *
- * Rules: a place is written only if it holds a function of the C library (or a sanitizer's in front of it), or the one
- * that our own calls of this name lead to (those of a preloaded library), or is not bound yet. So an object that
- * has a function of the same name of its own, or was given another one at run time, keeps it, and doing it
- * twice does nothing. Pages that were made read-only after relocation are so
- * again afterwards. Only relocations with a symbol are looked at, which leaves out DT_RELR.
+ * Rules: an entry is written only if it contains a function of the C library (or a sanitizer's in front of it), or the
+ * one that our own calls of this name use (those of a preloaded library), or is not bound yet. So an object that has
+ * its own function of the same name, or was given another one at run time, keeps it, and patching twice does nothing.
+ * Pages that were read-only after relocation become read-only again afterwards. Only relocations with a symbol are
+ * checked, which leaves out DT_RELR.
  */
 #include "got.h"
 
@@ -34,8 +34,8 @@
 #endif
 
 /*
- * Objects that are never patched, by the start of the file's name. The first are the C library and what may be in
- * front of it: their code is what is replaced in others.
+ * Objects that are never patched, by the start of the file's name. The first are the C library and what may precede it:
+ * their code is what is replaced in others.
  */
 static const char *const system_names[] = {"libc.so", "libc-2.", "libc.musl", "ld-linux", "ld-musl", "ld-2.",
 	"libpthread", "libdl.so", "libdl-2.", "librt.so", "librt-2.", "libresolv", "libasan", "libubsan", "libtsan",
@@ -54,7 +54,7 @@ struct object {
 
 struct bound_name {
 	const struct howdah_got_entry *entry;
-	uintptr_t bound; /* what the name means to this object; 0: nothing */
+	uintptr_t bound; /* the address of the name for this object; 0: none */
 };
 
 static struct bound_name *names; /* sorted */
@@ -107,7 +107,7 @@ struct object_patch {
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	uintptr_t protected_start, protected_end; /* whole pages; equal: none */
-	bool writable;                            /* they are, for the moment */
+	bool writable;                            /* they are, temporarily */
 	unsigned patched;
 	int error;
 };
@@ -141,7 +141,7 @@ static void patch_relocations(struct object_patch *patching, const ElfW(Rela) * 
 		}
 		uintptr_t place = patching->object->base + item->r_offset;
 		uintptr_t value = *(uintptr_t *)place;
-		/* Bound at the first call: till then it leads back into the object. */
+		/* Bound at the first call: until then it points back into the object. */
 		bool unbound = type == RELOCATION_CALL && symbol->st_shndx == SHN_UNDEF && holds(patching->object, value, true);
 		if ((unbound || value == named->bound || is_system_code(value)) && make_writable(patching, place)) {
 			__atomic_store_n((uintptr_t *)place, (uintptr_t)named->entry->replacement, __ATOMIC_RELEASE);

@@ -1,8 +1,8 @@
 /*
  * See offload.h.
  *
- * Rules: the mutex guards the queue and the states of jobs. A job is its helper's while it runs, and belongs to
- * the one that sees the other's end: the helper drops what was abandoned, the caller what is done.
+ * Rules: the mutex guards the queue and the states of jobs. A job belongs to its helper while it runs, and afterwards
+ * to the side that sees the end of the other: the helper drops abandoned jobs, the caller finished ones.
  */
 #include "offload.h"
 
@@ -51,7 +51,7 @@ static void *help(void *unused)
 			job->drop(job);
 			pthread_mutex_lock(&mutex);
 		} else {
-			/* Signalled under the mutex: afterwards the job, and the descriptor, may be gone. */
+			/* Signalled under the mutex: afterwards the job and the descriptor may be freed. */
 			job->state = HOWDAH_JOB_DONE;
 			uint64_t one = 1;
 			(void)!write(job->event, &one, sizeof(one));
@@ -153,7 +153,7 @@ int howdah_offload(struct howdah_job *job)
 	int event = job->event;
 	int ready = howdah_wait_fd(event, POLLIN, HOWDAH_WAIT_FOREVER);
 	int error = errno;
-	/* Also in order that the helper has let go of the descriptor. */
+	/* Also makes sure that the helper no longer uses the descriptor. */
 	bool done = leave(job);
 	close(event);
 	if (!done) {

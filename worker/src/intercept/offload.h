@@ -1,6 +1,6 @@
 /*
- * Calls that cannot be made to wait as a coroutine (libc's lookups of names) run on helper threads, which
- * start when the first is needed and stay.
+ * Calls that cannot wait as a coroutine (libc's lookups of names) run on helper threads, which start when the first is
+ * needed and stay.
  */
 #ifndef HOWDAH_COROUTINE_OFFLOAD_H
 #define HOWDAH_COROUTINE_OFFLOAD_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /*
- * The first member of what a call needs, all of it memory of its own, allocated by malloc(): the coroutine can be
- * cancelled while the helper is at work, and what the caller has may be gone then or belong to another.
+ * The first member of the data of a call, all of it in separate memory allocated by malloc(): the coroutine can be
+ * cancelled while the helper works, and the caller's memory may then be freed or reused.
  */
 struct howdah_job {
 	void (*run)(struct howdah_job *job);  /* on a helper thread, all signals blocked */
@@ -20,8 +20,8 @@ struct howdah_job {
 };
 
 /*
- * Runs the job while the calling coroutine waits (howdah_may_wait()), or here without a helper.
- * 0: done, the job is the caller's to drop. -1 with errno ECANCELED: the job is no longer the caller's.
+ * Runs the job while the calling coroutine waits (howdah_may_wait()), or here without a helper. 0: done, and the caller
+ * must drop the job. -1 with errno ECANCELED: the job no longer belongs to the caller.
  */
 int howdah_offload(struct howdah_job *job);
 

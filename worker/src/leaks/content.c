@@ -1,8 +1,8 @@
 /*
- * Fingerprints of values, and what of a request's input is in them.
+ * Fingerprints of values, and how much of a request's input they contain.
  *
- * Rules: a time of about now counts as any other time, since it differs from request to request by nature; secrets of
- * a client are kept as hashes only.
+ * Rules: a time close to now counts as any other time, since it naturally differs between requests; secrets of a client
+ * are stored only as hashes.
  */
 #include "look.h"
 

@@ -1,7 +1,7 @@
 /*
  * See leaks.h.
  *
- * Rules: the request in hand is described by copies, since its memory belongs to the next one by then; a look runs
+ * Rules: the current request is described by copies, since its memory belongs to the next one by then; a look runs
  * where no request does.
  */
 #include "leaks.h"
@@ -13,12 +13,12 @@
 
 bool howdah_leaks_on;
 
-static uint32_t sample;             /* one of so many requests is looked at */
+static uint32_t sample;             /* one in so many requests is checked */
 static uint32_t skipped;            /* since the last one */
 static bool tells_clients;          /* by a header */
 static struct howdah_leak_map boot; /* after boot */
 static struct howdah_leak_map before, spare;
-static bool has_before;                  /* the next request is looked at */
+static bool has_before;                  /* the next request is checked */
 static bool ended;                       /* a request has ended since the last look */
 static struct howdah_leak_request noted; /* that one */
 
@@ -66,7 +66,7 @@ void howdah_leaks_request_ended(uint64_t request_id, const char *method, const c
 	howdah_leak_note_globals();
 }
 
-/* Its map is that of the last look but one, whose pages are there already. */
+/* Its map is that of the look before the last, whose pages are already allocated. */
 static void begin_inspection(struct howdah_leak_look *look)
 {
 	static const struct howdah_leak_look empty;
@@ -97,7 +97,7 @@ static void compare(void)
 	end_inspection(&look);
 }
 
-/* The state before a request that will be looked at, if those before it were not. */
+/* Records the state before a request that will be checked, if the previous ones were not. */
 static void inspect_before(void)
 {
 	struct howdah_leak_look look;

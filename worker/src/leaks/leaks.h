@@ -1,7 +1,7 @@
 /*
- * Worker mode: finds state that a request leaves behind, and names it (`detect_leaks`). Between two requests the
- * values that PHP code can reach are compared with those before the request, after all that worker mode puts back was
- * put back and after the clean-up of the worker script. docs/guides/leaks.md has the kinds, internals and rules.
+ * Worker mode: finds state that a request leaves behind, and names it (`detect_leaks`). Between two requests the values
+ * that PHP code can access are compared with those before the request, after worker mode has restored everything and
+ * the worker script has cleaned up. docs/guides/leaks.md has the kinds, internals and rules.
  *
  * Costs a branch for each request while it is off.
  */
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* This worker looks for leaks. */
+/* This worker checks for leaks. */
 extern bool howdah_leaks_on;
 
 /* Transactions that the last request had left open. */
@@ -21,19 +21,19 @@ extern unsigned howdah_leak_transactions;
 extern unsigned howdah_leak_shutdown_functions;
 
 /*
- * In a worker that is about to take its first request: the state is that after boot. One of `sample` requests is
- * looked at; `allow` has patterns of what is not a leak, with a NUL after each; `in_header`: responses carry their
- * number.
+ * In a worker that is about to claim its first request: the state is that after boot. One in `sample` requests is
+ * checked; `allow` has patterns of what is not a leak, with a NUL after each; `in_header`: responses contain the number
+ * of leaks.
  */
 void howdah_leaks_start(uint32_t sample, bool in_header, const char *allow, size_t allow_size);
 
-/* A request of a client begins: sends it in a header how many leaks this worker has found. */
+/* A client's request begins: sends it a header with the number of leaks that this worker has found. */
 void howdah_leaks_begin(void);
 
-/* The request of a client has ended and its state was put back; the worker script has not gone on yet. */
+/* A client's request has ended and its state was restored; the worker script has not continued yet. */
 void howdah_leaks_request_ended(uint64_t request_id, const char *method, const char *uri);
 
-/* The worker script asks for the next request. Runs PHP code: destructors of garbage. */
+/* The worker script requests the next request. Runs PHP code: destructors of garbage. */
 void howdah_leaks_look(void);
 
 #endif

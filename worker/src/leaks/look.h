@@ -1,13 +1,13 @@
 /*
- * Inside of leaks/: one look at the state of a worker.
+ * Internal to leaks/: one look at the state of a worker.
  *
  * A look walks from the roots (static members, static variables, globals, the frames of the worker loop, handlers)
- * through arrays and objects, and gives each place for a value, a slot, a key and a fingerprint. Keys of the slots of
- * an object contain its identity, so that they stay the same whichever way leads to the object. Comparing two looks
- * is comparing two maps.
+ * through arrays and objects, and computes a key and a fingerprint for each place of a value, a slot. Keys of the slots
+ * of an object contain its identity, so that they are the same on every path to the object. Comparing two looks means
+ * comparing two maps.
  *
- * Rules: no PHP code runs during a look, and nothing is allocated from PHP's memory, whose growth is watched by
- * others; pointers into PHP's values are valid until the look ends.
+ * Rules: no PHP code runs during a look, and nothing is allocated from PHP's memory, whose growth is watched; pointers
+ * into PHP's values are valid until the look ends.
  */
 #ifndef HOWDAH_LEAKS_LOOK_H
 #define HOWDAH_LEAKS_LOOK_H
@@ -67,7 +67,7 @@ enum howdah_leak_kind {
 /* As the log, metrics and documentation name it. */
 const char *howdah_leak_kind_name(enum howdah_leak_kind kind);
 
-/* State that nothing caches: it is reported when a request has changed it once. */
+/* State that no code uses as a cache: it is reported when a request has changed it once. */
 bool howdah_leak_kind_is_state(enum howdah_leak_kind kind);
 
 /* --- map.c ------------------------------------------------------------------------------------------- */
@@ -87,14 +87,14 @@ struct howdah_leak_map {
 struct howdah_leak_slot *howdah_leak_map_find(const struct howdah_leak_map *map, uint64_t key);
 /* False: the key was there, and its slot is as it was. */
 bool howdah_leak_map_add(struct howdah_leak_map *map, struct howdah_leak_slot slot);
-/* Room for as many as the other one has. */
+/* Reserves room for as many as the other one has. */
 void howdah_leak_map_reserve(struct howdah_leak_map *map, const struct howdah_leak_map *like);
 /* Keeps its memory. */
 void howdah_leak_map_empty(struct howdah_leak_map *map);
 void howdah_leak_map_clear(struct howdah_leak_map *map);
 void howdah_leak_map_copy(struct howdah_leak_map *to, const struct howdah_leak_map *from);
 
-/* Memory of looks; a process that gets none ends, as PHP's does. */
+/* Memory of looks; if there is none, the process exits, as with PHP's memory. */
 void *howdah_leak_allocate(void *old, size_t size);
 
 static inline uint64_t howdah_leak_mix(uint64_t a, uint64_t b)
@@ -115,7 +115,7 @@ enum howdah_leak_edge {
 	HOWDAH_EDGE_PROPERTY, /* `name` */
 	HOWDAH_EDGE_BOUND,    /* a variable of a closure: `name` */
 	HOWDAH_EDGE_KEY,      /* of an array: `name`, or `index` if that is NULL */
-	HOWDAH_EDGE_INNER,    /* what an object of an extension holds: `index` */
+	HOWDAH_EDGE_INNER,    /* the content of an object of an extension: `index` */
 	HOWDAH_EDGE_COUNT,    /* how many of them */
 	HOWDAH_EDGE_DYNAMIC,  /* how many properties it has that its class does not declare */
 	HOWDAH_EDGE_ITEM,     /* of the process: `text` */
@@ -137,7 +137,7 @@ struct howdah_leak_node {
 	zend_refcounted *container; /* an array or an object */
 	uint64_t key;
 	bool is_object;
-	bool fresh; /* it was not there at the last look: what is below is not a change of its own */
+	bool fresh; /* it did not exist at the last look: what is below it is not a separate change */
 };
 
 /* A slot whose value differs from that of the last look. */
@@ -147,9 +147,9 @@ struct howdah_leak_change {
 	uint64_t fingerprint;
 	uint64_t count_before, count;
 	const zval *value;  /* NULL: of the process */
-	const zval *inside; /* what an object of an extension holds, `inside_count` of them */
+	const zval *inside; /* the contents of an object of an extension, `inside_count` of them */
 	size_t inside_count;
-	char *text;       /* of the process: what it is now; freed with the look */
+	char *text;       /* of the process: its current value; freed with the look */
 	char *owned_name; /* of the process */
 };
 
@@ -163,13 +163,13 @@ struct howdah_leak_look {
 	const struct howdah_leak_map *before; /* NULL: the first look */
 	const struct howdah_leak_map *boot;   /* NULL: the first look */
 	struct howdah_leak_map now;
-	bool *visited; /* objects by handle, of those that there were when the look began */
+	bool *visited; /* objects by handle, of those that existed when the look began */
 	uint32_t visited_size;
 	struct howdah_leak_map references; /* that were visited */
 	struct howdah_leak_map loop;       /* references that belong to the worker loop */
 	struct howdah_leak_node *nodes;
 	size_t node_count, node_capacity, node_next;
-	size_t *later; /* fresh nodes: objects that another way leads to are not fresh */
+	size_t *later; /* fresh nodes: objects with another path to them are not fresh */
 	size_t later_count, later_capacity, later_next;
 	struct howdah_leak_change *changes;
 	size_t change_count, change_capacity;
@@ -181,12 +181,12 @@ struct howdah_leak_look {
 void howdah_leak_walk(struct howdah_leak_look *look);
 void howdah_leak_look_free(struct howdah_leak_look *look);
 
-/* For roots.c and process.c. `compare` false: only what is below is looked at. */
+/* For roots.c and process.c. `compare` false: only what is below is checked. */
 void howdah_leak_visit(
 	struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key, zval *value, zval *initial);
 /* Looks below an object that is the worker loop's own, if it was there after boot. */
 void howdah_leak_visit_local(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, zval *value);
-/* State of the process. `text` is what it is now; copied. `is_new`: one that was not there before is a change. */
+/* State of the process. `text` is its current value; copied. `is_new`: a new one is a change. */
 void howdah_leak_visit_item(struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name,
 	uint64_t fingerprint, uint64_t count, const char *text, bool is_new);
 
@@ -194,7 +194,7 @@ uint64_t howdah_leak_object_key(const zend_object *object);
 
 /* --- names.c ----------------------------------------------------------------------------------------- */
 
-/* What is shown of a callable, such as `App\Kernel::handle` or `{closure} /srv/index.php:7`; empty: there is none. */
+/* A text for a callable, such as `App\Kernel::handle` or `{closure} /srv/index.php:7`; empty: there is none. */
 void howdah_leak_callable_name(const zval *callable, char *text, size_t size);
 uint64_t howdah_leak_callable_fingerprint(const zval *callable);
 /* Of an anonymous class with the place of its declaration. */
@@ -215,9 +215,9 @@ void howdah_leak_visit_count(
 extern unsigned howdah_leak_transactions;
 /* Shutdown functions that were registered after that. */
 extern unsigned howdah_leak_shutdown_functions;
-/* Before the worker script goes on: its variables in the global scope, which it may change between two requests. */
+/* Before the worker script continues: its variables in the global scope, which it may change between two requests. */
 void howdah_leak_note_globals(void);
-/* Whether the worker script itself has given a global its value since. */
+/* Whether the worker script itself has assigned the value of a global since. */
 bool howdah_leak_global_is_of_loop(zend_string *name, const zval *value);
 
 /* --- content.c --------------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *be
 
 struct howdah_leak_place {
 	char path[HOWDAH_LEAK_PATH_MAX];
-	char member[256]; /* the declared thing that it belongs to, such as `App\Cart::$items` */
+	char member[256]; /* the declaration that it belongs to, such as `App\Cart::$items` */
 	char file[512];   /* of its declaration; empty: not known */
 	uint32_t line;
 	bool allowed;  /* by the attribute AllowLeak */

@@ -1,5 +1,5 @@
 /*
- * Names the place of a change: the way from a root to it, and the declaration that it belongs to.
+ * Names the place of a change: the path from a root to it, and the declaration that it belongs to.
  */
 #include "look.h"
 
@@ -205,7 +205,7 @@ static void declare_variable(struct howdah_leak_place *place, const struct howda
 	}
 }
 
-/* The innermost declaration on the way. */
+/* The innermost declaration in the path. */
 static void declare(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
 {
 	switch (from->edge) {

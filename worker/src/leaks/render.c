@@ -1,6 +1,6 @@
 /*
- * A short text of a value for the log. Values with a name that hints at a secret are not shown, and neither are texts
- * that look like one; what objects and arrays hold is not shown at all, only what they are.
+ * A short text of a value for the log. Values with a name that suggests a secret are not shown, and neither are texts
+ * that look like one; contents of objects and arrays are never shown, only their types.
  */
 #include "look.h"
 

@@ -1,5 +1,5 @@
 /*
- * Findings on their way to the log: a record of level `l` with a JSON object (howdah_shm.h, "the log pipe").
+ * Sends findings to the log: a record of level `l` with a JSON object (howdah_shm.h, "the log pipe").
  *
  * Rules: a place is reported once in the life of a worker, whatever number is in its path; the front reports it once
  * for all workers of a generation.
@@ -14,7 +14,7 @@
 
 /* What frameworks overwrite at the start of each request, or do not mind, by design. */
 static const char *const known[] = {
-	"Symfony\\Component\\ErrorHandler\\ErrorHandler::$exceptionHandler", /* a closure with the request, made anew */
+	"Symfony\\Component\\ErrorHandler\\ErrorHandler::$exceptionHandler", /* a closure with the request, created again */
 	"Symfony\\Component\\Routing\\RequestContext::*",
 	"Symfony\\Component\\Routing\\Matcher\\*Matcher::$request",
 	"Symfony\\Component\\HttpFoundation\\Session\\*::$usageIndex", /* counts on, and is only compared with itself */

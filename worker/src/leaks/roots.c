@@ -1,5 +1,5 @@
 /*
- * Where a look begins: all that keeps values from one request to the next.
+ * The roots of a look: everything that keeps values from one request to the next.
  */
 #include "look.h"
 
@@ -143,7 +143,7 @@ static void visit_frame(struct howdah_leak_look *look, zend_execute_data *frame)
 		howdah_leak_visit_local(look, &from, &frame->This);
 	}
 	if (ZEND_CALL_INFO(frame) & ZEND_CALL_HAS_SYMBOL_TABLE) {
-		/* A file that it includes may have its variables at the moment: only the table knows where. */
+		/* An included file may currently have its variables: only the table knows where. */
 		zval *value;
 		ZEND_HASH_FOREACH_STR_KEY_VAL(frame->symbol_table, from.name, value)
 		{

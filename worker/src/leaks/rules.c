@@ -1,17 +1,17 @@
 /*
  * Which changes are leaks.
  *
- * Applications warm up: a container makes a service when it is first needed, a cache fills. So a change counts only
- * if it comes again. An identical request (method, URI, cookies, credentials, body) that finds the same application
- * leaves the same state; a slot that has another value after each of them depends on what came before. Three signs:
+ * Applications warm up: a container creates a service when it is first needed, a cache fills. So a change counts only
+ * if it is repeated. An identical request (method, URI, cookies, credentials, body) with the same application leaves
+ * the same state; a slot that has a different value after each of them depends on previous requests. Three signs:
  *
  *  - grows, changes: two identical requests after the first one changed the slot, each to another value;
  *  - grows: four requests of the same shape (numbers of the path left out) left more elements each than the one before;
  *  - holds request data: it has a value that a client sent, and still has it after a request that did not send it.
  *
- * State of the process, which nothing uses as a cache, is a leak when it has changed once.
+ * State of the process that no code uses as a cache is a leak when it has changed once.
  *
- * Rules: what is back to its value after boot is not a leak. Memory has a limit: a table of changed slots, each with the
+ * Rules: a value that is again as after boot is not a leak. Memory is limited: a table of changed slots, each with the
  * last requests that changed it.
  */
 #include "look.h"
@@ -88,7 +88,7 @@ static bool changes_again(struct history *history, uint64_t request, uint64_t co
 	return false;
 }
 
-/* What is emptied at the start of a request and filled again has no more elements than before. */
+/* A container that is emptied at the start of a request and filled again has no more elements than before. */
 static bool grows_again(struct history *history, uint64_t shape, uint64_t count)
 {
 	for (int i = 0; i < SHAPES_KEPT; i++) {
@@ -200,7 +200,7 @@ static void judge_held(const struct howdah_leak_look *look, const struct howdah_
 		}
 		const struct howdah_leak_slot *now = howdah_leak_map_find(&look->now, history->key);
 		if (!now || now->fingerprint != history->held_fingerprint) {
-			free(history->finding); /* overwritten: it does not outlive its request by more than this one */
+			free(history->finding); /* overwritten: it lives at most one request longer than its own */
 			history->finding = NULL;
 		} else if (!howdah_leak_input_has(input, history->held)) {
 			history->reported = true;

@@ -1,5 +1,5 @@
 /*
- * State of the process that the operating system or a library keeps. What worker mode does not put back, such as the
+ * State of the process in the operating system or a library. State that worker mode does not restore, such as the
  * priority, is found whoever changes it.
  */
 #include "look.h"

@@ -1,8 +1,8 @@
 /*
  * The walk from the roots through arrays and objects.
  *
- * What was there at the last look comes first, and what is new after it, so that an object that two ways lead to is
- * compared with its former state if one of them is old.
+ * Known values come first, and new ones after them, so that an object with two paths to it is compared with its former
+ * state if one of the paths is old.
  *
  * Rules: properties are read where they are stored, since reading them as PHP does would call hooks, magic methods
  * and lazy initializers. What objects of extensions hold is listed by the function that the garbage collector
@@ -44,7 +44,7 @@ static void add_node(struct howdah_leak_look *look, const struct howdah_leak_nod
 	look->nodes[look->node_count++] = *node;
 }
 
-/* Nodes that are fresh wait until all others were looked at. */
+/* Nodes that are fresh wait until all others were checked. */
 static void add_later(struct howdah_leak_look *look, const struct howdah_leak_node *node)
 {
 	size_t index = look->node_count;
@@ -75,7 +75,7 @@ static struct howdah_leak_change *add_change(struct howdah_leak_look *look)
 	return change;
 }
 
-/* Whether nothing can be in it but what the code says: constants, and cases of an enumeration. */
+/* Whether it can contain nothing but constants of the code, and cases of an enumeration. */
 static bool is_constant(const zval *value)
 {
 	return (Z_TYPE_P(value) == IS_ARRAY && (GC_FLAGS(Z_ARR_P(value)) & GC_IMMUTABLE)) ||
@@ -106,8 +106,8 @@ static uint64_t count_of(const zval *value)
 }
 
 /*
- * A slot. `fresh`: its container is. `initial`: what it is before the first write, if it is a root that was not
- * there at the last look; NULL: a slot that was not there is new with its container.
+ * A slot. `fresh`: its container is. `initial`: its value before the first write, if it is a root that did not exist at
+ * the last look; NULL: a slot that did not exist is new together with its container.
  */
 static void visit_slot(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key, zval *value,
 	zval *initial, bool fresh)
@@ -219,7 +219,7 @@ static void walk_array(struct howdah_leak_look *look, size_t index)
 	ZEND_HASH_FOREACH_END();
 }
 
-/* Of an object: how many things it has, by their names or values. */
+/* Of an object: the number of its elements, by their names or values. */
 static void visit_number(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
 	uint64_t fingerprint, uint64_t count, bool fresh)
 {
@@ -304,8 +304,8 @@ static void walk_closure(struct howdah_leak_look *look, size_t index, zend_objec
 }
 
 /*
- * Of SPL's containers and WeakMap. The collector is not shown their numbers and constant strings. The functions behind
- * are those of the engine unless PHP code has its own count(), which must not run.
+ * Of SPL's containers and WeakMap. The collector does not see their numbers and constant strings. The functions behind
+ * them are the engine's unless PHP code has its own count(), which must not run.
  */
 static bool count_elements(zend_object *object, uint64_t *count)
 {

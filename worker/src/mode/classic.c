@@ -1,5 +1,5 @@
 /*
- * See classic.h. The order of steps is PHP-FPM's, so that scripts see what they see there.
+ * See classic.h. The order of steps is that of PHP-FPM, so that scripts see the same state.
  *
  * Rules: everything that may leave by longjmp is inside one zend_first_try.
  */
@@ -71,7 +71,7 @@ static bool run_php(struct howdah_request *request)
 		howdah_settings_request_begin(request);
 		SG(request_info).path_translated = script ? estrdup(script) : NULL;
 		if (request->claim.body_kind == HOWDAH_BODY_NONE) {
-			/* Without a body there is no input to time: the script's own timer, armed once, covers all. */
+			/* Without a body there is no input to time: the script's timer, armed once, covers everything. */
 			PG(max_input_time) = -1;
 		}
 		if (php_request_startup() == SUCCESS) {
@@ -102,7 +102,7 @@ bool howdah_classic_run(struct howdah_queue *queue, const struct howdah_claim *c
 	howdah_opcache_begin(time(NULL));
 	bool usable = run_php(request);
 	if (howdah_request_forked) {
-		_exit(EG(exit_status)); /* not ours: the worker itself answers */
+		_exit(EG(exit_status)); /* not ours: the worker itself responds */
 	}
 	SG(server_context) = request;
 	if (!usable) {

@@ -1,5 +1,5 @@
 /*
- * One classic request: PHP's globals are made for it and thrown away after it.
+ * One classic request: PHP's globals are created for it and destroyed after it.
  */
 #ifndef HOWDAH_CLASSIC_H
 #define HOWDAH_CLASSIC_H

@@ -1,8 +1,8 @@
 /*
  * mysqli: a connection, its statements and its results are one client.
  *
- * Rules: whose outcome of the last call a property tells is looked at as for functions. What is freed while another
- * task is in a call on the connection says goodbye to the server when that is over.
+ * Rules: a property that reports the result of the last call is guarded like functions. What is freed while another
+ * task is in a call on the connection notifies the server after that call.
  */
 #include "database/clients_kinds.h"
 
@@ -101,7 +101,7 @@ static zval *read_property(zend_object *object, zend_string *name, int type, voi
 	return result;
 }
 
-/* Pending commands to the server are kept in a separate object until the client is free. */
+/* Pending commands to the server are stored in a separate object until the client is free. */
 static void free_later_or_now(zend_object *object, void (*free_now)(zend_object *object))
 {
 	zval subject, carrier;
@@ -125,7 +125,7 @@ static void free_result(zend_object *object)
 	free_later_or_now(object, free_result_original);
 }
 
-/* mysqli has one writable table of handlers for each of its classes, and lays no other way to them open. */
+/* mysqli has one writable table of handlers for each of its classes, and no other access to them. */
 static void adapt(zval *value)
 {
 	if (Z_TYPE_P(value) != IS_OBJECT) {

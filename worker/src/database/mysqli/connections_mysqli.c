@@ -95,7 +95,7 @@ static const char *mysqli_driver(const struct howdah_connection *connection)
 static enum howdah_rollback mysqli_rollback(const struct howdah_connection *connection)
 {
 	if (howdah_mysqlnd_is_busy(connection->handle)) {
-		/* An answer that was not fetched: no other query can be sent, or it would be taken for that one's. */
+		/* A result that was not fetched: no other query can be sent, or its reply would be mistaken for this result. */
 		return HOWDAH_ROLLBACK_FAILED;
 	}
 	if (!howdah_mysqlnd_in_transaction(connection->handle)) {

@@ -15,7 +15,7 @@ struct howdah_mysqli_resource {
 #define HOWDAH_MYSQLI_INITIALIZED 1 /* MYSQLI_STATUS_INITIALIZED */
 #define HOWDAH_MYSQLI_VALID 2       /* MYSQLI_STATUS_VALID */
 
-/* Of an object of mysqli, mysqli_stmt or mysqli_result; NULL: it has none. */
+/* The resource of an object of mysqli, mysqli_stmt or mysqli_result; NULL: it has none. */
 const struct howdah_mysqli_resource *howdah_mysqli_resource(const zend_object *object);
 
 /* Each gets the other one's. */

@@ -1,6 +1,5 @@
 /*
- * mysqlnd, for mysqli and PDO alike. Its headers are part of PHP's; where PHP was built without it there
- * is nothing to look after here.
+ * mysqlnd, for mysqli and PDO. Its headers are part of PHP's; if PHP was built without it, this file does nothing.
  */
 #include "database/connections_kind.h"
 
@@ -24,7 +23,7 @@ static bool has_end(MYSQLND_CONN_DATA *data)
 {
 	php_stream *stream = data->vio->data->m.get_stream(data->vio);
 	if (!stream || data->protocol_frame_codec->data->compressed) {
-		return true; /* what is in the stream is not a packet */
+		return true; /* the stream does not contain a packet */
 	}
 	zend_off_t size;
 	while ((size = stream->writepos - stream->readpos) < END_SIZE) {
@@ -45,13 +44,15 @@ static enum_func_status read_metadata(MYSQLND_RES *result, MYSQLND_CONN_DATA *da
 		if (EXPECTED(has_end(data))) {
 			return PASS;
 		}
-		/* As where the description itself cannot be read. A statement keeps its result, and the pool it is in. */
+		/* As when the description itself cannot be read. A statement keeps its result, and its memory pool. */
 		result->meta->m->free_metadata(result->meta);
 		result->meta = NULL;
 		SET_CLIENT_ERROR(data->error_info, CR_SERVER_GONE_ERROR, UNKNOWN_SQLSTATE, "MySQL server has gone away");
 		data->state.m->set(&data->state, CONN_QUIT_SENT);
 	}
-	/* Of a query. Releases of PHP, such as 8.3.6, would free it as if it was not in a pool of memory, and crash. */
+	/*
+	 * The result of a query. Releases of PHP such as 8.3.6 would free it as if it were not in a memory pool, and crash.
+	 */
 	if (result == data->current_result) {
 		data->current_result = NULL;
 		result->m.free_result(result, true);
@@ -71,7 +72,7 @@ static void guard_metadata(void)
 const char *howdah_mysqlnd_startup(const char *name)
 {
 	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, strlen(name));
-	/* Built with libmysqlclient an extension has structures of its own, and does not name mysqlnd. */
+	/* An extension built with libmysqlclient has different structures, and does not name mysqlnd. */
 	for (const zend_module_dep *needs = module ? module->deps : NULL; needs && needs->name; needs++) {
 		if (needs->type == MODULE_DEP_REQUIRED && strcasecmp(needs->name, "mysqlnd") == 0) {
 			guard_metadata();
@@ -112,7 +113,7 @@ int howdah_mysqlnd_descriptor(void *server)
 {
 	const MYSQLND_CONN_DATA *data = connected(server);
 	if (!data) {
-		/* After an error that ended the connection mysqlnd says the same as after close(). */
+		/* After an error that closed the connection, mysqlnd reports the same state as after close(). */
 		return HOWDAH_DESCRIPTOR_DEAD;
 	}
 	php_stream *stream = data->vio && data->vio->data ? data->vio->data->m.get_stream(data->vio) : NULL;

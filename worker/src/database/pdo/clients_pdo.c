@@ -1,8 +1,8 @@
 /*
  * See clients_pdo.h: which task sees which connection behind a PDO object.
  *
- * Rules: a view is put in place when its user uses the object and no other way, and again whenever the user runs
- * after somebody else did (howdah_pdo_in), because the driver may be in the midst of a call.
+ * Rules: a view is installed only when its user uses the object, and again whenever the user runs after another one
+ * (howdah_pdo_in), because the driver may be in the middle of a call.
  */
 #include "clients_pdo.h"
 
@@ -207,7 +207,7 @@ static bool wait_for_call(struct howdah_pdo_view *view)
 	return false;
 }
 
-/* Several coroutines use the connection: a transaction is that one's which began it. */
+/* Several coroutines use the connection: a transaction belongs to the one that began it. */
 static bool wait_for_transaction(struct howdah_pdo_view *view)
 {
 	int64_t limit = view->pool->settings.wait;
@@ -219,7 +219,7 @@ static bool wait_for_transaction(struct howdah_pdo_view *view)
 	return true;
 }
 
-/* Gives the call to the one that waits longest. */
+/* Passes the call to the longest waiter. */
 static void pass_on(struct howdah_pdo_view *view)
 {
 	struct howdah_turn *turn = howdah_turn_give(&view->turns, view);
@@ -374,8 +374,8 @@ static void abandon(struct howdah_pdo_view *view)
 }
 
 /*
- * The object that has the view's connection, with a reference of ours: another request may let go of the last one while
- * the server is waited for, and it would take the connection along.
+ * Returns the object of the view's connection, with an additional reference: another request may drop the last one
+ * while the server is waited for, which would close the connection.
  */
 static zend_object *hold_object(const struct howdah_pdo_view *view)
 {
@@ -439,7 +439,7 @@ void howdah_pdo_finish(struct howdah_client_user *user, bool fatal)
 			howdah_pdo_place(pool, NULL);
 		}
 		howdah_pdo_put(pool, physical, usable);
-		howdah_pdo_remove_view(view); /* last: what it frees may be the object's last reference */
+		howdah_pdo_remove_view(view); /* last: it may free the object's last reference */
 		howdah_client_let_go_of_object(object);
 	}
 }
@@ -517,7 +517,7 @@ void howdah_pdo_snapshot(void)
 	}
 }
 
-/* An object that the current task has made. */
+/* The current task has created an object. */
 void howdah_pdo_note_created(zend_object *object)
 {
 	const struct howdah_connection_object *tracked = howdah_track_find(object);

@@ -12,13 +12,13 @@ void howdah_pdo_startup(void);
 /* The boot is over: its connections become pools. */
 void howdah_pdo_snapshot(void);
 
-/* The user runs again: its connections are put in place. */
+/* The user runs again: installs its connections. */
 void howdah_pdo_in(struct howdah_client_user *user);
 
-/* The current coroutine was cancelled: transactions that it has begun are rolled back. */
+/* The current coroutine was cancelled: rolls back its transactions. */
 void howdah_pdo_end_begun(const struct howdah_client_user *user);
 
-/* The user's last code has run: its connections are rolled back and given back, or after a fatal error cut. */
+/* The user's last code has run: its connections are rolled back and returned, or cut after a fatal error. */
 void howdah_pdo_finish(struct howdah_client_user *user, bool fatal);
 
 /* Sets the settings of the object's pool, also before there is one. False: it is not a PDO object. */

@@ -1,5 +1,5 @@
 /*
- * See clients_pdo_pool.h: what is put in front of PDO's classes, so that each call finds the connection of its task.
+ * See clients_pdo_pool.h: guards of PDO's classes, with which each call finds the connection of its task.
  */
 #include "clients_pdo.h"
 

@@ -1,9 +1,9 @@
 /*
  * See clients_pdo_pool.h: the connections behind a PDO object.
  *
- * Rules: a driver function that may wait gets the shadow of its connection, or runs while its user's view is in
- * place; it never sees another one's state. A task that gives a connection up passes it, or the right to make one, to
- * the one that waits longest.
+ * Rules: a driver function that may wait gets the shadow of its connection, or runs while its user's view is installed;
+ * it never sees another user's state. A task that gives a connection up passes it, or the right to create one, to the
+ * longest waiter.
  */
 #include "clients_pdo_pool.h"
 
@@ -90,7 +90,7 @@ static bool is_dead(const struct howdah_pdo_physical *physical)
 	return descriptor == HOWDAH_DESCRIPTOR_DEAD || (descriptor >= 0 && poll(&look, 1, 0) > 0);
 }
 
-/* It waits: nothing of the pool's is in place for it. */
+/* It waits: nothing of the pool is installed for it. */
 static bool connect_to_server(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical)
 {
 	zval options;
@@ -107,7 +107,7 @@ static bool connect_to_server(struct howdah_pdo_pool *pool, struct howdah_pdo_ph
 	zend_restore_error_handling(&saved);
 	zval_ptr_dtor(&options);
 	if (howdah_coroutine_current()) {
-		/* libpq looks for Kerberos tickets on it, and the connection may be waited on for long. */
+		/* libpq searches for Kerberos tickets on it, and the connection may be waited on for a long time. */
 		howdah_context_trim(howdah_coroutine_current());
 	}
 	return connected;
@@ -187,7 +187,7 @@ static void close_idle(struct howdah_pdo_pool *pool)
 		return;
 	}
 	int64_t limit = howdah_now() - pool->settings.idle;
-	/* The list has the one that was used last in front. */
+	/* The most recently used one is first in the list. */
 	for (struct howdah_pdo_physical **at = &pool->free; *at;) {
 		struct howdah_pdo_physical *physical = *at;
 		if (physical->since > limit) {
@@ -244,7 +244,7 @@ static void get_gc(pdo_dbh_t *dbh, zend_get_gc_buffer *buffer)
 	}
 }
 
-/* A connection that cannot be made twice the same. */
+/* A connection that cannot be opened a second time. */
 static bool is_single(const pdo_dbh_t *dbh)
 {
 	switch (howdah_pdo_driver(dbh)) {
@@ -273,7 +273,7 @@ void howdah_pdo_adopt(pdo_dbh_t *dbh, zend_object *object, zval *options)
 	}
 	pool->methods.closer = howdah_pdo_close_pool;
 	pool->methods.preparer = prepare;
-	pool->methods.persistent_shutdown = NULL; /* would free what is a request's in a connection that is in use */
+	pool->methods.persistent_shutdown = NULL; /* would free the state of a request in a connection that is in use */
 	pool->methods.get_gc = pool->real->get_gc ? get_gc : NULL;
 	pool->methods.get_driver_methods = pool->real->get_driver_methods ? howdah_pdo_driver_methods : NULL;
 	struct howdah_pdo_physical *physical = add_physical(pool);

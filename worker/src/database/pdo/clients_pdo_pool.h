@@ -1,9 +1,8 @@
 /*
  * Inside of clients_pdo*.c.
  *
- * A pool stands behind one pdo_dbh_t. The structure has the state of one view at a time: the one whose user runs.
- * A statement that several tasks use has a body for each connection; its structure has that of the connection whose
- * user runs.
+ * A pool is behind one pdo_dbh_t, which has the state of one view at a time: that of the running user. A statement that
+ * several tasks use has a body for each connection; its structure has the body for the running user's connection.
  */
 #ifndef HOWDAH_CLIENTS_PDO_POOL_H
 #define HOWDAH_CLIENTS_PDO_POOL_H
@@ -44,7 +43,7 @@ struct howdah_pdo_deferred_free {
 /* A connection to the server. */
 struct howdah_pdo_physical {
 	struct howdah_pdo_physical *next, *next_free;
-	pdo_dbh_t shadow; /* what the driver is given where PHP's structure is not to be touched */
+	pdo_dbh_t shadow; /* passed to the driver where PHP's structure must not change */
 	unsigned statements;
 	bool doomed;    /* closed as soon as it has no statements */
 	bool abandoned; /* not to be touched again */
@@ -53,7 +52,7 @@ struct howdah_pdo_physical {
 	struct howdah_pdo_deferred_free *gone;
 };
 
-/* What PHP keeps of a connection in pdo_dbh_t. */
+/* PHP's state of a connection in pdo_dbh_t. */
 struct howdah_pdo_state {
 	void *driver_data;
 	bool in_txn, auto_commit, stringify;
@@ -76,7 +75,7 @@ struct howdah_pdo_view {
 	struct howdah_client_user *user;
 	struct howdah_pdo_physical *physical;
 	struct howdah_pdo_state state; /* while it is not in place */
-	bool home;          /* of the task that connected: what it sets is set for others too, until one of them comes */
+	bool home;          /* of the task that connected: its settings apply to others too, until one of them is added */
 	bool altered;       /* its connection is not to be used by others */
 	bool cut;           /* a call on it was cancelled: it cannot be used any more */
 	HashTable *changed; /* attributes of the driver, as they were before; or NULL */
@@ -88,7 +87,7 @@ struct howdah_pdo_view {
 	uint32_t waits_cancelled;  /* of the coroutine, when the call began */
 };
 
-/* What statements have instead of the driver's methods, by one of whose tables the pool is found. */
+/* Replacement for the driver's methods in statements; the pool is found through one of its tables. */
 struct howdah_pdo_statement_kind {
 	const struct pdo_stmt_methods *real;
 	struct pdo_stmt_methods ours;
@@ -99,17 +98,17 @@ struct howdah_pdo_pool {
 	struct pdo_dbh_methods methods; /* what pdo_dbh_t has instead of the driver's: by its address the pool is found */
 	const struct pdo_dbh_methods *real;
 	struct howdah_pdo_statement_kind statements[HOWDAH_PDO_STATEMENT_KINDS];
-	bool closed; /* PHP frees all objects in the order in which they were made: statements come after it */
+	bool closed; /* PHP frees all objects in the order of their creation: statements come after it */
 	pdo_dbh_t *dbh;
 	zend_class_entry *ce; /* of the object, for messages */
 	struct howdah_client_settings settings;
 	bool settled; /* more than one task has used it */
-	bool single;  /* one connection: the driver is not known, or the connection cannot be made twice */
+	bool single;  /* one connection: the driver is unknown, or the connection cannot be opened twice */
 	zval options;
 	char *libpq_settings[HOWDAH_LIBPQ_SETTINGS];
-	struct howdah_pdo_state base; /* what a new view begins with */
+	struct howdah_pdo_state base; /* initial state of a new view */
 	struct howdah_pdo_physical *physicals, *free;
-	unsigned open; /* connections, those that are being made too */
+	unsigned open; /* connections, including those that are being opened */
 	struct howdah_turns turns;
 	struct howdah_pdo_view *views, *placed;
 	struct howdah_pdo_statement *shared;
@@ -130,7 +129,7 @@ struct howdah_pdo_physical *howdah_pdo_take(struct howdah_pdo_pool *pool);
 /* Gives it to the next one, or closes it. */
 void howdah_pdo_put(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool usable);
 
-/* Closes it, at the latest when its last statement is gone. */
+/* Closes it, at the latest when its last statement is freed. */
 void howdah_pdo_drop(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical);
 void howdah_pdo_close(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical);
 
@@ -139,7 +138,7 @@ void howdah_pdo_close_pool(pdo_dbh_t *dbh);
 
 /* --- clients_pdo.c: views ------------------------------------------------------------------------------- */
 
-/* Puts a view in place, NULL: none. */
+/* Installs a view, NULL: none. */
 void howdah_pdo_place(struct howdah_pdo_pool *pool, struct howdah_pdo_view *view);
 
 /* The view of the current user, in place, its connection for the calling coroutine alone. NULL: it throws. */
@@ -173,7 +172,7 @@ void howdah_pdo_place_bodies(struct howdah_pdo_physical *physical);
 /* A request has ended: results and parameters go. Its connection is the view's. */
 void howdah_pdo_reset_bodies(struct howdah_pdo_view *view);
 
-/* Ends bodies of statements that live on elsewhere: the connection goes. */
+/* Ends bodies of statements that are still used elsewhere: the connection is closed. */
 void howdah_pdo_end_bodies(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical);
 
 /* Says goodbye to statements that were freed, now that it can be done; `silent`: without telling the server. */
@@ -182,7 +181,7 @@ void howdah_pdo_release_dead(struct howdah_pdo_pool *pool, struct howdah_pdo_phy
 /* PDO::prepare() was called with options. */
 void howdah_pdo_keep_options(zend_object *statement, zval *options);
 
-/* An object that the current task has made. */
+/* The current task has created an object. */
 void howdah_pdo_note_created(zend_object *object);
 
 /* --- clients_pdo_guard.c -------------------------------------------------------------------------------- */
@@ -190,7 +189,7 @@ void howdah_pdo_note_created(zend_object *object);
 /* pdo_dbh_methods.get_driver_methods */
 const zend_function_entry *howdah_pdo_driver_methods(pdo_dbh_t *dbh, int kind);
 
-/* Those of an object that PHP has looked up before there was a pool. */
+/* Wraps the methods of an object that PHP has looked up before there was a pool. */
 void howdah_pdo_guard_driver_methods(pdo_dbh_t *dbh);
 
 #endif

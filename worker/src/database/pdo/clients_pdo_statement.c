@@ -1,8 +1,8 @@
 /*
  * See clients_pdo_pool.h: statements, which are a connection's, but whose objects several tasks may reach.
  *
- * Rules: a statement's driver data begins with a pointer to its connection's (of the drivers that are known; the
- * others have one connection). The driver frees a statement only while its connection is the caller's.
+ * Rules: a statement's driver data begins with a pointer to its connection's (true for known drivers; the others have
+ * one connection). The driver frees a statement only while its connection is the caller's.
  */
 #include "clients_pdo_pool.h"
 
@@ -71,7 +71,7 @@ static void end_driver_data(
 	memcpy((void *)&stmt, saved, HOWDAH_PDO_BODY_SIZE);
 	stmt.dbh = &physical->shadow;
 	if (silent) {
-		/* What drivers look at before they speak to the server. */
+		/* What drivers check before they contact the server. */
 		howdah_compat_object_clear(&stmt.database_object_handle);
 	}
 	if (stmt.driver_data && !physical->abandoned) {
@@ -166,7 +166,7 @@ static void unlink_body(struct howdah_pdo_body *body)
 /* One that is not in place. */
 static void free_body(struct howdah_pdo_pool *pool, struct howdah_pdo_body *body)
 {
-	pdo_stmt_t *stmt = (pdo_stmt_t *)body->saved; /* but for `std`, which is not looked at */
+	pdo_stmt_t *stmt = (pdo_stmt_t *)body->saved; /* except `std`, which is not used */
 	struct howdah_pdo_physical *physical = body->physical;
 	unlink_body(body);
 	free_bound(stmt);
@@ -282,7 +282,7 @@ static zval *options_of(const pdo_stmt_t *stmt)
 	return kept_options ? zend_hash_index_find(kept_options, zend_object_to_weakref_key(&stmt->std)) : NULL;
 }
 
-/* As PDO::prepare() leaves a statement. Modes of fetching that have more than a number are not taken along. */
+/* As PDO::prepare() leaves a statement. Fetch modes that need more than a number are not copied. */
 static void reset_modes(pdo_stmt_t *stmt, const pdo_stmt_t *model)
 {
 	enum pdo_fetch_type mode = model->default_fetch_type & ~PDO_FETCH_FLAGS;
@@ -326,7 +326,7 @@ void howdah_pdo_adopt_boot_statement(struct howdah_pdo_pool *pool, pdo_stmt_t *s
 		howdah_pdo_adopt_statement(pool, stmt);
 		return;
 	}
-	/* The server knows it by a number, on the connection that the boot had. */
+	/* The server knows it by a number, on the connection of the boot. */
 	pdo_stmt_t model;
 	memset((void *)&model, 0, sizeof(model));
 	memcpy((void *)&model, (const void *)stmt, HOWDAH_PDO_BODY_SIZE);
@@ -392,7 +392,7 @@ static void reset_body(struct howdah_pdo_body *body)
 
 void howdah_pdo_reset_bodies(struct howdah_pdo_view *view)
 {
-	/* The rest of a result is read, and meanwhile others may let go of the objects. */
+	/* The rest of a result is read; meanwhile others may drop the objects. */
 	size_t count = 0;
 	for (const struct howdah_pdo_body *body = view->physical->bodies; body; body = body->next_there) {
 		count++;

@@ -1,10 +1,10 @@
 /*
  * PDO objects of any driver.
  *
- * Rules: statements point to the driver's structure, so a connection is made again within the structure
- * it has: pgsql by libpq's reset, mysql by exchanging the client handle. Other drivers are closed and
- * opened again. Statements that the server or the driver keeps for the old connection are good on no other: one
- * that has such is never made again.
+ * Rules: statements point to the driver's structure, so a connection is reopened within its structure: pgsql by libpq's
+ * reset, mysql by exchanging the client handle. Other drivers are closed and opened again. Statements that the server
+ * or the driver stores for the old connection are not valid on another one: a connection with such statements is never
+ * reopened.
  */
 #include "connections_pdo.h"
 
@@ -130,7 +130,7 @@ static const char *pdo_examine(const zend_object *object)
 	return dbh && !dbh->methods && !dbh->driver_data && !dbh->driver ? NULL : "its objects are not as known";
 }
 
-/* Those that requests share in a concurrent pool are looked after by database/pdo/clients_pdo.c. */
+/* database/pdo/clients_pdo.c handles those that requests share in a concurrent pool. */
 static void *pdo_handle(zend_object *object)
 {
 	pdo_dbh_t *dbh = php_pdo_dbh_fetch_inner(object);
@@ -205,7 +205,7 @@ static int pdo_descriptor(const struct howdah_connection *connection)
 static bool open_again(pdo_dbh_t *dbh, zval *options)
 {
 	const struct pdo_dbh_methods *methods = dbh->methods;
-	/* Drivers throw what went wrong only while there are no methods, that is in a constructor. */
+	/* Drivers throw their errors only while there are no methods, that is in a constructor. */
 	dbh->methods = NULL;
 	bool opened = dbh->driver->db_handle_factory(dbh, options) && !EG(exception);
 	dbh->methods = methods;
@@ -224,7 +224,7 @@ static void exchange_servers(pdo_dbh_t *dbh, struct driver_head *kept)
 	void *old = kept->server;
 	kept->server = made->server;
 	made->server = old;
-	/* The socket is closed or discards what is sent, so the server does not get the goodbye. */
+	/* The socket is closed or discards what is sent, so the server does not get the final message. */
 	dbh->methods->closer(dbh);
 	dbh->driver_data = kept;
 }
@@ -256,7 +256,7 @@ bool howdah_pdo_keeps_attribute(zend_ulong attribute)
 	}
 }
 
-/* Attributes of PDO itself are kept in dbh; the driver's were set by the constructor one by one. */
+/* PDO's own attributes are in dbh; the constructor set the driver's one by one. */
 static void set_attributes(pdo_dbh_t *dbh, zval *options)
 {
 	zend_ulong attribute;

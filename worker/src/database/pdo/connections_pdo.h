@@ -1,5 +1,5 @@
 /*
- * PDO connections below the objects: what a pool of them needs too.
+ * PDO connections below the objects: functions that a pool of them needs too.
  */
 #ifndef HOWDAH_CONNECTIONS_PDO_H
 #define HOWDAH_CONNECTIONS_PDO_H
@@ -11,7 +11,7 @@
 
 #include <ext/pdo/php_pdo_driver.h>
 
-/* Those whose client libraries are known. */
+/* Drivers whose client libraries are known. */
 enum howdah_pdo_driver { HOWDAH_PDO_OTHER, HOWDAH_PDO_PGSQL, HOWDAH_PDO_MYSQL, HOWDAH_PDO_SQLITE };
 enum howdah_pdo_driver howdah_pdo_driver(const pdo_dbh_t *dbh);
 
@@ -21,10 +21,10 @@ void *howdah_pdo_server(const pdo_dbh_t *dbh);
 /* File descriptor, or HOWDAH_DESCRIPTOR_*. */
 int howdah_pdo_descriptor(const pdo_dbh_t *dbh);
 
-/* PHP code has given an SQLite connection functions or collations of its own. */
+/* PHP code has registered functions or collations for an SQLite connection. */
 bool howdah_pdo_is_programmed(const pdo_dbh_t *dbh);
 
-/* Whether PDO itself keeps the attribute; all others are the driver's. */
+/* Whether PDO itself stores the attribute; the driver stores all others. */
 bool howdah_pdo_keeps_attribute(zend_ulong attribute);
 
 /* Connects into an empty dbh->driver_data, dbh->methods are the driver's. False: it is empty again, and the reason
@@ -45,7 +45,7 @@ bool howdah_pdo_in_transaction(pdo_dbh_t *dbh);
 
 enum howdah_rollback howdah_pdo_rollback(pdo_dbh_t *dbh);
 
-/* database/pdo/clients_pdo.c: whether each request has a connection of its own behind this. */
+/* database/pdo/clients_pdo.c: whether each request has a separate connection behind it. */
 bool howdah_pdo_is_shared(const pdo_dbh_t *dbh);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Statements of PDO connections: those that PHP code holds, and during a boot what statements set in the session.
+ * Statements of PDO connections: those that PHP code holds, and during a boot what statements change in the session.
  */
 #include "connections_pdo.h"
 
@@ -20,10 +20,10 @@ static bool is_bound(const pdo_stmt_t *stmt, enum howdah_pdo_driver driver)
 {
 	switch (driver) {
 		case HOWDAH_PDO_PGSQL:
-			/* The first execution prepares it; that, and what else looks at the statement, resets the error. */
+			/* The first execution prepares it; that, and every other check of the statement, resets the error. */
 			return stmt->supports_placeholders != PDO_PLACEHOLDER_NONE && (stmt->executed || stmt->error_code[0]);
 		case HOWDAH_PDO_MYSQL:
-			return stmt->supports_placeholders != PDO_PLACEHOLDER_NONE; /* else PDO puts the values in by itself */
+			return stmt->supports_placeholders != PDO_PLACEHOLDER_NONE; /* otherwise PDO itself inserts the values */
 		default:
 			return true;
 	}

@@ -2,8 +2,8 @@
  * pgsql: the connection is the client, of its objects and of the large objects that were opened on it. Results have
  * all their rows.
  *
- * pg_connect() gives a process one connection for each connection string, and functions that are called without one
- * the last that was made. Both are a task's own here.
+ * pg_connect() gives a process one connection for each connection string, and functions without a connection use the
+ * last one that was opened. Here each task has its own.
  */
 #include "database/clients_kinds.h"
 
@@ -48,7 +48,9 @@ static void pgsql_rollback(const void *key, bool cut)
 	howdah_client_rollback(&howdah_connection_pgsql, is_connection, key, cut);
 }
 
-/* libpq takes a wait that fails for the end of the query: what comes of it would be the next one's result. */
+/*
+ * libpq treats a wait that fails as the end of the query: a later result would be mistaken for that of the next query.
+ */
 static void pgsql_cut(const void *key)
 {
 	howdah_descriptor_cut(howdah_libpq_descriptor(key));
@@ -59,7 +61,7 @@ static bool pgsql_revive(const void *key)
 	int descriptor = howdah_libpq_descriptor(key);
 	struct pollfd look = {.fd = descriptor, .events = POLLRDHUP};
 	if (descriptor >= 0 && poll(&look, 1, 0) == 0) {
-		return true; /* another connection, in the memory of the one that was cut, or made again since */
+		return true; /* a different connection, in the memory of the cut one, or reopened since */
 	}
 	bool revived = howdah_libpq_reset((PGconn *)key);
 	if (revived) {

@@ -1,8 +1,8 @@
 /*
  * libpq, for pgsql and PDO alike, and the PgSql\Connection objects.
  *
- * Rules: libpq is not linked: its symbols are those that the extensions brought. Of the extension's
- * structure only the first member is known (php_pgsql.h is not installed): the PGconn.
+ * Rules: libpq is not linked: the symbols of the loaded extensions are used. Of the extension's structure only the
+ * first member is known (php_pgsql.h is not installed): the PGconn.
  */
 #include "database/connections_kind.h"
 
@@ -17,7 +17,7 @@
 #include "process/log.h"
 #include "request/wait.h"
 
-/* How long a query that was cancelled, or whose result was not read, may take to end. */
+/* Time for a query that was cancelled, or whose result was not read, to end. */
 #define SETTLE_LIMIT_MS 2000
 #define CANCEL_AGAIN_MS 50 /* between two requests to cancel one query */
 
@@ -272,7 +272,7 @@ struct link_head {
 	PGconn *connection; /* NULL: closed */
 };
 
-/* Behind a function whose SQL is the argument `place`, which is one less without a connection. */
+/* After a function whose SQL is the argument `place`, which is one less without a connection. */
 static void note_call(zend_execute_data *execute_data, unsigned place, bool names)
 {
 	const zval *link = ZEND_NUM_ARGS() ? ZEND_CALL_ARG(execute_data, 1) : NULL;
@@ -284,7 +284,7 @@ static void note_call(zend_execute_data *execute_data, unsigned place, bool name
 	}
 	const char *by =
 		howdah_boot_is_over ? NULL : howdah_session_changed_by(HOWDAH_DIALECT_PGSQL, Z_STRVAL_P(sql), Z_STRLEN_P(sql));
-	/* Which is the default connection only the extension knows: it may be each of them. */
+	/* Only the extension knows the default connection: it may be any of them. */
 	for (unsigned i = 0; (by || names) && i < howdah_track_count(); i++) {
 		struct howdah_connection_object *entry = howdah_track_at(i);
 		if (entry->kind == &howdah_connection_pgsql && (!given || entry->object == Z_OBJ_P(link))) {
@@ -294,7 +294,7 @@ static void note_call(zend_execute_data *execute_data, unsigned place, bool name
 	}
 }
 
-/* A function that sends SQL, where that is behind the connection, and whether the server keeps it. */
+/* A function that sends SQL, the position of the SQL if it follows the connection, and whether the server stores it. */
 #define NOTED(name, place, names) \
 	static zif_handler original_##name; \
 	static ZEND_FUNCTION(noted_##name) \

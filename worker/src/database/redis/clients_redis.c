@@ -1,9 +1,9 @@
 /*
  * Clients of phpredis.
  *
- * Rules: a call whose wait was cancelled, or that failed, leaves the object without a connection; the next one finds it
- * renewed (connections_redis.h). A reply that is not received whole is completed (reply_streams.c), and the call then
- * throws whatever it made of it.
+ * Rules: a call whose wait was cancelled, or that failed, leaves the object without a connection; the next call finds
+ * it renewed (connections_redis.h). An incomplete reply is completed (reply_streams.c), and the call then throws,
+ * whatever result it had.
  */
 #include "database/clients_kinds.h"
 
@@ -23,7 +23,7 @@ struct exception_context {
 	const zend_op *opline;
 };
 
-/* What has been thrown before stays thrown; what is thrown meanwhile is dropped, unless it ends the request. */
+/* An earlier exception is preserved; later ones are dropped, unless they end the request. */
 static struct exception_context hold_exception(void)
 {
 	struct exception_context exception = {.exception = EG(exception), .opline = EG(opline_before_exception)};
@@ -154,7 +154,7 @@ static const struct howdah_client_kind sentinel_kind = {
 	.completes_replies = true,
 };
 
-/* Its connections are Redis objects; what it has itself is which one of them is in a MULTI. */
+/* Its connections are Redis objects; it only stores which one of them is in a MULTI. */
 static void array_rollback(const void *key, bool cut)
 {
 	zend_object *object = (zend_object *)key;

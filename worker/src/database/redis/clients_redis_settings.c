@@ -1,8 +1,9 @@
 /*
  * See clients_redis_settings.h.
  *
- * Rules: methods of the class are used, which exist in all versions; options that a version does not know have no value
- * and are left alone. What a request makes or connects itself is as it left it: services do so once and live on.
+ * Rules: only methods of the class are used that exist in all versions; options that a version does not know have no
+ * value and are ignored. An object that a request creates or connects itself stays as the request left it: services do
+ * so once and live on.
  */
 #include "clients_redis_settings.h"
 
@@ -95,7 +96,7 @@ void howdah_redis_settings_snapshot(void)
 		}
 		struct settings *settings = ecalloc(1, sizeof(*settings));
 		settings->object = object;
-		GC_ADDREF(object); /* its address stands for it */
+		GC_ADDREF(object); /* its address identifies it */
 		settings->next = list;
 		list = settings;
 	}
@@ -147,7 +148,7 @@ void howdah_redis_settings_restore(zend_object *object)
 	if (Z_TYPE(settings->database) == IS_LONG) {
 		zval now, database, result;
 		call(object, "getdbnum", 0, NULL, &now);
-		/* Not a number: not connected, and a connection would select what the request had selected. */
+		/* Not a number: not connected, and connecting would select the database that the request had selected. */
 		if (Z_TYPE(now) != IS_LONG || Z_LVAL(now) != Z_LVAL(settings->database)) {
 			ZVAL_COPY_VALUE(&database, &settings->database);
 			call(object, "select", 1, &database, &result);

@@ -1,5 +1,5 @@
 /*
- * Options and database of Redis objects that the boot has connected, in a concurrent worker: what a request sets ends
+ * Options and database of Redis objects that the boot has connected, in a concurrent worker: changes by a request end
  * with it.
  */
 #ifndef HOWDAH_CLIENTS_REDIS_SETTINGS_H

@@ -1,9 +1,9 @@
 /*
  * Redis and RedisCluster objects (phpredis). The extension notices a closed connection and reconnects by itself, with
- * password and database, so only what a request left open, or what a lost connection left behind, is looked after.
+ * password and database, so only what a request left open, or what a lost connection left behind, needs care.
  *
- * Rules: methods of the classes are used where they exist. The start of redis_object and RedisSock, which has been the
- * same from 5.3 to 6.2, is read after a look at the version; other versions go without what it is for.
+ * Rules: methods of the classes are used where they exist. The start of redis_object and RedisSock, which is the same
+ * from 5.3 to 6.2, is read after a check of the version; with other versions the features that need it are off.
  */
 #include "connections_redis.h"
 
@@ -222,7 +222,7 @@ void howdah_redis_close(zend_object *object)
 	if (!socket || socket->stream) {
 		call_quietly(of_redis.close, object);
 	}
-	/* It leaves open what was cut while it selected the database after a reconnection. */
+	/* It remains open if it was cut while it selected the database after a reconnect. */
 	if (socket && socket->stream) {
 		if (socket->stream->is_persistent) {
 			php_stream_pclose(socket->stream);
@@ -259,7 +259,7 @@ bool howdah_redis_renew(zend_object *object)
 		return false;
 	}
 	forget_failure(object);
-	/* No other method discards what a lost MULTI waits for without asking a server that knows of none. */
+	/* No other method discards what a lost MULTI waits for without contacting a server that does not know it. */
 	zval result;
 	bool connected = call(of_redis.pipeline, object, &result) && Z_TYPE(result) == IS_OBJECT;
 	zval_ptr_dtor(&result);
@@ -301,7 +301,7 @@ bool howdah_redis_sentinel_renew(zend_object *object)
 
 /* --- the end of a request ------------------------------------------------------------------------------- */
 
-/* Of a process that runs one request at a time; clients_redis.c sees to it in others. */
+/* In a process that runs one request at a time; clients_redis.c does it in others. */
 static void renew_now(zend_object *object)
 {
 	struct howdah_connection_object *tracked = howdah_track_find(object);
@@ -337,7 +337,7 @@ static enum howdah_rollback discard(const struct howdah_connection *connection, 
 		return HOWDAH_ROLLBACK_IDLE;
 	}
 	call_quietly(methods->discard, connection->object);
-	/* A pipeline within a MULTI, or an answer that did not come. */
+	/* A pipeline within a MULTI, or a reply that did not arrive. */
 	return is_open(connection->object, methods, &threw) ? HOWDAH_ROLLBACK_FAILED : HOWDAH_ROLLBACK_DONE;
 }
 

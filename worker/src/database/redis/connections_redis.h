@@ -1,9 +1,9 @@
 /*
  * What is needed of phpredis's objects beyond their methods.
  *
- * An object keeps what it has of a lost connection: the results that a MULTI waited for, a pipeline's commands, and
- * after an interrupted reconnection the state "failed", in which it never connects again. So an object whose call
- * failed is renewed before others use it.
+ * An object keeps state of a lost connection: the results that a MULTI waited for, a pipeline's commands, and after an
+ * interrupted reconnect the state "failed", in which it never connects again. So an object whose call failed is renewed
+ * before others use it.
  */
 #ifndef HOWDAH_CONNECTIONS_REDIS_H
 #define HOWDAH_CONNECTIONS_REDIS_H
@@ -18,10 +18,13 @@ bool howdah_redis_is_open(zend_object *object, bool *threw);
 /* Closes the connection; the next command connects again. */
 void howdah_redis_close(zend_object *object);
 
-/* Discards what a lost connection left in the object, and connects. False: there is a MULTI, or the server is away. */
+/*
+ * Discards what a lost connection left in the object, and connects. False: it is in a MULTI, or the server is
+ * unavailable.
+ */
 bool howdah_redis_renew(zend_object *object);
 
-/* The same of a RedisCluster; nothing is connected. */
+/* The same for a RedisCluster; nothing is connected. */
 void howdah_redis_cluster_close(zend_object *object);
 
 /* A RedisSentinel has no method for it. */
@@ -31,7 +34,7 @@ bool howdah_redis_sentinel_renew(zend_object *object);
 /* "read error on connection to host:port", as phpredis itself reports it. */
 void howdah_redis_throw_read_error(const zend_object *object);
 
-/* The descriptor of a stream that is a socket, else -1. */
+/* The descriptor of a stream that is a socket, otherwise -1. */
 int howdah_redis_descriptor(const php_stream *stream);
 
 #endif

@@ -2,16 +2,15 @@
  * See reply_streams.h.
  *
  * phpredis uses an incomplete reply as if it were complete. In an incomplete array it reads false where it expects
- * strings or arrays, and uses them as such; of an incomplete line it removes the last two bytes as its end. Either
- * ends the process. So when a read fails in the middle of a call of a coroutine (the wait was cancelled, the time is
- * over, the connection ended), the call gets filler instead, which completes whatever is being read. An exception is
- * thrown at once, so that phpredis calls no function with what it makes of it, and the connection is closed
- * (clients_redis.c).
+ * strings or arrays, and uses them as such; of an incomplete line it removes the last two bytes as its end. Both crash
+ * the process. So when a read fails in the middle of a call of a coroutine (the wait was cancelled, the time is over,
+ * the connection was closed), the call gets filler instead, which completes what is being read. An exception is thrown
+ * immediately, so that phpredis calls no function with the result, and the connection is closed (clients_redis.c).
  *
- * Filler is `+` without an end while it is not known whether a line or a string of a given length is being read: a
- * line of `+` is a status, wherever it begins, and phpredis ends it when its buffer is full. As soon as a line is known
- * to begin, filler is whole lines: an array of one status, which is also two lines, or the status alone where a loop
- * would wait for an array that is not a message.
+ * As long as it is unknown whether a line or a string of a given length is being read, filler is `+` without an end: a
+ * line of `+` is a status, wherever it begins, and phpredis ends it when its buffer is full. As soon as the start of a
+ * line is known, filler is whole lines: an array of one status, which is also two lines, or only the status where a
+ * loop would wait for an array that is not a message.
  */
 #include "reply_streams.h"
 
@@ -35,7 +34,7 @@ struct reply_stream {
 	bool is_cut;
 	unsigned starts;   /* after the cut; from 2 on a line begins when filler is read */
 	unsigned run;      /* bytes of filler since the last start */
-	bool in_subscribe; /* whose loop takes no array */
+	bool in_subscribe; /* whose loop does not accept an array */
 };
 
 /* Of the current coroutine, or NULL. */
@@ -59,7 +58,7 @@ static void remember(struct reply_stream *reply, const char *bytes, size_t size)
 	reply->starts_item = false;
 }
 
-/* Whether the last line, which may have its end or not, says how long the string is that follows. */
+/* Whether the last line, which may be incomplete, contains the length of a following string. */
 static bool string_follows(const struct reply_stream *reply)
 {
 	unsigned end = reply->tail_size;
@@ -99,7 +98,7 @@ static ssize_t fill(struct reply_stream *reply, char *buffer, size_t size)
 		memcpy(buffer, line, length);
 		return (ssize_t)length;
 	}
-	/* One by one, so that the next start is noticed; a string that is longer than any line gets more. */
+	/* One by one, so that the next start is noticed; a string longer than any line gets more. */
 	size_t count = ++reply->run % LINE_MAX_BYTES ? 1 : size;
 	memset(buffer, '+', count);
 	return (ssize_t)count;
@@ -142,7 +141,7 @@ static int reply_set_option(php_stream *stream, int option, int value, void *arg
 		}
 		reply->starts_item = true;
 	}
-	/* PHP tells by the functions of a stream whether its address is a path. */
+	/* PHP decides by the functions of a stream whether its address is a path. */
 	stream->ops = reply->original;
 	int result = stream->ops->set_option(stream, option, value, argument);
 	stream->ops = &reply->ops;

@@ -1,5 +1,5 @@
 /*
- * Streams of phpredis, whose replies come to an end also where the connection does not.
+ * Streams of phpredis, whose replies end even if the connection does not.
  */
 #ifndef HOWDAH_REPLY_STREAMS_H
 #define HOWDAH_REPLY_STREAMS_H

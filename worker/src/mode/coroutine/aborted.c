@@ -1,9 +1,9 @@
 /*
  * Requests that are not waited for any more: their clients have disconnected, or their time is over.
  *
- * Rules: a request is cancelled once for each reason, so that what it does at its end may wait. A client that
- * disconnects is PHP's affair: the request may ignore it (ignore_user_abort), code that computes notices when it waits or
- * writes, and shutdown functions that have begun are left alone.
+ * Rules: a request is cancelled once for each reason, so that it may wait at its end. PHP decides about a client that
+ * disconnects: the request may ignore it (ignore_user_abort), code that computes notices it when it waits or writes,
+ * and shutdown functions that have started are not interrupted.
  */
 #include "core.h"
 
@@ -26,7 +26,7 @@ void howdah_aborted_client_left(struct howdah_task *task)
 
 static void time_over(struct howdah_task *task)
 {
-	/* Code that takes its time to unwind since the client left, or its parent ended. */
+	/* Code that takes long to unwind after the client disconnected, or its parent ended. */
 	if (UNEXPECTED(task->phase == HOWDAH_TASK_RUNS)) {
 		for (struct howdah_coroutine *coroutine = task->coroutines; coroutine; coroutine = coroutine->sibling) {
 			coroutine->unwound = false;
@@ -79,8 +79,8 @@ void howdah_aborted_callback_ended(void)
 	}
 	howdah_interrupt_release(coroutine);
 	coroutine->task->phase = HOWDAH_TASK_ENDS;
-	coroutine->task->exits.last.cancel = NULL; /* if something has taken its place */
-	/* Where its time is over, the front's patience is short: waits go on to end soon. */
+	coroutine->task->exits.last.cancel = NULL; /* if something has replaced it */
+	/* If its time is over, the front does not wait for long: its waits must end soon. */
 	bool hurry = coroutine->task->aborted == HOWDAH_ABORTED_TIME;
 	coroutine->cancelled = coroutine->cancelled && hurry;
 	coroutine->unwound = hurry;

@@ -1,8 +1,8 @@
 /*
- * See alone.h. PHP puts the scanner's state aside on the C stack while it scans something else, so what was begun last has
- * to end first. In between PHP code may run: the error handler for a deprecation that eval() finds, the callback of an
- * output buffer that highlight_string() prints into, the stream wrapper that highlight_file() reads from. array_multisort()
- * has the table of its comparisons in one place, and they may call __toString(). If such code waits, the thread does.
+ * See alone.h. PHP saves the scanner's state on the C stack while it scans something else, so scans must end in reverse
+ * order. PHP code may run in between: the error handler for a deprecation that eval() finds, the callback of an output
+ * buffer that highlight_string() prints into, the stream wrapper that highlight_file() reads from. array_multisort()
+ * has the table of its comparisons in one place, and they may call __toString(). If such code waits, the thread blocks.
  *
  * Rules: files are compiled in includes.c and classes loaded in autoload.c, which use howdah_run_alone() as well.
  */

@@ -1,11 +1,11 @@
 /*
  * See apcu_entry.h. APCu holds its lock, which is one for all processes, while the generator of apcu_entry() runs, and
- * takes a second call in the process for a nested one. So in a coroutine the entry is made of APCu's other functions:
- * a coroutine that finds none generates it, others of the process wait for that one in turn, and those of other
- * processes for a mark in the cache. No lock is held while PHP code runs.
+ * treats a second call in the process as a nested one. So in a coroutine the entry is implemented with APCu's other
+ * functions: a coroutine that finds none generates it, others of the process queue for it, and those of other processes
+ * wait for a mark in the cache. No lock is held while PHP code runs.
  *
- * Rules: a mark of a process that has died counts for nothing. Who cannot wait, or is waited for by the one that
- * generates, generates an entry of its own, as a nested call does.
+ * Rules: a mark of a process that has exited is ignored. A coroutine that cannot wait, or for which the generating one
+ * waits, generates a separate entry, as a nested call does.
  */
 #include "apcu_entry.h"
 
@@ -79,7 +79,7 @@ static bool is_dead(zval *pid)
 	return Z_TYPE_P(pid) != IS_LONG || (kill((pid_t)Z_LVAL_P(pid), 0) != 0 && errno == ESRCH);
 }
 
-/* Until no other process generates the entry. True: the cache has it now. */
+/* Waits until no other process generates the entry. True: the cache has it now. */
 static bool await_others(const struct entry *entry, zval *value)
 {
 	zval self, pid;
@@ -89,7 +89,7 @@ static bool await_others(const struct entry *entry, zval *value)
 			return true;
 		}
 		if (!fetch(entry->mark, &pid)) {
-			return false; /* it has gone this moment, or the cache is full */
+			return false; /* it has just been removed, or the cache is full */
 		}
 		if (is_dead(&pid) || Z_LVAL(pid) == getpid()) {
 			(void)put(HOWDAH_FUNCTION_apcu_store, entry->mark, &self, MARK_TTL_S);
@@ -125,7 +125,7 @@ static void call_generator(struct entry *entry, zval *value)
 	zval_ptr_dtor(&argument);
 }
 
-/* Of all processes this one alone generates it. */
+/* Generates it; no other process does. */
 static void generate_alone(struct entry *entry, zval *value)
 {
 	if (!await_others(entry, value)) {
@@ -133,13 +133,13 @@ static void generate_alone(struct entry *entry, zval *value)
 	}
 	zend_object *exception = EG(exception);
 	const zend_op *before = EG(opline_before_exception);
-	EG(exception) = NULL; /* PHP's functions give no result while one is there */
+	EG(exception) = NULL; /* PHP's functions return nothing while there is an exception */
 	forget_mark(entry->mark);
 	EG(exception) = exception;
 	EG(opline_before_exception) = before;
 }
 
-/* Of all coroutines of the process this one alone does. */
+/* Generates it; no other coroutine of the process does. */
 static void generate(struct entry *entry, zval *value)
 {
 	struct howdah_loading loading = {.owner = howdah_coroutine_current()};
@@ -170,7 +170,7 @@ static void fetch_or_generate(struct entry *entry, zval *value)
 		loading = zend_hash_find_ptr(&generated, entry->key);
 		enum howdah_loaded waited = loading ? howdah_loading_wait(loading, HOWDAH_WAIT_FOREVER) : HOWDAH_LOADED;
 		if (waited == HOWDAH_LOADED_CANCELLED) {
-			return; /* the code is to be unwound */
+			return; /* the code has to be unwound */
 		}
 		if (waited != HOWDAH_LOADED) {
 			call_generator(entry, value);

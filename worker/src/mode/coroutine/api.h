@@ -2,8 +2,8 @@
  * Concurrency within a request, for PHP code: Howdah\spawn(), await(), all(), race(), timeout(), Channel
  * (howdah.stub.php).
  *
- * Rules: everything works in every pool. Where a worker runs one request at a time a callback that is spawned
- * runs at once and to its end: the results are the same, one after the other.
+ * Rules: everything works in every pool. Where a worker runs one request at a time a spawned callback runs immediately
+ * and to its end: the results are the same, one after the other.
  */
 #ifndef HOWDAH_COROUTINE_API_H
 #define HOWDAH_COROUTINE_API_H
@@ -35,13 +35,13 @@ enum howdah_child_state {
 struct howdah_child {
 	enum howdah_child_state state;
 	struct howdah_coroutine *coroutine; /* while it runs; NULL: it has ended, or ran at once */
-	struct howdah_waiters waiting;      /* those who await it */
+	struct howdah_waiters waiting;      /* coroutines that await it */
 	zval callable;
 	zend_fcall_info callback;
 	zend_fcall_info_cache cache;
 	zval result;
 	zend_object *exception; /* that it threw */
-	bool observed;          /* somebody has got the exception, or asked for the end */
+	bool observed;          /* the exception was delivered, or the end was requested */
 	zend_object std;
 };
 
@@ -61,7 +61,7 @@ void howdah_child_take(struct howdah_child *child, zval *result);
 /* Nanoseconds of a time limit in seconds, HOWDAH_WAIT_FOREVER for none; throws and returns false if it is invalid. */
 bool howdah_api_limit(double seconds, bool none, uint32_t argument, int64_t *limit);
 
-/* True where a wait is possible. Else false, with an Error thrown that says what could not be waited for. */
+/* True where a wait is possible. Otherwise false, and an Error is thrown that says what could not be waited for. */
 bool howdah_api_may_wait(const char *what);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Howdah\Channel: values from one coroutine of a request to another. See api.h.
  *
- * Rules: a sender waits while the channel is full, a receiver while it is empty; both first come, first served.
- * Without room (capacity 0) a sender waits until its value was taken. A closed channel gives what it holds and
- * takes nothing more.
+ * Rules: a sender waits while the channel is full, a receiver while it is empty; both first come, first served. Without
+ * room (capacity 0) a sender waits until its value was received. A closed channel delivers its remaining values and
+ * accepts no more.
  */
 #include "api.h"
 
@@ -24,7 +24,7 @@ struct channel {
 	bool closed;
 	struct howdah_waiters senders;   /* for room */
 	struct howdah_waiters receivers; /* for a value */
-	struct howdah_waiters handed;    /* capacity 0: for their value to be taken */
+	struct howdah_waiters handed;    /* capacity 0: for their value to be received */
 	zend_object std;
 };
 
@@ -166,7 +166,7 @@ static bool send_value(struct channel *channel, zval *value, const struct limit 
 	}
 	uint64_t number = channel->sent;
 	push(channel, value);
-	/* The value is on its way: no limit ends that, or it would be sent and not sent. */
+	/* The value is being delivered: no limit ends that, or it would be both sent and not sent. */
 	static const struct limit forever = {.deadline = HOWDAH_WAIT_FOREVER};
 	while (!channel->capacity && channel->received <= number && !channel->closed) {
 		if (!wait_in(&channel->handed, &forever, "Howdah\\Channel::send()", late)) {

@@ -1,8 +1,8 @@
 /*
  * Howdah\Coroutine, spawn() and await(): see api.h.
  *
- * Rules: the object is held by its coroutine while that runs. A child's exception is its own until somebody
- * awaits it; one that is never awaited is reported as a warning when the object is freed.
+ * Rules: the object is held by its coroutine while that runs. A child's exception is not reported until a coroutine
+ * awaits the child; if none does, it becomes a warning when the object is freed.
  */
 #include "api.h"
 
@@ -139,7 +139,7 @@ static void run(void *argument)
 	}
 	zend_end_try();
 	if (UNEXPECTED(fatal)) {
-		howdah_run_end_request(true); /* what the error left is not touched again */
+		howdah_run_end_request(true); /* the remains of the error are not touched again */
 		return;
 	}
 	howdah_interrupt_release(child->coroutine);
@@ -167,7 +167,7 @@ struct howdah_child *howdah_child_start(zval *callable, zend_fcall_info *callbac
 	}
 	if (!howdah_coroutine_current()) {
 		call(child);
-		/* exit() and fatal errors go on to the caller. */
+		/* exit() and fatal errors are passed on to the caller. */
 		if (howdah_exit_is(EG(exception))) {
 			OBJ_RELEASE(&child->std);
 			return NULL;
@@ -280,7 +280,7 @@ static void await(struct howdah_child *child, double seconds, bool none, uint32_
 			zend_throw_exception(howdah_timeout_exception, "The coroutine has not ended within the time", 0);
 		} else if (result == 0) {
 			howdah_child_take(child, return_value);
-		} /* else this one is being unwound */
+		} /* otherwise this one is being unwound */
 		OBJ_RELEASE(&child->std);
 		return;
 	}

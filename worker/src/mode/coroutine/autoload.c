@@ -1,11 +1,11 @@
 /*
  * See autoload.h. Here: classes.
  *
- * An autoloader that waits (for a database, a remote file) lets another request ask for the same class, and both
- * would declare it. So a second loader waits for the first.
+ * An autoloader that waits (for a database, a remote file) lets another request load the same class, and both would
+ * declare it. So a second loader waits for the first.
  *
- * Rules: a class that could only be waited for in a circle counts as not there, as PHP has it when one request asks for
- * a class whose file it is loading, unless it is being linked (linking.c).
+ * Rules: a class that could only be waited for in a cycle counts as missing, as in PHP when one request requests a
+ * class whose file it is loading, unless it is being linked (linking.c).
  */
 #include "autoload.h"
 
@@ -94,11 +94,11 @@ static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_nam
 		}
 		zend_class_entry *class = zend_hash_find_ptr(EG(class_table), lower_name);
 		if (class) {
-			/* Half linked: who linked it has ended in a fatal error. */
+			/* Half linked: the coroutine that linked it has ended in a fatal error. */
 			return EXPECTED(class->ce_flags & ZEND_ACC_LINKED) ? class : NULL;
 		}
 		if (loaded == HOWDAH_LOADED_CANCELLED) {
-			return NULL; /* to declare it would be a fatal error of its owner, who goes on */
+			return NULL; /* declaring it would be a fatal error of its owner, who continues */
 		}
 		if (loaded == HOWDAH_LOADED_BLOCKED) {
 			break;

@@ -1,6 +1,6 @@
 /*
- * Code is loaded once: a class by one task at a time, and a file of include_once before others go on that
- * include it too.
+ * Code is loaded once: only one task at a time loads a class, and a file of include_once is complete before others that
+ * include it continue.
  */
 #ifndef HOWDAH_COROUTINE_AUTOLOAD_H
 #define HOWDAH_COROUTINE_AUTOLOAD_H

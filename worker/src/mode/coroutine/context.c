@@ -1,11 +1,11 @@
 /*
- * The stacks of coroutines: a context of the engine's fibers with a C stack, and the first page of a stack of the
- * virtual machine. Both are kept for the next request.
+ * The stacks of coroutines: a context of the engine's fibers with a C stack, and the first page of a VM stack. Both are
+ * kept for the next request.
  *
- * The engine exports what it switches its own fibers with (zend_fiber_switch_context()), which saves and restores
- * bailout, VM stack, frame, error_reporting and the active Fiber.
+ * The engine exports the function with which it switches its own fibers (zend_fiber_switch_context()), which saves and
+ * restores bailout, VM stack, frame, error_reporting and the active Fiber.
  *
- * Rules: this file alone switches; it knows nothing of tasks.
+ * Rules: only this file switches; it knows nothing of tasks.
  */
 #include "core.h"
 
@@ -25,9 +25,9 @@
 /* So much stays with a stack from one request to the next; few need more. */
 #define STACK_KEPT (64 * 1024)
 #define PAGE 4096
-/* As a Fiber of PHP code has it. */
+/* The same as for a Fiber of PHP code. */
 #define VM_STACK_SIZE (1024 * sizeof(zval))
-/* More than the frames of a system call take. */
+/* More than the frames of a system call need. */
 #define TRIM_BELOW 1024
 
 static size_t stack_size = STACK_DEFAULT;
@@ -52,7 +52,7 @@ size_t howdah_context_stack_size(void)
 	return stack_size;
 }
 
-/* The engine keeps the bounds of a C stack to itself; pointer and size come first in its structure. */
+/* The engine does not export the bounds of a C stack; pointer and size come first in its structure. */
 struct bounds {
 	char *pointer;
 	size_t size;
@@ -68,7 +68,7 @@ void howdah_context_trim(const struct howdah_coroutine *coroutine)
 	uintptr_t low = (uintptr_t)bounds_of(coroutine)->pointer;
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	if (here - low >= bounds_of(coroutine)->size) {
-		return; /* in a Fiber of PHP code, which has a stack of its own */
+		return; /* in a Fiber of PHP code, which has a separate stack */
 	}
 	/* What madvise() itself uses is above. */
 	uintptr_t end = (here - TRIM_BELOW) & ~(uintptr_t)(getpagesize() - 1);
@@ -78,8 +78,8 @@ void howdah_context_trim(const struct howdah_coroutine *coroutine)
 }
 
 /*
- * Whether a request went deeper than what is kept. To ask the kernel would cost each request a system call; who went
- * that deep has left something in the page below. Untouched memory reads as zero.
+ * Whether a request went deeper than the part that is kept. A system call for each request would be expensive; a
+ * request that went that deep has left something in the page below. Untouched memory reads as zero.
  */
 __attribute__((no_sanitize_address)) static bool went_deep(const char *end)
 {

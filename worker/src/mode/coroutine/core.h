@@ -20,7 +20,7 @@
 
 #define HOWDAH_NS_PER_MS INT64_C(1000000)
 
-/* The kernel allows a process 65530 mappings by default, of which a stack is two. */
+/* By default the kernel allows a process 65530 mappings; a stack needs two. */
 #define HOWDAH_COROUTINES_MAX 16384u
 
 enum howdah_coroutine_state {
@@ -38,22 +38,22 @@ enum howdah_task_phase {
 
 struct howdah_coroutine {
 	zend_fiber_context context; /* its C stack */
-	zend_fiber_context *resume; /* where it goes on: there, or in a Fiber of PHP code that waits within it */
+	zend_fiber_context *resume; /* where it continues: there, or in a Fiber of PHP code that waits within it */
 	struct howdah_task *task;
-	void (*run)(void *argument); /* what it is to run next */
+	void (*run)(void *argument); /* what it runs next */
 	void *argument;
 	enum howdah_coroutine_state state;
-	bool cancelled;           /* it waits no more, and its PHP code is to be unwound */
+	bool cancelled;           /* it no longer waits, and its PHP code must be unwound */
 	bool unwound;             /* that was raised */
 	unsigned shielded;        /* calls of ours that it is in, which must not be unwound */
 	int64_t patience;         /* until when its `finally` blocks may wait if its time is over, CLOCK_MONOTONIC */
 	zend_object *failed;      /* exception that was raised instead, or NULL */
-	int woken_by;             /* errno of the wait that ended, 0: what it waited for has come */
+	int woken_by;             /* errno of the wait that ended, 0: the event occurred */
 	uint32_t waits_cancelled; /* of all that it has run */
-	uint32_t refused;         /* of these, so many in a row for this descriptor, and no other wait */
+	uint32_t refused;         /* of these, consecutive ones for this descriptor, without another wait */
 	int refused_fd;
 	struct howdah_coroutine *next, *previous; /* in the ready list, or in `queue` */
-	struct howdah_waiters *queue;             /* that it is parked in; NULL: none */
+	struct howdah_waiters *queue;             /* in which it is parked; NULL: none */
 	int64_t deadline;                         /* of its timer, CLOCK_MONOTONIC */
 	size_t timer;                             /* its place in the heap + 1, 0: none */
 	struct howdah_coroutine *sibling;         /* of its task */
@@ -62,7 +62,7 @@ struct howdah_coroutine {
 	zend_vm_stack page;                       /* first one of its VM stack */
 	const char *stack;                        /* about where its C stack ends */
 	char *reserve;                            /* there, for an overflow; NULL: none, or it is in use */
-	int error_reporting;                      /* to begin with */
+	int error_reporting;                      /* initial value */
 	const zend_execute_data *frame;           /* where PHP code waits, for backtraces */
 	uint32_t turns;                           /* times that it has run, of all that it has run; for profiles */
 	int waits_for; /* descriptor + 1 whose readiness or lock it waits for, of several the first; 0: none */
@@ -76,12 +76,12 @@ struct howdah_task {
 	zend_fcall_info callback;
 	zend_fcall_info_cache cache;
 	struct howdah_waiters space;    /* it waits for room in its response ring */
-	struct howdah_waiters children; /* who waits for the end of others: its first coroutine, and see siblings.h */
+	struct howdah_waiters children; /* waiters for the end of others: its first coroutine, and see siblings.h */
 	uint32_t number;                /* place in the table, HOWDAH_TASK_MAIN */
 	uint64_t unique;                /* see howdah_task_number() */
 	enum howdah_task_phase phase;
 	uint32_t aborted; /* HOWDAH_ABORTED_*: it was cancelled for that; 0: for neither */
-	bool client_gone; /* PHP knows that the client has left */
+	bool client_gone; /* PHP has been notified that the client disconnected */
 	bool in_flight;
 	bool over;                 /* its last code has run */
 	bool fatal;                /* it ended in a fatal error */
@@ -103,7 +103,10 @@ struct howdah_task {
 /* The running one, which is cancelled, is in code that runs to its end first: a `finally` block, a file that is included. */
 bool howdah_unwinds_later(const struct howdah_coroutine *coroutine);
 
-/* Before anything else of this file but howdah_parts_register(), once in a process. `places`: tasks at a time. */
+/*
+ * Before anything else of this file except howdah_parts_register(), once in a process. `places`: maximum number of
+ * tasks.
+ */
 void howdah_core_init(const struct howdah_pool *pool, uint32_t places);
 
 /* Puts a coroutine at the end of the ready list. `woken_by`: what its wait returns as errno, 0: success. */
@@ -125,12 +128,12 @@ uint32_t howdah_waiting_count(void);
 
 /* --- context.c -------------------------------------------------------------------------------------------- */
 
-/* Bytes of a C stack, 0: the default. Stacks that are kept for reuse. */
+/* Bytes of a C stack, 0: the default. Number of stacks that are kept for reuse. */
 void howdah_context_init(size_t stack_size, uint32_t keep);
 
 size_t howdah_context_stack_size(void);
 
-/* A coroutine that has nothing to run; NULL: no memory for its stack. */
+/* A coroutine without anything to run; NULL: out of memory for its stack. */
 struct howdah_coroutine *howdah_context_take(void);
 
 /* It has run to its end and may be used again. */
@@ -152,7 +155,7 @@ void howdah_context_leave(struct howdah_coroutine *coroutine);
 bool howdah_timer_set(struct howdah_coroutine *coroutine, int64_t deadline);
 void howdah_timer_clear(struct howdah_coroutine *coroutine);
 
-/* Wakes those whose time has come. The next deadline, or -1. */
+/* Wakes coroutines whose time has come. Returns the next deadline, or -1. */
 int64_t howdah_timers_run(int64_t now);
 
 /* --- poller.c --------------------------------------------------------------------------------------------- */
@@ -172,19 +175,19 @@ bool howdah_tasks_init(uint32_t count);
 /* NULL: all are in flight. */
 struct howdah_task *howdah_task_begin(void);
 
-/* Its state is taken out of its place, what follows it ends, the task is free. */
+/* Its state is removed, its clean-up runs, the task is free. */
 void howdah_task_end(struct howdah_task *task);
 
 /* Puts the state of a task into its place, NULL: of the main context. */
 void howdah_task_enter(struct howdah_task *task);
 
-/* Nothing is being exchanged, and what is in place belongs to the code that runs: it may run more of PHP's. */
+/* Nothing is being exchanged, and the current state belongs to the code that runs: it may run PHP code. */
 bool howdah_state_is_whole(void);
 
-/* A coroutine of the task has ended, whose state is in place; it has others. */
+/* A coroutine of the task has ended, whose state is installed; it has others. */
 void howdah_task_coroutine_ended(struct howdah_task *task);
 
-/* In a child that was cancelled, after it has been unwound: its request goes on. May wait. */
+/* In a child that was cancelled, after it has been unwound: its request continues. May wait. */
 void howdah_task_coroutine_cancelled(struct howdah_task *task);
 
 /* The last code of the task has run, its state is in place. */
@@ -220,10 +223,10 @@ bool howdah_find_request(const struct howdah_trace *trace, uint64_t request_id, 
 
 /* --- aborted.c -------------------------------------------------------------------------------------------- */
 
-/* Acts on what the front says of the request, if it says that the request was abandoned. */
+/* Acts on the front's order, if it says that the request was abandoned. */
 void howdah_aborted_look(struct howdah_task *task);
 
-/* The client of the task is gone, whose state is in place: ends the request unless it ignores that. */
+/* The client of the task has disconnected, whose state is installed: ends the request unless it ignores that. */
 void howdah_aborted_client_left(struct howdah_task *task);
 
 /* The task's state is ready for the callback, which is called next. */
@@ -245,10 +248,10 @@ void howdah_memory_end(struct howdah_task *task);
 void howdah_memory_enter(const struct howdah_task *task);
 void howdah_memory_leave(struct howdah_task *task);
 
-/* What belongs to no request in flight exceeds memory_limit, so the process is to be replaced. */
+/* Memory that belongs to no request in flight exceeds memory_limit, so the process must be replaced. */
 bool howdah_memory_outgrown(void);
 
-/* The limit of what runs, in bytes; negative: none. */
+/* The limit of the running code, in bytes; negative: none. */
 zend_long howdah_memory_limit_current(void);
 
 /* Around a run of the cycle collector while the task runs; the first one's result is for the second. */
@@ -259,18 +262,18 @@ void howdah_memory_collection_end(const struct howdah_task *task, zend_long befo
 
 void howdah_interrupt_init(void);
 
-/* PHP code is to look at what was asked of it as soon as it runs. */
+/* PHP code has to check for requests to it as soon as it runs. */
 void howdah_interrupt_raise(void);
 
-/* The code of a coroutine has ended, whose state is in place: frees what unwinding has left. */
+/* The code of a coroutine has ended, whose state is installed: frees what unwinding has left. */
 void howdah_interrupt_release(struct howdah_coroutine *coroutine);
 
 /* --- overflow.c --------------------------------------------------------------------------------------------- */
 
-/* In a worker, when a signal has a stack of its own: a request that uses up a coroutine's stack ends. */
+/* In a worker, when a signal has a separate stack: a request that exhausts a coroutine's stack ends. */
 void howdah_overflow_init(size_t stack_size);
 
-/* A coroutine was made, whose stack ends there. */
+/* A coroutine was created, whose stack ends there. */
 void howdah_overflow_guard(struct howdah_coroutine *coroutine, char *end);
 
 /* --- watchdog.c ------------------------------------------------------------------------------------------- */
@@ -280,11 +283,11 @@ void howdah_watchdog_init(struct howdah_pool *pool);
 /* The thread runs a task from now on; NULL: it does not. */
 void howdah_watchdog_running(struct howdah_task *task);
 
-/* In the interrupt: whether the one that runs was found to hog the thread, or to have had its slice. */
+/* In the interrupt: whether the running coroutine was found to hog the thread, or has used up its time slice. */
 bool howdah_watchdog_take_hog(uint64_t *held_ms);
 bool howdah_watchdog_take_slice(void);
 
-/* The thread of PHP is not stuck: it made a call that could wait, or obeys an interrupt. */
+/* PHP's thread is not stuck: it made a call that could wait, or obeys an interrupt. */
 void howdah_watchdog_progress(void);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * Coroutines: several requests at a time in one worker. This is what the parts of the folder, and the
- * rest of the worker, know of the scheduler. docs/internals/coroutines.md has the whole.
+ * Coroutines: several concurrent requests in one worker. This is the scheduler's interface for the parts of the folder
+ * and the rest of the worker. docs/internals/coroutines.md has the whole.
  *
- * A task is a request on its way; its first coroutine runs the callback, PHP code may start more of them
- * (children), which share the task's state and end with it. Each coroutine has a C stack of its own.
+ * A task is a request in flight; its first coroutine runs the callback, PHP code may start more of them (children),
+ * which share the task's state and end with it. Each coroutine has a separate C stack.
  *
- * Rules: one thread. PHP code runs in the main context (boot and the worker script's own loop; it never
- * waits here, its calls block) or in a coroutine. A coroutine gives up the thread in howdah_wait_*() and
- * howdah_park() alone; before another task runs, swap.h exchanges the state. Nothing that waits may hold
- * a pointer into state that is exchanged (EG, SG, PG, BG, FG, ... of the request) for others to write to.
+ * Rules: one thread. PHP code runs in the main context (boot and the worker script's own loop; it never waits here, its
+ * calls block) or in a coroutine. A coroutine gives up the thread only in howdah_wait_*() and howdah_park(); before
+ * another task runs, swap.h exchanges the state. Code that waits must not hold a pointer into state that is exchanged
+ * (EG, SG, PG, BG, FG, ... of the request) for others to write to.
  */
 #ifndef HOWDAH_COROUTINE_H
 #define HOWDAH_COROUTINE_H
@@ -32,7 +32,7 @@ struct howdah_task *howdah_coroutine_task(struct howdah_coroutine *coroutine);
 /* A number that no other task of the process has or had; 0 in the main context, and on other threads. */
 uint64_t howdah_task_number(void);
 
-/* Whether the task with that number is on its way. */
+/* Whether the task with that number is in flight. */
 bool howdah_task_is_in_flight(uint64_t number);
 
 /* How the code of the task that runs was unwound; NULL: the main context. */
@@ -43,9 +43,9 @@ struct howdah_request *howdah_task_request(struct howdah_task *task);
 
 /* --- waiting ------------------------------------------------------------------------------------------
  *
- * Times are nanoseconds; WAIT_FOREVER is negative. A wait that is cancelled (the request's time is over, its
- * client has gone, its parent ended) returns early with errno ECANCELED; the exception that ends the request
- * is raised by the scheduler's interrupt as soon as PHP code runs again.
+ * Times are nanoseconds; WAIT_FOREVER is negative. A wait that is cancelled (the request's time is over, its client
+ * disconnected, its parent ended) returns early with errno ECANCELED; the scheduler's interrupt raises the exception
+ * that ends the request as soon as PHP code runs again.
  */
 /* CLOCK_MONOTONIC. */
 int64_t howdah_now(void);
@@ -54,7 +54,7 @@ int64_t howdah_now(void);
  * switch here. Otherwise the call has to block. */
 bool howdah_may_wait(void);
 
-/* True where the caller cannot wait, and others of the process wait that cannot go on before it returns. */
+/* True where the caller cannot wait, and others of the process wait that cannot continue before it returns. */
 bool howdah_delays_others(void);
 
 /* As poll(): number of entries with events, 0: the time is over, -1 with errno. Looks before it waits. */
@@ -71,17 +71,17 @@ int howdah_wait_time(int64_t time);
  * say it. 0 in the main context. */
 uint32_t howdah_waits_cancelled(void);
 
-/* Around calls of PHP's methods that are ours, not the code's: nothing interrupts or unwinds them. */
+/* Surround calls of PHP's methods that are ours, not the code's: nothing interrupts or unwinds them. */
 void howdah_interrupt_shield(void);
 void howdah_interrupt_unshield(void);
 
 /* Lets others run: those that are ready, and requests in the queue. */
 void howdah_yield(void);
 
-/* Waits in the queue until somebody wakes it. 0, or -1 with errno: ETIMEDOUT, ECANCELED. */
+/* Waits in the queue until it is woken. 0, or -1 with errno: ETIMEDOUT, ECANCELED. */
 int howdah_park(struct howdah_waiters *waiters, int64_t timeout);
 
-/* The same, and reports of waiting requests name the object of the queue. `fd`: of a lock, else -1. */
+/* The same, and reports of waiting requests name the object of the queue. `fd`: of a lock, otherwise -1. */
 int howdah_park_as(struct howdah_waiters *waiters, int64_t timeout, enum howdah_place_state object, int fd);
 
 /* Makes the coroutine that waits longest ready. NULL: none waits. */
@@ -91,7 +91,7 @@ void howdah_wake_all(struct howdah_waiters *waiters);
 /* --- time limits --------------------------------------------------------------------------------------
  *
  * setitimer() for PHP, whose limit is one of the process: in a coroutine it is one of its task, whatever clock it
- * names; in the main context of a concurrent worker nothing. To be called where howdah_concurrent is set.
+ * names; in the main context of a concurrent worker it does nothing. Only where howdah_concurrent is set.
  */
 int howdah_watchdog_setitimer(int which, const struct itimerval *value, struct itimerval *old);
 
@@ -114,15 +114,15 @@ void howdah_aborted_callback_ended(void);
 
 /* --- memory_limit ----------------------------------------------------------------------------------------
  *
- * Before PHP ends with a fatal error it sets the limit of the process to the setting of the request at hand: makes
- * it what that request may still take again. Where none is, nothing.
+ * Before PHP ends with a fatal error it sets the limit of the process to the setting of the current request: restores
+ * what that request may still use. Does nothing without a request.
  */
 void howdah_memory_limit_restore(void);
 
 /* --- for backtraces -----------------------------------------------------------------------------------
  *
- * Visits each coroutine of each request on its way, with its innermost frame; NULL: it has not begun. Safe in a
- * signal handler.
+ * Visits each coroutine of each request in flight, with its innermost frame; NULL: it has not begun. Safe in a signal
+ * handler.
  */
 void howdah_tasks_visit_frames(howdah_visit_frame visit);
 
@@ -131,15 +131,15 @@ void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame
 
 /* --- what follows tasks -------------------------------------------------------------------------------
  *
- * Parts that keep something for each task (swap.c, clients_*.c, ...) have room in it and callbacks for its start and
- * end. All but `begin` may be NULL. They are called in the order of registration, `out` and `end` in reverse.
+ * Parts with data for each task (swap.c, clients_*.c, ...) have room in it and callbacks for its start and end. All
+ * except `begin` may be NULL. They are called in the order of registration, `out` and `end` in reverse.
  */
 struct howdah_task_part {
 	const char *name;
 	size_t size;               /* bytes in each task, zeroed before `begin` */
 	void (*snapshot)(void);    /* once in each worker: the boot is over, no task has run */
-	void (*begin)(void *room); /* its state is to be that of a fresh request; not in place yet */
-	void (*in)(void *room);    /* another task's state, or main's, was exchanged: put this one's in place */
+	void (*begin)(void *room); /* its state becomes that of a fresh request; not installed yet */
+	void (*in)(void *room);    /* another task's state, or main's, was exchanged: install this one's */
 	void (*out)(void *room);   /* take it out of its place */
 	void (*coroutine_cancelled)(
 		void *room);                        /* in place, in a child that was cancelled and has been unwound; may wait */
