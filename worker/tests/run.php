@@ -2,7 +2,8 @@
 /*
  * Runs PHPT files through a worker: php run.php DRIVER HOWDAH_PHP FILE-OR-DIRECTORY...
  *
- * Sections: TEST, SKIPIF (PHP code run by `howdah-php cli`; prints "skip" to skip), INI, GET, POST,
+ * Sections: TEST, SKIPIF (PHP code run by `howdah-php cli`; prints "skip" to skip), EXTENSIONS (loaded for the test if
+ * PHP's configuration does not load them; without their files it is skipped), INI, GET, POST,
  * POST_RAW (first lines "Content-Type: …", an empty line, the body), COOKIE, HEADERS, VARS (NAME=VALUE
  * lines for $_SERVER), FILE, "FILE name" (further files in the document root), USES (files beside the test that are
  * copied there), HOWDAH (lines for the driver, after the defaults; without one: `run`), CLI (arguments: the script is run by `howdah-php cli`
@@ -24,6 +25,8 @@ final class Phpt
     private array $sections = [];
     private string $root;
     private string $spool;
+    /** @var list<string> to be loaded */
+    private array $extensions = [];
 
     public function __construct(private readonly string $file, private readonly string $driver, private readonly string $php)
     {
@@ -63,6 +66,7 @@ final class Phpt
     private function runIn(): ?string
     {
         $this->writeFiles();
+        $this->findExtensions();
         if (isset($this->sections['SKIPIF'])) {
             file_put_contents("$this->root/skipif.php", $this->sections['SKIPIF']);
             [$output] = self::execute([$this->php, 'cli', "$this->root/skipif.php"], '');
@@ -81,6 +85,22 @@ final class Phpt
             return "the driver ended with status $status\n$errors\n" . substr($output, -2000);
         }
         return $this->compare($output, $errors);
+    }
+
+    private function findExtensions(): void
+    {
+        foreach ($this->lines('EXTENSIONS') as $name) {
+            $code = "<?php echo extension_loaded('$name') ? 'loaded' : (is_file(ini_get('extension_dir') . '/$name.so') ? 'file' : '');";
+            file_put_contents("$this->root/extension.php", $code);
+            [$output] = self::execute([$this->php, 'cli', "$this->root/extension.php"], '');
+            unlink("$this->root/extension.php");
+            if ($output === '') {
+                throw new Skipped("skip there is no extension $name");
+            }
+            if ($output === 'file') {
+                $this->extensions[] = "extension=$name.so";
+            }
+        }
     }
 
     private function writeFiles(): void
@@ -103,7 +123,7 @@ final class Phpt
         $lines = [];
         $ini = ['display_errors=1', 'html_errors=0', 'log_errors=0', 'error_reporting=-1', 'expose_php=0', 'date.timezone=UTC'];
         $ini[] = 'fatal_error_backtraces=0'; // as before PHP 8.5
-        foreach ([...$ini, ...$this->lines('INI')] as $directive) {
+        foreach ([...$ini, ...$this->extensions, ...$this->lines('INI')] as $directive) {
             $lines[] = 'arg -d';
             $lines[] = 'arg ' . self::encode($directive);
         }

@@ -172,6 +172,7 @@ void howdah_clients_startup(void)
 	howdah_client_mysqli_startup();
 	howdah_client_pgsql_startup();
 	howdah_client_persistent_startup();
+	howdah_client_named_startup();
 	howdah_wrap_functions("curl", &object_kind, true, ZEND_FN(howdah_guarded_function));
 	howdah_wrap_functions("ftp", &object_kind, true, ZEND_FN(howdah_guarded_function));
 	howdah_wrap_functions("sockets", &socket_kind, false, ZEND_FN(howdah_guarded_function));

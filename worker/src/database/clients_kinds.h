@@ -17,6 +17,7 @@ static inline const void *howdah_client_object_key(zval *subject)
 
 /* When their extension is loaded: wrap it. */
 void howdah_client_mysqli_startup(void);
+void howdah_client_named_startup(void);
 void howdah_client_pgsql_startup(void);
 void howdah_client_persistent_startup(void);
 void howdah_client_redis_startup(void);

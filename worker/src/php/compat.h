@@ -51,6 +51,18 @@ static inline void *howdah_compat_module_globals(const char *name)
 	return module->globals_ptr;
 }
 
+/* PHP 8.4 and later look up each connection of ODBC by its name, in the last member of the module's globals. */
+static inline void howdah_compat_forget_odbc_links(void)
+{
+#if PHP_VERSION_ID >= 80400
+	char *globals = howdah_compat_module_globals("odbc");
+	if (globals) {
+		const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("odbc"));
+		zend_hash_clean((HashTable *)(void *)(globals + module->globals_size - sizeof(HashTable)));
+	}
+#endif
+}
+
 /* As disable_functions; classes can be disabled up to PHP 8.4. */
 static inline void howdah_compat_disable_classes(const char *names)
 {
