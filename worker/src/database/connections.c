@@ -315,6 +315,22 @@ const char *howdah_connections_unfit(const struct howdah_connection_use *use)
 	return found;
 }
 
+void howdah_connections_let_go(void)
+{
+	struct howdah_connection *list;
+	unsigned count = howdah_connections_take(&list);
+	for (unsigned i = 0; i < count; i++) {
+		if (list[i].kind->let_go) {
+			list[i].kind->let_go(&list[i]);
+			howdah_connection_take_exception();
+		}
+	}
+	if (count) {
+		howdah_connections_release();
+	}
+	howdah_memcached_let_go();
+}
+
 void howdah_connections_after_fork(void)
 {
 	struct howdah_connection *list;

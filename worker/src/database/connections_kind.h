@@ -53,6 +53,8 @@ struct howdah_connection_kind {
 	bool (*revive)(const struct howdah_connection *connection);
 	/* Whether the connection must be reopened in a fork. NULL: always. */
 	bool (*inherited)(const struct howdah_connection *connection);
+	/* In a zygote: closes what opens itself again when it is used. May be NULL. */
+	void (*let_go)(const struct howdah_connection *connection);
 	/* In a zygote: NULL, or a sentence that says why it would not survive a fork. May be NULL. */
 	const char *(*unfit)(const struct howdah_connection *connection, const struct howdah_connection_use *use);
 	/* Whether PHP code relies on statements that only the present connection has. May be NULL: never. */
@@ -84,6 +86,9 @@ static inline void *howdah_connection_container(const zend_object *object)
 {
 	return (char *)object - object->handlers->offset;
 }
+
+/* As let_go() of a kind, for Memcached objects, which are of no kind. */
+void howdah_memcached_let_go(void);
 
 /* --- libpq ------------------------------------------------------------------------------------------ */
 

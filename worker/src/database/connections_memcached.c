@@ -2,13 +2,11 @@
  * Memcached objects. libmemcached connects at the first command, and again after quit(): so connections of a boot are
  * closed before the fork, and nothing else needs care.
  */
-#include "connections.h"
+#include "connections_kind.h"
 
 #include <zend_interfaces.h>
 
-#include "connections_kind.h"
-
-void howdah_connections_let_go(void)
+void howdah_memcached_let_go(void)
 {
 	zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("memcached"));
 	zend_function *quit = ce ? zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("quit")) : NULL;

@@ -28,5 +28,5 @@ wait-exit
 respawn
 run
 --EXPECT--
-three own 1
-three own 1
+three own 0
+three own 0

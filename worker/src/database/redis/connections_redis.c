@@ -2,11 +2,15 @@
  * Redis and RedisCluster objects (phpredis). The extension notices a closed connection and reconnects by itself, with
  * password and database, so only what a request left open, or what a lost connection left behind, needs care.
  *
+ * Connections of the boot are closed before the fork. Otherwise phpredis notices the lost connection only while it sends,
+ * and forgets then that it is in a pipeline, or refuses to go on because the boot watched a key.
+ *
  * Rules: methods of the classes are used where they exist. The start of redis_object and RedisSock, which is the same
  * from 5.3 to 6.2, is read after a check of the version; with other versions the features that need it are off.
  */
 #include "connections_redis.h"
 
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include <main/php_network.h>
@@ -367,7 +371,63 @@ static void cluster_cut(const struct howdah_connection *connection)
 
 static int redis_descriptor(const struct howdah_connection *connection)
 {
+	const struct howdah_connection_object *tracked = howdah_track_find(connection->object);
+	return tracked && tracked->unconnected ? HOWDAH_DESCRIPTOR_DEAD : HOWDAH_DESCRIPTOR_NONE;
+}
+
+static int cluster_descriptor(const struct howdah_connection *connection)
+{
 	return HOWDAH_DESCRIPTOR_NONE;
+}
+
+/* --- fork ----------------------------------------------------------------------------------------------- */
+
+/* Up to 5.3 it does not select the database again after close(). */
+static bool forgets_database(zend_object *object)
+{
+	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("redis"));
+	zval number;
+	if (!module || !module->version || atoi(module->version) >= 6 || !of_redis.get_database ||
+		!call(of_redis.get_database, object, &number)) {
+		return false;
+	}
+	bool selected = Z_TYPE(number) == IS_LONG && Z_LVAL(number) != 0;
+	zval_ptr_dtor(&number);
+	return selected;
+}
+
+static void redis_let_go(const struct howdah_connection *connection)
+{
+	const struct redis_socket *socket = socket_of(connection->object);
+	struct howdah_connection_object *tracked = howdah_track_find(connection->object);
+	if (socket && socket->stream && tracked) {
+		tracked->spoiled = forgets_database(connection->object);
+		howdah_redis_close(connection->object);
+	}
+}
+
+static bool redis_inherited(const struct howdah_connection *connection)
+{
+	const struct howdah_connection_object *tracked = howdah_track_find(connection->object);
+	return tracked && tracked->spoiled;
+}
+
+static bool redis_revive(const struct howdah_connection *connection)
+{
+	struct howdah_connection_object *tracked = howdah_track_find(connection->object);
+	if (!howdah_redis_renew(connection->object)) {
+		howdah_connection_set_reason("the server cannot be reached, or refuses");
+		return false;
+	}
+	if (tracked) {
+		tracked->spoiled = tracked->unconnected = false;
+	}
+	return true;
+}
+
+static void cluster_let_go(const struct howdah_connection *connection)
+{
+	howdah_redis_cluster_close(connection->object);
 }
 
 const struct howdah_connection_kind howdah_connection_redis = {
@@ -380,6 +440,9 @@ const struct howdah_connection_kind howdah_connection_redis = {
 	.rollback = redis_rollback,
 	.cut = redis_cut,
 	.descriptor = redis_descriptor,
+	.revive = redis_revive,
+	.inherited = redis_inherited,
+	.let_go = redis_let_go,
 };
 
 const struct howdah_connection_kind howdah_connection_redis_cluster = {
@@ -391,5 +454,6 @@ const struct howdah_connection_kind howdah_connection_redis_cluster = {
 	.driver = redis_driver,
 	.rollback = cluster_rollback,
 	.cut = cluster_cut,
-	.descriptor = redis_descriptor,
+	.descriptor = cluster_descriptor,
+	.let_go = cluster_let_go,
 };
