@@ -14,6 +14,7 @@
 #include "howdah_shm.h"
 #include "leftovers.h"
 #include "library.h"
+#include "library_options.h"
 #include "mode/worker/ending.h"
 #include "mode/worker/session.h"
 #include "pcntl.h"
@@ -69,6 +70,7 @@ int howdah_restore_startup(int module_type)
 	howdah_handler_startup();
 	howdah_directories_startup();
 	howdah_library_startup();
+	howdah_library_options_startup();
 	howdah_pcntl_startup();
 	return SUCCESS;
 }
@@ -101,6 +103,7 @@ void howdah_restore(void)
 	howdah_release_temporary_streams();
 	howdah_directories_forget();
 	howdah_library_restore();
+	howdah_library_options_restore();
 	howdah_pcntl_restore();
 	howdah_restore_ini_changed = false;
 	howdah_settings_request_undo();

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "library.h"
+#include "library_options.h"
 #include "mode/coroutine/autoload.h"
 #include "mode/coroutine/errors.h"
 #include "pcntl.h"
@@ -130,6 +131,7 @@ void howdah_swap_register(bool isolate_statics)
 	howdah_task_register(&howdah_swap_ini_part);
 	howdah_task_register(&howdah_swap_process_part);
 	howdah_task_register(&howdah_library_part);
+	howdah_task_register(&howdah_library_options_part);
 	howdah_task_register(&howdah_pcntl_part);
 	howdah_task_register(&howdah_swap_random_part);
 	howdah_task_register(&howdah_swap_replay_part);
