@@ -110,6 +110,7 @@ enum howdah_leak_edge {
 	HOWDAH_EDGE_CLASS,    /* a static member: `name`, of `ce` */
 	HOWDAH_EDGE_FUNCTION, /* a static variable: `name`, of `function` */
 	HOWDAH_EDGE_GLOBAL,   /* `name` */
+	HOWDAH_EDGE_GLOBALS,  /* how many of them; `name` is the newest */
 	HOWDAH_EDGE_LOCAL,    /* a variable of the worker loop: `name`, of `function` */
 	HOWDAH_EDGE_CALLBACK, /* `text` says of what */
 	HOWDAH_EDGE_PROPERTY, /* `name` */
@@ -189,6 +190,10 @@ void howdah_leak_visit_local(struct howdah_leak_look *look, const struct howdah_
 /* State of the process. `text` is its current value; copied. `is_new`: a new one is a change. */
 void howdah_leak_visit_item(struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name,
 	uint64_t fingerprint, uint64_t count, const char *text, bool is_new);
+
+/* Of an object, or of all globals: the number of its elements, by their names or values. */
+void howdah_leak_visit_number(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
+	uint64_t fingerprint, uint64_t count, bool fresh);
 
 uint64_t howdah_leak_object_key(const zend_object *object);
 
@@ -275,7 +280,7 @@ struct howdah_leak_request {
 
 struct howdah_leak_finding {
 	enum howdah_leak_kind kind;
-	const char *why; /* grows, changes, holds request data, left behind */
+	const char *why; /* grows, counts, changes, holds request data, left behind */
 	struct howdah_leak_place place;
 	char value[HOWDAH_LEAK_VALUE_MAX];
 	uint64_t count_before, count;

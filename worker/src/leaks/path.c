@@ -99,6 +99,9 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 			put_text(writer, "$GLOBALS");
 			put_key(writer, from->name);
 			break;
+		case HOWDAH_EDGE_GLOBALS:
+			put_text(writer, "$GLOBALS");
+			break;
 		case HOWDAH_EDGE_PROPERTY:
 			put_text(writer, "->");
 			put_property(writer, from);
@@ -217,7 +220,8 @@ static void declare(struct howdah_leak_place *place, const struct howdah_leak_ed
 		case HOWDAH_EDGE_BOUND:
 			declare_variable(place, from);
 			break;
-		case HOWDAH_EDGE_GLOBAL: {
+		case HOWDAH_EDGE_GLOBAL:
+		case HOWDAH_EDGE_GLOBALS: {
 			struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
 			put_step(&writer, from);
 			break;

@@ -40,7 +40,8 @@ bool howdah_leak_looks_secret(const char *text, size_t size)
 	return (size >= 20 && digits >= 4 && letters >= 4) || memchr(text, '@', size);
 }
 
-static void render_text(const char *bytes, size_t size, char text[HOWDAH_LEAK_VALUE_MAX])
+/* `room`: for more than 80 bytes. */
+static void render_text(const char *bytes, size_t size, char *text, size_t room)
 {
 	size_t shown = size < 48 ? size : 48, used = 0;
 	text[used++] = '"';
@@ -48,7 +49,7 @@ static void render_text(const char *bytes, size_t size, char text[HOWDAH_LEAK_VA
 		unsigned char byte = (unsigned char)bytes[i];
 		text[used++] = byte >= ' ' && byte < 127 ? (char)byte : '?';
 	}
-	snprintf(text + used, HOWDAH_LEAK_VALUE_MAX - used, shown < size ? "...\" (%zu bytes)" : "\"", size);
+	snprintf(text + used, room - used, shown < size ? "...\" (%zu bytes)" : "\"", size);
 }
 
 void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
@@ -60,6 +61,19 @@ void howdah_leak_render(const struct howdah_leak_change *change, const char *pat
 		const char *one = change->from.edge == HOWDAH_EDGE_COUNT ? "element" : "property";
 		const char *noun = change->count == 1 ? one : what;
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu %s", (unsigned long long)change->count, noun);
+		return;
+	}
+	if (change->from.edge == HOWDAH_EDGE_GLOBALS) {
+		const zend_string *name = change->from.name;
+		bool shown = name && !howdah_leak_is_secret(ZSTR_VAL(name), ZSTR_LEN(name)) &&
+					 !howdah_leak_looks_secret(ZSTR_VAL(name), ZSTR_LEN(name));
+		int used =
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu variables, the newest ", (unsigned long long)change->count);
+		if (shown) {
+			render_text(ZSTR_VAL(name), ZSTR_LEN(name), text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used);
+		} else {
+			snprintf(text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used, "%s", hidden);
+		}
 		return;
 	}
 	if (change->from.edge == HOWDAH_EDGE_ITEM) {
@@ -101,6 +115,6 @@ void howdah_leak_render(const struct howdah_leak_change *change, const char *pat
 	} else if (howdah_leak_looks_secret(Z_STRVAL_P(value), Z_STRLEN_P(value))) {
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", hidden);
 	} else {
-		render_text(Z_STRVAL_P(value), Z_STRLEN_P(value), text);
+		render_text(Z_STRVAL_P(value), Z_STRLEN_P(value), text, HOWDAH_LEAK_VALUE_MAX);
 	}
 }

@@ -121,15 +121,27 @@ bool howdah_leak_global_is_of_loop(zend_string *name, const zval *value)
 static void visit_globals(struct howdah_leak_look *look)
 {
 	struct howdah_leak_edge_of from = {.edge = HOWDAH_EDGE_GLOBAL, .parent = -1, .kind = HOWDAH_LEAK_GLOBAL};
+	zend_string *newest = NULL;
+	uint64_t names = 0, count = 0;
 	zval *value, null;
 	ZVAL_NULL(&null);
 	ZEND_HASH_FOREACH_STR_KEY_VAL(&EG(symbol_table), from.name, value)
 	{
-		if (from.name && !is_superglobal(from.name)) {
-			howdah_leak_visit(look, &from, howdah_leak_mix('g', zend_string_hash_val(from.name)), value, &null);
+		if (!from.name || is_superglobal(from.name)) {
+			continue;
+		}
+		howdah_leak_visit(look, &from, howdah_leak_mix('g', zend_string_hash_val(from.name)), value, &null);
+		if (Z_TYPE_P(value) != IS_INDIRECT) { /* no variable of the worker script's code */
+			newest = from.name;
+			names += howdah_leak_mix('g', zend_string_hash_val(from.name));
+			count++;
 		}
 	}
 	ZEND_HASH_FOREACH_END();
+	/* Each of many new names is a slot that changes once. */
+	from.edge = HOWDAH_EDGE_GLOBALS;
+	from.name = newest;
+	howdah_leak_visit_number(look, &from, howdah_leak_mix('g', 'N'), names, count, false);
 }
 
 /* --- the worker loop ---------------------------------------------------------------------------------- */

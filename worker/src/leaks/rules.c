@@ -6,6 +6,7 @@
  * the same state; a slot that has a different value after each of them depends on previous requests. Three signs:
  *
  *  - grows, changes: two identical requests after the first one changed the slot, each to another value;
+ *  - counts: the same, of a number to which all of these requests added the same;
  *  - grows: four requests of the same shape (numbers of the path left out) left more elements each than the one before;
  *  - holds request data: it has a value that a client sent, and still has it after a request that did not send it.
  *
@@ -38,6 +39,10 @@ struct history {
 		unsigned growths;
 	} shapes[SHAPES_KEPT];
 	unsigned next_request, next_shape, strikes;
+	/* Of a number: its last value, by how much it grew each time, and whether that was so each time. */
+	zend_long number, step;
+	unsigned numbers;
+	bool counts;
 	bool reported;
 	/* It holds a value of a client; reported if that outlives another request. */
 	uint64_t held, held_fingerprint;
@@ -107,6 +112,22 @@ static bool grows_again(struct history *history, uint64_t shape, uint64_t count)
 	return false;
 }
 
+/* A counter cannot be told from a level of nesting that is left too high: both are reported, under a name of their own. */
+static bool counts_on(struct history *history, const zval *value)
+{
+	if (!value || Z_TYPE_P(value) != IS_LONG) {
+		history->numbers = 0;
+		return false;
+	}
+	zend_ulong step = (zend_ulong)Z_LVAL_P(value) - (zend_ulong)history->number;
+	history->counts = Z_LVAL_P(value) > history->number &&
+					  (history->numbers == 1 || (history->counts && step == (zend_ulong)history->step));
+	history->step = (zend_long)step;
+	history->number = Z_LVAL_P(value);
+	history->numbers++;
+	return history->numbers > 2 && history->counts;
+}
+
 static void describe(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
 	const struct howdah_leak_request *request, struct howdah_leak_finding *finding)
 {
@@ -165,8 +186,9 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 			(void)howdah_leak_content(&change->inside[i], look->before, input, 0, &held);
 		}
 	}
+	bool counts = counts_on(history, change->value);
 	if (changes_again(history, input->exact, content)) {
-		report_change(look, change, request, history, grew ? "grows" : "changes", !grew);
+		report_change(look, change, request, history, grew ? "grows" : counts ? "counts" : "changes", !grew);
 		return;
 	}
 	bool countable = !change->value || Z_TYPE_P(change->value) == IS_ARRAY;

@@ -219,8 +219,7 @@ static void walk_array(struct howdah_leak_look *look, size_t index)
 	ZEND_HASH_FOREACH_END();
 }
 
-/* Of an object: the number of its elements, by their names or values. */
-static void visit_number(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
+void howdah_leak_visit_number(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
 	uint64_t fingerprint, uint64_t count, bool fresh)
 {
 	struct howdah_leak_slot slot = {.key = key, .fingerprint = fingerprint, .count = count};
@@ -269,7 +268,7 @@ static void walk_properties(struct howdah_leak_look *look, size_t index, zend_ob
 	if (count > 0) {
 		from.name = NULL;
 		from.edge = HOWDAH_EDGE_DYNAMIC;
-		visit_number(look, &from, howdah_leak_mix(node.key, 'D'), fingerprint, count, node.fresh);
+		howdah_leak_visit_number(look, &from, howdah_leak_mix(node.key, 'D'), fingerprint, count, node.fresh);
 	}
 }
 
@@ -362,7 +361,7 @@ static void walk_inner(struct howdah_leak_look *look, size_t index, zend_object 
 	}
 	from.edge = HOWDAH_EDGE_COUNT;
 	size_t changes = look->change_count;
-	visit_number(look, &from, howdah_leak_mix(node.key, 'N'), fingerprint, elements, node.fresh);
+	howdah_leak_visit_number(look, &from, howdah_leak_mix(node.key, 'N'), fingerprint, elements, node.fresh);
 	if (look->change_count > changes) {
 		look->changes[changes].inside = values;
 		look->changes[changes].inside_count = (size_t)count;

@@ -29,6 +29,7 @@ $actions = [
     'descriptor' => fn () => socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $GLOBALS['pairs'][]),
     'persistent' => fn () => new PDO('sqlite:' . __DIR__ . '/' . uniqid(), null, null, [PDO::ATTR_PERSISTENT => true]),
     'objects' => fn () => stream_context_set_option($context, 'leak', uniqid(), new Lost()),
+    'names' => fn () => $GLOBALS['x' . $_GET['id']] = 1,
     'child' => fn () => $GLOBALS['children'][] = proc_open(['sleep', '30'], [], $pipes),
 ];
 while (frankenphp_handle_request(function () use ($actions) {
@@ -93,6 +94,16 @@ run
 run
 run
 wait-log "kind":"objects"
+var REQUEST_URI /names
+var QUERY_STRING do=names&id=1
+run
+var QUERY_STRING do=names&id=2
+run
+var QUERY_STRING do=names&id=3
+run
+var QUERY_STRING do=names&id=4
+run
+wait-log "path":"$GLOBALS"
 var REQUEST_URI /child
 var QUERY_STRING do=child
 run
@@ -140,5 +151,10 @@ stop
 
 
 
-[log l 30] {"kind":"global variable","why":"grows","path":"$GLOBALS['children']","member":"$GLOBALS['children']","value":"array(3)","count_before":2,"count":3,"method":"GET","uri":"/child"}
-[log l 30] {"kind":"child process","why":"grows","path":"child processes","value":"","count_before":2,"count":3,"method":"GET","uri":"/child"}
+
+[log l 31] {"kind":"global variable","why":"grows","path":"$GLOBALS","member":"$GLOBALS","value":"4 variables, the newest \"x4\"","count_before":3,"count":4,"method":"GET","uri":"/names"}
+
+
+
+[log l 34] {"kind":"global variable","why":"grows","path":"$GLOBALS['children']","member":"$GLOBALS['children']","value":"array(3)","count_before":2,"count":3,"method":"GET","uri":"/child"}
+[log l 34] {"kind":"child process","why":"grows","path":"child processes","value":"","count_before":2,"count":3,"method":"GET","uri":"/child"}

@@ -250,7 +250,7 @@ method
 
 method
 
-[log l 7] {"kind":"static variable of a method","why":"changes","path":"App\\Cart::count()::$calls","member":"App\\Cart::count()::$calls","value":"3","file":"{ROOT}/test.php","line":21,"method":"GET","uri":"/method"}
+[log l 7] {"kind":"static variable of a method","why":"counts","path":"App\\Cart::count()::$calls","member":"App\\Cart::count()::$calls","value":"3","file":"{ROOT}/test.php","line":21,"method":"GET","uri":"/method"}
 method
 
 function
@@ -259,7 +259,7 @@ function
 
 function
 
-[log l 11] {"kind":"static variable of a function","why":"changes","path":"App\\visits()::$count","member":"App\\visits()::$count","value":"3","file":"{ROOT}/test.php","line":64,"method":"GET","uri":"/function"}
+[log l 11] {"kind":"static variable of a function","why":"counts","path":"App\\visits()::$count","member":"App\\visits()::$count","value":"3","file":"{ROOT}/test.php","line":64,"method":"GET","uri":"/function"}
 function
 
 closure
@@ -268,7 +268,7 @@ closure
 
 closure
 
-[log l 15] {"kind":"variable of a closure","why":"changes","path":"$GLOBALS['counter']::$calls","member":"%S{closure%S}()::$calls","value":"3","file":"{ROOT}/test.php","line":%d,"method":"GET","uri":"/closure"}
+[log l 15] {"kind":"variable of a closure","why":"counts","path":"$GLOBALS['counter']::$calls","member":"%S{closure%S}()::$calls","value":"3","file":"{ROOT}/test.php","line":%d,"method":"GET","uri":"/closure"}
 closure
 
 service
@@ -306,7 +306,7 @@ global
 
 global
 
-[log l 31] {"kind":"global variable","why":"changes","path":"$GLOBALS['hits']","member":"$GLOBALS['hits']","value":"3","method":"GET","uri":"/global"}
+[log l 31] {"kind":"global variable","why":"counts","path":"$GLOBALS['hits']","member":"$GLOBALS['hits']","value":"3","method":"GET","uri":"/global"}
 global
 
 secret
