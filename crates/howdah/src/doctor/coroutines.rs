@@ -54,6 +54,7 @@ enum Rule {
     ProgramBesideSocket,
     LazyTrait,
     SearchPosition,
+    IteratorPosition,
 }
 
 impl Rule {
@@ -167,6 +168,12 @@ impl Rule {
                 request share that position",
                 "do not wait between two searches, or use preg_match() with an offset",
             ),
+            Self::IteratorPosition => (
+                Warning,
+                "a loop uses an object that has one position (SplObjectStorage, ArrayIterator and the like): requests \
+                that share the object skip or repeat elements",
+                "loop over a clone or an array (iterator_to_array()), or make the object for each request",
+            ),
         }
     }
 }
@@ -233,13 +240,16 @@ pub(super) fn check(php: &Php, facts: &Facts, application: &Application<'_>, rep
     places(scanned.findings, statics, report);
 }
 
-/// The program that scans code: both files as one script, so only the first has PHP's opening tag.
+/// The program that scans code: all files as one script, so only the first has PHP's opening tag.
 fn scan() -> String {
     const OPENING: &str = "declare(strict_types=1);";
-    let (_, rest) = include_str!("scan.php")
-        .split_once(OPENING)
-        .unwrap_or_default();
-    format!("{}{rest}", include_str!("waits.php"))
+    let rest = |file: &'static str| file.split_once(OPENING).unwrap_or_default().1;
+    [
+        include_str!("waits.php"),
+        rest(include_str!("positions.php")),
+        rest(include_str!("scan.php")),
+    ]
+    .concat()
 }
 
 fn places(findings: Vec<Place>, statics: Statics, report: &mut Report) {

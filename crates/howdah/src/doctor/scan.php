@@ -20,6 +20,9 @@ const CALLS = [
     'stream_select' => 'select', 'socket_select' => 'select',
     'mb_ereg_search_init' => 'search-position',
     'mysqli_report' => 'process-wide', 'textdomain' => 'process-wide', 'openlog' => 'process-wide',
+    'snmp_set_valueretrieval' => 'process-wide', 'snmp_set_quick_print' => 'process-wide',
+    'snmp_set_enum_print' => 'process-wide', 'snmp_set_oid_output_format' => 'process-wide',
+    'snmp_set_oid_numeric_print' => 'process-wide', 'ldap_set_option' => 'process-wide',
     'libxml_get_last_error' => 'process-wide', 'register_tick_function' => 'process-wide',
     'dl' => 'process-rights', 'proc_nice' => 'process-rights', 'pcntl_setpriority' => 'process-rights',
     'cli_set_process_title' => 'process-rights', 'posix_setrlimit' => 'process-rights',
@@ -114,9 +117,11 @@ final class Scan
         $declared = null;
         $declaredLine = 0;
         $waits = new Waits();
+        $positions = new Positions($isLoop);
         foreach ($tokens as $at => $token) {
             if ($functions === [] && $token->is([T_CLASS, T_TRAIT])) {
                 $waits->endClass();
+                $positions->endClass();
             }
             if ($token->is(T_USE) && $depth > 0 && self::usesLazyTrait($texts, $at)) {
                 $this->findings[] = ['rule' => 'lazy-trait', 'file' => $file, 'line' => $token->line];
@@ -157,6 +162,7 @@ final class Scan
             }
             $waits->token($tokens, $texts, $at);
             $inside = $functions[array_key_last($functions) ?? -1]['name'] ?? null;
+            $positions->token($tokens, $texts, $at, $inside);
             $rule = $this->call($tokens, $texts, $at, $inside)
                 ?? $this->write($tokens, $texts, $at, $inside, $isLoop)
                 ?? $this->reference($tokens, $texts, $at, $declared, $isLoop);
@@ -166,7 +172,8 @@ final class Scan
             $this->perRequest = $this->perRequest || $isLoop && $inside !== null && self::makes($tokens, $texts, $at);
         }
         $waits->endClass();
-        foreach ($waits->findings as $finding) {
+        $positions->endClass();
+        foreach ([...$waits->findings, ...$positions->findings] as $finding) {
             $this->findings[] = [...$finding, 'file' => $file];
         }
     }
@@ -219,6 +226,9 @@ final class Scan
         }
         if ($name === 'putenv') {
             return preg_match(OF_RESOLVER, $texts[$at + 2]) === 1 ? 'process-wide' : null;
+        }
+        if ($name === 'ldap_set_option' && strtolower($texts[$at + 2]) !== 'null') {
+            return null; // of one connection
         }
         $rule = CALLS[$name] ?? null;
         // What concerns the process is fine while it boots.

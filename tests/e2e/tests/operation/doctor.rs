@@ -277,6 +277,46 @@ fn code_that_waits_where_requests_meet_is_named_with_its_place() {
 }
 
 #[test]
+fn positions_and_options_that_requests_share_are_named_with_their_place() {
+    let script = "<?php\n$jobs = new SplObjectStorage();\n$done = new ArrayObject();\nforeach ($jobs as $job) {}\n\
+                  $handle = function () use ($jobs, $done) {\n  foreach ($jobs as $job) {}\n  \
+                  foreach ($done as $job) {}\n};\nwhile (frankenphp_handle_request($handle)) {}\n";
+    let app = Www::new().file(
+        "src/Shared.php",
+        "<?php\nclass Shared {\n  private static ?\\ArrayIterator $all = null;\n  \
+         function __construct(private SplQueue $queue) {\n    $this->seen ??= new \\SplObjectStorage();\n    \
+         foreach ($this->seen as $one) {}\n  }\n  function walk() {\n    foreach (self::$all as $one) {}\n    \
+         foreach ($this->seen as $one) {}\n    foreach ($this->queue as $one) {}\n    $this->queue->rewind();\n    \
+         foreach ($this->other as $one) {}\n    foreach (clone $this->seen as $one) {}\n    $this->all->current();\n  \
+         }\n}\nclass Other {\n  function walk() { foreach ($this->seen as $one) {} }\n  \
+         function set($link) {\n    ldap_set_option($link, LDAP_OPT_SIZELIMIT, 1);\n    \
+         \\ldap_set_option(NULL, LDAP_OPT_SIZELIMIT, 1);\n    snmp_set_quick_print(true);\n  }\n}\n\
+         ldap_set_option(null, LDAP_OPT_SIZELIMIT, 1);\n",
+    );
+    let (ended, report) = doctor(&app, &worker(&app, script), &[]);
+    assert_code(&ended, 0);
+    assert_eq!(report["coroutines"], "conditional");
+    assert_places(
+        &report,
+        "has one position",
+        "warning",
+        &[
+            "public/worker.php:6",
+            "src/Shared.php:9",
+            "src/Shared.php:10",
+            "src/Shared.php:12",
+            "src/Shared.php:15",
+        ],
+    );
+    assert_places(
+        &report,
+        "setting or message of the whole process",
+        "warning",
+        &["src/Shared.php:22", "src/Shared.php:23"],
+    );
+}
+
+#[test]
 fn a_loop_that_keeps_its_request_in_a_property_is_not_safe() {
     let app = Www::new();
     let lines = worker(
