@@ -129,9 +129,9 @@ void howdah_program_end(bool begun)
 /* --- a child that is forked -------------------------------------------------------------------------------------- */
 
 /*
- * Descriptors of other requests in flight stay open in the child, which may run for long: connections would not close,
- * and locks not be released. The numbers stay in use, since libraries have them in their state. Files opened for
- * appending stay open: they may be a log that requests share.
+ * Replaces descriptors of other requests in flight by /dev/null: the child may run for long, and would keep their
+ * connections open and their locks held. The numbers stay in use, since libraries have them in their state. Files
+ * opened for appending stay open: they may be a log that requests share.
  */
 static void close_others(uint64_t task)
 {

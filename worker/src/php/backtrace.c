@@ -71,8 +71,8 @@ static bool is_waiting(void)
 }
 
 /*
- * The front asks for the backtrace of a process that it is about to kill. The signal may have interrupted
- * the call that the request was stuck in: what comes after that call must not run any more.
+ * The front requests the backtrace of a process that it is about to kill. The signal may have interrupted the call in
+ * which the request was stuck: code after that call must not run any more.
  */
 static void await_end(void)
 {
@@ -186,7 +186,7 @@ void howdah_backtrace_init(const struct howdah_queue *queue)
 	if (!howdah_trace_init(&trace)) {
 		howdah_log_format('w', "backtraces of requests are not available: %s", strerror(errno));
 	}
-	/* A request may have run out of stack, or run on the small one of a fiber. */
+	/* A request may have exhausted its stack, or run on the small one of a fiber. */
 	stack_t stack;
 	if (sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_DISABLE)) {
 		void *room = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

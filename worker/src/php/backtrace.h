@@ -1,5 +1,5 @@
 /*
- * The PHP backtrace of the request in hand, requested by a signal: what is this worker doing?
+ * The PHP backtrace of the current request, requested by a signal.
  */
 #ifndef HOWDAH_BACKTRACE_H
 #define HOWDAH_BACKTRACE_H
@@ -9,9 +9,9 @@
 #include "request/queue.h"
 
 /*
- * Once in each worker, after howdah_log_init(): from here on SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE logs the
- * backtrace of the request and then says "traced"; between requests it only says "traced". If the worker
- * is asked to stop at that moment, it then waits for its end: the sender is about to kill it.
+ * Once in each worker, after howdah_log_init(): from here on SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE logs the backtrace of
+ * the request and then reports "traced"; between requests it only reports "traced". If the worker has been ordered to
+ * stop at that time, it then waits for its end: the sender is about to kill it.
  */
 void howdah_backtrace_init(const struct howdah_queue *queue);
 
@@ -26,7 +26,10 @@ void howdah_backtrace_enable_c(void);
  */
 void howdah_backtrace_c(struct howdah_trace *to, const void *from);
 
-/* In a concurrent worker: logs where a coroutine of the request is, by its innermost frame; NULL: it has not begun. */
+/*
+ * In a concurrent worker: logs the position of a coroutine of the request, by its innermost frame; NULL: it has not
+ * begun.
+ */
 void howdah_backtrace_log_frame(uint64_t request_id, const zend_execute_data *frame);
 
 /* In a concurrent worker: logs where a request is that has held the thread for so long. NULL: it has ended. */

@@ -41,7 +41,7 @@ static inline void howdah_compat_keep_signals(void)
 #endif
 }
 
-/* The globals of a module, or NULL: it is not loaded, or has none that PHP knows of. */
+/* The globals of a module, or NULL: it is not loaded, or has no globals that PHP knows of. */
 static inline void *howdah_compat_module_globals(const char *name)
 {
 	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, strlen(name));
@@ -127,7 +127,7 @@ static inline void howdah_compat_stack_limits(const zend_fiber_context *context)
 #endif
 }
 
-/* Its result is a truth value in some versions and a status in others, which count the other way round. */
+/* Its result is a truth value in some versions and a status in others, with the opposite meaning. */
 static inline bool howdah_compat_fiber_init(
 	zend_fiber_context *context, void *kind, zend_fiber_coroutine function, size_t stack_size)
 {
@@ -136,7 +136,7 @@ static inline bool howdah_compat_fiber_init(
 	return context->stack != NULL;
 }
 
-/* Where the engine keeps that, NULL: it has no such thing. */
+/* The engine's address of it, NULL: this version lacks it. */
 static inline void *howdah_compat_memory_exhausted_state(size_t *size)
 {
 #ifdef ZEND_HAS_OOM
@@ -158,7 +158,7 @@ static inline zval *howdah_compat_response_headers(void)
 #endif
 }
 
-/* Marks of an object against recursion: the word behind its properties, and its bits for __get() and its like. */
+/* Marks of an object against recursion: the word after its properties, and its bits for __get() and similar methods. */
 #define HOWDAH_COMPAT_PROPERTY_GUARDS 15u
 
 static inline uint32_t *howdah_compat_property_guard(zval *slot)
@@ -230,7 +230,7 @@ static inline bool howdah_compat_ini_plain(const zend_ini_entry *entry)
 		   entry->on_modify == OnUpdateString || entry->on_modify == OnUpdateStringUnempty;
 }
 
-/* The state of the generator of mt_rand(), which is all of it but for RANDOM_G(mt19937_seeded). */
+/* The state of the generator of mt_rand(), which is complete except for RANDOM_G(mt19937_seeded). */
 static inline void *howdah_compat_random_state(size_t *size)
 {
 	*size = sizeof(php_random_status_state_mt19937);
@@ -255,8 +255,8 @@ static inline bool howdah_compat_binds_static(const zend_op *instruction, uint32
 }
 
 /*
- * An object that a structure of PHP keeps: a value, or since 8.5 its address. They are copied by assignment. The
- * names of the members differ as well.
+ * An object in a structure of PHP: a value, or since 8.5 its address. They are copied by assignment. The names of the
+ * members differ as well.
  */
 #if PHP_VERSION_ID >= 80500
 typedef zend_object *howdah_compat_object;
@@ -350,7 +350,7 @@ static inline const zend_op *howdah_compat_generator_waits_at(const zend_op *at,
 #endif
 }
 
-/* A fork must not go on with its parent's random sequence. */
+/* A fork must not continue its parent's random sequence. */
 static inline void howdah_compat_random_reset(void)
 {
 	RANDOM_G(combined_lcg_seeded) = false;

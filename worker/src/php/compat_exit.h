@@ -1,8 +1,9 @@
 /*
- * exit() as PHP has it: an instruction of the engine, and since PHP 8.4 two functions. Of compat.h, for exit.c alone.
+ * PHP's implementation of exit(): an instruction of the engine, and since PHP 8.4 two functions. Part of compat.h, only
+ * for exit.c.
  *
- * Rules: what exit() prints and which status it sets stays PHP's; another extension that stands in front of exit()
- * is asked first.
+ * Rules: PHP still decides what exit() prints and which status it sets; another extension that wraps exit() is called
+ * first.
  */
 #ifndef HOWDAH_COMPAT_EXIT_H
 #define HOWDAH_COMPAT_EXIT_H
@@ -13,10 +14,10 @@
 
 #include "internal.h"
 
-/* What exit() is to do beyond that. */
+/* Additional actions of exit(). */
 struct howdah_compat_exit {
 	bool (*applies)(void); /* false: this exit() is PHP's alone */
-	void (*leave)(void);   /* throws what unwinds the code; nothing is thrown yet */
+	void (*leave)(void);   /* throws the exception that unwinds the code; nothing is thrown yet */
 	void (*thrown)(void);  /* PHP, or the other extension, has thrown its own */
 };
 

@@ -8,7 +8,7 @@
 
 #include <ext/mbstring/mbstring.h>
 
-/* What mb_output_handler() keeps from one part of the output to the next; all zero before the first one. */
+/* State of mb_output_handler() between parts of the output; all zero before the first one. */
 static inline void *howdah_compat_mbstring_output(zend_mbstring_globals *globals, size_t *size)
 {
 #if PHP_VERSION_ID < 80300

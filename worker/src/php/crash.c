@@ -2,8 +2,8 @@
  * See crash.h.
  *
  * The first record is what cannot fail: the signal and the frames of PHP, read as the memory of another process. The C
- * stack and the lists of coroutines are looked at afterwards, in records of their own: a second fault there costs what
- * has not been written, and nothing else.
+ * stack and the lists of coroutines are read afterwards, for separate records: a second fault there only loses what has
+ * not been written.
  *
  * Rules: async-signal-safe: no allocation, no stdio. Nothing is waited for: a timer of the kernel ends the process with
  * the signal that it crashed with if the handler does not. The handler runs on the alternate stack.
@@ -53,7 +53,7 @@ static void put_signed(int64_t number)
 	howdah_trace_number(&trace, (uint32_t)number);
 }
 
-/* From the kernel itself, for what the thread did. */
+/* Sent by the kernel itself, because of what the thread did. */
 static bool is_of_thread(const siginfo_t *info)
 {
 	return info->si_code > 0 && info->si_signo != SIGABRT &&
@@ -152,7 +152,7 @@ static bool recover(const siginfo_t *info, void *context)
 		   syscall(SYS_gettid) == trace.process && howdah_crash_recover(info, context);
 }
 
-/* By now the default is in place again: whatever comes ends the process. */
+/* By now the default handler is restored: any further signal ends the process. */
 static void handle(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
@@ -167,13 +167,13 @@ static void handle(int number, siginfo_t *info, void *context)
 		write_report(info, context);
 	}
 	errno = saved;
-	/* What the thread did it does again, so that a core dump shows it and not this function. */
+	/* The thread repeats its action, so that a core dump shows it and not this function. */
 	if (!is_of_thread(info)) {
 		raise(number);
 	}
 }
 
-/* The thread may have run out of stack, or run on the small one of a fiber. */
+/* The thread may have exhausted its stack, or run on the small one of a fiber. */
 static void use_own_stack(void)
 {
 	stack_t stack;

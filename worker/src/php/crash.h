@@ -1,5 +1,5 @@
 /*
- * What a process that dies of a fault says last: records of level 'f' (howdah_shm.h), from which the front writes its
+ * The last reports of a process that a fault ends: records of level 'f' (howdah_shm.h), from which the front writes its
  * crash report.
  */
 #ifndef HOWDAH_CRASH_H
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 
 /*
- * In a pool's zygote, and again in each fork of it that is to be watched; after howdah_log_init(). Signals with a
- * handler of somebody else's keep it. What is ours is gone after the first fault, which then ends the process as if
- * there had been no handler, with the same status and core dump.
+ * In a pool's zygote, and again in each fork that has to be watched; after howdah_log_init(). Signals with another
+ * handler keep it. Our handlers are removed after the first fault, which then ends the process as if there had been no
+ * handler, with the same status and core dump.
  */
 void howdah_crash_init(void);
 
 /*
- * Called first at a SIGSEGV of PHP's thread, async-signal-safe: true if the thread goes on in the context that the
- * function has changed, so that there is nothing to report. Before, NULL.
+ * Called first at a SIGSEGV of PHP's thread, async-signal-safe: true if the thread continues in the context that the
+ * function has changed, so that there is nothing to report. Initially NULL.
  */
 extern bool (*howdah_crash_recover)(const siginfo_t *info, void *context);
 

@@ -1,5 +1,5 @@
 /*
- * PHP's life in a process: start-up with a SAPI module, and what the front may know about it.
+ * PHP's life in a process: start-up with a SAPI module, and information for the front.
  */
 #ifndef HOWDAH_ENGINE_H
 #define HOWDAH_ENGINE_H
@@ -13,9 +13,9 @@ bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *opti
 const char *howdah_engine_version(void);
 
 /*
- * What PHP this is, as a JSON object: php, api, zts, debug, opcache, jit, ini_file, ini_scanned,
- * post_max_size, upload_max_filesize, memory_limit (bytes), max_execution_time (s), extensions.
- * From malloc(); NULL: no memory. Asks OPcache in a fork, because only a request may ask it.
+ * Information about this PHP, as a JSON object: php, api, zts, debug, opcache, jit, ini_file, ini_scanned,
+ * post_max_size, upload_max_filesize, memory_limit (bytes), max_execution_time (s), extensions. From malloc(); NULL:
+ * out of memory. Queries OPcache in a fork, because only a request may query it.
  */
 char *howdah_engine_info(void);
 

@@ -128,7 +128,7 @@ void howdah_trace_hex(struct howdah_trace *trace, uint64_t number)
 	put(trace, digits + at, sizeof(digits) - at);
 }
 
-/* A string of PHP; of a long one its end, which is the more telling part of a path. */
+/* A string of PHP; of a long one its end, which is the more useful part of a path. */
 static void put_string(struct howdah_trace *trace, const zend_string *string)
 {
 	char bytes[NAME_MAX_SIZE];
@@ -218,7 +218,7 @@ void howdah_trace_frames(struct howdah_trace *trace, const zend_execute_data *ne
 {
 	uint32_t number = 0;
 	zend_execute_data frame;
-	/* The second limit is for a chain that is being changed and leads in a circle of frames without function. */
+	/* The second limit is for a chain that is being changed and contains a cycle of frames without function. */
 	for (unsigned steps = 0; next && number < FRAMES_MAX && steps < 4 * FRAMES_MAX; steps++) {
 		if (!READ(frame, next)) {
 			howdah_trace_text(trace, "\n(the rest is not readable)");

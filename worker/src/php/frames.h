@@ -1,6 +1,6 @@
 /*
- * The frames of PHP code as text, taken while that code runs in another thread or was interrupted by a signal. No
- * pointer can be trusted then, so all of PHP's memory is read through the kernel, which refuses a bad address instead
+ * The frames of PHP code as text, read while that code runs in another thread or was interrupted by a signal. No
+ * pointer is reliable then, so all of PHP's memory is read through the kernel, which refuses an invalid address instead
  * of faulting.
  *
  * Rules: async-signal-safe: no allocation, no stdio. One thread uses a trace.
@@ -19,11 +19,11 @@ struct howdah_trace {
 	pid_t process;                /* whose memory is read: this one */
 	int pipe[2];                  /* where process_vm_readv() is forbidden; -1: it is not */
 	uintptr_t kept_from, kept_to; /* memory that stays mapped: read without the kernel */
-	size_t size;                  /* of the text; 0 to begin another one */
+	size_t size;                  /* of the text; 0 to start another one */
 	char text[32768];
 };
 
-/* Once in a process. False: there is no way to read memory, and errno says why. */
+/* Once in a process. False: there is no way to read memory; errno has the reason. */
 bool howdah_trace_init(struct howdah_trace *trace);
 
 /* Finds OPcache's shared memory, which holds most of the code of an application and stays mapped, so that the kernel need
@@ -33,7 +33,7 @@ void howdah_trace_keep(struct howdah_trace *trace, const void *inside);
 /* Copies memory of this process; false if it is not readable. */
 bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *from, size_t size);
 
-/* Copies what is safe to read of a function: of one of an extension only `common` is sure to exist. */
+/* Copies the parts of a function that are safe to read: of an extension's function only `common` certainly exists. */
 bool howdah_trace_function(const struct howdah_trace *trace, zend_function *function, const zend_function *from);
 
 /* Append to the text; what does not fit is left out. `string` of howdah_trace_string() may point anywhere, and ends

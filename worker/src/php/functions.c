@@ -1,5 +1,5 @@
 /*
- * The functions of howdah.stub.php: thin, what they do lives in the file of its concern.
+ * The functions of howdah.stub.php: thin wrappers; the implementation is in the file of its concern.
  *
  * Rules: a name that PHP or an extension has registered stays theirs.
  */
@@ -27,9 +27,9 @@
 static zif_handler opcache_reset;
 
 /*
- * Code that a worker has booted is in use for as long as the worker lives, so OPcache's memory cannot begin again under
- * it. All scripts are to be compiled at their next use, which looks the same to the caller; the front makes
- * room. In worker mode this includes a new generation of workers.
+ * Code that a worker has booted is in use as long as the worker lives, so OPcache's memory cannot restart under it. All
+ * scripts are compiled again at their next use, which looks the same to the caller; the front frees the memory. In
+ * worker mode this includes a new generation of workers.
  */
 static ZEND_NAMED_FUNCTION(opcache_reset_wrapper)
 {
@@ -187,7 +187,7 @@ ZEND_FUNCTION(frankenphp_log)
 	smart_str_append(&line, message);
 	if (context && zend_hash_num_elements(Z_ARRVAL_P(context))) {
 		smart_str_appendc(&line, ' ');
-		/* What JSON has no way to say does not keep the message from the log. */
+		/* Data that JSON cannot represent does not prevent the message from being logged. */
 		(void)php_json_encode(&line, context,
 			PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE | PHP_JSON_INVALID_UTF8_SUBSTITUTE |
 				PHP_JSON_PARTIAL_OUTPUT_ON_ERROR);

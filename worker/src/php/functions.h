@@ -6,7 +6,7 @@
 
 #include "compat.h"
 
-/* Registers those that PHP itself or an extension has not; call at the module's start-up. */
+/* Registers those that PHP itself or an extension lacks; call at the module's start-up. */
 int howdah_functions_register(int module_type, int module_number);
 
 /* functions_pool.c */

@@ -1,7 +1,7 @@
 /*
- * See interrupts.h. Handlers are added in the zygotes of pools and in workers, long after the JIT has taken the address of
- * zend_interrupt_function. Compiled code would not call a handler that is put in its place then, and would clear
- * the flag.
+ * See interrupts.h. Handlers are added in the zygotes of pools and in workers, long after the JIT has compiled in the
+ * address of zend_interrupt_function. Compiled code would not call a handler that replaces it then, and would clear the
+ * flag.
  */
 #include "interrupts.h"
 

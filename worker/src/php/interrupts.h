@@ -8,10 +8,10 @@
 
 typedef void (*howdah_interrupt_handler)(zend_execute_data *execute_data);
 
-/* While modules start: OPcache's JIT compiles the function that stands there then into its code. */
+/* While modules start: OPcache's JIT compiles the current function into its code. */
 void howdah_interrupts_startup(void);
 
-/* Has `handler` called too, after those that were added before. It looks itself for an exception that they have thrown. */
+/* Makes PHP call `handler` too, after earlier ones. It must itself check for exceptions that they have thrown. */
 void howdah_interrupts_add(howdah_interrupt_handler handler);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * See look.h.
  *
- * A coroutine says which descriptor it waits for. PHP that has the thread to itself says nothing: there the innermost
- * function tells, by the stream among its arguments; of a function that has none, as those of databases, the only
- * connection of the process, which is marked as a guess.
+ * A coroutine's state names the descriptor that it waits for. PHP that has the thread to itself has no such state:
+ * there the stream among the innermost function's arguments shows it; for a function without one, such as those of
+ * databases, it is the only connection of the process, which is marked as a guess.
  */
 #include "php/look.h"
 
@@ -25,9 +25,9 @@
 #include <main/php_network.h>
 #include <main/php_streams.h>
 
-/* Arguments that are looked at for a stream. */
+/* Arguments that are checked for a stream. */
 #define ARGUMENTS_MAX 6
-/* Descriptors that are looked at for a connection. */
+/* Descriptors that are checked for a connection. */
 #define DESCRIPTORS_MAX 1024
 #define PATH_SIZE 256u
 /* PHP's thread may write a long record just now. */
@@ -55,7 +55,7 @@ static void put_host(struct howdah_trace *trace, int family, const void *host, u
 	}
 }
 
-/* Where its file is. What is not in a folder, say a socket or a timer, has no path. */
+/* The path of its file. Sockets, timers and similar descriptors have no path. */
 static void put_path(struct howdah_trace *trace, int fd)
 {
 	char link[40], path[PATH_SIZE];
@@ -68,7 +68,7 @@ static void put_path(struct howdah_trace *trace, int fd)
 	}
 }
 
-/* What is at the other end, as far as there is one. */
+/* The other end, if there is one. */
 static void put_peer(struct howdah_trace *trace, int fd)
 {
 	union address peer;
@@ -107,7 +107,7 @@ static void put_descriptor(struct howdah_trace *trace, const char *how, int fd)
 	put_peer(trace, fd);
 }
 
-/* A connected socket with a named peer, if there is exactly one; else -1. */
+/* A connected socket with a named peer, if there is exactly one; otherwise -1. */
 static int only_connection(void)
 {
 	int only = -1;

@@ -1,5 +1,5 @@
 /*
- * What the requests in hand do at the moment, requested by way of the front: records of level 'q' (howdah_shm.h).
+ * What the current requests do, reported at the front's request: records of level 'q' (howdah_shm.h).
  *
  * Rules: for a thread that runs concurrently with PHP's. PHP's memory is read through a trace, and never written.
  */

@@ -1,7 +1,7 @@
 /*
  * See module.h.
  *
- * Rules: hooks only; what they do lives in the file of its concern.
+ * Rules: hooks only; the implementation is in the file of its concern.
  */
 #include "module.h"
 
@@ -31,8 +31,8 @@ static uint32_t described_worker;
 static char *saved_name;
 
 /*
- * OPcache serves only SAPIs whose names it knows. It looks when Zend extensions start, which is after
- * the modules' start-up and after PHP_SAPI was set: for that moment we carry a name of its list.
+ * OPcache serves only SAPIs whose names it knows. It checks when Zend extensions start, which is after the modules'
+ * start-up and after PHP_SAPI was set: for that moment the module has a name of its list.
  */
 static char known_name[] = "frankenphp";
 

@@ -1,8 +1,8 @@
 /*
- * See opcache.h. docs/adr/0012-opcache-under-booted-code.md says why.
+ * See opcache.h. docs/adr/0012-opcache-under-booted-code.md has the reasons.
  *
- * Rules: a variable of OPcache is written only after it has been seen to hold what its ini entry, or the request that
- * was made to find it, says. What is not found is left alone, and reported to the caller.
+ * Rules: a variable of OPcache is written only after it was seen to hold the value of its ini entry, or that of the
+ * request that was made to find it. Variables that are not found are not changed, and reported to the caller.
  */
 #include "opcache.h"
 
@@ -57,10 +57,10 @@ static double *find_share(const char *name)
 	return share && entry->value && *share == (double)atoi(ZSTR_VAL(entry->value)) / 100.0 ? share : NULL;
 }
 
-/* OPcache keeps its request's time behind its settings, within so many bytes. */
+/* OPcache has its request's time after its settings, within this number of bytes. */
 #define TIME_BEHIND 1024
 
-/* Two times that nothing else in OPcache's variables holds, far in the future. */
+/* Two times in the far future that do not occur elsewhere in OPcache's variables. */
 static const double made_up[] = {7258118401.0, 7289654657.0};
 static double request_time;
 
@@ -75,7 +75,7 @@ struct probe {
 	size_t request_time; /* offset in OPcache's variables; 0: not found */
 };
 
-/* Begins a request at a made-up time, and keeps those places of `start` that hold it. */
+/* Starts a request at an invented time, and keeps the addresses of `start` that hold it. */
 static void keep_places(const char *start, bool *is_place, size_t count, double time)
 {
 	request_time = time;

@@ -1,9 +1,9 @@
 /*
- * OPcache in processes that it was not made for: workers that live through many requests, and code that stays in use
- * for as long as its process lives.
+ * OPcache in processes that it was not designed for: workers that handle many requests, and code that stays in use as
+ * long as its process lives.
  *
  * OPcache's settings are found where PHP's own handlers of ini settings find them: an ini entry holds the address of
- * the variable that it sets. All else is read by OPcache's functions.
+ * the variable that it sets. Everything else is read with OPcache's functions.
  */
 #ifndef HOWDAH_OPCACHE_H
 #define HOWDAH_OPCACHE_H
@@ -16,8 +16,9 @@
 #define HOWDAH_OPCACHE_JIT 2u
 
 /*
- * Once, in the process that has started PHP: asks OPcache in a fork, because only a request may ask it, and finds out
- * there where it keeps the time of a request. Returns HOWDAH_OPCACHE_* bits; 0 also when the fork or the request fails.
+ * Once, in the process that has started PHP: queries OPcache in a fork, because only a request may query it, and finds
+ * out there where it stores the time of a request. Returns HOWDAH_OPCACHE_* bits; 0 also when the fork or the request
+ * fails.
  */
 unsigned howdah_opcache_probe(void);
 
@@ -38,7 +39,7 @@ void howdah_opcache_recheck(void);
 /* When a request begins: its time is OPcache's. `now`: seconds since 1970. */
 void howdah_opcache_begin(time_t now);
 
-/* After ini settings of the boot were put back. */
+/* After ini settings of the boot were restored. */
 void howdah_opcache_settings_restored(void);
 
 /* opcache_get_status(), whatever opcache.restrict_api says. `status` is an array if it returns true, else undefined. */

@@ -1,8 +1,8 @@
 /*
  * See opcache_inspect.h.
  *
- * Rules: the answer is written once, whole; the front takes no answer for an answer that it does not have. Only files
- * are compared, by what a look at them says: nothing of the application is run.
+ * Rules: the report is written once, completely; an incomplete report counts as none. Files are only compared by their
+ * metadata: no code of the application runs.
  */
 #include "opcache_inspect.h"
 
@@ -22,7 +22,7 @@
 #include "process/log.h"
 #include "process/title.h"
 
-/* Seconds. Thousands of files are looked at in some ten milliseconds, and compiled in some seconds. */
+/* Seconds. Thousands of files are checked in some ten milliseconds, and compiled in some seconds. */
 #define INSPECT_TIME 10
 #define COMPILE_TIME 30
 /* Bytes of the paths that are compiled, at most. */
@@ -223,7 +223,7 @@ static void compile(const char *path)
 	zend_destroy_file_handle(&file);
 }
 
-/* In a request of its own: what another file declares is not there already. */
+/* In a separate request: declarations of other files do not exist in it. */
 static void compile_in_request(const char *path)
 {
 	zend_first_try

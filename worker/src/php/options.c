@@ -15,7 +15,7 @@ void howdah_options_init(struct howdah_options *options)
 	php_ini_builder_init(&options->ini);
 }
 
-/* A directive's name as php.ini has it; PHP would otherwise read the rest of the line as something else. */
+/* A directive's name in php.ini; PHP would otherwise read the rest of the line as something else. */
 static bool valid_directive(const char *define)
 {
 	size_t length = strcspn(define, "=");
@@ -31,9 +31,9 @@ static bool valid_directive(const char *define)
 }
 
 /*
- * Whether php.ini reads a value as it stands: a word, a path, quoted, with ${NAME} in it, or an expression of
- * constants (`E_ALL & ~E_NOTICE`). In others it would find comments, operators or a syntax error, behind which it drops
- * all that follows.
+ * Whether php.ini reads a value unchanged: a word, a path, quoted, with ${NAME} in it, or an expression of constants
+ * (`E_ALL & ~E_NOTICE`). In other values it would find comments, operators or a syntax error, after which it drops the
+ * rest of the file.
  */
 static bool plain_value(const char *value)
 {

@@ -1,5 +1,5 @@
 /*
- * Options that every command shares: `-c PATH`, `-n`, `-d name=value`, and their way into PHP.
+ * Options that all commands share: `-c PATH`, `-n`, `-d name=value`, and how they are passed to PHP.
  *
  * Rules: a value that PHP could not use is refused here, with one line on stderr, before PHP starts.
  */
@@ -19,14 +19,14 @@ struct howdah_options {
 void howdah_options_init(struct howdah_options *options);
 
 /*
- * Takes argv[*index] if it is an option of this file, with its value, and moves *index behind it.
- * Returns 1 if taken, 0 if it is none of these, -1 after a message about a wrong one.
+ * Consumes argv[*index] if it is an option of this file, with its value, and moves *index after it. Returns 1 if
+ * consumed, 0 if it is none of these, -1 after a message about an invalid one.
  */
 int howdah_options_take(struct howdah_options *options, int argc, char **argv, int *index);
 
 /*
- * A setting as a line of php.ini, which ends with a newline: the value in quotes where that is what it takes to mean
- * what it says. `value` NULL: the name alone. To be freed; NULL: no memory.
+ * A setting as a line of php.ini, which ends with a newline: the value is quoted where that is necessary. `value` NULL:
+ * only the name. Must be freed; NULL: out of memory.
  */
 char *howdah_options_line(const char *name, size_t name_size, const char *value);
 

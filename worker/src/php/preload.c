@@ -1,8 +1,8 @@
 /*
  * See preload.h.
  *
- * OPcache asks PHP's compiler for the script that opcache.preload names, which is ours (NAME): while that is compiled the
- * files are compiled too, and then OPcache links and keeps all as if the script had called opcache_compile_file().
+ * OPcache makes PHP's compiler compile the script that opcache.preload names, which is ours (NAME): meanwhile the files
+ * are compiled too, and then OPcache links and stores everything as if the script had called opcache_compile_file().
  *
  * Rules: files are compiled in a fork where they are another user's (OPcache forks then), so nothing but the plan, which
  * is shared memory, holds the result. It is not that of the front, which can change its own at any time.
@@ -41,7 +41,7 @@ static void (*report_error)(int type, zend_string *file, const uint32_t line, ze
 static bool trying; /* in the process that only looks whether it works */
 static bool begun;
 
-/* What is being compiled; COUNT: nothing. */
+/* The file that is being compiled; COUNT: none. */
 static uint32_t current;
 
 /* --- the plan -------------------------------------------------------------------------------------- */
@@ -115,8 +115,8 @@ static uint32_t find(const char *path)
 }
 
 /*
- * PHP reports a deprecation of a preloaded file once; at its inclusion each request gets it, whose error
- * handler may throw. A class that cannot be linked yet is nothing to speak of: it is declared when its file is included.
+ * PHP reports a deprecation of a preloaded file once; but each request that includes it has to get it, since its error
+ * handler may throw. A class that cannot be linked yet is no problem: it is declared when its file is included.
  */
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
 {
@@ -184,7 +184,7 @@ static void note_function(void *context, const char *name, size_t size)
 	note(&own->functions, CG(function_table), own->file, name, size);
 }
 
-/* Of those that have no verdict yet. All are looked at before the first is compiled. */
+/* Classifies files without a verdict, all of them before the first is compiled. */
 static void classify(void)
 {
 	struct declarations own;
@@ -253,7 +253,7 @@ static zend_op_array *compile(zend_file_handle *file, int type)
 
 typedef bool start_php(struct howdah_options *options);
 
-/* The last line of PHP, as the plan's message; of us, if PHP says nothing. */
+/* PHP's last line, as the plan's message; one of ours, if PHP printed nothing. */
 static void keep_message(char *text)
 {
 	static const char own[] = "howdah-php: ";
@@ -302,7 +302,7 @@ _Noreturn static void try_it(start_php *start, struct howdah_options *options, p
 	_exit(0);
 }
 
-/* Whether PHP starts with the files; those that keep it from that have a verdict then. */
+/* Whether PHP starts with the files; those that prevent it then have a verdict. */
 static bool works(start_php *start, struct howdah_options *options)
 {
 	uint32_t failed = 0;
@@ -328,7 +328,7 @@ static bool works(start_php *start, struct howdah_options *options)
 		if (status != 0) {
 			plan->done = 0;
 		}
-		/* What has been loaded is to be loaded again. */
+		/* What has been loaded must be loaded again. */
 		uint32_t found = 0;
 		for (uint32_t i = 0; i < plan->count; i++) {
 			found += verdicts[i] == HOWDAH_VERDICT_FAILED;

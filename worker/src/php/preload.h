@@ -1,8 +1,8 @@
 /*
  * Preloading: PHP's own opcache.preload, with the files that the front names in the place of a script.
  *
- * Rules: the files are read as the user that the front names, as opcache.preload_user has it; what may go wrong goes
- * wrong in a process of its own before, so that PHP starts whatever the files are.
+ * Rules: the files are read as the user that the front names, as with opcache.preload_user; errors are found in a
+ * separate process before, so that PHP starts whatever the files contain.
  */
 #ifndef HOWDAH_PRELOAD_H
 #define HOWDAH_PRELOAD_H
@@ -12,8 +12,8 @@
 #include "options.h"
 
 /*
- * Takes the front's PRELOAD message from the control socket and tries the files, in forks that start PHP by `start`.
- * Call before PHP is started. False after a message on stderr. Without it none of the following does anything.
+ * Reads the front's PRELOAD message from the control socket and tests the files, in forks that start PHP with `start`.
+ * Call before PHP is started. False after a message on stderr. Without it the following functions do nothing.
  */
 bool howdah_preload_prepare(int control, struct howdah_options *options, bool (*start)(struct howdah_options *options));
 

@@ -1,7 +1,7 @@
 /*
  * See preload_classify.h.
  *
- * Rules: leaves nothing behind, no exception either; reads the file as it is on disk.
+ * Rules: leaves nothing behind, not even an exception; reads the file from disk.
  */
 #include "preload_classify.h"
 
@@ -59,7 +59,7 @@ static bool has_declaration(const zend_ast *ast)
 		return !(((const zend_ast_decl *)ast)->flags & ZEND_ACC_ANON_CLASS);
 	}
 	if (zend_ast_is_special((zend_ast *)ast)) {
-		return false; /* a closure: what it has within is declared when it is called */
+		return false; /* a closure: its contents are declared when it is called */
 	}
 	bool is_list = zend_ast_is_list((zend_ast *)ast);
 	uint32_t count = is_list ? ((const zend_ast_list *)ast)->children : zend_ast_get_num_children((zend_ast *)ast);
@@ -72,7 +72,7 @@ static bool has_declaration(const zend_ast *ast)
 	return false;
 }
 
-/* declare(strict_types=1); others have effects of their own. */
+/* declare(strict_types=1); others have side effects. */
 static bool is_harmless_declare(const zend_ast *statement)
 {
 	const zend_ast_list *list = zend_ast_get_list(statement->child[0]);

@@ -1,10 +1,10 @@
 /*
- * See destruct.h. PHP calls destructors at the end of a script: of objects in global variables, last in, first out, then
- * of all others, in the order in which they were made. Here others' objects live in the process, so those of the request
- * are found: what its global variables and static values alone hold, directly or through one another. Objects in cycles
- * are left to the cycle collector.
+ * See destruct.h. PHP calls destructors at the end of a script: of objects in global variables, last in, first out,
+ * then of all others, in the order of their creation. Here objects of others live in the process, so those of the
+ * request must be found: objects that only its global variables and static values hold, directly or through one
+ * another. Objects in cycles are left to the cycle collector.
  *
- * Rules: nothing is freed here, since output handlers and session handlers are to find everything in place. A value is
+ * Rules: nothing is freed here, since output handlers and session handlers must find everything in place. A value is
  * followed when all its references have been seen, as freeing it would.
  */
 #include "destruct.h"
@@ -20,7 +20,7 @@ struct search {
 	HashTable seen; /* references that were seen, of values that have several */
 	zend_refcounted **stack;
 	uint32_t depth, stack_room;
-	zend_object **found; /* that have a destructor to come; held */
+	zend_object **found; /* objects with a pending destructor; held */
 	uint32_t count, room;
 };
 
@@ -122,7 +122,7 @@ static void call_destructor(zend_object *object)
 	}
 }
 
-/* Objects that global variables alone hold come first, from the last one to the first. */
+/* Objects that only global variables hold come first, from the last one to the first. */
 static void destruct_globals(void)
 {
 	uint32_t count = 0, room = 0;

@@ -4,7 +4,10 @@
 #ifndef HOWDAH_COROUTINE_DESTRUCT_H
 #define HOWDAH_COROUTINE_DESTRUCT_H
 
-/* Of the task whose state is in place, in a coroutine of it. The destructors may wait; what they throw is reported. */
+/*
+ * For the task whose state is installed, in one of its coroutines. The destructors may wait; their exceptions are
+ * reported.
+ */
 void howdah_destruct(void);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * See errors.h.
  *
- * Rules: what the engine does because it takes an error for the end of the process is undone for the requests
- * that go on.
+ * Rules: actions of the engine that assume that an error ends the process are undone for the requests that continue.
  */
 #include "errors.h"
 
@@ -24,7 +23,7 @@ void howdah_errors_report_exception(void)
 		zend_object *exception = EG(exception);
 		bool leaves = howdah_exit_is(exception);
 		GC_ADDREF(exception);
-		zend_clear_exception(); /* the frame that it was thrown into goes on */
+		zend_clear_exception(); /* the frame that it was thrown into continues */
 		if (leaves) {
 			howdah_exit_arrived(exception);
 			OBJ_RELEASE(exception);
@@ -37,8 +36,8 @@ void howdah_errors_report_exception(void)
 /* --- fatal errors -------------------------------------------------------------------------------------- */
 
 /*
- * Before PHP bails out, it marks all objects as destructed: theirs would run in a state that cannot be trusted.
- * Those of other requests have theirs to come.
+ * Before PHP bails out, it marks all objects as destructed, since their destructors would run in an unreliable state.
+ * Destructors of other requests' objects must still run.
  */
 #define FATAL (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
 
@@ -50,7 +49,7 @@ static bool has_destructor_to_come(uint32_t index)
 	return IS_OBJ_VALID(object) && !(OBJ_FLAGS(object) & IS_OBJ_DESTRUCTOR_CALLED);
 }
 
-/* The message about an exhausted memory limit names that of the process; it is to name the request's. */
+/* The message about an exhausted memory limit names that of the process; it must name the request's. */
 static zend_string *with_limit_of_request(int type, zend_string *message)
 {
 	static const char start[] = "Allowed memory size of ";
@@ -122,9 +121,9 @@ bool howdah_errors_collecting(void)
 }
 
 /*
- * It runs when enough has gathered, in whatever request that happens, and calls destructors of objects that others
- * left. No request's state is in place meanwhile but that of the worker script, so what they print or set
- * reaches no response. They do not wait. While states are exchanged it does not run: it would find half of each.
+ * It runs when enough has accumulated, in whatever request that happens, and calls destructors of objects that others
+ * left. Meanwhile only the worker script's state is installed, so what they print or set reaches no response. They do
+ * not wait. While states are exchanged it does not run: it would find half of each.
  */
 static int collect(void)
 {

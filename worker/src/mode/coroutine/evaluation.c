@@ -1,18 +1,18 @@
 /*
  * See evaluation.h. A constant is evaluated when it is first used, which may load a class and so wait. PHP marks it
- * meanwhile, and takes another coroutine's use for a constant that refers to itself. Or it has no mark, and is
- * evaluated twice: an enum has two objects for one case then.
+ * meanwhile, and mistakes another coroutine's use for a constant that refers to itself. Or it has no mark, and is
+ * evaluated twice: then an enum has two objects for one case.
  *
- * So while its owner waits the constant has another expression: itself, of a class that is never declared.
- * Who evaluates that comes to the autoloader, which waits for the owner and returns the constant's class. The value is
- * there then; if the owner has failed, its own expression is.
+ * So while its owner waits the constant has a different expression: itself, of a class that is never declared.
+ * Evaluating that calls the autoloader, which waits for the owner and returns the constant's class. Then the value is
+ * available; if the owner has failed, its original expression is.
  *
- * Which constants these are: those that have PHP's mark, and those whose expression names one of them or a class that
- * the owner is loading. PHP marks only what is evaluated for the sake of another constant, but the
- * others could not be evaluated without the owner either.
+ * This concerns constants that have PHP's mark, and those whose expression names one of them or a class that the owner
+ * is loading. PHP marks only constants that are evaluated because of another one, but the others could not be evaluated
+ * without the owner either.
  *
- * Rules: in a circle, or where no wait is possible, the owner's expression is evaluated once more: PHP then reports the
- * mistake. Expressions in place of others are never freed, as others may evaluate copies of them.
+ * Rules: in a cycle, or where no wait is possible, the owner's expression is evaluated again: then PHP reports the
+ * error. Replacement expressions are never freed, as others may evaluate copies of them.
  */
 #include "evaluation.h"
 
@@ -23,7 +23,7 @@
 
 #define PREFIX "howdah\\evaluated\\"
 
-/* The expression that stands for a constant, laid out as the engine has it. */
+/* The replacement expression of a constant, in the engine's layout. */
 struct expression {
 	zend_ast_ref reference;
 	struct {
@@ -360,7 +360,7 @@ static void release(struct pending_constant *held)
 {
 	zend_class_constant *constant = held->place->constant;
 	held->place->held = NULL;
-	/* Where one that could not wait has evaluated it, the owner goes on with its expression: that must stay. */
+	/* If a coroutine that could not wait has evaluated it, the owner continues with its expression, which must stay. */
 	if (Z_TYPE(constant->value) == IS_CONSTANT_AST && is_expression(constant)) {
 		ZVAL_COPY_VALUE(&constant->value, &held->own);
 	}

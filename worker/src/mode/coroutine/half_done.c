@@ -1,8 +1,8 @@
 /*
  * See half_done.h. Here: which code on the stacks of a request may have something half done.
  *
- * Rules: at each wait all frames are looked at, so what is rare comes after one comparison. A Fiber that is suspended
- * is within its code as much as one that waits: event loops suspend one and wait in another.
+ * Rules: at each wait all frames are checked, so rare cases come after a single comparison. The code of a suspended
+ * Fiber counts like code that waits: event loops suspend one and wait in another.
  */
 #include "half_done.h"
 
@@ -28,7 +28,7 @@ bool howdah_half_done_forbids_exceptions(const zend_execute_data *frame)
 {
 	const zend_execute_data *innermost = frame;
 	for (; frame; frame = frame->prev_execute_data) {
-		/* One that has called nothing yet waits until another request is out of the heap. */
+		/* A coroutine that has not called anything yet waits until another request no longer uses the heap. */
 		if (frame->func && frame != innermost && moves_heap(frame->func)) {
 			return true;
 		}
@@ -89,6 +89,6 @@ void howdah_half_done_out(struct howdah_half_done_state *half_done)
 	if (UNEXPECTED(look.may_evaluate)) {
 		half_done->evaluation = howdah_evaluation_out();
 	}
-	/* The last, since marks are looked for in the objects' properties. */
+	/* Last, since marks are searched in the objects' properties. */
 	howdah_lazy_out(look.may_initialize);
 }

@@ -3,8 +3,8 @@
  * not returned: classes that are being linked, constants that are being evaluated, lazy objects that are being
  * initialised, and marks on objects against endless recursion.
  *
- * While the coroutine waits none of it is there: others wait for the class, the constant or the lazy object, and other
- * objects look untouched.
+ * While the coroutine waits none of it is visible: others wait for the class, the constant or the lazy object, and
+ * other objects look untouched.
  */
 #ifndef HOWDAH_COROUTINE_HALF_DONE_H
 #define HOWDAH_COROUTINE_HALF_DONE_H
@@ -64,10 +64,10 @@ void howdah_linking_look(struct howdah_linking *linking, const zend_execute_data
 void howdah_linking_in(struct howdah_linking *linking);
 
 /*
- * Classes that need each other (a return type that names the subclass) are loaded by two requests, and each needs what
- * the other one has half linked. The request that would wait in a circle sees the classes of those that it would wait
- * for, as one request sees those that it links itself, until the loading of its own that they wait for has ended.
- * Returns a class that the caller may extend already; NULL: none, as for the engine.
+ * Two requests load classes that need each other (a return type that names the subclass), and each needs what the other
+ * one has half linked. The request that would wait in a cycle sees the classes of those that it would wait for, as one
+ * request sees the classes that it links itself, until its own loading that they wait for has ended. Returns a class
+ * that the caller may already extend; NULL: none, as for the engine.
  */
 zend_class_entry *howdah_linking_lend(zend_string *lower_name, const struct howdah_loading *loading);
 void howdah_linking_loan_ends(const struct howdah_loading *loading);

@@ -1,14 +1,14 @@
 /*
  * See autoload.h. Here: files of include_once and require_once.
  *
- * PHP counts a file as included from the moment it was compiled. If its code waits, another request that includes it
- * would go on without what the rest of it defines; it waits instead.
+ * PHP counts a file as included as soon as it was compiled. If its code waits, another request that includes it would
+ * continue without the definitions in the rest of it; so that request waits.
  *
- * A file counts as being loaded while its code is on the stack of the coroutine that included it. Files that were
- * compiled are noted until their task leaves the next time; a worker that is warm compiles none.
+ * A file counts as being loaded while its code is on the stack of the coroutine that included it. Compiled files are
+ * recorded until their task next gives up the thread; a warm worker compiles none.
  *
- * Rules: no coroutine waits while it compiles. The compiler's state is one for the process. A request that is cancelled
- * runs such a file to its end first, as a `finally` block.
+ * Rules: no coroutine waits while it compiles. The process has a single state of the compiler. A request that is
+ * cancelled first runs such a file to its end, like a `finally` block.
  */
 #include "autoload.h"
 
@@ -43,7 +43,7 @@ static bool has_code_of(const zend_execute_data *frame, void *path)
 static bool is_running(const struct file *file)
 {
 	const struct howdah_coroutine *owner = file->loading.owner;
-	/* The frame is noted when it gives up the thread; the state may be exchanged while it runs, as errors.c does. */
+	/* The frame is recorded when it gives up the thread; the state may be exchanged while it runs, as errors.c does. */
 	const zend_execute_data *frame = owner == howdah_coroutine_current() ? EG(current_execute_data) : owner->frame;
 	return has_code_of(frame, file->path) || howdah_suspended_visit(&owner->task->exits.made, has_code_of, file->path);
 }
@@ -109,7 +109,7 @@ bool howdah_includes_under_way(const struct howdah_coroutine *coroutine)
 	return false;
 }
 
-/* Tells those who wait for files whose code has run to its end. */
+/* Notifies waiters for files whose code has run to its end. */
 static void finished(void)
 {
 	struct file **at = &files;

@@ -1,8 +1,8 @@
 /*
- * What is asked of PHP code that runs, and answered between two of its instructions: to end, because its request
- * is cancelled or its time is over, or to let others run.
+ * Requests to running PHP code, which it obeys between two of its instructions: to end, because its request is
+ * cancelled or its time is over, or to let others run.
  *
- * Rules: the request is looked at again here: another one may run than was meant.
+ * Rules: the request is checked again here: a different one than intended may run.
  */
 #include "core.h"
 
@@ -30,7 +30,7 @@ static void unwind(struct howdah_coroutine *coroutine)
 	howdah_exit_throw_cancel();
 }
 
-/* A `finally` block has thrown, which took the place of the exit, and somebody caught that. */
+/* A `finally` block has thrown an exception, which replaced the exit and was caught. */
 static bool was_replaced(const struct howdah_coroutine *coroutine)
 {
 	return coroutine->task->phase == HOWDAH_TASK_RUNS && !howdah_frames_unwind(EG(current_execute_data));
@@ -77,15 +77,15 @@ static void check(struct howdah_coroutine *coroutine)
 		}
 		return;
 	}
-	/* The watchdog asks again. */
+	/* The watchdog requests it again. */
 	if (!is_within_engine(EG(current_execute_data)) && howdah_watchdog_take_slice() && howdah_may_wait()) {
 		howdah_yield();
 	}
 }
 
 /*
- * A call whose wait was cancelled fails, and its caller throws: no code is to catch or to report that, as the
- * cancelled one is to be unwound. Who throws may have the exception in hand for a while.
+ * A call whose wait was cancelled fails, and its caller throws: no code may catch or report that, as the cancelled code
+ * must be unwound. The code that throws may hold the exception for a while.
  */
 static void thrown(zend_object *exception)
 {
@@ -139,7 +139,7 @@ void howdah_interrupt_unshield(void)
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
 	if (coroutine) {
 		coroutine->shielded--;
-		howdah_interrupt_raise(); /* for what was to be looked at meanwhile */
+		howdah_interrupt_raise(); /* for what should have been checked meanwhile */
 	}
 }
 

@@ -1,6 +1,6 @@
 /*
- * See half_done.h. PHP 8.4 initialises a lazy object when a property is first used, and takes it for initialised from
- * the moment that its initialiser is called. If that waits, another request would read what is not written yet.
+ * See half_done.h. PHP 8.4 initialises a lazy object when a property is first used, and treats it as initialised as
+ * soon as its initialiser is called. If that waits, another request would read properties that are not written yet.
  *
  * So while the owner waits the object has no properties, and handlers that wait for the owner: PHP's instructions call
  * a handler for each property that has no value.
@@ -103,7 +103,7 @@ static int compare(zval *one, zval *two)
 	return await(Z_OBJ_P(lazy)) ? zend_compare(one, two) : ZEND_UNCOMPARABLE;
 }
 
-/* One that is made here is not looked at: it throws. */
+/* An object that is created here is not checked: it throws. */
 static zend_object *clone_object(zend_object *object)
 {
 	if (await(object)) {
@@ -115,7 +115,7 @@ static zend_object *clone_object(zend_object *object)
 	return made;
 }
 
-/* The collector must not wait, and finds references of which it does not know: all that they lead to stays. */
+/* The collector must not wait, and finds references that it does not know: everything reachable through them stays. */
 static HashTable *get_gc(zend_object *object, zval **table, int *count)
 {
 	(void)object;
@@ -190,7 +190,7 @@ static void give_properties(struct lazy_object *lazy)
 		keep_dynamic(object, written);
 		zend_release_properties(written);
 	}
-	GC_DELREF(object); /* PHP has it in hand, so this is not the last one */
+	GC_DELREF(object); /* PHP is using it, so this is not the last one */
 }
 
 static void note(zend_object *object, void *argument)

@@ -1,8 +1,8 @@
 /*
- * See half_done.h. PHP enters a class under its name and then asks for what it extends, implements and uses; an
- * autoloader may wait there, or the handler of a deprecation. Code that looks the class up meanwhile would see that
- * there is none. So while its owner waits the class is back under the name that it has before its declaration is run,
- * and among the classes that are being loaded: others come to the autoloader, which has them wait.
+ * See half_done.h. PHP enters a class under its name and then loads what it extends, implements and uses; an autoloader
+ * may wait there, or the handler of a deprecation. Code that looks the class up meanwhile would find that it is
+ * missing. So while its owner waits the class is back under the name that it has before its declaration runs, and among
+ * the classes that are being loaded: others call the autoloader, which makes them wait.
  *
  * Rules: the engine looks a class up by its name again after each call that may have waited.
  */
@@ -15,7 +15,7 @@ struct howdah_link {
 	zend_string *undeclared;
 	struct howdah_loading loading;
 	bool loads;                        /* `loading` shows it to others; otherwise the autoloader itself does */
-	const HashTable *needed;           /* classes that are to be loaded before it can be checked; or NULL */
+	const HashTable *needed;           /* classes that must be loaded before it can be checked; or NULL */
 	const struct howdah_loading *lent; /* to the owner of this, which sees the class; or NULL */
 	struct howdah_link *next, *next_of_all;
 };
@@ -116,7 +116,7 @@ static bool code_declares_class(void)
 		   (howdah_declares_class(frame->opline) || frame->opline->opcode == ZEND_DECLARE_ANON_CLASS);
 }
 
-/* The engine loads what the class needs before it checks it, and who extends the class has it checked. */
+/* The engine loads what the class needs before it checks it, and a subclass causes the check. */
 static void need_as_well(const struct howdah_link *link)
 {
 	if (!link->needed || link->needed == CG(delayed_autoloads)) {

@@ -1,7 +1,7 @@
 /*
  * See loading.h.
  *
- * Rules: a wait in a circle is found before it begins: A loads X and needs Y, which B loads and needs X for.
+ * Rules: a cycle of waits is found before it begins: A loads X and needs Y, which B loads and needs X for.
  */
 #include "loading.h"
 
@@ -18,7 +18,7 @@ struct waiter {
 
 static struct waiter *waiters;
 
-/* Not woken yet; `what` is gone after that. */
+/* Not woken yet; `what` is freed after that. */
 static bool is_waiting(const struct waiter *waiting)
 {
 	return waiting->who->queue == &waiting->what->waiters;
@@ -74,7 +74,7 @@ enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t t
 
 void howdah_loading_end(HashTable *all, zend_string *name, struct howdah_loading *loading)
 {
-	/* Another one that went round a circle, or could not wait, may have taken the place since. */
+	/* Another one that avoided a cycle, or could not wait, may have taken the place since. */
 	if (zend_hash_find_ptr(all, name) == loading) {
 		zend_hash_del(all, name);
 	}

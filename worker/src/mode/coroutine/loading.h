@@ -13,10 +13,10 @@ struct howdah_loading {
 };
 
 enum howdah_loaded {
-	HOWDAH_LOADED,           /* or the time is over: look again; the structure may be gone */
-	HOWDAH_LOADED_CIRCLE,    /* its owner waits for the caller: go on as if the caller itself were loading it */
+	HOWDAH_LOADED,           /* or the time is over: check again; the structure may be freed */
+	HOWDAH_LOADED_CIRCLE,    /* its owner waits for the caller: continue as if the caller itself were loading it */
 	HOWDAH_LOADED_BLOCKED,   /* no waiting here */
-	HOWDAH_LOADED_CANCELLED, /* the caller is to end, its owner is still loading: load nothing */
+	HOWDAH_LOADED_CANCELLED, /* the caller must end, its owner is still loading: load nothing */
 };
 
 /* Visits the coroutines that the caller would wait for, and returns what they wait for in turn: something that the caller

@@ -1,9 +1,10 @@
 /*
- * See half_done.h. PHP notes on an object that __get() and its like run for a property, and on objects and arrays that
- * json_encode(), var_dump(), a comparison are within them. While the coroutine that has set these marks waits, another
- * request would find its own access taken for a recursion: the property undefined, or written past __set() for good.
+ * See half_done.h. PHP marks an object while __get() and similar methods run for a property, and objects and arrays
+ * while json_encode(), var_dump() or a comparison process them. While the coroutine that has set these marks waits, PHP
+ * would treat another request's access as a recursion: the property undefined, or permanently written without __set().
  *
- * Whose the marks are needs no record: those of all that wait are taken off, so what is set is the running one's.
+ * Owners of marks need not be recorded: those of all waiting coroutines are removed, so the marks that are set belong
+ * to the running one.
  *
  * Rules: the engine keeps the address of a mark for a property while the method runs, so marks stay where they are.
  */
@@ -174,8 +175,8 @@ static void take_elements(struct howdah_marks *marks, HashTable *table)
 }
 
 /*
- * Objects of PHP's own classes have values elsewhere: in an ArrayObject, a heap. PHP shows them as an array that is made
- * for that, or shows that array itself, so no mark on the object says that it is within them.
+ * Objects of PHP's own classes have values elsewhere: in an ArrayObject, a heap. PHP shows them as an array that is
+ * created for that, or shows that array itself, so no mark on the object shows that PHP is processing them.
  */
 static void take_values(struct howdah_marks *marks, zend_object *object)
 {
@@ -239,7 +240,7 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 		return;
 	}
 	if (!ZEND_USER_CODE(function->type)) {
-		/* array_walk_recursive() has no mark on the array that it is given, but on those within. */
+		/* array_walk_recursive() does not mark the array that it is given, but those within. */
 		if (UNEXPECTED(function == howdah_marks_walk) && ZEND_CALL_NUM_ARGS(frame)) {
 			zval *walked = ZEND_CALL_ARG((zend_execute_data *)frame, 1);
 			ZVAL_DEREF(walked);
@@ -249,7 +250,7 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 		}
 		for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(frame); i++) {
 			zval *argument = ZEND_CALL_ARG((zend_execute_data *)frame, i);
-			/* serialize() has none on what it is given either. */
+			/* serialize() does not mark what it is given either. */
 			if (UNEXPECTED(marks->any_array)) {
 				take_array_or_elements(marks, argument);
 			} else {
@@ -316,7 +317,7 @@ void howdah_marks_in(struct howdah_marks *marks)
 			GC_PROTECT_RECURSION(mark->of);
 		}
 	}
-	/* PHP is within them, so none of them is let go of here for good. */
+	/* PHP is processing them, so none of them is freed here. */
 	release(marks);
 }
 

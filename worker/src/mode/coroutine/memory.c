@@ -1,10 +1,10 @@
 /*
  * memory_limit of each request. PHP has one heap for all requests of a process and one limit for it, so the limit
- * follows who runs: it is what the process has now and what the request may still take.
+ * changes with the running request: it is the current memory of the process plus what the request may still use.
  *
- * A request is charged with the bytes by which PHP's memory grew while it ran; PHP's own limit counts chunks of
- * 2 MiB, which requests share. So the limit is rounded up to a chunk: a request never fails for a chunk that others
- * have filled. What it takes of chunks that the process has already counts from its next turn on.
+ * A request is charged with the bytes by which PHP's memory grew while it ran; PHP's own limit counts chunks of 2 MiB,
+ * which requests share. So the limit is rounded up to a chunk: a request never fails because of a chunk that others
+ * have filled. Its use of existing chunks counts from its next turn on.
  *
  * Rules: nothing here allocates. The code that catches a request's fatal error calls
  * howdah_memory_limit_restore(): PHP has set the process's limit to that request's.
@@ -15,11 +15,11 @@
 
 #define CHUNK ((zend_long)2 << 20)
 
-static zend_long boot_limit; /* of each request to begin with */
+static zend_long boot_limit; /* initial limit of each request */
 static zend_long main_limit; /* of the worker script between requests */
 static zend_long boot_used;
 static zend_long charged; /* to those in flight, and to those that a fatal error left behind */
-static zend_long mark;    /* what was in use when the running task was last charged */
+static zend_long mark;    /* memory in use when the running task was last charged */
 static ZEND_INI_MH((*original));
 
 static zend_long memory_in_use(void)
@@ -27,7 +27,7 @@ static zend_long memory_in_use(void)
 	return (zend_long)zend_memory_usage(false);
 }
 
-/* From here on the process may grow by what is left of a limit. */
+/* From here on the process may grow by the rest of a limit. */
 static void allow(zend_long limit, zend_long used)
 {
 	if (UNEXPECTED(limit < 0)) {

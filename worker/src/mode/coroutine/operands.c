@@ -1,7 +1,7 @@
 /*
- * See operands.h. PHP unwinds a frame by the ranges of instructions in which temporary values are alive. They end before
- * the instruction that uses a value up, as that frees it, even where it throws. If the exception comes between two
- * instructions, nobody does.
+ * See operands.h. PHP unwinds a frame by the ranges of instructions in which temporary values are alive. A range ends
+ * before the instruction that consumes the value, as that frees it, even when it throws. If the exception comes between
+ * two instructions, nothing frees it.
  *
  * Rules: a value is freed if its range ends at the instruction, or if it is the result of the instruction before it, for
  * which there is no range. What is freed is cleared.
@@ -43,7 +43,7 @@ bool howdah_operands_in_use(const zend_execute_data *frame)
 
 /* --- the value of an operand ---------------------------------------------------------------------------- */
 
-/* The range of the value that ends at the instruction; NULL: there is none. `*alive`: another one goes on. */
+/* The range of the value that ends at the instruction; NULL: none. `*alive`: another one continues. */
 static const zend_live_range *find_range(const zend_op_array *code, uint32_t number, uint32_t variable, bool *alive)
 {
 	const zend_live_range *ends = NULL;

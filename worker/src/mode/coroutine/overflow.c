@@ -1,7 +1,7 @@
 /*
- * A coroutine whose C stack is used up runs into a reserve at its end, which may not be touched. It is opened then, and
- * a fatal error raised in it: that ends the request, and the process after its other requests. The engine itself sees to
- * that since PHP 8.3, except in functions of C.
+ * A coroutine that exhausts its C stack reaches a reserve at its end, which is protected. It is made accessible then,
+ * and a fatal error is raised in it: that ends the request, and the process after its other requests. Since PHP 8.3 the
+ * engine does this itself, except in functions of C.
  *
  * Rules: what the handler of crashes (crash.h) calls here uses only what is safe in any state. Code of the C library may hold a lock, so that it cannot be
  * left; there, and where the reserve is used up too, the handler says of what the process dies, and the fault happens
@@ -27,7 +27,7 @@
 #define RESERVE_MAX (128 * 1024)
 /* A small stack is not to consist of it. */
 #define RESERVE_SHARE 8
-/* Of the reserve, what is above the first frame. */
+/* The part of the reserve above the first frame. */
 #define HEADROOM 256
 
 static char message[160];

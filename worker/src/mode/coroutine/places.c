@@ -1,9 +1,9 @@
 /*
- * Where the coroutines of all requests are and what they wait for, for another thread: profiles, the dashboard, and
- * samples of slow requests.
+ * Where the coroutines of all requests are and what they wait for, read by another thread: for profiles, the dashboard,
+ * and samples of slow requests.
  *
- * Rules: PHP's thread runs meanwhile. Tasks are never freed, and their lists may be about to change: what a coroutine
- * holds is read through the trace, and at most as many as there can be coroutines.
+ * Rules: PHP's thread runs meanwhile. Tasks are never freed, and their lists may be changing: data of a coroutine is
+ * read through the trace, and at most as many as there can be coroutines.
  */
 #include "core.h"
 
@@ -61,7 +61,7 @@ static bool next(struct walk *walk, struct howdah_wait_place *place)
 	if (!walk->next || walk->left == 0 || !READ(coroutine, walk->next) || coroutine.task != walk->task) {
 		return false;
 	}
-	/* One that gives up the thread has the state of a wait before its frame is known. */
+	/* A coroutine that gives up the thread has the state of a wait before its frame is known. */
 	bool runs = howdah_running == walk->next;
 	place->number = coroutine.number;
 	place->turns = coroutine.turns;

@@ -1,10 +1,10 @@
 /*
- * Waiting for descriptors: epoll, and for each descriptor the list of those who wait for it. Their entries are on
- * the stacks of the coroutines that wait.
+ * Waiting for descriptors: epoll, and for each descriptor the list of its waiters. Their entries are on the stacks of
+ * the waiting coroutines.
  *
- * Rules: a registration fires once and is made again by the next wait: descriptors are closed and their numbers
- * used again behind our back, so what the kernel has registered is never taken for granted. An event carries the
- * generation of its registration; an older one is dropped.
+ * Rules: a registration fires once and is renewed by the next wait: descriptors are closed and their numbers reused
+ * without notice, so the kernel's registrations are never relied on. An event carries the generation of its
+ * registration; an older one is dropped.
  */
 #include "core.h"
 
@@ -25,7 +25,7 @@ struct waiter {
 	struct waiter *next, *previous;
 	struct howdah_coroutine *coroutine;
 	int fd;
-	short events;  /* asked for */
+	short events;  /* requested */
 	short revents; /* found */
 };
 
@@ -40,7 +40,7 @@ static struct descriptor *descriptors;
 static size_t descriptor_count;
 static void (*attention)(void);
 
-/* Never a descriptor's: their generations begin at 1. */
+/* Never that of a descriptor: their generations begin at 1. */
 #define ATTENTION UINT64_C(0)
 
 bool howdah_poller_init(int event, void (*notice)(void))
@@ -50,7 +50,7 @@ bool howdah_poller_init(int event, void (*notice)(void))
 	if (epoll < 0) {
 		return false;
 	}
-	/* By edges, so that it needs no read. */
+	/* Edge-triggered, so that it need not be read. */
 	struct epoll_event wake = {.events = EPOLLIN | EPOLLET, .data.u64 = ATTENTION};
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, event, &wake) == 0;
 }
@@ -75,7 +75,7 @@ static struct descriptor *descriptor_of(int fd)
 	return &descriptors[fd];
 }
 
-/* 0, or errno: EPERM for what is always ready, as a file of a disk. */
+/* 0, or errno: EPERM for what is always ready, such as a file on a disk. */
 static int arm(int fd, struct descriptor *descriptor)
 {
 	struct epoll_event event = {.events = EPOLLONESHOT};
@@ -146,7 +146,7 @@ static void dispatch(const struct epoll_event *event)
 			left = true;
 		}
 	}
-	/* One that wants to write is not served by bytes to read. */
+	/* A coroutine that wants to write is not helped by bytes to read. */
 	if (left) {
 		(void)arm((int)fd, &descriptors[fd]);
 	}
@@ -202,9 +202,9 @@ static int64_t deadline_of(int64_t timeout)
 #define IN_A_LOOP 16
 
 /*
- * A library that takes a wait that fails for one that was too short looks again, fails again, and never ends: PHP's
- * TLS streams do until their time is over. What is over instead is the connection, which it has no other way to hear
- * of. Others have no use for it either: a call on it was cut short.
+ * A library that treats a failed wait as one that was too short checks again, fails again, and never ends: PHP's TLS
+ * streams do so until their time is over. So the connection is ended, the only other thing that the library notices.
+ * Others cannot use the connection either: a call on it was interrupted.
  */
 static void end_loop(struct howdah_coroutine *coroutine, int fd)
 {
@@ -257,7 +257,7 @@ int howdah_wait_fd(int fd, short events, int64_t timeout)
 	return -1;
 }
 
-/* Interval between attempts to register what the kernel had no memory for. */
+/* Interval between attempts to register descriptors for which the kernel had no memory. */
 #define LOOK_AGAIN_NS HOWDAH_NS_PER_MS
 
 /* Arms all; false: not all can be waited for. */

@@ -2,7 +2,7 @@
  * See run.h. The steps and their order are those of worker mode (docs/internals/worker-mode.md), as far as they
  * do not end the process.
  *
- * Rules: in the first coroutine of a task, with its state in place; nothing leaves by longjmp.
+ * Rules: in the first coroutine of a task, with its state installed; nothing leaves by longjmp.
  */
 #include "run.h"
 
@@ -55,7 +55,7 @@ static void finish_parts(void)
 	howdah_task_finish(task, task->fatal);
 }
 
-/* With `exit restart`, exit() has the process take no more requests; to be unwound for another reason does not. */
+/* With `exit restart`, exit() stops the process from accepting requests; unwinding for another reason does not. */
 static bool restarts(const struct howdah_task *task)
 {
 	return task->exits.called && (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);
@@ -104,7 +104,7 @@ static enum howdah_ending call(struct howdah_task *task)
 	}
 	ending = howdah_ending_call(&task->callback, &task->cache);
 	if (howdah_request_forked) {
-		_exit(EG(exit_status)); /* not ours: the worker itself answers */
+		_exit(EG(exit_status)); /* not ours: the worker itself responds */
 	}
 	return ending;
 }
@@ -154,7 +154,7 @@ void howdah_run(void *argument)
 		return;
 	}
 	if (UNEXPECTED(howdah_exit_is_unclean(&task->exits))) {
-		howdah_retire(0); /* by what was put back */
+		howdah_retire(0); /* caused while the state was restored */
 	}
 	EG(exit_status) = 0;
 }

@@ -15,7 +15,7 @@ void howdah_run_init(const struct howdah_pool *pool, HashTable *boot);
 /* `task`: a struct howdah_task whose request and callback are set. */
 void howdah_run(void *task);
 
-/* In a child: it called exit(), or had a fatal error; its request is to end. */
+/* In a child: it called exit(), or had a fatal error; its request must end. */
 void howdah_run_end_request(bool fatal);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * The scheduler: who runs next, and waiting. It runs in the main context, inside the worker script's call for a
- * request; coroutines run one at a time until they wait.
+ * The scheduler: decides which coroutine runs next, and implements waiting. It runs in the main context, inside the
+ * worker script's call for a request; coroutines run one at a time until they wait.
  *
- * Rules: first come, first served. A coroutine is in one list at most: the ready list, or the queue that it is
- * parked in; making it ready takes it out of the latter and stops its timer.
+ * Rules: first come, first served. A coroutine is in at most one list: the ready list, or the queue in which it is
+ * parked; making it ready removes it from the latter and stops its timer.
  */
 #include "autoload.h"
 #include "core.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Below the time after which the front kills a worker that does not give a request back (5 s). */
+/* Below the time after which the front kills a worker that does not finish a request (5 s). */
 #define UNWINDING_NS (1000 * HOWDAH_NS_PER_MS)
 
 static pthread_t thread;
@@ -291,12 +291,12 @@ bool howdah_unwinds_later(const struct howdah_coroutine *coroutine)
 }
 
 /*
- * A cancelled coroutine may wait in `finally` blocks, and in what follows: for a moment only where the front has given
- * up on it. False: it must not. `deadline` is brought forward.
+ * A cancelled coroutine may wait in `finally` blocks, and afterwards: only for a moment if the front has given up on
+ * it. False: it must not. `deadline` is brought forward.
  */
 static bool may_wait_on(const struct howdah_coroutine *coroutine, int64_t *deadline)
 {
-	howdah_interrupt_raise(); /* to look whether it still is unwound, or is to be now */
+	howdah_interrupt_raise(); /* to check whether it still is, or must now be, unwound */
 	if (!coroutine->unwound && !howdah_unwinds_later(coroutine)) {
 		return false;
 	}

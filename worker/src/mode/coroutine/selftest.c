@@ -1,10 +1,9 @@
 /*
- * See selftest.h. Releases of PHP have changed what no interface promises: the checks are of exactly that. Each
- * runs two pieces of PHP code as two requests, which wait for one another, and compares what they return. Settings of
- * php.ini, of the pool and of the boot do not count: the checks set what they need.
+ * See selftest.h. Releases of PHP have changed behaviour that no interface promises: the checks test exactly that. Each
+ * runs two pieces of PHP code as two requests, which wait for one another, and compares their results. Settings of
+ * php.ini, of the pool and of the boot have no effect: the checks set what they need.
  *
- * Rules: no code of the application runs; nothing is written to the log but the result. A check that hangs or
- * crashes has failed.
+ * Rules: no code of the application runs; only the result is logged. A check that hangs or crashes has failed.
  */
 #include "selftest.h"
 
@@ -119,7 +118,7 @@ static void run(void *argument)
 
 /* --- a check --------------------------------------------------------------------------------------------- */
 
-/* What is not as it is to be; empty: all is. */
+/* The failed checks; empty: none. */
 static void compare(
 	const struct howdah_selftest_check *check, const struct piece *pieces, bool overtaken, char *problem)
 {
@@ -170,7 +169,7 @@ static bool passes(
 	return !*report->unexpected;
 }
 
-/* Where one is disabled the application may have its own in its place. */
+/* If one is disabled the application may have replaced it. */
 static bool has_functions(const char *names)
 {
 	while (names && *names) {
@@ -238,8 +237,8 @@ static void silence(void)
 }
 
 /*
- * What the checks ask of settings: none of php.ini, of the pool or of the boot says anything about PHP itself. The fork
- * ends with them, so nothing is put back.
+ * Settings that the checks need: none of php.ini, of the pool or of the boot says anything about PHP itself. The fork
+ * exits afterwards, so nothing is restored.
  */
 static void set_needed(void)
 {
@@ -282,7 +281,7 @@ static int try_all(const struct howdah_pool *pool, struct report *report)
 	silence();
 	set_needed();
 	make_usleep();
-	/* What the application has left for the cycle collector stays as it is: none of its code is to run. */
+	/* Garbage of the application is not collected: none of its code may run. */
 	zend_objects_store_mark_destructed(&EG(objects_store));
 	if (zend_eval_string(howdah_selftest_boot, NULL, "self-test") == FAILURE ||
 		(database && zend_eval_string(howdah_selftest_boot_database, NULL, "self-test") == FAILURE)) {
@@ -290,7 +289,7 @@ static int try_all(const struct howdah_pool *pool, struct report *report)
 	}
 	howdah_parts_register(pool);
 	howdah_core_init(pool, PAIR);
-	const struct howdah_request *request = howdah_boot_warm_request("/"); /* what it prints is dropped */
+	const struct howdah_request *request = howdah_boot_warm_request("/"); /* its output is dropped */
 	if (event < 0 || !request || !howdah_tasks_init(PAIR) || !howdah_poller_init(event, NULL)) {
 		return STATUS_UNABLE;
 	}

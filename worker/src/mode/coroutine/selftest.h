@@ -1,5 +1,5 @@
 /*
- * Whether PHP, as it is installed, behaves as several requests at a time rely on.
+ * Whether the installed PHP behaves as concurrent requests require.
  */
 #ifndef HOWDAH_COROUTINE_SELFTEST_H
 #define HOWDAH_COROUTINE_SELFTEST_H
@@ -9,8 +9,8 @@
 #include "process/pool.h"
 
 /*
- * Tries it in a fork, so that nothing of it stays, whatever happens: after the boot, before a request. NULL: all is
- * well, else what is not.
+ * Tests it in a fork, which leaves nothing behind, whatever happens: after the boot, before a request. NULL: success,
+ * otherwise the failure.
  */
 const char *howdah_selftest(const struct howdah_pool *pool);
 

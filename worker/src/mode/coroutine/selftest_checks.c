@@ -1,7 +1,7 @@
 /*
  * The checks of the self-test: of exactly that which no interface of PHP promises, and releases have changed.
  *
- * Rules: nothing is written to the log. A fatal error leaves a state that later checks have to bear: those come last.
+ * Rules: nothing is logged. A fatal error leaves a state with which later checks have to cope: such checks come last.
  */
 #include "selftest_checks.h"
 

@@ -1,9 +1,9 @@
 /*
  * See serve.h. Here requests are claimed, become tasks, run, and end; docs/internals/coroutines.md has the whole.
  *
- * Rules: the queue is looked at after each coroutine that has run, while there is a free place. A process that has
- * more requests than the others leaves new ones to them for a while. After a fatal error nothing more is claimed:
- * those in flight are run to their end, then the process exits.
+ * Rules: the queue is checked after each run of a coroutine, while there is a free place. A process with more requests
+ * than the others leaves new ones to them for a while. After a fatal error nothing more is claimed: requests in flight
+ * run to their end, then the process exits.
  */
 #include "serve.h"
 
@@ -75,9 +75,9 @@ static bool may_claim(void)
 }
 
 /*
- * Whether what is in the queue is for others: a process that runs looks at the queue more often than one that sleeps,
- * so the one with the most requests would get still more, and they would wait for its one thread while other
- * processes have theirs free. When no other process has taken it in time, everything is taken until the queue is empty.
+ * Whether queued requests are left to others: a running process checks the queue more often than a sleeping one, so the
+ * process with the most requests would get still more, and they would wait for its only thread while other processes
+ * are free. If no other process has claimed them in time, everything is claimed until the queue is empty.
  */
 static bool defer_to_others(void)
 {
@@ -105,7 +105,7 @@ static void claim(void)
 	}
 	if (howdah_tasks_in_flight() == 0 &&
 		UNEXPECTED(howdah_connections_check(pool->options.connections) == HOWDAH_CONNECTIONS_DEAD)) {
-		/* Not begun: another worker, or this one's successor, gets the request. */
+		/* Not started: another worker, or this one's successor, gets the request. */
 		_exit(0);
 	}
 	claimed++;
@@ -163,7 +163,7 @@ static void collect(struct howdah_task *task)
 
 /* --- waking ----------------------------------------------------------------------------------------------- */
 
-/* The front has written to the eventfd: for a request, which claim() finds, or for one on its way. */
+/* The front has written to the eventfd: for a request, which claim() finds, or for one in flight. */
 static void front_notified(void)
 {
 	uint32_t count;
@@ -190,7 +190,7 @@ static bool sleep_for_space(struct howdah_claim *waiting)
 	return true;
 }
 
-/* As howdah_poll(), and the others of the pool see that this process still comes to the queue. */
+/* Like howdah_poll(), and the others of the pool see that this process still checks the queue. */
 static void poll_and_report(int64_t deadline)
 {
 	howdah_poll(deadline);
@@ -203,7 +203,7 @@ static void sleep_until_needed(void)
 {
 	bool place = may_claim();
 	if (place && defer_to_others()) {
-		/* Not parked: what comes meanwhile is not for this process either. */
+		/* Not parked: new requests are not for this process either. */
 		poll_and_report(left_until);
 		return;
 	}
@@ -215,7 +215,7 @@ static void sleep_until_needed(void)
 	}
 	poll_and_report(-1);
 	if (place) {
-		(void)howdah_queue_unpark(&pool->queue); /* woken for a request or not: the queue is looked at next */
+		(void)howdah_queue_unpark(&pool->queue); /* woken for a request or not: the queue is checked next */
 	}
 }
 
@@ -230,7 +230,7 @@ static void report_one(void)
 	}
 }
 
-/* Claims and runs something, or sleeps until there is something. False: nothing is on its way, nor will be. */
+/* Claims and runs something, or sleeps until there is something. False: nothing is in flight, and nothing will be. */
 static bool advance(void)
 {
 	claim();

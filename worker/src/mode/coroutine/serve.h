@@ -1,5 +1,5 @@
 /*
- * Worker mode with several requests at a time: what the worker script's call for a request does then.
+ * Worker mode with concurrent requests: implements the worker script's call for a request.
  */
 #ifndef HOWDAH_COROUTINE_SERVE_H
 #define HOWDAH_COROUTINE_SERVE_H
@@ -18,7 +18,7 @@ bool howdah_serve_init(struct howdah_pool *pool, HashTable *boot);
  */
 bool howdah_serve(zend_fcall_info *callback, zend_fcall_info_cache *cache);
 
-/* The script has ended, by whatever: what is on its way is run to its end. */
+/* The script has ended, for whatever reason: requests in flight run to their end. */
 void howdah_serve_drain(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What one coroutine of a request has begun on a client that all of them reach (a transaction, a pipeline,
- * unread rows) belongs to it and to the coroutines that it starts. The others of the request wait until it is over, or
- * until the coroutine has ended: then any of them may use it.
+ * What one coroutine of a request has opened on a client that all of them share (a transaction, a pipeline, unread
+ * rows) belongs to it and to the coroutines that it starts. The others of the request wait until it is closed, or until
+ * the coroutine has ended: then any of them may use it.
  */
 #ifndef HOWDAH_COROUTINE_SIBLINGS_H
 #define HOWDAH_COROUTINE_SIBLINGS_H
@@ -11,7 +11,7 @@
 
 struct howdah_coroutine;
 
-/* Whether the request that runs has more than one coroutine: else the others cost nothing. */
+/* Whether the running request has more than one coroutine: otherwise this costs nothing. */
 bool howdah_siblings(void);
 
 /* Of the coroutine that runs; never used twice. 0: the main context. */

@@ -1,8 +1,8 @@
 /*
- * Tasks: requests on their way, and what follows them from one to the next (parts, coroutine.h).
+ * Tasks: requests in flight, and the switch of their parts from one to the next (coroutine.h).
  *
- * Rules: the state of one task, or of the main context, is in place; it is exchanged when another one's coroutine
- * runs, and not before. The table of tasks is made once: a signal handler and the watchdog read it.
+ * Rules: the state of one task, or of the main context, is installed; it is exchanged when another one's coroutine
+ * runs, and not before. The table of tasks is created once: a signal handler and the watchdog read it.
  */
 #include "core.h"
 
@@ -17,7 +17,7 @@ static size_t room_size;
 
 static struct howdah_task **tasks;
 static uint32_t task_count, in_flight;
-static uint64_t begun; /* so many tasks have */
+static uint64_t begun; /* number of tasks that have begun */
 static struct howdah_task *free_tasks;
 static struct howdah_task *main_task;
 static struct howdah_task *in_place;

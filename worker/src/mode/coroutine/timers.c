@@ -1,6 +1,6 @@
 /*
- * Timers of coroutines: a binary heap. A coroutine has one timer at most and knows its place in the heap, so that
- * a wait that ends early takes it out, and no entry outlives what it points to.
+ * Timers of coroutines: a binary heap. A coroutine has at most one timer and knows its position in the heap, so that a
+ * wait that ends early removes it, and no entry outlives its target.
  */
 #include "core.h"
 

@@ -1,10 +1,10 @@
 /*
- * The watchdog: a thread that looks every few milliseconds at what the thread of PHP runs. It charges processor
- * time to requests (max_execution_time, the pool's limit), finds those that hold the thread for long, and has
- * cancelled ones interrupted that do not wait.
+ * The watchdog: a thread that checks every few milliseconds what PHP's thread runs. It charges processor time to
+ * requests (max_execution_time, the pool's limit), finds those that hold the thread for long, and interrupts cancelled
+ * ones that do not wait.
  *
- * Rules: it touches atomics alone; tasks are never freed. What it finds may be outdated when PHP's thread looks,
- * so a finding names the stretch in which it was made. It sleeps while nothing is in flight.
+ * Rules: it uses only atomics; tasks are never freed. Its findings may be outdated when PHP's thread reads them, so a
+ * finding names the stretch in which it was made. It sleeps while nothing is in flight.
  */
 #include "core.h"
 
@@ -24,13 +24,13 @@
 #include "process/title.h"
 
 #define TICK_NS (10 * HOWDAH_NS_PER_MS)
-#define STUCK 100                        /* thresholds of a hog, before the log says that PHP cannot be interrupted */
+#define STUCK 100                        /* thresholds of a hog, until the log reports that PHP cannot be interrupted */
 #define IDLE_TICKS 100                   /* without a task that runs, before it sleeps */
 #define TRACE_MS 100                     /* for the backtrace, before the end */
 #define TITLE_TICKS 100                  /* between two looks at what the process's title is to say */
-#define ASK_NS (1000 * HOWDAH_NS_PER_MS) /* without progress, before PHP code is asked to show some */
-#define STOPPING_NS (5000 * HOWDAH_NS_PER_MS) /* without progress, where the worker is to stop */
-#define DELAYED_NS (1000 * HOWDAH_NS_PER_MS)  /* a tick that took so long: the whole process was held up */
+#define ASK_NS (1000 * HOWDAH_NS_PER_MS) /* without progress, before PHP code is interrupted to show some */
+#define STOPPING_NS (5000 * HOWDAH_NS_PER_MS) /* without progress, if the worker has to stop */
+#define DELAYED_NS (1000 * HOWDAH_NS_PER_MS)  /* a tick that took so long: the whole process was stopped */
 
 static const struct howdah_pool *watched;
 static struct howdah_queue *queue;
@@ -66,7 +66,7 @@ static void sleep_until_needed(void)
 	atomic_store(&asleep, 0);
 }
 
-/* The thread of PHP says where all are. */
+/* PHP's thread reports where all requests are. */
 _Noreturn static void end_process(int status)
 {
 	struct timespec trace_time = {.tv_nsec = TRACE_MS * 1000000L};
@@ -118,7 +118,7 @@ static void note_held(uint32_t in, uint64_t held)
 	}
 }
 
-/* Disks, and file systems of the network, may take their time: the thread sleeps then and cannot be interrupted. */
+/* Disks and network file systems may be slow: the thread then sleeps and cannot be interrupted. */
 static bool waits_for_disk(void)
 {
 	char text[256] = "";

@@ -3,8 +3,8 @@
  *
  * A DatePeriod has the position of its loop: each loop of a request has a copy of it.
  *
- * Rules: in a circle, or where no wait is possible, PHP says what is wrong, as ever. An entry is on the stack of the
- * call that is within the object; a generator, whose calls have to be fast, says itself that it runs.
+ * Rules: in a cycle, or where no wait is possible, PHP reports the error as usual. An entry is on the stack of the call
+ * that uses the object; a generator, whose calls must be fast, marks itself as running.
  */
 #include "within.h"
 

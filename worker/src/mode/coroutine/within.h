@@ -1,7 +1,7 @@
 /*
- * Objects of PHP's own classes that code which waits is within: a heap that compares, an ArrayObject that is sorted, a
- * generator that runs. PHP refuses their use meanwhile, since it takes who uses them for that code itself; another
- * request waits until the code is out of them.
+ * Objects of PHP's own classes that waiting code is using: a heap that compares, an ArrayObject that is sorted, a
+ * generator that runs. PHP refuses their use meanwhile, since it mistakes other users for that code itself; another
+ * request waits until the code has finished with them.
  */
 #ifndef HOWDAH_COROUTINE_WITHIN_H
 #define HOWDAH_COROUTINE_WITHIN_H

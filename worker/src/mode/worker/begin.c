@@ -1,7 +1,7 @@
 /*
  * See begin.h. docs/internals/worker-mode.md has the order of steps.
  *
- * Rules: what php_request_startup() does that a request can see, and nothing that only a boot needs.
+ * Rules: the parts of php_request_startup() that a request can observe, and nothing that only a boot needs.
  */
 #include "begin.h"
 
@@ -20,7 +20,7 @@
 
 /* --- superglobals ---------------------------------------------------------------------------------- */
 
-/* $_ENV is the state of the boot, which restore.c keeps. */
+/* $_ENV is the state of the boot, which restore.c preserves. */
 static bool is_of_requests(const zend_auto_global *global)
 {
 	return global->name != ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV) && global->auto_global_callback;
@@ -38,7 +38,7 @@ static void forget_superglobals(void)
 		if (variable && Z_TYPE_P(variable) != IS_INDIRECT) {
 			zval gone;
 			ZVAL_COPY_VALUE(&gone, variable);
-			ZVAL_EMPTY_ARRAY(variable); /* not deleted: that it is there says that it is to be made again */
+			ZVAL_EMPTY_ARRAY(variable); /* not deleted: its presence says that it must be created again */
 			zval_ptr_dtor_nogc(&gone);
 		}
 	}
@@ -61,7 +61,7 @@ static void import_superglobals(void)
 		if (!is_of_requests(global)) {
 			continue;
 		}
-		/* Code that was compiled during the boot, or an earlier request, never triggers the lazy way again. */
+		/* Code that was compiled during the boot, or an earlier request, does not trigger the lazy creation again. */
 		bool is_server = global->name == ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER);
 		if (!global->jit || is_server || !global->armed || zend_hash_exists(&EG(symbol_table), global->name)) {
 			global->armed = global->auto_global_callback(global->name);
@@ -74,7 +74,7 @@ static void import_superglobals(void)
 
 static void forget_output(void)
 {
-	/* What was buffered between two requests belongs to none. */
+	/* Output that was buffered between two requests belongs to none. */
 	php_output_discard_all();
 	php_output_deactivate();
 	php_output_activate();
@@ -146,7 +146,7 @@ enum howdah_ending howdah_begin(struct howdah_request *request)
 	/* What the last one's objects throw does not concern this request, unless PHP is broken then. */
 	bool sound = howdah_ending_guard(forget_superglobals);
 	if (UNEXPECTED(!sound)) {
-		howdah_ending_recover(); /* the client is to get an answer */
+		howdah_ending_recover(); /* the client must get a response */
 	}
 	beginning = request;
 	enum howdah_ending start = howdah_ending_step(start_request);

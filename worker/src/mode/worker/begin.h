@@ -1,5 +1,5 @@
 /*
- * How a request in worker mode begins, and what is in hand between two of them.
+ * The start of a request in worker mode, and the state between two requests.
  */
 #ifndef HOWDAH_BEGIN_H
 #define HOWDAH_BEGIN_H
@@ -8,8 +8,8 @@
 #include "request/request.h"
 
 /*
- * Makes PHP ready for the request: output, headers, superglobals, session. Only where it says RETURN is the request's
- * code to run: otherwise code of the start, such as the application's session handler, has ended the request.
+ * Prepares PHP for the request: output, headers, superglobals, session. The request's code may run only if it returns
+ * RETURN: otherwise code of the start, such as the application's session handler, has ended the request.
  */
 enum howdah_ending howdah_begin(struct howdah_request *request);
 

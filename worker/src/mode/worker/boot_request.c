@@ -39,7 +39,7 @@ void howdah_boot_output(const char *bytes, size_t size)
 			used = 0;
 		}
 	}
-	/* A script that dies has often not ended its last line. */
+	/* A script that fails has often not ended its last line. */
 	if (size == 0 && used) {
 		howdah_log_write('i', line, used);
 		used = 0;

@@ -1,6 +1,6 @@
 /*
- * The boot request: what stands for the worker script itself while no client's request is in hand, and the pool that
- * the script is of.
+ * The boot request, which represents the worker script itself while there is no client's request, and the pool of the
+ * script.
  */
 #ifndef HOWDAH_BOOT_REQUEST_H
 #define HOWDAH_BOOT_REQUEST_H
@@ -14,7 +14,7 @@
 /* Before the script runs. */
 void howdah_boot_set_pool(struct howdah_pool *pool);
 
-/* The pool whose script runs in this process; NULL: no worker mode here. */
+/* The pool whose script runs in this process; NULL: not worker mode. */
 struct howdah_pool *howdah_boot_pool(void);
 
 /* The request that stands for the script itself while no client's is in hand. Its claim's request_id is the

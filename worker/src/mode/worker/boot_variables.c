@@ -1,8 +1,8 @@
 /*
  * See boot_variables.h.
  *
- * The boot is a request to PHP: a GET of the script, with the variables of the environment and of the
- * pool, as FrankenPHP makes it, because frameworks ask $_SERVER at boot whether they serve the web.
+ * The boot is a request to PHP: a GET of the script, with the variables of the environment and of the pool, as in
+ * FrankenPHP, because frameworks check $_SERVER at boot to see whether they serve the web.
  */
 #include "boot_variables.h"
 
@@ -35,7 +35,7 @@ static void put_common(struct howdah_variables_writer *writer, const struct howd
 {
 	const char *name = script_name(pool);
 	const char *query = strchr(uri, '?');
-	/* Symfony's runtime fills gaps of a request with these, so here is nothing that a request may leave out. */
+	/* Symfony's runtime fills gaps of a request with these, so none of them may be one that a request can lack. */
 	static const enum howdah_var_id empty[] = {HOWDAH_VAR_PATH_INFO, HOWDAH_VAR_REMOTE_ADDR, HOWDAH_VAR_REMOTE_HOST,
 		HOWDAH_VAR_REMOTE_PORT, HOWDAH_VAR_CONTENT_TYPE, HOWDAH_VAR_CONTENT_LENGTH};
 
@@ -112,7 +112,7 @@ bool howdah_boot_prepare(const struct howdah_pool *pool)
 	for (size_t i = 0; i < HOWDAH_WORKER_NAMES; i++) {
 		howdah_variables_put_literal(&writer, howdah_worker_names[i], "1");
 	}
-	each_of_env(pool, put_one, &writer); /* goes before what was put above */
+	each_of_env(pool, put_one, &writer); /* takes precedence over the above */
 	return take_variables(howdah_boot_request(), &writer);
 }
 

@@ -1,6 +1,5 @@
 /*
- * The variables of the requests that no client sends: the one that the worker script boots in, and those that warm a
- * worker.
+ * The variables of requests without a client: the boot of the worker script, and warm-up requests.
  */
 #ifndef HOWDAH_BOOT_VARIABLES_H
 #define HOWDAH_BOOT_VARIABLES_H
@@ -10,7 +9,7 @@
 #include "process/pool.h"
 #include "request/request.h"
 
-/* Makes the pool's variables those of this process and of what it starts. Before PHP code runs. */
+/* Sets the pool's variables for this process and the programs that it starts. Before PHP code runs. */
 void howdah_boot_export(const struct howdah_pool *pool);
 
 /* Gives the boot request its variables: a GET of the script. False: no memory. */

@@ -1,8 +1,8 @@
 /*
  * See ending.h. docs/internals/worker-mode.md has the order of steps and why it is so.
  *
- * Rules: after each step that can run PHP code, EG(exception) is looked at before the next one; what
- * leaves by longjmp is caught here and nowhere else in worker mode.
+ * Rules: after each step that can run PHP code, EG(exception) is checked before the next one; in worker mode, only this
+ * file catches longjmp.
  */
 #include "ending.h"
 
@@ -44,7 +44,7 @@ static void call_handler(zend_object *exception)
 	swap_in_handler(&handler);
 }
 
-/* Handles what was thrown, and what is thrown by handling it. */
+/* Handles an exception, and those that are thrown by handling it. */
 static enum howdah_ending drain(bool use_handler)
 {
 	enum howdah_ending ending = HOWDAH_ENDING_RETURN;
@@ -62,7 +62,7 @@ static enum howdah_ending drain(bool use_handler)
 			use_handler = false; /* what it throws itself is printed */
 			call_handler(EG(exception));
 		} else {
-			/* It does not bail out: the message is printed, the process goes on. */
+			/* It does not bail out: the message is printed, the process continues. */
 			zend_exception_error(EG(exception), E_ERROR);
 		}
 	}
@@ -196,7 +196,7 @@ bool howdah_ending_guard(void (*step)(void))
 	return howdah_ending_step(step) != HOWDAH_ENDING_FATAL;
 }
 
-/* A step of its own: what the callback of the headers throws is printed, which takes an output that is still active. */
+/* A separate step: what the callback of the headers throws is printed, which needs an output that is still active. */
 static void send_headers(void)
 {
 	(void)php_header();
@@ -257,7 +257,7 @@ void howdah_ending_of_script(HashTable *boot)
 	php_call_shutdown_functions();
 	/* Not freed: the process ends. */
 	BG(user_shutdown_function_names) = NULL;
-	(void)howdah_ending_guard(howdah_hooks_end); /* before objects that it may use are gone */
+	(void)howdah_ending_guard(howdah_hooks_end); /* before objects that it may use are freed */
 	zend_try
 	{
 		zend_call_destructors();

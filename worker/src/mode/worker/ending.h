@@ -20,8 +20,8 @@ enum howdah_ending {
 enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info_cache *cache);
 
 /*
- * Ends what PHP keeps for a request, in the order of worker mode: output buffers, session, headers,
- * uploads. The response is whole afterwards. Returns `ending`, or FATAL if one of the steps was.
+ * Ends PHP's state of a request, in the order of worker mode: output buffers, session, headers, uploads. The response
+ * is complete afterwards. Returns `ending`, or FATAL if one of the steps was.
  */
 enum howdah_ending howdah_ending_finish(enum howdah_ending ending);
 
@@ -29,16 +29,16 @@ enum howdah_ending howdah_ending_finish(enum howdah_ending ending);
  * registered before its first request, then those of the request, then all destructors. */
 void howdah_ending_of_script(HashTable *boot);
 
-/* After a fatal error of one request among others: PHP goes on for those. */
+/* After a fatal error of one of several requests: PHP continues for the others. */
 void howdah_ending_recover(void);
 
-/* The same as howdah_ending_of_script() for one request among others, whose objects it leaves alone. */
+/* Like howdah_ending_of_script() for one of several requests, without touching objects of the others. */
 void howdah_ending_of_task(HashTable *boot);
 
-/* Handles what was thrown while PHP itself did something, so that it can go on. May bail out. */
+/* Handles exceptions thrown while PHP itself did something, so that it can continue. May bail out. */
 void howdah_ending_drain(void);
 
-/* Runs a step that may run PHP code, handles what it throws, and says how it ended. */
+/* Runs a step that may run PHP code, handles its exceptions, and returns how it ended. */
 enum howdah_ending howdah_ending_step(void (*step)(void));
 
 /* The same; false: it ended in a fatal error. */

@@ -1,9 +1,9 @@
 /*
  * See extensions.h.
  *
- * Rules: of PHP's own, only extensions whose functions for a request free and set what is one request's; others would
- * take away what the boot has made. Those that the setting names get each request as in other SAPIs: their start and
- * end are called in turn, whatever PHP does, which starts them before the boot and ends them with the process.
+ * Rules: of PHP's own, only extensions whose request functions free and set state of one request; others would destroy
+ * what the boot has created. The extensions that the setting names get each request as in other SAPIs: their start and
+ * end are called each time, although PHP starts them before the boot and ends them with the process.
  */
 #include "extensions.h"
 
@@ -16,11 +16,11 @@
 
 static struct {
 	const char *name;
-	bool begins; /* false: it has nothing to start a request with */
+	bool begins; /* false: it has no start function for requests */
 	zend_module_entry *module;
 } extensions[] = {
 	{"filter", false, NULL}, /* copies of the input */
-	{"zlib", true, NULL},    /* what ob_gzhandler() compresses for: the encoding that its client takes */
+	{"zlib", true, NULL},    /* ob_gzhandler()'s encoding: the one that the client accepts */
 };
 
 #define EXTENSION_COUNT (sizeof(extensions) / sizeof(*extensions))

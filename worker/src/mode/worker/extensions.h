@@ -1,6 +1,6 @@
 /*
- * Extensions that keep something of a request. PHP starts and ends them with its own requests, of which worker mode has
- * one for all.
+ * Extensions with state of a request. PHP starts and ends them with its own requests, of which worker mode has one for
+ * all.
  */
 #ifndef HOWDAH_EXTENSIONS_H
 #define HOWDAH_EXTENSIONS_H

@@ -1,7 +1,7 @@
 /*
  * See forked.h.
  *
- * Rules: what a fork shares with its siblings and must not is undone here, once, before PHP code runs.
+ * Rules: what a fork must not share with its siblings is separated here, once, before PHP code runs.
  */
 #include "forked.h"
 
@@ -16,7 +16,7 @@
 #include "process/log.h"
 #include "process/sockets.h"
 
-/* The file that OPcache locks has this in its name and is deleted, or a memfd; -1: there is none. */
+/* The file that OPcache locks has this in its name and is deleted, or is a memfd; -1: there is none. */
 static int opcache_lock_file(void)
 {
 	int found = -1;
@@ -36,7 +36,7 @@ static int opcache_lock_file(void)
 	return found;
 }
 
-/* OPcache does not restart its memory while a process holds this lock; the child of a fork has none. */
+/* OPcache does not restart its memory while a process holds this lock; a forked child does not hold it. */
 static void lock_opcache(void)
 {
 	/* As accel_activate_add() of ext/opcache has it: byte 1, shared. */

@@ -8,7 +8,7 @@
 #include "php/compat.h"
 #include "php/opcache.h"
 
-/* With them OPcache looks at each file; without OPcache there are no such settings. */
+/* With these settings OPcache checks each file; without OPcache they do not exist. */
 static const struct {
 	const char *name, *value;
 } settings[] = {{"opcache.validate_timestamps", "1"}, {"opcache.revalidate_freq", "0"}};

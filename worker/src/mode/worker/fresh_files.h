@@ -1,5 +1,5 @@
 /*
- * A boot that looks at each file again, whatever OPcache knows of it: for code that may have changed since.
+ * A boot that checks each file again, whatever OPcache has cached: for code that may have changed since.
  */
 #ifndef HOWDAH_FRESH_FILES_H
 #define HOWDAH_FRESH_FILES_H

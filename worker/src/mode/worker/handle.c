@@ -1,10 +1,9 @@
 /*
  * See handle.h. docs/internals/worker-mode.md has the life of a worker script.
  *
- * Rules: every request is run by run() alone; between requests the boot request is in hand
- * (SG(server_context)), so that code that runs then finds a server context and its output a log.
- * A process in which a request ended fatally finishes that request and exits; it never returns to
- * the script.
+ * Rules: every request is run only by run(); between requests the boot request is current (SG(server_context)), so that
+ * code that runs then finds a server context, and its output goes to the log. A process in which a request ended
+ * fatally finishes that request and exits; it never returns to the script.
  */
 #include "handle.h"
 
@@ -53,7 +52,7 @@
 #define SEQUENTIAL_MAX 1024
 
 static bool exiting; /* no further request */
-static bool enough;  /* the request in hand is the last one */
+static bool enough;  /* the current request is the last one */
 static HashTable *boot_shutdown_functions;
 
 /* --- a request ------------------------------------------------------------------------------------- */
@@ -91,7 +90,7 @@ _Noreturn static void leave_with_request(struct howdah_request *request, enum ho
 }
 
 /*
- * The request has left something half way. The script ends as it does when it has served enough, so that its own
+ * The request has left something incomplete. The script ends as it does when it has served enough, so that its own
  * clean-up and all destructors run, after the response.
  */
 static void stop_taking(const struct howdah_request *request)
@@ -105,7 +104,7 @@ static void stop_taking(const struct howdah_request *request)
 	_exit(HOWDAH_EXIT_STATUS_BOOT);
 }
 
-/* Runs the callback for a request. Does not return if the worker cannot go on. */
+/* Runs the callback for a request. Does not return if the worker cannot continue. */
 static void run(struct howdah_request *request, zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	const struct howdah_pool *pool = howdah_boot_pool();
@@ -123,7 +122,7 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 		howdah_cpu_limit_start(request->origin == HOWDAH_ORIGIN_CLIENT ? request->claim.slot : NULL);
 		ending = howdah_ending_call(callback, cache);
 		if (howdah_request_forked) {
-			_exit(EG(exit_status)); /* not ours: the worker itself answers */
+			_exit(EG(exit_status)); /* not ours: the worker itself responds */
 		}
 	}
 	bool restart = exits->called && request->origin == HOWDAH_ORIGIN_CLIENT &&
@@ -146,7 +145,7 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 	}
 	if (UNEXPECTED(howdah_exit_is_unclean(exits))) {
 		if (!unclean) {
-			howdah_log_state("retiring"); /* by what was put back */
+			howdah_log_state("retiring"); /* caused while the state was restored */
 		}
 		stop_taking(request);
 	}
@@ -218,7 +217,7 @@ static void end_boot(void)
 	howdah_boot_is_over = true;
 }
 
-/* Artificial requests, so that code is loaded and caches are full before clients come. */
+/* Artificial requests, so that code is loaded and caches are filled before clients connect. */
 static void warm_up(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	const struct howdah_pool *pool = howdah_boot_pool();
@@ -232,8 +231,8 @@ static void warm_up(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 }
 
 /*
- * In the zygote: a fork without clients requests the warm paths before any worker does, and ends. It compiles
- * the files that they need into OPcache's memory; what compiling takes besides would else stay with each worker,
+ * In the zygote: a fork without clients requests the warm paths before any worker does, and exits. It compiles the
+ * files that they need into OPcache's memory; the additional memory for compiling would otherwise stay in each worker,
  * two megabytes for a framework.
  */
 static void compile_callback(zend_fcall_info *callback, zend_fcall_info_cache *cache)
@@ -263,7 +262,7 @@ static void compile_callback(zend_fcall_info *callback, zend_fcall_info_cache *c
 	}
 }
 
-/* Why each worker runs one request at a time although the pool is to run several; NULL: it does not. */
+/* Why each worker runs one request at a time although the pool is concurrent; NULL: it does not. */
 static const char *sequential_cause;
 
 /* Whether the workers of the pool may run several requests at a time. Where PHP cannot, and the pool is to, the process
@@ -307,7 +306,7 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 	struct howdah_pool *pool = howdah_boot_pool();
 	bool concurrent = may_be_concurrent(pool);
 	if (!pool->is_worker) {
-		howdah_connections_rollback(); /* or each worker would inherit what the boot left open */
+		howdah_connections_rollback(); /* otherwise each worker would inherit what the boot left open */
 		const struct howdah_connection_use use = {.concurrent = concurrent, .has_hooks = howdah_hook_any_forked()};
 		const char *unfit = howdah_connections_unfit(&use);
 		howdah_connections_let_go();
@@ -346,7 +345,7 @@ static void end_pause(void)
 		howdah_leak_shutdown_functions = zend_hash_num_elements(BG(user_shutdown_function_names));
 		php_free_shutdown_functions(); /* registered between two requests: of neither, and not of the boot */
 	}
-	/* Where several run at a time a transaction may be of one that goes on; each ends its own. */
+	/* With concurrent requests a transaction may belong to another one; each ends its own. */
 	if (!(pool->options.flags & HOWDAH_POOL_FLAG_NO_ROLLBACK) && !howdah_concurrent) {
 		howdah_leak_transactions = howdah_connections_rollback();
 	}
@@ -394,7 +393,7 @@ static bool take_request(zend_fcall_info *callback, zend_fcall_info_cache *cache
 		return false;
 	}
 	if (UNEXPECTED(howdah_connections_check(pool->options.connections) == HOWDAH_CONNECTIONS_DEAD)) {
-		/* Not begun: another worker, or this one's successor, gets the request. */
+		/* Not started: another worker, or this one's successor, gets the request. */
 		_exit(0);
 	}
 	struct howdah_request *request = howdah_request_accept(&pool->queue, &claim, &well_formed);

@@ -1,5 +1,5 @@
 /*
- * Worker mode: the booted script asks for one request after another.
+ * Worker mode: the booted script requests one request after another.
  */
 #ifndef HOWDAH_HANDLE_H
 #define HOWDAH_HANDLE_H
@@ -10,9 +10,9 @@
 #include "php/compat.h"
 
 /*
- * Waits for a request and runs `callback` for it. The first call ends the boot: in a zygote it forks the
- * workers, which go on from there. False: the worker is to exit, the script should end. An exception is
- * thrown if there is no worker script here, or a request is in hand.
+ * Waits for a request and runs `callback` for it. The first call ends the boot: in a zygote it forks the workers, which
+ * continue from there. False: the worker has to exit, the script should end. An exception is thrown if there is no
+ * worker script here, or a request is already running.
  */
 bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cache);
 

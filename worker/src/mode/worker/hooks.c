@@ -1,7 +1,7 @@
 /*
  * See hooks.h.
  *
- * Rules: whether the callbacks of the start have run is the request's, as several may run at a time; a callback may
+ * Rules: each request records whether the start callbacks have run, as several may run concurrently; a callback may
  * wait, and is then called for another request before it has returned.
  */
 #include "hooks.h"

@@ -9,13 +9,13 @@
 /* While the modules start. */
 void howdah_session_startup(void);
 
-/* Before the code of a request: starts its session if session.auto_start asks for that. May run PHP code. */
+/* Before the code of a request: starts its session if session.auto_start is on. May run PHP code. */
 void howdah_session_begin(void);
 
 /*
- * Writes and closes the session of the request, then forgets it. Before the response ends, so that the
- * client's next request finds it unlocked. Runs PHP code if handlers are user functions: the caller is
- * inside zend_try, and handles EG(exception) afterwards.
+ * Writes and closes the session of the request, then drops it. Before the response ends, so that the client's next
+ * request finds it unlocked. Runs PHP code if handlers are user functions: the caller is inside zend_try, and handles
+ * EG(exception) afterwards.
  */
 void howdah_session_end(void);
 
