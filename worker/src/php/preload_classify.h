@@ -11,8 +11,8 @@
 typedef void howdah_declaration_callback(void *context, const char *name, size_t size);
 
 /*
- * HOWDAH_VERDICT_*, and 0 for a file that declares classes, interfaces, traits or enums and nothing else. `classes` and
- * `functions` are called for what it declares without a condition. Needs a request.
+ * HOWDAH_VERDICT_*, and 0 for a file that only declares classes, interfaces, traits or enums. `classes` and `functions`
+ * are called for its unconditional declarations. Needs a request.
  */
 uint32_t howdah_preload_classify(
 	const char *path, howdah_declaration_callback *classes, howdah_declaration_callback *functions, void *context);

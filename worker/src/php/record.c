@@ -1,7 +1,7 @@
 /*
  * See record.h.
  *
- * Rules: comes before OPcache, so that files out of its memory count; costs a look into a table for each inclusion.
+ * Rules: runs before OPcache, so that files from its memory count; costs a table lookup for each inclusion.
  */
 #include "record.h"
 

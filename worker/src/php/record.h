@@ -1,8 +1,8 @@
 /*
  * Which files the pool's processes run, for the front, which has them preloaded when PHP is started another time.
  *
- * Rules: a file is recorded once for the whole pool, and again if an autoloader includes what had been included
- * otherwise; what is full is full.
+ * Rules: a file is recorded once for the whole pool, and again if an autoloader includes a file that had been included
+ * otherwise; when the record is full, nothing is added.
  */
 #ifndef HOWDAH_RECORD_H
 #define HOWDAH_RECORD_H

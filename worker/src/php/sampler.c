@@ -4,9 +4,10 @@
  * A look at all requests, which the front orders by `look`, is in look.c, and profiles, which it orders by `profile`, are in
  * profiler.c; the rest is about samples of one request.
  *
- * The front counts `sample` of struct howdah_worker up, which wakes the thread, and names the request in `sample_id`. A
- * sample is a record of level 'p': method and URI, then a line for each frame (frames.h). PHP's thread runs meanwhile:
- * where it waits or is in a call the frames are exact; else the line of the innermost one is that of its last call.
+ * The front increments `sample` of struct howdah_worker, which wakes the thread, and names the request in `sample_id`.
+ * A sample is a record of level 'p': method and URI, then a line for each frame (frames.h). PHP's thread runs
+ * meanwhile: where it waits or is in a call the frames are exact; otherwise the line of the innermost one is that of
+ * its last call.
  *
  * Rules: the thread reads PHP's memory through a trace and writes none of it.
  */
@@ -92,8 +93,8 @@ static void sleep_until_requested(uint32_t seen)
 }
 
 /*
- * Has the kernel give this thread a processor soon after it wakes, since it needs one for some microseconds: a short
- * slice, which takes no right. Kernels before 6.12 do without.
+ * Makes the kernel give this thread a processor soon after it wakes, since it needs one for some microseconds: a short
+ * slice, which needs no privilege. Not available before kernel 6.12.
  */
 static void request_short_slices(void)
 {

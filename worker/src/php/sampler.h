@@ -1,6 +1,6 @@
 /*
- * Samples of what a request does, taken by a thread of its own on the front's order: PHP's thread is not interrupted,
- * so no sleep() of it ends early and no stream_select() fails.
+ * Samples of what a request does, taken by a separate thread when the front requests them: PHP's thread is not
+ * interrupted, so no sleep() of it ends early and no stream_select() fails.
  */
 #ifndef HOWDAH_SAMPLER_H
 #define HOWDAH_SAMPLER_H

@@ -1,8 +1,8 @@
 /*
  * See settings.h.
  *
- * The values are put where php.ini's are, not on top of them as ini_set() does: they are what a request starts with
- * and what PHP goes back to after it. A final one may be changed by the system alone, which no script is.
+ * The values are set where php.ini's are, not on top of them as by ini_set(): a request starts with them and PHP
+ * restores them after it. Only the system may change a final one, which no script is.
  *
  * Rules: what only the start of PHP reads is refused, since it could not count for one pool.
  */

@@ -11,8 +11,8 @@
 #include "process/pool.h"
 
 /*
- * In a pool's zygote, before anything of the application runs: makes the pool's settings those of this process and its
- * forks. False after a message in the log: PHP does not know one of them, or does not take its value.
+ * In a pool's zygote, before any code of the application runs: applies the pool's settings to this process and its
+ * forks. False after a message in the log: PHP does not know one of them, or rejects its value.
  */
 bool howdah_settings_take(const struct howdah_pool *pool);
 
@@ -23,8 +23,8 @@ void howdah_settings_keep_final(bool (*except)(const zend_ini_entry *entry));
 bool howdah_settings_is_final(const zend_ini_entry *entry);
 
 /*
- * Reads lines as php.ini has them and hands each setting to `visit`; `value` is NULL where the name stands alone.
- * False: there is more than settings in them, or a mistake, which PHP has written to stderr.
+ * Reads lines of php.ini and passes each setting to `visit`; `value` is NULL for a name alone. False: they contain more
+ * than settings, or an error, which PHP has written to stderr.
  */
 typedef void (*howdah_settings_visit)(zend_string *name, zend_string *value, void *argument);
 bool howdah_settings_parse(const char *text, howdah_settings_visit visit, void *argument);

@@ -2,8 +2,8 @@
  * See settings_request.h. As PHP-FPM: PHP_VALUE may be changed by the script, PHP_ADMIN_VALUE not, and both may set what
  * scripts never can; but here they end with the request.
  *
- * Rules: final settings of the pool stay as they are, unless PHP_ADMIN_VALUE says otherwise. What cannot be set is
- * logged, and the request goes on, as there.
+ * Rules: final settings of the pool do not change, unless PHP_ADMIN_VALUE sets them. A setting that fails is logged,
+ * and the request continues, as there.
  */
 #include "settings_request.h"
 
@@ -112,7 +112,7 @@ static void take(const char *text, const char *variable)
 void howdah_settings_request_begin(const struct howdah_request *request)
 {
 	if (!howdah_boot_pool()) {
-		changed.count = 0; /* PHP has put back those of the request before */
+		changed.count = 0; /* PHP has restored those of the previous request */
 	}
 	const char *value = request->known[HOWDAH_VAR_PHP_VALUE];
 	const char *admin_value = request->known[HOWDAH_VAR_PHP_ADMIN_VALUE];

@@ -1,9 +1,9 @@
 /*
  * See user_ini.h.
  *
- * Rules: files are read once per directory and user_ini.cache_ttl seconds, and kept in this worker;
- * files are looked for from the document root down to the script's directory, or in the latter alone if
- * it lies outside. A directory that has none costs one hash look-up per request.
+ * Rules: files are read once per directory and user_ini.cache_ttl seconds, and cached in this worker; they are searched
+ * from the document root down to the script's directory, or only in the latter if it is outside. A directory without
+ * one costs one hash lookup per request.
  */
 #include "user_ini.h"
 

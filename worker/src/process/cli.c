@@ -1,6 +1,6 @@
 /*
- * See cli.h. PHP_SAPI is "cli" and everything that scripts look at is as php-cli has it; what is left
- * out are its modes for one-liners over stdin (-R, -F, -B, -E), its web server, and its shell.
+ * See cli.h. PHP_SAPI is "cli" and everything that scripts can check is as in php-cli; missing are its modes for
+ * one-liners over stdin (-R, -F, -B, -E), its web server, and its shell.
  *
  * Rules: knows nothing of requests, slots or the front.
  */

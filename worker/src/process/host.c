@@ -1,9 +1,8 @@
 /*
  * See host.h and launcher.h.
  *
- * The start code of every executable calls __libc_start_main() with the address of main(). This object
- * is in front of libc in the order in which symbols are looked up, so the call comes here, and goes on
- * to libc with another main().
+ * The start code of every executable calls __libc_start_main() with the address of main(). This object precedes libc in
+ * the order of symbol lookup, so the call arrives here, and continues in libc with a different main().
  *
  * Rules: leaves the environment as the launcher found it, before anything could start a child.
  */

@@ -2,8 +2,8 @@
  * Whose rights the processes of a pool have: the user and groups that its zygote changes to, whether programs that it
  * starts may gain rights, and whether other processes of its user can access it.
  *
- * Rules: knows nothing of PHP; names were looked up by the front, so that no name service is loaded into PHP's
- * process; whatever does not work out ends the process before any code of the application runs.
+ * Rules: knows nothing of PHP; the front looked the names up, so that no name service is loaded into PHP's process; any
+ * failure ends the process before code of the application runs.
  */
 #ifndef HOWDAH_IDENTITY_H
 #define HOWDAH_IDENTITY_H
@@ -20,7 +20,7 @@ struct howdah_user {
 	char *home;       /* $HOME; may be empty */
 };
 
-/* Reads what follows POOL's strings; NULL, or what is wrong with it. To be freed in either case. */
+/* Reads the data after POOL's strings; NULL, or what is wrong with it. Must be freed in either case. */
 const char *howdah_user_parse(struct howdah_user *user, const unsigned char *data, size_t size);
 
 void howdah_user_free(struct howdah_user *user);

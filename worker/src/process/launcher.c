@@ -1,8 +1,8 @@
 /*
  * howdah-php: executes the distribution's PHP with our object in front of its main(). See launcher.h.
  *
- * Rules: knows nothing of PHP and of the commands but which executable is theirs; says what is wrong with
- * that executable before it is started, because the dynamic linker only warns and goes on without us.
+ * Rules: knows nothing of PHP, and of the commands only their executables; reports what is wrong with such an
+ * executable before it is started, because the dynamic linker only warns and continues without us.
  */
 #include "launcher.h"
 
@@ -47,7 +47,7 @@ static bool find_object(char *path, size_t size)
 
 /* --- the PHP executable ---------------------------------------------------------------------------- */
 
-/* Whether the kernel starts a dynamic linker for it; NULL: it does, else what it is. */
+/* Whether the kernel starts a dynamic linker for it; NULL: it does, otherwise what the file is. */
 static const char *not_dynamic(int file)
 {
 	ElfW(Ehdr) head;
@@ -131,7 +131,7 @@ static bool set_preload(const char *object)
 		fprintf(stderr, "howdah-php: out of memory\n");
 		return false;
 	}
-	/* Removed first, so that it comes last: the process title takes the memory of what is in front of it. */
+	/* Removed first, so that it comes last: the process title uses the memory before it. */
 	if (unsetenv("LD_PRELOAD") != 0 || setenv("LD_PRELOAD", value, 1) != 0) {
 		fprintf(stderr, "howdah-php: cannot set LD_PRELOAD: %s\n", strerror(errno));
 		free(value);
@@ -184,8 +184,8 @@ static bool names_php(const char *program)
 }
 
 /*
- * The program, and its arguments as it gets them. It has the standard streams and nothing else: what a shell or a
- * service manager left open in the server is not for it.
+ * The program, and its arguments as it gets them. It inherits only the standard streams: other descriptors that a shell
+ * or a service manager left open in the server are not for it.
  */
 static int run_program(bool is_dumpable, int argc, char **argv)
 {

@@ -1,9 +1,9 @@
 /*
  * See log.h.
  *
- * Rules: no allocation, so that a record can be written in any state of PHP; a record is one writev(),
- * so that a child that shares the pipe cannot get between its header and its text. No record is larger than the
- * front reads as one: it would look for records in the message, which may be a client's text.
+ * Rules: no allocation, so that a record can be written in any state of PHP; a record is one writev(), so that a child
+ * that shares the pipe cannot write between its header and its text. No record is larger than the front reads as one:
+ * it would search for records in the message, which may be a client's text.
  */
 #include "log.h"
 
@@ -30,7 +30,7 @@ static uint64_t log_key; /* 0: lines instead of records */
 void howdah_log_init(uint64_t key)
 {
 	log_key = key;
-	/* A library that prints is to be read when it prints, not when 4 KiB have come together. */
+	/* The output of a library must be readable when it is printed, not when 4 KiB have accumulated. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
@@ -79,7 +79,7 @@ static void write_all(struct iovec *parts, int count)
 	}
 }
 
-/* A record above PIPE_BUF goes out in parts, and no other thread's may come in between. */
+/* A record above PIPE_BUF is written in parts, and no other thread's may come in between. */
 static atomic_flag in_parts = ATOMIC_FLAG_INIT;
 static bool has_parts; /* PHP's thread has set it, so its signal handlers do not wait for it */
 
@@ -117,7 +117,7 @@ void howdah_log_record(char level, uint64_t request_id, const char *message, siz
 	}
 	bool alone = size > PIPE_BUF - HOWDAH_LOG_HEADER_SIZE && !has_parts;
 	if (alone) {
-		/* Bounded, since a fork of PHP code may have been made while the other thread was at it. */
+		/* Bounded, since PHP code may have forked while the other thread held it. */
 		for (int tries = 0; atomic_flag_test_and_set(&in_parts) && tries < 1000; tries++) {
 			sched_yield();
 		}

@@ -1,5 +1,5 @@
 /*
- * A pool as its zygote knows it, handed on to the workers by fork.
+ * The zygote's data about its pool, which workers inherit by fork.
  */
 #ifndef HOWDAH_POOL_H
 #define HOWDAH_POOL_H
@@ -23,7 +23,7 @@ struct howdah_pool {
 	struct howdah_user user;        /* if HOWDAH_POOL_FLAG_USER is set */
 	struct howdah_queue queue;
 	int spool;  /* directory with the bodies that are too large for a slot */
-	int record; /* of the files that its processes run (record.h); -1: none is kept */
+	int record; /* of the files that its processes run (record.h); -1: there is none */
 
 	/* In a worker. */
 	bool is_worker;

@@ -15,7 +15,7 @@
 /* Numbers that the C library keeps for itself are refused by its calls, which does no harm. */
 #define SIGNALS (_NSIG - 1)
 
-/* What children start with; all zero is what the system gives a process. */
+/* Initial handlers of children; all zero is the system's default. */
 static struct sigaction kept[SIGNALS + 1];
 static sigset_t kept_mask;
 

@@ -26,7 +26,7 @@ static int option(int descriptor, int name)
 	return getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
-/* Also true of a TCP socket whose connection is under way: it will be shared when it stands. */
+/* Also true of a TCP socket that is still connecting: it will be shared when it is connected. */
 static bool is_connected(int descriptor, struct sockaddr_storage *peer, socklen_t *peer_size)
 {
 	*peer_size = sizeof(*peer);

@@ -1,8 +1,8 @@
 /*
  * The name that ps and top show for a process.
  *
- * Rules: the memory of argv and the environment is given up once, at start-up, before anyone keeps a
- * pointer into it; a title is cut to what fits there.
+ * Rules: the memory of argv and the environment is reused once, at start-up, before anyone stores a pointer into it; a
+ * title is truncated to what fits there.
  */
 #ifndef HOWDAH_TITLE_H
 #define HOWDAH_TITLE_H

@@ -1,6 +1,6 @@
 /*
- * The users whose processes the pools of a root zygote may be, where it is root: the monitor sends them before the front
- * has the socket, so that a front which is taken over starts processes of no other users.
+ * The users of the processes of a root zygote's pools, if it is root: the monitor sends them before the front has the
+ * socket, so that a compromised front cannot start processes of other users.
  *
  * Rules: as identity.h; a user is allowed if all of it is the same, its groups included.
  */
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes them from the socket, before anything else. False: there is no such message, or it is broken. */
+/* Receives them from the socket, as the first message. False: there is no such message, or it is invalid. */
 bool howdah_users_receive(int control);
 
 /* Whether processes may be this user's, as POOL and OPCACHE have it; size 0: it names none, so they would be root's. */

@@ -1,8 +1,8 @@
 /*
- * A worker: takes requests from the pool's queue, one at a time, until the front stops it. Here the
- * loop of classic mode; in worker mode the script has the loop (handle.c).
+ * A worker: claims requests from the pool's queue, one at a time, until the front stops it. This is the loop of classic
+ * mode; in worker mode the script has the loop (handle.c).
  *
- * Rules: no policy: the front decides who serves what and when a worker goes.
+ * Rules: no policy: the front decides which worker serves what, and when a worker exits.
  */
 #include "worker.h"
 
@@ -17,7 +17,7 @@
 
 /* Exit status of a worker whose PHP is no longer usable. */
 #define EXIT_UNUSABLE 70
-/* Requests after which a worker holds what it needs: caches are filled, lazy services are made. */
+/* Requests after which a worker's memory has settled: caches are filled, lazy services are created. */
 #define SETTLED 10
 
 void howdah_worker_yield_on_wake(void)

@@ -7,10 +7,9 @@
 #include "pool.h"
 
 /*
- * A worker that is woken does not push a running process off its processor, it waits for its turn: the
- * front thread that woke it is about to hand out more requests, and a worker that comes first finds one,
- * runs it and sleeps again. Shares of the processor are the same. Programs that PHP starts are not
- * concerned.
+ * A worker that is woken does not preempt a running process, it waits for its turn: the front thread that woke it is
+ * about to dispatch more requests, and a worker that runs immediately finds only one, runs it and sleeps again. Shares
+ * of the processor are the same. Programs that PHP starts are not affected.
  */
 void howdah_worker_yield_on_wake(void);
 

@@ -2,8 +2,8 @@
  * A zygote: a process that does nothing but fork children on command, reap them and report them.
  * The root forks pool zygotes, a pool zygote forks workers; this is what both share.
  *
- * A zygote may have a spare: a child that is forked in advance, when nothing else is to be done, and waits
- * for the command that makes it a numbered one. The front does not know it before.
+ * A zygote may have a spare: a child that is forked in advance, when nothing else has to be done, and waits for the
+ * command that makes it a numbered one. The front does not know it before.
  *
  * Rules: one thread; signals are ignored (signals.h), the front commands; when the
  * control socket ends, so do the children, then the zygote. Nothing here touches PHP.
@@ -24,7 +24,7 @@ struct howdah_zygote {
 	uint32_t exited_kind;          /* message that reports a child's end */
 	/* A command of the front. The handler closes or keeps the descriptors. */
 	void (*command)(struct howdah_zygote *zygote, struct howdah_message *message);
-	/* What a spare becomes when it is given a command; NULL: there are no spares. */
+	/* Turns a spare into a worker when it gets a command; NULL: there are no spares. */
 	void (*become)(struct howdah_zygote *zygote, struct howdah_message *message);
 	const char *spare_title; /* the name that it has until then */
 	pid_t spare;             /* 0: none */
@@ -38,7 +38,7 @@ struct howdah_zygote {
 /* Blocks SIGCHLD, ignores other signals, opens the signalfd. False after a message on stderr. */
 bool howdah_zygote_init(struct howdah_zygote *zygote, int control);
 
-/* Serves commands and reaps children; returns the exit status of the process, or in a child that is to go on. */
+/* Serves commands and reaps children; returns the exit status of the process, or in a child that has to continue. */
 int howdah_zygote_run(struct howdah_zygote *zygote);
 
 /*
@@ -55,8 +55,8 @@ int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t k
 pid_t howdah_zygote_fork_helper(struct howdah_zygote *zygote);
 
 /*
- * Has the spare do what the message says, as the child that it names, and reports to the front as above. False:
- * there is no spare; fork.
+ * Makes the spare carry out the message, as the child that it names, and reports to the front as above. False: there is
+ * no spare; fork.
  */
 bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_message *message, uint32_t kind);
 

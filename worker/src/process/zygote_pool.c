@@ -1,8 +1,8 @@
 /*
  * The zygote of a pool: holds the pool's segment, spool directory and eventfds, and forks workers.
  *
- * In worker mode it has run the worker script up to its first request before it forks, so a worker goes
- * on in the middle of the script (handle.c). If the pool boots in each worker it runs nothing.
+ * In worker mode it has run the worker script up to its first request before it forks, so a worker continues in the
+ * middle of the script (handle.c). If each worker boots, it runs nothing.
  *
  * Rules: never serves; the mapping is checked once, in the root, before any worker uses it.
  */
@@ -115,7 +115,10 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 	zygote.exited_kind = HOWDAH_CONTROL_EXITED;
 	zygote.signal_children = true;
 	zygote.command = command;
-	/* To fork what has booted takes milliseconds: a successor is not to wait for that, and it is to be less. */
+	/*
+	 * Forking a booted process takes milliseconds. A spare, forked ahead, spares a successor that wait, and huge pages
+	 * shorten it.
+	 */
 	if (has_booted) {
 		static char title[sizeof(pool->name) + sizeof("howdah:  spare")];
 		snprintf(title, sizeof(title), "howdah: %s spare", pool->name);
@@ -136,7 +139,7 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 	}
 }
 
-/* Before PHP code runs: what it starts and opens goes through these calls from the beginning. */
+/* Before PHP code runs: what it starts and opens uses these calls from the beginning. */
 static void install_calls(void)
 {
 	struct howdah_got_result result;

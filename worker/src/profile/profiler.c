@@ -1,14 +1,13 @@
 /*
  * See profiler.h.
  *
- * The front wakes the thread for a sample (ticks.h), and counts without it those for which the last one stands. The thread
- * looks at the clock of PHP's thread. If that has not moved since the last sample, PHP has slept all the time, and the
- * stack is that of before. Otherwise the stack is read. The line of the innermost function is
- * exact where that has called another one; where it computes, the engine has it in a register. So it is asked for by
- * `EG(vm_interrupt)`: PHP's thread says between two instructions which line it is at. If it does not until the next
- * tick, it is in one instruction, whose line is known, or sleeps in a system call, which is looked up then. The
- * processor's time that went by is that of stacks that are seen to run: time that was used before a wait is counted at the
- * next of them.
+ * The front wakes the thread for a sample (ticks.h), and itself counts samples for which the last one is still valid.
+ * The thread reads the clock of PHP's thread. If that has not moved since the last sample, PHP has slept all the time,
+ * and the stack is the same. Otherwise the stack is read. The line of the innermost function is exact if that has
+ * called another one; while it computes, the engine has the line in a register. So it is requested with
+ * `EG(vm_interrupt)`: PHP's thread reports its line between two instructions. If it does not until the next tick, it is
+ * in one instruction, whose line is known, or sleeps in a system call, which is then looked up. Processor time is
+ * attributed to stacks that are seen to run: time before a wait is counted at the next of them.
  *
  * Rules: what is counted is written by who holds `busy`; neither thread waits for it. PHP's thread does not allocate,
  * and reads through the trace as the other one does.
@@ -35,9 +34,9 @@
 #include "request/wait.h"
 
 #define PERIOD_LEAST_NS 500000u
-#define WAITS 1024u      /* coroutines whose stack is kept while they wait; a power of two */
+#define WAITS 1024u      /* coroutines whose stack is stored while they wait; a power of two */
 #define READS_MAX 3      /* of a stack that changes */
-#define CALLERS_MAX 128u /* frames between the one whose line is asked for and the one that runs */
+#define CALLERS_MAX 128u /* frames between the one whose line is requested and the one that runs */
 
 /* What a sample stands for. */
 struct weight {
@@ -61,7 +60,7 @@ static uint64_t period_ns, last_cpu_ns;
 static bool has_run;           /* PHP's thread, before the last sample */
 static uint64_t unseen_cpu_ns; /* of no sample so far */
 
-/* The last sample, which stands for those that are due before PHP runs again. */
+/* The last sample, which counts for those that are due before PHP runs again. */
 static struct {
 	uint64_t request_id;
 	uint32_t node;
@@ -75,7 +74,7 @@ static struct {
 	enum howdah_place_state state;
 } waits[WAITS];
 
-/* A sample whose innermost line is asked for. */
+/* A sample whose innermost line is requested. */
 static struct {
 	_Atomic bool wanted;
 	const zend_execute_data *frame;
@@ -112,7 +111,7 @@ static void count(uint32_t node, struct weight weight)
 	add(&area->taken, weight.samples);
 }
 
-/* Where the frame is now that was asked for, if PHP is still in it or in what it calls. */
+/* The current position of the requested frame, if PHP is still in it or in a call from it. */
 static uint32_t find_line(void)
 {
 	const zend_execute_data *frame = EG(current_execute_data);
@@ -359,7 +358,7 @@ static void sample_all(struct weight weight)
 		howdah_wait->visit_places(&trace, visit_place, NULL);
 	}
 	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
-		return; /* it counts as taken when that is answered */
+		return; /* it counts as taken when the line is reported */
 	}
 	if (visit.full) {
 		add(&area->full, weight.samples);

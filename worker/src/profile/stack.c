@@ -1,8 +1,9 @@
 /*
  * See stack.h.
  *
- * A frame is known by its function and its place in that. The address of a function says which it is as long as nothing
- * is freed: in worker mode always, of OPcache's shared memory and of internal functions too, else during a request.
+ * A frame is identified by its function and the position in it. The address of a function identifies it as long as
+ * nothing is freed: in worker mode always, and for OPcache's shared memory and internal functions; otherwise during a
+ * request.
  */
 #include "profile/stack.h"
 
@@ -11,7 +12,7 @@
 #include "profile/table.h"
 
 #define NAME_SIZE 256u
-#define KNOWN 4096u /* cells by address; a power of two. An address that finds its cell taken takes it over */
+#define KNOWN 4096u /* cells by address; a power of two. An address replaces another one in its cell */
 #define WINDOW (16u * 1024u)
 #define CHUNK ((uintptr_t)2 * 1024 * 1024) /* memory of PHP's allocator is mapped in pieces of this size */
 
@@ -159,7 +160,7 @@ static uint32_t line_of(const struct howdah_trace *trace, const zend_op_array *c
 	return operation.lineno;
 }
 
-/* Reads all of it: true if `from` is a function, whose frame it is at this place. */
+/* Reads all of it: true if `from` is a function whose frame is at this position. */
 static bool read_function(
 	const struct howdah_trace *trace, const zend_function *from, const zend_op *at, uint32_t *frame)
 {

@@ -1,8 +1,8 @@
 /*
  * The stack of PHP code as frames of a profile, read by another thread while that code runs.
  *
- * Rules: PHP's memory is read through a trace. What is known of a function is kept by its address, so that a stack
- * whose functions were seen before takes one or two reads, not some for each frame.
+ * Rules: PHP's memory is read through a trace. Data about a function is cached by its address, so that a stack of known
+ * functions takes one or two reads, not some for each frame.
  */
 #ifndef HOWDAH_PROFILE_STACK_H
 #define HOWDAH_PROFILE_STACK_H
@@ -25,13 +25,13 @@ struct howdah_profile_stack {
 	const zend_function *function;      /* of that */
 };
 
-/* What was kept of functions is not that of other ones. `keeps`: code is never freed. */
+/* Cached functions do not apply to other code. `keeps`: code is never freed. */
 void howdah_profile_stack_begin(bool keeps);
 
-/* Functions that were compiled for a request before this one are gone. */
+/* Functions that were compiled for a previous request have been freed. */
 void howdah_profile_stack_request(uint64_t request_id);
 
-/* NONE in `frames` stands for a frame that the table has no room for. False: it is not readable. */
+/* NONE in `frames` represents a frame for which the table has no room. False: it is not readable. */
 bool howdah_profile_stack_read(
 	const struct howdah_trace *trace, const zend_execute_data *innermost, struct howdah_profile_stack *stack);
 

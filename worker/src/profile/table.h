@@ -2,8 +2,8 @@
  * The samples of a profile, counted in the worker's area of shared memory (howdah_shm.h, "profiles"): stacks that
  * begin alike share nodes, so a sample costs memory only where its stack is new.
  *
- * Rules: one thread at a time. What the front may read is written before it is counted. The area holds nothing that
- * this process needs: indices over it are private, and bounds are its own copies.
+ * Rules: one thread at a time. What the front may read is written before it is counted. This process needs nothing in
+ * the area: indices over it are private, and bounds are its own copies.
  */
 #ifndef HOWDAH_PROFILE_TABLE_H
 #define HOWDAH_PROFILE_TABLE_H

@@ -1,7 +1,7 @@
 /*
- * When the samples of a profile are due: the front counts them in shared memory, by what it saw of the process, and wakes
- * the thread that takes them only if it is needed (howdah_shm.h). So processes that wait, or that have a request and no
- * processor, cost nothing.
+ * When the samples of a profile are due: the front counts them in shared memory, by what it saw of the process, and
+ * wakes the sampling thread only if that is needed (howdah_shm.h). So processes that wait, or that have a request and
+ * no processor, cost nothing.
  */
 #ifndef HOWDAH_PROFILE_TICKS_H
 #define HOWDAH_PROFILE_TICKS_H
@@ -15,7 +15,7 @@
 struct howdah_ticks {
 	uint64_t idle; /* there was no request */
 	uint64_t ran;  /* to be taken */
-	uint64_t same; /* the last one that was taken stands for them */
+	uint64_t same; /* the last sample counts for them */
 };
 
 /* `each`: no sample stands for others. */
@@ -24,7 +24,7 @@ void howdah_ticks_begin(struct howdah_worker *words, bool each);
 /* Those since it was last called. */
 struct howdah_ticks howdah_ticks_take(void);
 
-/* Whether a sample is to be taken. */
+/* Whether a sample must be taken. */
 bool howdah_ticks_due(void);
 
 #endif

@@ -115,7 +115,7 @@ void howdah_profile_wait_end(void)
 	calls_file = sleeps_file = -1;
 }
 
-/* Appends who is at the other end of a socket, if it has a name. */
+/* Appends the peer of a socket, if it has a name. */
 static void put_peer(char *text, size_t room, int fd)
 {
 	union {

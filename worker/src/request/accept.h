@@ -1,5 +1,5 @@
 /*
- * How a request comes from the queue into the hands of the process, and how it leaves them.
+ * How the process claims a request from the queue, and how it finishes one.
  */
 #ifndef HOWDAH_ACCEPT_H
 #define HOWDAH_ACCEPT_H

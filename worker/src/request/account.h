@@ -23,7 +23,7 @@ struct howdah_account {
 /* Of the request that runs; NULL: there is none, or its cost is not measured. */
 extern struct howdah_account *howdah_account;
 
-/* A request begins. Where several run at a time, howdah_account_resume() follows each time that it gets the thread. */
+/* A request begins. With concurrent requests, howdah_account_resume() follows each time that it gets the thread. */
 void howdah_account_begin(struct howdah_account *account, bool wanted);
 
 /* Around each stretch of a request that has the thread for a while. */

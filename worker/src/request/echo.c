@@ -10,7 +10,7 @@
 
 #include <main/php_output.h>
 
-/* Not while ob_flush() passes its contents on: it is off the stack then, and what is written comes after them. */
+/* Not while ob_flush() passes its contents on: the buffer is off the stack then, and new output comes after them. */
 static bool is_innermost(const php_output_handler *buffer)
 {
 	const zend_stack *buffers = &OG(handlers);
@@ -39,7 +39,7 @@ static size_t append_or_write(const char *text, size_t size)
 
 void howdah_echo_wrap(void)
 {
-	if (zend_write == php_output_write) { /* else an extension stands there, to see each piece */
+	if (zend_write == php_output_write) { /* otherwise an extension has replaced it, to see each piece */
 		zend_write = append_or_write;
 	}
 }

@@ -1,8 +1,8 @@
 /*
  * See escape.h.
  *
- * Rules: only text that comes back as it is, is answered here: what PHP itself takes for well-formed UTF-8, without a
- * character that any combination of flags escapes. All else is PHP's, also what is wrong with the arguments, other
+ * Rules: only text that is returned unchanged is handled here: what PHP itself accepts as well-formed UTF-8, without a
+ * character that any combination of flags escapes. PHP handles everything else, including invalid arguments, other
  * character sets and ENT_DISALLOWED.
  */
 #include "escape.h"
@@ -41,7 +41,7 @@ static bool names_utf8(const char *name, size_t size)
 	return size == 5 && zend_binary_strcasecmp(name, size, "UTF-8", 5) == 0;
 }
 
-/* Whether the arguments are of the types that PHP declares, and ask for nothing that changes plain text. */
+/* Whether the arguments have the types that PHP declares, and request nothing that changes plain text. */
 static bool are_usual(zend_execute_data *execute_data)
 {
 	uint32_t count = ZEND_NUM_ARGS();

@@ -1,5 +1,5 @@
 /*
- * htmlspecialchars() that knows at once when there is nothing to escape.
+ * htmlspecialchars() with a fast path for text without anything to escape.
  *
  * Templates pass every value through it: a page of Twig or Blade calls it dozens of times, mostly for text without a
  * special character. PHP's own decodes and copies each character, about 35 instructions; here it is looked at.

@@ -4,9 +4,9 @@
  * The engine unwinds exit() by an exception (unwind_exit) that skips `finally` blocks, and has another one for Fibers
  * that are destroyed (graceful_exit), which runs them. Neither is caught.
  *
- * Rules: an exit that could be lost on its way is thrown as PHP throws it, as code behind it must not run. Each one
- * is counted when it is thrown and when it has arrived; what is missing was replaced by an exception, or dropped by
- * an extension. The exit of cancelled code is not counted: that code is cancelled again where it goes on.
+ * Rules: an exit that could be lost while code is unwound is thrown as PHP throws it, as code after it must not run.
+ * Each one is counted when it is thrown and when it has arrived; missing ones were replaced by an exception, or dropped
+ * by an extension. The exit of cancelled code is not counted: that code is cancelled again where it continues.
  */
 #include "exit.h"
 
@@ -70,15 +70,15 @@ static void throw(bool graceful)
 	}
 }
 
-/* A `finally` block that does not end itself is cut short: what it was to put right is not. */
+/* A `finally` block that does not end by itself is aborted: its clean-up is incomplete. */
 static void note_cut(void)
 {
 	howdah_exits_current()->skipped |= howdah_frames_in_finally(EG(current_execute_data));
 }
 
 /*
- * Between two instructions the next one may pass an argument to a call that is being prepared. The engine takes it for
- * passed when it frees the call's arguments, and would free what was in that place before.
+ * Between two instructions the next one may pass an argument to a call that is being prepared. The engine assumes that
+ * it was passed when it frees the call's arguments, and would free the previous contents of its place.
  */
 static void leave_out_argument(void)
 {

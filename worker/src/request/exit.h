@@ -1,7 +1,7 @@
 /*
- * exit() in a request of worker mode, and other ways to end a request's code in its midst: by an exception that no
- * code can catch. It runs `finally` blocks, unless one of them could discard the exception: then it skips them, as PHP's exit() does,
- * and the process serves no further request. docs/adr/0013-exit-runs-finally.md says why.
+ * exit() in a request of worker mode, and other ways to end a request's code in the middle: an exception that no code
+ * can catch. It runs `finally` blocks, unless one of them could discard the exception: then it skips them, as PHP's
+ * exit() does, and the process serves no further request. docs/adr/0013-exit-runs-finally.md has the reasons.
  */
 #ifndef HOWDAH_EXIT_H
 #define HOWDAH_EXIT_H
@@ -21,7 +21,7 @@ struct howdah_exit_last {
 
 /* What has become of one request's code. All zero: a request that begins. */
 struct howdah_exits {
-	uint32_t begun;   /* exits that were thrown, but for those that unwind a cancelled coroutine */
+	uint32_t begun;   /* exits that were thrown, except those that unwind a cancelled coroutine */
 	uint32_t arrived; /* of these, those that have unwound all code of the request or of a coroutine */
 	struct howdah_exit_last last;
 	bool called;    /* code called exit() */
@@ -42,7 +42,7 @@ void howdah_exits_begin(struct howdah_exits *exits);
  * coroutine that tells. */
 extern bool howdah_exit_in_request;
 
-/* Those of the task that runs; else those of the process, which runs one request after another. */
+/* Those of the running task; otherwise those of the process, which runs one request after another. */
 struct howdah_exits *howdah_exits_current(void);
 
 /* Whether the code that runs is a request's, so that exits of it are ours: not the boot's, nor what a script does
@@ -83,7 +83,7 @@ void howdah_exits_look(void);
 /* What END says of it: HOWDAH_EXIT_*. */
 uint32_t howdah_exit_outcome(const struct howdah_exits *exits);
 
-/* Whether something was left half way, so that the process must not have another request. */
+/* Whether something was left incomplete, so that the process must not have another request. */
 bool howdah_exit_is_unclean(const struct howdah_exits *exits);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * See exit_frames.h.
  *
- * Rules: where the position within a function is not known, every one is taken for the position.
+ * Rules: if the position within a function is unknown, every position is assumed to be possible.
  */
 #include "exit_frames.h"
 

@@ -18,8 +18,8 @@ static inline bool howdah_exit_is(const zend_object *exception)
 }
 
 /*
- * Whether an exception that unwinds all code from `frame` on could be lost on the way: a `finally` block may return,
- * which discards it, or yield, which delays it for any time. Code behind it would then run.
+ * Whether an exception that unwinds all code from `frame` on could be lost: a `finally` block may return, which
+ * discards it, or yield, which delays it indefinitely. Code after it would then run.
  */
 bool howdah_frames_may_swallow(const zend_execute_data *frame);
 

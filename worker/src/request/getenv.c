@@ -1,10 +1,10 @@
 /*
  * See getenv.h.
  *
- * Rules: only that a name is absent is answered here, from sets of the names that are there; what may be there is PHP's
- * to look up. Libraries change the environment too, by setenv(): so the array of pointers is compared with what its set
- * was made of before each answer. PHP alone frees strings of it, and the next one may lie at the same place: after its
- * putenv(), and after a request that called that, the set is made again.
+ * Rules: only the absence of a name is decided here, with sets of the existing names; PHP looks up names that may
+ * exist. Libraries change the environment too, with setenv(): so the array of pointers is compared, before each result,
+ * with the one that the set was made of. Only PHP frees strings of it, and the next one may have the same address:
+ * after its putenv(), and after a request that called that, the set is made again.
  */
 #include "getenv.h"
 
@@ -23,7 +23,7 @@ static bool has_put; /* putenv() was called since howdah_getenv_begin() */
 
 static struct {
 	struct howdah_names names;
-	char **array;    /* `environ` then; NULL: the set is to be made */
+	char **array;    /* `environ` at that time; NULL: the set must be made */
 	char **entries;  /* copy of its pointers, with the NULL behind the last one */
 	size_t size;     /* bytes of that */
 	size_t capacity; /* bytes allocated */

@@ -1,6 +1,7 @@
 /*
- * A set of names that answers whether one may be in it: no is certain, yes may be wrong (a Bloom filter with one bit
- * for each name). With the 60 names of a request and an environment six in a hundred others are taken for one of them.
+ * A set of names that tells whether a name may be in it: no is certain, yes may be wrong (a Bloom filter with one bit
+ * for each name). With the 60 names of a request and an environment, six in a hundred other names are mistaken for
+ * members.
  */
 #ifndef HOWDAH_NAMES_H
 #define HOWDAH_NAMES_H

@@ -40,8 +40,8 @@ static struct howdah_request *writable(void)
 }
 
 /*
- * Coroutines of one request write into one ring, and one that waits for room there has others run: what they write
- * has to wait too. False: it must not, or the wait was cancelled; nothing is to be written.
+ * Coroutines of one request write into one ring, and one that waits for room there lets others run: their output has to
+ * wait too. False: it must not, or the wait was cancelled; nothing may be written.
  */
 static bool enter(struct howdah_request *request)
 {
@@ -63,7 +63,7 @@ static void leave(struct howdah_request *request)
 	}
 }
 
-/* False: the client is gone, or the request is to end. */
+/* False: the client is gone, or the request must end. */
 static bool write_body(struct howdah_request *request, const char *bytes, size_t size)
 {
 	if (!enter(request)) {
@@ -85,8 +85,8 @@ bool howdah_output_publish(struct howdah_request *request, const char *update, s
 }
 
 /*
- * PHP notices a disconnected client when it would with PHP-FPM, whose buffer takes so many bytes until a flush: a
- * script may print a word and go on with its work for a client that did not wait for the answer.
+ * PHP notices a disconnected client when it would with PHP-FPM, whose buffer takes this many bytes until a flush: a
+ * script may print a word and continue its work for a client that did not wait for the response.
  */
 static bool may_drop(struct howdah_request *request, size_t size)
 {

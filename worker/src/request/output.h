@@ -21,7 +21,7 @@ bool howdah_output_split_header(const sapi_header_struct *header, struct howdah_
 /* Ends the response for the client. False if it was ended before, or there is none. */
 bool howdah_output_finish(void);
 
-/* Sends an interim response (1xx) with the headers so far. False: there is no client, or its response began. */
+/* Sends an interim response (1xx) with the current headers. False: there is no client, or its response has begun. */
 bool howdah_output_interim(int status);
 
 /* Sends an encoded update to the request's hub, which the caller has looked for, whatever has become of the client.

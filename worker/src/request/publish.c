@@ -78,7 +78,7 @@ static bool has_breaks(const zend_string *text)
 		   memchr(ZSTR_VAL(text), '\0', ZSTR_LEN(text));
 }
 
-/* The hub's URL or one below it. The hub looks once more, at what `.`, `..` and escapes come to. No NUL is in it. */
+/* The hub's URL or one below it. The hub checks again, after `.`, `..` and escapes are resolved. It contains no NUL. */
 static bool is_reserved(const zend_string *topic)
 {
 	const char *path = ZSTR_VAL(topic);

@@ -1,6 +1,6 @@
 /*
- * The worker's side of the request queue. The algorithm, its steps (C, G, D, W) and why nothing is
- * lost when the process dies between two of them are in docs/internals/queue.md.
+ * The worker's side of the request queue. The algorithm, its steps (C, G, D, W), and why nothing is lost when the
+ * process crashes between two of them, are in docs/internals/queue.md.
  *
  * Orderings: a pair "I publish, then look whether you sleep" against "I say that I sleep, then look
  * whether you published" needs a store-load barrier on both sides. Here that is always an exchange or
@@ -274,7 +274,7 @@ void howdah_queue_note_poll(struct howdah_queue *queue, uint64_t now_ns)
 	atomic_store_explicit(&howdah_queue_worker(queue)->looked_ns, now_ns, memory_order_relaxed);
 }
 
-/* Whether a worker can be expected to look at the queue before long: not one that something keeps on its processor. */
+/* Whether a worker can be expected to check the queue soon: not one whose processor is occupied. */
 static bool will_poll_soon(
 	const struct howdah_queue *queue, uint32_t worker, const struct howdah_worker *words, uint64_t now_ns)
 {

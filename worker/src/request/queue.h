@@ -1,6 +1,6 @@
 /*
- * The worker's side of the request queue: claim a slot, sleep when there is none, publish progress and
- * completion. Knows the shared-memory contract and nothing of PHP, so that it can be linked into tests.
+ * The worker's side of the request queue: claims a slot, sleeps when there is none, publishes progress and completion.
+ * Depends on the shared-memory contract and not on PHP, so that it can be linked into tests.
  *
  * Rules: one thread; a worker may be killed between any two instructions, and nothing here may then
  * lose, double or tear a request (docs/internals/queue.md). No allocation after howdah_queue_attach.
@@ -76,7 +76,7 @@ bool howdah_queue_waiting(const struct howdah_queue *queue);
 /* The worker has just looked at the queue, which it need not report each time; 0: it claims no more. */
 void howdah_queue_note_poll(struct howdah_queue *queue, uint64_t now_ns);
 
-/* A worker that has requests and has not looked at the queue for so long is not waited for. */
+/* A worker that has requests and has not checked the queue for so long is not waited for. */
 #define HOWDAH_QUEUE_ATTENTIVE_NS (20 * 1000000)
 
 /* Whether this worker has more requests than those that look at the queue have on average. A snapshot, for placing
@@ -84,8 +84,8 @@ void howdah_queue_note_poll(struct howdah_queue *queue, uint64_t now_ns);
 bool howdah_queue_above_mean(const struct howdah_queue *queue, uint64_t now_ns);
 
 /*
- * For a worker that sleeps on its eventfd and others: says that it sleeps. False: there is something to look at, it
- * must not. True: afterwards it calls unpark(), whose result is whether it was woken for a request.
+ * For a worker that sleeps on its eventfd and others: announces that it sleeps. False: there is something to check, it
+ * must not sleep. True: it must call unpark() afterwards, whose result is whether it was woken for a request.
  */
 bool howdah_queue_park(struct howdah_queue *queue);
 bool howdah_queue_unpark(struct howdah_queue *queue);

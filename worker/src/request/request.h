@@ -1,6 +1,6 @@
 /*
- * The request in hand: its variables, body and response, whatever runs it (classic.c, handle.c). accept.h is for those
- * who take requests and end them.
+ * The current request: its variables, body and response, in each mode (classic.c, handle.c). accept.h is for code that
+ * claims and finishes requests.
  *
  * Rules: SG(server_context) points to it exactly while PHP code may run for it; all of it is set again by
  * howdah_request_accept() or howdah_request_fill(), nothing is carried to the next one.

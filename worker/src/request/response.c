@@ -1,6 +1,6 @@
 /*
- * Writes response frames into a slot's ring. `written` is the end of the last whole frame; an open
- * frame begins there and is not counted before it is closed, so nothing half-written is ever published.
+ * Writes response frames into a slot's ring. `written` is the end of the last complete frame; an open frame begins
+ * there and does not count before it is closed, so an incomplete frame is never published.
  *
  * RESERVE bytes of the ring are kept for the END frame and the padding before it: a request can always
  * be ended, however full the ring is.

@@ -14,7 +14,7 @@ struct howdah_response {
 	struct howdah_claim *claim;
 	uint64_t written;   /* bytes placed in the ring, whole frames and padding, published or not */
 	uint64_t published; /* of these, what the front was notified of */
-	uint64_t consumed;  /* of these, what the front had taken when last looked at */
+	uint64_t consumed;  /* of these, what the front had read at the last check */
 	uint64_t open;      /* position of the open frame's header, UINT64_MAX: none */
 	uint32_t open_kind; /* of the open frame: BODY, or a header frame between begin and end */
 	uint32_t open_size; /* payload bytes of the open frame so far */
@@ -26,8 +26,8 @@ struct howdah_response {
 void howdah_response_begin(struct howdah_response *response, struct howdah_queue *queue, struct howdah_claim *claim);
 
 /*
- * A HEADERS or INFO frame, in three steps: begin, one call a header, end. False if it does not fit
- * (larger than the ring) or the client is gone; nothing of the frame is then visible.
+ * A HEADERS or INFO frame, in three steps: begin, one call per header, end. False if it does not fit (larger than the
+ * ring) or the client is gone; then nothing of the frame is visible.
  */
 bool howdah_response_headers_begin(
 	struct howdah_response *response, uint32_t frame_kind, uint16_t status, const char *reason, size_t reason_size);
@@ -42,7 +42,7 @@ bool howdah_response_write(struct howdah_response *response, const char *bytes, 
  * full. False: the request's time is over, nothing of the update is sent on. */
 bool howdah_response_publish(struct howdah_response *response, const char *update, size_t size);
 
-/* What was written so far goes to the client now. */
+/* Sends the output so far to the client. */
 void howdah_response_flush(struct howdah_response *response);
 
 /* The response is complete for the client, the script goes on. */

@@ -1,8 +1,8 @@
 /*
  * See suspended.h.
  *
- * Rules: making such an object costs a bit; looking at them costs nothing where a request has made none. Those of the
- * boot are not looked at.
+ * Rules: creating such an object costs a bit; checking them costs nothing if a request has created none. Those of the
+ * boot are not checked.
  */
 #include "suspended.h"
 

@@ -1,6 +1,6 @@
 /*
- * Fibers and generators that outlive their request in the midst of a `try` with a `finally` block to come: whatever the
- * block is to put right is wrong for the requests that follow.
+ * Fibers and generators that outlive their request inside a `try` with a pending `finally` block: what the block
+ * restores would be wrong for later requests.
  */
 #ifndef HOWDAH_SUSPENDED_H
 #define HOWDAH_SUSPENDED_H
@@ -10,7 +10,7 @@
 
 #include "php/compat.h"
 
-/* Objects that one request has made, by their numbers, which PHP gives out again. All zero: none. */
+/* Objects that one request has created, by their numbers, which PHP reuses. All zero: none. */
 struct howdah_object_set {
 	uint64_t *bits;
 	uint32_t words;
@@ -20,14 +20,16 @@ struct howdah_object_set {
 /* Once, when PHP has started. `made`: where the objects are noted that the code makes which runs; NULL: nowhere. */
 void howdah_suspended_startup(struct howdah_object_set *(*made)(void));
 
-/* Whether one of them waits half way. What is garbage is collected first, so that its blocks run. May run PHP code. */
+/*
+ * Whether one of them is suspended in the middle. Garbage is collected first, so that its blocks run. May run PHP code.
+ */
 bool howdah_suspended_left(struct howdah_object_set *suspended);
 
 /* Visits the innermost frame of each Fiber among them that is suspended. True: `visit` returned true for one. */
 bool howdah_suspended_visit(const struct howdah_object_set *suspended,
 	bool (*visit)(const zend_execute_data *frame, void *argument), void *argument);
 
-/* Forgets those that are gone. */
+/* Removes those that were freed. */
 void howdah_suspended_prune(struct howdah_object_set *suspended);
 
 /* Forgets all. */

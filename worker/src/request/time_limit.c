@@ -3,7 +3,7 @@
  * engine bail out first asks for an exception.
  *
  * Rules: the signal handler uses only what PHP's own one does. While `finally` blocks run the timer runs too; when it
- * expires again PHP's handler has its way, which ends the process.
+ * expires again PHP's handler runs, which ends the process.
  */
 #include "time_limit.h"
 

@@ -1,6 +1,6 @@
 /*
- * max_execution_time in worker mode with one request at a time: a fatal error, but its request is unwound like by exit(),
- * so that `finally` blocks run. A concurrent worker has mode/coroutine/interrupt.c instead.
+ * max_execution_time in worker mode with one request at a time: a fatal error, but its request is unwound as by exit(),
+ * so that `finally` blocks run. A concurrent worker uses mode/coroutine/interrupt.c instead.
  */
 #ifndef HOWDAH_TIME_LIMIT_H
 #define HOWDAH_TIME_LIMIT_H

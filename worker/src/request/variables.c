@@ -242,7 +242,7 @@ void howdah_variables_keep_environment(void)
 	zval_ptr_dtor(&imported);
 }
 
-/* Into an empty table: none of the names is looked for, as zend_hash_copy() does. */
+/* Into an empty table: names need not be looked up, as in zend_hash_copy(). */
 static void start_with_environment(HashTable *table)
 {
 	zval *value;
@@ -337,8 +337,8 @@ static void load_environment(zval *array)
 /* --- filter_input(INPUT_SERVER, …) ----------------------------------------------------------------- */
 
 /*
- * The filter extension keeps a second copy of $_SERVER. It is made when a script first asks for it, not
- * for each request: these wrappers stand before the extension's functions.
+ * The filter extension has a second copy of $_SERVER. It is created when a script first needs it, not for each request:
+ * these wrappers precede the extension's functions.
  */
 #define FILTER_FUNCTIONS 3
 static const char *const filter_names[FILTER_FUNCTIONS] = {"filter_input", "filter_input_array", "filter_has_var"};

@@ -1,6 +1,6 @@
 /*
- * What the floors below coroutine/ know of it: whether the worker runs several requests at a time, which coroutine runs,
- * and what is done as one. coroutine/ fills this in; nothing here needs it.
+ * The interface of coroutine/ for the layers below it: whether the worker runs several concurrent requests, which
+ * coroutine runs, and how to wait as one. coroutine/ sets it; nothing here depends on coroutine/.
  */
 #ifndef HOWDAH_WAIT_H
 #define HOWDAH_WAIT_H
@@ -17,7 +17,7 @@ struct howdah_request;
 struct howdah_task;
 struct howdah_trace;
 
-/* The pool runs several requests at a time (set once, before the first of them; false everywhere else). */
+/* The pool runs concurrent requests (set once, before the first of them; false everywhere else). */
 extern bool howdah_concurrent;
 
 /* The coroutine that runs; NULL: the main context. */
@@ -42,7 +42,7 @@ enum howdah_place_state {
 	HOWDAH_PLACE_DESCRIPTOR,
 	HOWDAH_PLACE_COROUTINE, /* waits for another coroutine */
 	HOWDAH_PLACE_CHANNEL,
-	HOWDAH_PLACE_HANDLE,  /* waits for one of a database or the like that others use */
+	HOWDAH_PLACE_HANDLE,  /* waits for a database handle or similar that others use */
 	HOWDAH_PLACE_LOADING, /* waits for a file of code that another request loads */
 	HOWDAH_PLACE_LOCK,    /* waits for a lock on `fd`, or without one for a semaphore or message queue */
 };

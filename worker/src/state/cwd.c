@@ -1,11 +1,10 @@
 /*
  * See cwd.h.
  *
- * Rules: chdir() costs more than everything else that a small request does outside PHP, so it is left
- * out while the process is known to be in the right directory. Two things make it unknown: somebody
- * called chdir() or fchdir() (both are defined here, in front of libc's, for PHP itself), and time, because
- * a directory name can be a symbolic link that a deployment switches, and because extensions are loaded
- * so that they find libc's functions before ours.
+ * Rules: chdir() costs more than everything else that a small request does outside PHP, so it is skipped while the
+ * process is known to be in the right directory. Two things make it unknown: a call of chdir() or fchdir() (both are
+ * defined here, before libc's, for PHP itself), and time, because a directory name can be a symbolic link that a
+ * deployment switches, and because extensions are loaded in a way that they find libc's functions before ours.
  */
 #include "cwd.h"
 

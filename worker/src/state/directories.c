@@ -1,8 +1,8 @@
 /*
  * See directories.h.
  *
- * Rules: the request's own is put in as the argument that was left out, so what PHP notes is not used. While the
- * boot runs PHP's own applies.
+ * Rules: the request's own is passed as the missing argument, so PHP's record is not used. While the boot runs PHP's
+ * own applies.
  */
 #include "directories.h"
 

@@ -1,6 +1,6 @@
 /*
- * The directory that readdir(), rewinddir() and closedir() take without an argument: the one that the request opened
- * last. PHP has one for the process.
+ * The directory that readdir(), rewinddir() and closedir() use without an argument: the last one that the request
+ * opened. PHP has one for the process.
  */
 #ifndef HOWDAH_DIRECTORIES_H
 #define HOWDAH_DIRECTORIES_H
