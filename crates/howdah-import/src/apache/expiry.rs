@@ -1,7 +1,21 @@
 //! `ExpiresByType` and `ExpiresDefault`: which files expire, and when.
 
+use crate::directive::Directive;
+use crate::output::{Lines, MatcherNames};
+
+/// `ExpiresByType image/png "access plus 1 year"`
+pub(super) fn by_type(own: &Directive, names: &mut MatcherNames) -> Option<Lines> {
+    let endings = endings(own.argument(0))?;
+    let seconds = seconds(&own.arguments[1..])?;
+    let name = names.next("type");
+    Some(vec![
+        format!("@{name} path {endings}"),
+        format!("header @{name} Cache-Control max-age={seconds}"),
+    ])
+}
+
 /// Patterns of the files of a media type.
-pub(super) fn endings(media_type: &str) -> Option<&'static str> {
+fn endings(media_type: &str) -> Option<&'static str> {
     Some(match media_type {
         "text/css" => "*.css",
         "text/javascript" | "application/javascript" | "application/x-javascript" => "*.js *.mjs",

@@ -1,7 +1,10 @@
 //! Apache: virtual hosts become sites; `.htaccess` becomes the site of its folder.
 
 mod expiry;
+mod header;
 mod php;
+mod proxy;
+mod redirect;
 mod rewrite;
 mod section;
 mod site;

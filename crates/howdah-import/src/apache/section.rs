@@ -21,13 +21,16 @@ pub(super) enum Scope {
     Unknown,
 }
 
+/// `Alias`: requests below a path, and the folder of their files.
+#[derive(Debug)]
+pub(super) struct Alias {
+    pub(super) path: String,
+    pub(super) target: String,
+}
+
 impl Scope {
-    /// The scope of a section within this one. `root` is the document root, `aliases` are prefixes and their folders.
-    pub(super) fn of(
-        section: &Directive,
-        root: Option<&str>,
-        aliases: &[(String, String)],
-    ) -> Self {
+    /// The scope of a section within this one. `root` is the document root, `aliases`: those of the site.
+    pub(super) fn of(section: &Directive, root: Option<&str>, aliases: &[Alias]) -> Self {
         let (first, second) = (section.argument(0), section.argument(1));
         let regex = |text: &str| match rust_regex(text) {
             Some(regex) => Self::Matcher(format!("path_regexp {}", word(&regex))),
@@ -76,11 +79,11 @@ fn last_element_regex(regex: &str) -> String {
     result
 }
 
-fn directory(folder: &str, root: Option<&str>, aliases: &[(String, String)]) -> Scope {
+fn directory(folder: &str, root: Option<&str>, aliases: &[Alias]) -> Scope {
     let folder = folder.trim_end_matches(['/', '*']);
-    for (prefix, target) in aliases {
+    for Alias { path, target } in aliases {
         if target.trim_end_matches('/') == folder {
-            return Scope::Matcher(format!("path {}", word(&format!("{prefix}*"))));
+            return Scope::Matcher(format!("path {}", word(&format!("{path}*"))));
         }
     }
     let Some(root) = root.map(|root| root.trim_end_matches('/')) else {

@@ -4,14 +4,16 @@ use std::path::Path;
 
 use howdah_config::Files;
 
-use super::expiry::{endings, seconds};
+use super::expiry::{by_type, seconds};
+use super::header::{request_change, response_change};
 use super::php::Php;
+use super::proxy::{remote_fcgi, reverse_proxy};
+use super::redirect::{redirect, redirect_match};
 use super::rewrite::Rules;
-use super::section::{Access, Scope};
+use super::section::{Access, Alias, Scope};
 use super::syntax::{parse, quoted};
 use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
-use crate::pattern::rust_regex;
 
 /// Directives that need no conversion: about the server itself, or done anyway.
 const SILENT: &[&str] = &[
@@ -104,7 +106,7 @@ pub(super) struct Site<'a> {
     is_tls: bool,
     certificate: [Option<String>; 2],
     root: Option<String>,
-    aliases: Vec<(String, String)>,
+    aliases: Vec<Alias>,
     php: Php,
     rules: Rules,
     /// Directives whose order does not count.
@@ -226,9 +228,10 @@ impl<'a> Site<'a> {
         for own in directives {
             match own.name.to_ascii_lowercase().as_str() {
                 "documentroot" => self.root = Some(own.argument(0).to_owned()),
-                "alias" => self
-                    .aliases
-                    .push((own.argument(0).to_owned(), own.argument(1).to_owned())),
+                "alias" => self.aliases.push(Alias {
+                    path: own.argument(0).to_owned(),
+                    target: own.argument(1).to_owned(),
+                }),
                 _ if is_condition(own) => self.roots(own.children()),
                 _ => {}
             }
@@ -307,19 +310,7 @@ impl<'a> Site<'a> {
     /// PHP-FPM: here it is this server's own PHP, unless it is on another machine.
     fn upstream(&mut self, text: &str) {
         self.php.runs = true;
-        let Some((_, rest)) = text
-            .split_once("fcgi://")
-            .filter(|_| !text.contains("unix:"))
-        else {
-            return;
-        };
-        let host = rest.split('/').next().unwrap_or_default();
-        let name = host.split(':').next().unwrap_or_default();
-        let is_here = name == "localhost"
-            || name
-                .parse::<std::net::IpAddr>()
-                .is_ok_and(|ip| ip.is_loopback());
-        if !is_here {
+        if let Some(host) = remote_fcgi(text) {
             self.php.upstream = Some(host.to_owned());
         }
     }
@@ -343,28 +334,14 @@ impl<'a> Site<'a> {
         let (first, second) = (own.argument(0), own.argument(1));
         match name.as_str() {
             name if SILENT.contains(&name) => {}
-            "servername" => {
-                let host = first
-                    .trim_start_matches("https://")
-                    .trim_start_matches("http://");
-                let host = host.split(':').next().unwrap_or_default();
-                self.hosts.insert(0, host.to_owned());
-            }
+            "servername" => self.hosts.insert(0, host_of(first).to_owned()),
             "serveralias" => self.hosts.extend(own.arguments.iter().cloned()),
             "documentroot" => self.settings.push(format!("root * {}", word(first))),
             "allowoverride" if *scope == Scope::Site => {
                 self.overrides = (!first.eq_ignore_ascii_case("none")).then_some(own.line);
             }
             "dav" if first.eq_ignore_ascii_case("off") => {}
-            "fallbackresource" if first == "disabled" => {
-                if let Scope::Matcher(_) = scope {
-                    let options = vec!["try_files {path} =404".to_owned()];
-                    let mut lines = self.with(scope, "php_server", "{");
-                    lines.extend(options);
-                    lines.push("}".to_owned());
-                    self.ordered.extend(lines);
-                }
-            }
+            "fallbackresource" if first == "disabled" => self.no_front(scope),
             "directoryindex" if first == "disabled" => {}
             "directoryindex" => self.php.index.clone_from(&own.arguments),
             "fallbackresource" => {
@@ -372,28 +349,18 @@ impl<'a> Site<'a> {
                 self.php.runs = true;
             }
             "rewritecond" => self.rules.condition(own),
-            "rewriterule" => {
-                let below = self.below || *scope != Scope::Site;
-                self.rules
-                    .rule(own, below, &mut self.php, &mut self.names, self.notes);
-                let lines = std::mem::take(&mut self.rules.lines);
-                self.ordered.extend(lines);
+            "rewriterule" => self.rewrite_rule(own, scope),
+            "redirect" | "redirectpermanent" | "redirecttemp" => {
+                let lines = redirect(own, &mut self.names);
+                self.order(own, lines.ok_or(""));
             }
-            "redirect" | "redirectpermanent" | "redirecttemp" => self.redirect(own),
-            "redirectmatch" => self.redirect_match(own),
-            "alias" => {
-                let path = first.trim_end_matches('/');
-                let lines = vec![
-                    format!("root * {}", word(second.trim_end_matches('/'))),
-                    "php_server".to_owned(),
-                ];
-                self.ordered.extend(block(
-                    &format!("handle_path {}", word(&format!("{path}*"))),
-                    lines,
-                ));
+            "redirectmatch" => {
+                let lines = redirect_match(own, &mut self.names);
+                self.order(own, lines);
             }
-            "header" => self.header(own, scope),
-            "requestheader" => self.request_header(own, scope),
+            "alias" => self.ordered.extend(alias(first, second)),
+            "header" => self.set(own, scope, "header", response_change(own)),
+            "requestheader" => self.set(own, scope, "request_header", request_change(own)),
             "options" => self.options(own, scope),
             "sethandler" | "addhandler" => self.sets_handler(own, scope),
             "action" | "fcgidwrapper" => self.php.runs = true,
@@ -413,11 +380,10 @@ impl<'a> Site<'a> {
             "sslcertificatekeyfile" => self.certificate[1] = Some(first.to_owned()),
             "sslcertificatechainfile" => self.note(own, "append it to the certificate's file"),
             "customlog" | "transferlog" => self.log(own),
+            "limitrequestbody" if first == "0" => {}
             "limitrequestbody" => {
-                if first != "0" {
-                    self.settings
-                        .extend(block("request_body", vec![format!("max_size {first}B")]));
-                }
+                let lines = block("request_body", vec![format!("max_size {first}B")]);
+                self.settings.extend(lines);
             }
             "addoutputfilterbytype" | "setoutputfilter"
                 if own.to_string().to_ascii_lowercase().contains("deflate")
@@ -425,21 +391,55 @@ impl<'a> Site<'a> {
             {
                 self.encode();
             }
-            "expiresdefault" => match seconds(&own.arguments) {
-                Some(seconds) => {
-                    let lines = self.with(
-                        scope,
-                        "header",
-                        &format!("?Cache-Control max-age={seconds}"),
-                    );
-                    self.settings.extend(lines);
-                }
+            "expiresdefault" => {
+                let change = seconds(&own.arguments);
+                let change = change.map(|seconds| format!("?Cache-Control max-age={seconds}"));
+                self.set(own, scope, "header", change);
+            }
+            "expiresbytype" => match by_type(own, &mut self.names) {
+                Some(lines) => self.settings.extend(lines),
                 None => self.note(own, ""),
             },
-            "expiresbytype" => self.expires(own),
             "include" | "includeoptional" if first.contains("letsencrypt") => {}
             _ => self.note(own, ""),
         }
+    }
+
+    /// A setting of headers; without a change the directive has no counterpart.
+    fn set(&mut self, own: &Directive, scope: &Scope, name: &str, change: Option<String>) {
+        match change {
+            Some(change) => {
+                let lines = self.with(scope, name, &change);
+                self.settings.extend(lines);
+            }
+            None => self.note(own, ""),
+        }
+    }
+
+    /// Lines that may end a request, or the reason for a note.
+    fn order(&mut self, own: &Directive, lines: Result<Lines, &str>) {
+        match lines {
+            Ok(lines) => self.ordered.extend(lines),
+            Err(why) => self.note(own, why),
+        }
+    }
+
+    /// `FallbackResource disabled`
+    fn no_front(&mut self, scope: &Scope) {
+        if let Scope::Matcher(_) = scope {
+            let mut lines = self.with(scope, "php_server", "{");
+            lines.push("try_files {path} =404".to_owned());
+            lines.push("}".to_owned());
+            self.ordered.extend(lines);
+        }
+    }
+
+    fn rewrite_rule(&mut self, own: &Directive, scope: &Scope) {
+        let below = self.below || *scope != Scope::Site;
+        self.rules
+            .rule(own, below, &mut self.php, &mut self.names, self.notes);
+        let lines = std::mem::take(&mut self.rules.lines);
+        self.ordered.extend(lines);
     }
 
     fn encode(&mut self) {
@@ -469,131 +469,6 @@ impl<'a> Site<'a> {
         }
     }
 
-    fn redirect(&mut self, own: &Directive) {
-        let name = own.name.to_ascii_lowercase();
-        let (code, rest) = match own.argument(0) {
-            _ if name == "redirectpermanent" => (301, &own.arguments[..]),
-            "permanent" => (301, &own.arguments[1..]),
-            "temp" => (302, &own.arguments[1..]),
-            "seeother" => (303, &own.arguments[1..]),
-            "gone" => (410, &own.arguments[1..]),
-            text => match text.parse() {
-                Ok(code) => (code, &own.arguments[1..]),
-                Err(_) => (302, &own.arguments[..]),
-            },
-        };
-        let Some(path) = rest.first() else {
-            return self.note(own, "");
-        };
-        let path = path.trim_end_matches('/');
-        if path.is_empty() {
-            self.ordered.push(match rest.get(1) {
-                Some(to) => format!("redir * {}{{uri}} {code}", word(to.trim_end_matches('/'))),
-                None => format!("error {code}"),
-            });
-            return;
-        }
-        let name = self.names.next("redirect");
-        let to = rest.get(1).map(|to| to.trim_end_matches('/'));
-        // The location of the path itself must not be empty if the target is `/`.
-        let (slash, more) = match to {
-            Some("") => ("/", "(?:/(.*)|$)"),
-            _ => ("", "(/.*|$)"),
-        };
-        self.ordered.push(format!(
-            "@{name} path_regexp {name} {}",
-            word(&format!("^{}{more}", regex_escape(path)))
-        ));
-        match to {
-            Some(to) => {
-                let to = format!("{to}{slash}{{re.{name}.1}}{{?query}}");
-                self.ordered
-                    .push(format!("redir @{name} {} {code}", word(&to)));
-            }
-            None => self.ordered.push(format!("error @{name} {code}")),
-        }
-    }
-
-    fn redirect_match(&mut self, own: &Directive) {
-        let (code, rest) = match own.argument(0) {
-            "permanent" => (301, &own.arguments[1..]),
-            "temp" => (302, &own.arguments[1..]),
-            text => match text.parse() {
-                Ok(code) => (code, &own.arguments[1..]),
-                Err(_) => (302, &own.arguments[..]),
-            },
-        };
-        let name = self.names.next("redirect");
-        let Some(regex) = rest.first().and_then(|regex| rust_regex(regex)) else {
-            return self.note(own, "write it with a matcher");
-        };
-        self.ordered
-            .push(format!("@{name} path_regexp {name} {}", word(&regex)));
-        match rest.get(1) {
-            Some(to) => {
-                let to = (0..=9).fold(to.clone(), |to, n| {
-                    to.replace(&format!("${n}"), &format!("{{re.{name}.{n}}}"))
-                });
-                self.ordered.push(format!(
-                    "redir @{name} {} {code}",
-                    word(&format!("{to}{{?query}}"))
-                ));
-            }
-            None => self.ordered.push(format!("error @{name} {code}")),
-        }
-    }
-
-    fn header(&mut self, own: &Directive, scope: &Scope) {
-        let words: Vec<_> = own
-            .arguments
-            .iter()
-            .filter(|word| *word != "always")
-            .cloned()
-            .collect();
-        let (action, name) = (
-            words
-                .first()
-                .map_or("", String::as_str)
-                .to_ascii_lowercase(),
-            words.get(1).cloned().unwrap_or_default(),
-        );
-        let value = words.get(2).cloned().unwrap_or_default();
-        let conditional = words
-            .get(3)
-            .is_some_and(|word| word.starts_with("env=") || word.starts_with("expr="));
-        if conditional || value.contains("%{") || value.contains("expr=") {
-            return self.note(own, "");
-        }
-        let change = match action.as_str() {
-            "set" => format!(">{name} {}", word(&value)),
-            "append" | "add" | "merge" => format!("+{name} {}", word(&value)),
-            "setifempty" => format!("?{name} {}", word(&value)),
-            "unset" => format!("-{name}"),
-            _ => return self.note(own, ""),
-        };
-        let lines = self.with(scope, "header", &change);
-        self.settings.extend(lines);
-    }
-
-    fn request_header(&mut self, own: &Directive, scope: &Scope) {
-        let (action, name, value) = (
-            own.argument(0).to_ascii_lowercase(),
-            own.argument(1),
-            own.argument(2),
-        );
-        if value.contains("%{") || own.arguments.len() > 3 {
-            return self.note(own, "");
-        }
-        let change = match action.as_str() {
-            "set" => format!("{name} {}", word(value)),
-            "append" | "add" | "merge" => format!("+{name} {}", word(value)),
-            "unset" => format!("-{name}"),
-            _ => return self.note(own, ""),
-        };
-        let lines = self.with(scope, "request_header", &change);
-        self.settings.extend(lines);
-    }
-
     fn options(&mut self, own: &Directive, scope: &Scope) {
         for option in &own.arguments {
             match option.trim_start_matches('+').to_ascii_lowercase().as_str() {
@@ -615,8 +490,7 @@ impl<'a> Site<'a> {
             _ => (path, to),
         };
         if to == "!" {
-            let lines = block("handle", self.php.lines());
-            let mut lines = lines;
+            let mut lines = block("handle", self.php.lines());
             lines[0] = format!("handle {path}* {{");
             self.ordered.extend(lines);
             return;
@@ -624,34 +498,10 @@ impl<'a> Site<'a> {
         if to.starts_with("fcgi:") || to.contains("|fcgi:") {
             return self.upstream(to);
         }
-        let Some((scheme, rest)) = to.split_once("://") else {
-            return self.note(own, "");
-        };
-        let (host, uri) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-        let mut inner = Lines::new();
-        let strips = uri.trim_end_matches('/') != path.trim_end_matches('/');
-        let prefix = uri.trim_end_matches('/');
-        if strips && !prefix.is_empty() {
-            inner.push(format!("rewrite * {prefix}{{uri}}"));
+        match reverse_proxy(path, to) {
+            Some(lines) => self.ordered.extend(lines),
+            None => self.note(own, ""),
         }
-        match scheme {
-            "http" | "ws" => inner.push(format!(
-                "reverse_proxy {}",
-                if host.contains(':') {
-                    host.to_owned()
-                } else {
-                    format!("{host}:80")
-                }
-            )),
-            "https" | "wss" => inner.push(format!("reverse_proxy https://{host}")),
-            _ => return self.note(own, ""),
-        }
-        let head = match path {
-            "/" => "handle".to_owned(),
-            _ if strips => format!("handle_path {}*", path.trim_end_matches('/')),
-            _ => format!("handle {path}*"),
-        };
-        self.ordered.extend(block(&head, inner));
     }
 
     fn php_value(&mut self, own: &Directive, is_final: bool) {
@@ -697,20 +547,6 @@ impl<'a> Site<'a> {
         self.settings.push("# Entries are JSON.".to_owned());
         self.settings
             .extend(block("log", vec![format!("output file {}", word(&file))]));
-    }
-
-    /// `ExpiresByType image/png "access plus 1 year"`
-    fn expires(&mut self, own: &Directive) {
-        let Some(endings) = endings(own.argument(0)) else {
-            return self.note(own, "");
-        };
-        let Some(seconds) = seconds(&own.arguments[1..]) else {
-            return self.note(own, "");
-        };
-        let name = self.names.next("type");
-        self.settings.push(format!("@{name} path {endings}"));
-        self.settings
-            .push(format!("header @{name} Cache-Control max-age={seconds}"));
     }
 
     /// All lines of the site.
@@ -766,6 +602,24 @@ pub(super) fn is_condition(directive: &Directive) -> bool {
         && !directive.argument(0).starts_with('!')
 }
 
+/// The host of a `ServerName`.
+fn host_of(name: &str) -> &str {
+    let host = name
+        .trim_start_matches("https://")
+        .trim_start_matches("http://");
+    host.split(':').next().unwrap_or_default()
+}
+
+/// `Alias`
+fn alias(path: &str, folder: &str) -> Lines {
+    let path = format!("{}*", path.trim_end_matches('/'));
+    let lines = vec![
+        format!("root * {}", word(folder.trim_end_matches('/'))),
+        "php_server".to_owned(),
+    ];
+    block(&format!("handle_path {}", word(&path)), lines)
+}
+
 /// `path` and `path_regexp` as functions of an expression.
 fn call(matcher: &str) -> String {
     let (name, rest) = matcher.split_once(' ').unwrap_or((matcher, ""));
@@ -775,15 +629,4 @@ fn call(matcher: &str) -> String {
             .replace('\\', "\\\\")
             .replace('\'', "\\'")
     )
-}
-
-fn regex_escape(text: &str) -> String {
-    let mut result = String::new();
-    for c in text.chars() {
-        if ".+*?()|[]{}^$\\".contains(c) {
-            result.push('\\');
-        }
-        result.push(c);
-    }
-    result
 }
