@@ -1,7 +1,7 @@
 //! `if`, `return` and `rewrite`.
 
 use super::settings::{Context, header};
-use super::value::{header_name, placeholders};
+use super::value::{Constants, header_name, placeholders};
 use crate::directive::Directive;
 use crate::output::{Lines, block, word};
 use crate::pattern::{PathPattern, rust_regex};
@@ -182,20 +182,8 @@ fn matcher(text: &str, name: &str) -> Option<String> {
         words.next().unwrap_or_default(),
     );
     let third = third.trim().trim_matches(['"', '\'']);
-    match first {
-        "-f" | "!-f" | "-e" | "!-e" | "-d" | "!-d" => {
-            if second != "$request_filename" && second != "$document_root$uri" {
-                return None;
-            }
-            let files = match &first[first.len() - 2..] {
-                "-f" => "{path}",
-                "-d" => "{path}/",
-                _ => "{path} {path}/",
-            };
-            let not = if first.starts_with('!') { "not " } else { "" };
-            return Some(format!("{not}file {files}"));
-        }
-        _ => {}
+    if ["-f", "!-f", "-e", "!-e", "-d", "!-d"].contains(&first) {
+        return file_matcher(first, second);
     }
     let (not, operator) = match second {
         "=" | "~" | "~*" => ("", second),
@@ -205,23 +193,13 @@ fn matcher(text: &str, name: &str) -> Option<String> {
         // It is set, and not 0.
         "" if first == "$https" => return Some("protocol https".to_owned()),
         "" => {
-            let value = placeholders(first, &super::value::Constants::new()).ok()?;
-            return Some(format!("not vars {value} \"\" 0"));
+            return Some(format!("not vars {} \"\" 0", value(first)?));
         }
         _ => return None,
     };
     if operator == "=" {
-        return Some(match first {
-            "$scheme" => format!("{not}protocol {third}"),
-            "$https" if third == "on" => format!("{not}protocol https"),
-            "$host" | "$http_host" => format!("{not}host {third}"),
-            "$request_method" => format!("{not}method {third}"),
-            "$remote_addr" => format!("{not}remote_ip {third}"),
-            _ => {
-                let value = placeholders(first, &super::value::Constants::new()).ok()?;
-                format!("{not}vars {value} {}", word(third))
-            }
-        });
+        let rest = equality(first, third)?;
+        return Some(format!("{not}{rest}"));
     }
     let methods = third
         .trim_start_matches("^(")
@@ -232,20 +210,50 @@ fn matcher(text: &str, name: &str) -> Option<String> {
     }
     let flags = if operator == "~*" { "(?i)" } else { "" };
     let regex = word(&format!("{flags}{}", rust_regex(third)?));
-    Some(match first {
-        "$uri" | "$document_uri" | "$fastcgi_script_name" => {
-            format!("{not}path_regexp {name} {regex}")
-        }
-        _ => {
-            if let Some(field) = first
-                .strip_prefix("$http_")
-                .filter(|field| *field != "host")
-            {
-                format!("{not}header_regexp {name} {} {regex}", header_name(field))
-            } else {
-                let value = placeholders(first, &super::value::Constants::new()).ok()?;
-                format!("{not}vars_regexp {name} {value} {regex}")
-            }
-        }
+    let rest = match first {
+        "$uri" | "$document_uri" | "$fastcgi_script_name" => format!("path_regexp {name} {regex}"),
+        _ => match first
+            .strip_prefix("$http_")
+            .filter(|field| *field != "host")
+        {
+            Some(field) => format!("header_regexp {name} {} {regex}", header_name(field)),
+            None => format!("vars_regexp {name} {} {regex}", value(first)?),
+        },
+    };
+    Some(format!("{not}{rest}"))
+}
+
+/// `-f $request_filename`
+fn file_matcher(operator: &str, file: &str) -> Option<String> {
+    if file != "$request_filename" && file != "$document_root$uri" {
+        return None;
+    }
+    let files = match operator.trim_start_matches('!') {
+        "-f" => "{path}",
+        "-d" => "{path}/",
+        _ => "{path} {path}/",
+    };
+    let not = if operator.starts_with('!') {
+        "not "
+    } else {
+        ""
+    };
+    Some(format!("{not}file {files}"))
+}
+
+/// A variable that has this value.
+fn equality(variable: &str, text: &str) -> Option<String> {
+    Some(match variable {
+        "$scheme" => format!("protocol {text}"),
+        "$https" if text == "on" => "protocol https".to_owned(),
+        "$host" | "$http_host" => format!("host {text}"),
+        "$request_method" => format!("method {text}"),
+        "$remote_addr" => format!("remote_ip {text}"),
+        _ => format!("vars {} {}", value(variable)?, word(text)),
     })
+}
+
+/// A variable as a placeholder.
+fn value(variable: &str) -> Option<String> {
+    placeholders(variable, &Constants::new()).ok()
 }

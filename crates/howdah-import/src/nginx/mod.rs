@@ -1,11 +1,16 @@
 //! nginx: servers become sites, and a location the `handle` that nginx would choose.
 
+mod address;
+mod body;
 mod condition;
 mod fastcgi;
+mod files;
+mod handle;
 mod location;
 mod proxy;
 mod server;
 mod settings;
+mod site;
 mod syntax;
 mod upstream;
 mod value;

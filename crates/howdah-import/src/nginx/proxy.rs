@@ -1,5 +1,6 @@
 //! `proxy_pass` and its options.
 
+use super::body::Body;
 use super::settings::Context;
 use super::upstream::{Upstreams, address};
 use super::value::placeholders;
@@ -31,33 +32,23 @@ pub(super) const PROXY: &[&str] = &[
     "proxy_ssl_verify",
 ];
 
-/// The lines of a location with `proxy_pass`, and whether its path is removed from that of the request.
+/// What a location with `proxy_pass` does.
 pub(super) fn proxy(
     path: &str,
     is_exact: bool,
     children: &[Directive],
     upstreams: &Upstreams,
     cx: &mut Context<'_>,
-) -> Option<(Lines, bool)> {
+) -> Option<Body> {
     let pass = children.iter().find(|own| own.name == "proxy_pass")?;
     let failed = |cx: &mut Context<'_>, why: &str| {
-        Some((vec![cx.note(pass, why), "error 502".to_owned()], false))
+        Some(vec![cx.note(pass, why), "error 502".to_owned()].into())
     };
     let url = match placeholders(pass.argument(0), cx.constants) {
         Ok(url) => url,
         Err(unknown) => return failed(cx, &format!("{unknown} has no placeholder")),
     };
-    let (scheme, rest) = url.split_once("://").unwrap_or(("http", &url));
-    let (host, uri) = if let Some(socket) = rest.strip_prefix("unix:") {
-        let (file, uri) = socket.split_once(':').unwrap_or((socket, ""));
-        (format!("unix:{file}"), uri.to_owned())
-    } else {
-        let end = rest
-            .find('/')
-            .or_else(|| rest.find('{'))
-            .unwrap_or(rest.len());
-        (rest[..end].to_owned(), rest[end..].to_owned())
-    };
+    let Target { scheme, host, uri } = Target::parse(&url);
     if host.is_empty() || host.contains('{') {
         return failed(cx, "the upstream depends on the request");
     }
@@ -85,12 +76,45 @@ pub(super) fn proxy(
             }
         })
         .collect();
+    let mut body = rewrite(uri, path, is_exact);
+    options.extend(proxy_options(children, cx));
+    body.lines.extend(block(
+        &format!("reverse_proxy {}", servers.join(" ")),
+        options,
+    ));
+    Some(body)
+}
+
+/// The parts of the URL of `proxy_pass`.
+struct Target<'a> {
+    scheme: &'a str,
+    host: String,
+    uri: &'a str,
+}
+
+impl<'a> Target<'a> {
+    fn parse(url: &'a str) -> Self {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+        if let Some(socket) = rest.strip_prefix("unix:") {
+            let (file, uri) = socket.split_once(':').unwrap_or((socket, ""));
+            let host = format!("unix:{file}");
+            return Self { scheme, host, uri };
+        }
+        let end = rest.find('/').or_else(|| rest.find('{'));
+        let (host, uri) = rest.split_at(end.unwrap_or(rest.len()));
+        let host = host.to_owned();
+        Self { scheme, host, uri }
+    }
+}
+
+/// What becomes of the path of requests, `uri` that of the upstream and `path` that of the location.
+fn rewrite(uri: &str, path: &str, is_exact: bool) -> Body {
     let mut lines = Lines::new();
     let mut strips = false;
-    match uri.as_str() {
+    match uri {
         "" | "{orig_uri}" | "{path}{?query}" => {}
-        _ if uri.contains('{') => lines.push(format!("rewrite * {}", word(&uri))),
-        _ if is_exact => lines.push(format!("rewrite * {}", word(&uri))),
+        _ if uri.contains('{') => lines.push(format!("rewrite * {}", word(uri))),
+        _ if is_exact => lines.push(format!("rewrite * {}", word(uri))),
         _ if uri == path => {}
         _ => {
             strips = path != "/";
@@ -100,12 +124,7 @@ pub(super) fn proxy(
             }
         }
     }
-    options.extend(proxy_options(children, cx));
-    lines.extend(block(
-        &format!("reverse_proxy {}", servers.join(" ")),
-        options,
-    ));
-    Some((lines, strips))
+    Body { lines, strips }
 }
 
 fn proxy_options(children: &[Directive], cx: &mut Context<'_>) -> Lines {

@@ -2,9 +2,12 @@
 
 use howdah_config::Files;
 
+use super::address::{Addresses, addresses};
 use super::fastcgi::Php;
-use super::location::{Site, control, dispatch, exact, named, named_body, php_location, unknown};
+use super::handle::{control, dispatch, named_body, unknown};
+use super::location::{exact, named, php_location};
 use super::settings::{Context, access, is_access, is_inherited, maps, settings};
+use super::site::Site;
 use super::upstream::Upstreams;
 use super::value::Constants;
 use crate::directive::Directive;
@@ -52,46 +55,8 @@ pub(super) fn site(
     lines.extend(of_all);
     lines.extend(unknown(&children, &mut cx));
     let rules = control(&children, &mut cx);
-    let is_done = rules.iter().any(|line| is_terminal(line));
-    let php = php_location(&children).and_then(|php| Php::of(php, upstreams, &mut cx));
-    let index = children.iter().rfind(|own| own.name == "index");
-    let guards: Vec<_> = children
-        .iter()
-        .filter(|own| is_access(&own.name))
-        .cloned()
-        .collect();
-    let is_overridden = overrides_access(&children);
-    let mut site = Site {
-        upstreams,
-        php,
-        index: index.map(|own| own.arguments.clone()).unwrap_or_default(),
-        index_is_front: index.is_some_and(|own| own.to_string().contains('$')),
-        named: named(&children),
-        access: if is_overridden {
-            guards.clone()
-        } else {
-            Vec::new()
-        },
-    };
-    let mut first = rules;
-    if !is_done && !is_overridden {
-        first.extend(access(&guards, &mut cx));
-    }
-    if is_done {
-        lines.extend(first);
-    } else {
-        // `index` with a path is a front controller too.
-        site.index.retain(|name| !name.contains('$'));
-        let dispatched = dispatch(&children, &site, &mut cx);
-        let is_chain = dispatched.iter().any(|line| line.starts_with("handle"));
-        first.extend(dispatched);
-        let needs_order = is_chain || first.iter().any(|line| line.starts_with('@'));
-        lines.extend(if needs_order {
-            block("route", first)
-        } else {
-            first
-        });
-    }
+    let mut site = site_of(&children, upstreams, &mut cx);
+    lines.extend(routes(&children, rules, &mut site, &mut cx));
     lines.extend(error_pages(&children, &site, &mut cx));
     if let Some(own) = intercepts(&children)
         && children.iter().any(|own| own.name == "error_page")
@@ -103,6 +68,60 @@ pub(super) fn site(
     }
     before.extend(block(&hosts.join(", "), lines));
     before
+}
+
+/// What the locations of a server need of it.
+fn site_of<'a>(
+    children: &'a [Directive],
+    upstreams: &'a Upstreams,
+    cx: &mut Context<'_>,
+) -> Site<'a> {
+    let php = php_location(children).and_then(|php| Php::of(php, upstreams, cx));
+    let index = children.iter().rfind(|own| own.name == "index");
+    Site {
+        upstreams,
+        php,
+        index: index.map(|own| own.arguments.clone()).unwrap_or_default(),
+        index_is_front: index.is_some_and(|own| own.to_string().contains('$')),
+        named: named(children),
+        access: if overrides_access(children) {
+            guards(children)
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+/// The access rules of the server itself.
+fn guards(children: &[Directive]) -> Vec<Directive> {
+    let guards = children.iter().filter(|own| is_access(&own.name));
+    guards.cloned().collect()
+}
+
+/// What may end a request: `rules`, access rules, and the locations.
+fn routes(
+    children: &[Directive],
+    rules: Lines,
+    site: &mut Site<'_>,
+    cx: &mut Context<'_>,
+) -> Lines {
+    let mut lines = rules;
+    if lines.iter().any(|line| is_terminal(line)) {
+        return lines;
+    }
+    if !overrides_access(children) {
+        lines.extend(access(&guards(children), cx));
+    }
+    // `index` with a path is a front controller too.
+    site.index.retain(|name| !name.contains('$'));
+    let dispatched = dispatch(children, site, cx);
+    let is_chain = dispatched.iter().any(|line| line.starts_with("handle"));
+    lines.extend(dispatched);
+    if is_chain || lines.iter().any(|line| line.starts_with('@')) {
+        block("route", lines)
+    } else {
+        lines
+    }
 }
 
 /// Adds inherited settings to locations that lack them: all directives about upstreams of a name.
@@ -138,104 +157,6 @@ fn intercepts(children: &[Directive]) -> Option<&Directive> {
         |own: &&Directive| own.name == "fastcgi_intercept_errors" && own.argument(0) == "on";
     let here = children.iter().find(is_on);
     here.or_else(|| children.iter().find_map(|own| intercepts(own.children())))
-}
-
-struct Addresses {
-    hosts: Vec<String>,
-    bind: Vec<String>,
-}
-
-fn addresses(children: &[Directive], cx: &mut Context<'_>, notes: &mut Lines) -> Addresses {
-    let mut names: Vec<String> = Vec::new();
-    for own in children.iter().filter(|own| own.name == "server_name") {
-        for name in &own.arguments {
-            match name.as_str() {
-                "_" | "" | "localhost.localdomain" => {}
-                name if name.starts_with('~') || name.ends_with(".*") || name.contains('$') => {
-                    notes.push(cx.notes.add(
-                        own.line,
-                        &format!("server_name {name}"),
-                        "write the names down",
-                    ));
-                }
-                name => match name.strip_prefix('.') {
-                    Some(name) => names.extend([name.to_owned(), format!("*.{name}")]),
-                    None => names.push(name.to_owned()),
-                },
-            }
-        }
-    }
-    let listens: Vec<_> = children.iter().filter(|own| own.name == "listen").collect();
-    let is_ssl = children
-        .iter()
-        .any(|own| own.name == "ssl" && own.argument(0) == "on");
-    let mut ports: Vec<(u16, bool, bool)> = Vec::new();
-    let mut bind: Vec<String> = Vec::new();
-    let mut on_all = false;
-    for own in &listens {
-        let address = own.argument(0);
-        let has = |word: &str| own.arguments.iter().any(|argument| argument == word);
-        if has("quic") {
-            continue;
-        }
-        if let Some(path) = address.strip_prefix("unix:") {
-            bind.push(format!("unix/{path}"));
-            continue;
-        }
-        let (host, port) = match address.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => (host, port),
-            _ if address.chars().all(|c| c.is_ascii_digit()) => ("", address),
-            _ => (address, "80"),
-        };
-        let Ok(port) = port.parse() else {
-            notes.push(cx.notes.add(own.line, &own.to_string(), "not a port"));
-            continue;
-        };
-        let host = host.trim_matches(['[', ']']);
-        if ["", "*", "0.0.0.0", "::"].contains(&host) {
-            on_all = true;
-        } else if host == "localhost" {
-            bind.push("127.0.0.1".to_owned());
-        } else {
-            bind.push(host.to_owned());
-        }
-        let entry = (
-            port,
-            is_ssl || has("ssl"),
-            has("default_server") || has("default"),
-        );
-        if !ports.contains(&entry) {
-            ports.push(entry);
-        }
-    }
-    if on_all {
-        bind.retain(|address| address.starts_with("unix/"));
-    }
-    if ports.is_empty() {
-        ports.push((80, is_ssl, false));
-    }
-    let mut hosts = Vec::new();
-    let mut add = |host: &str, port: u16, tls: bool| {
-        let address = match (port, tls) {
-            (443, true) if !host.is_empty() => host.to_owned(),
-            (80, false) => format!("http://{host}{}", if host.is_empty() { ":80" } else { "" }),
-            (_, true) => format!("https://{host}:{port}"),
-            (_, false) => format!("http://{host}:{port}"),
-        };
-        if !hosts.contains(&address) {
-            hosts.push(address);
-        }
-    };
-    for (port, tls, is_default) in ports {
-        for name in &names {
-            add(name, port, tls);
-        }
-        if names.is_empty() || is_default && !tls {
-            add("", port, tls);
-        }
-    }
-    bind.dedup();
-    Addresses { hosts, bind }
 }
 
 fn tls(children: &[Directive], cx: &mut Context<'_>) -> Lines {
