@@ -247,21 +247,11 @@ impl Converter<'_> {
         };
         // The worker handles every request.
         let mut lines = vec![format!("file {}", word(script)), "match *".to_owned()];
-        let mut ini = Lines::new();
         let before: Vec<_> = command
             .split_whitespace()
             .take_while(|word| *word != script)
             .collect();
-        for pair in before.windows(2).filter(|pair| pair[0] == "-d") {
-            if let Some((name, value)) = pair[1].split_once('=') {
-                ini.push(format!("{name} {}", word(value)));
-            }
-        }
-        for option in before.iter().filter_map(|word| word.strip_prefix("-d")) {
-            if let Some((name, value)) = option.split_once('=') {
-                ini.push(format!("{name} {}", word(value)));
-            }
-        }
+        let mut ini = command_ini(&before);
         let rest: Vec<_> = words.collect();
         if !rest.is_empty() {
             lines.push(self.note(
@@ -281,23 +271,7 @@ impl Converter<'_> {
         {
             ini.push(format!("upload_tmp_dir {}", word(&folder)));
         }
-        let of_server = get(server, "env").into_iter().flat_map(entries);
-        let of_file = get(root, "env").into_iter().flat_map(entries);
-        let mut variables: Vec<_> = of_server
-            .chain(of_file)
-            .map(|(name, value)| (name, text(value)))
-            .collect();
-        // RoadRunner also has a list of single entries.
-        for item in get(server, "env")
-            .and_then(|env| env.as_sequence())
-            .into_iter()
-            .flatten()
-        {
-            variables.extend(entries(item).map(|(name, value)| (name, text(value))));
-        }
-        for (name, value) in variables {
-            lines.push(format!("env {name} {}", word(&value.unwrap_or_default())));
-        }
+        lines.extend(variables(root, server));
         if !ini.is_empty() {
             lines.extend(block("php_ini", ini));
         }
@@ -462,4 +436,30 @@ impl Converter<'_> {
             }
         }
     }
+}
+
+/// Settings of PHP in the arguments before the script: `-d NAME=VALUE`.
+fn command_ini(before: &[&str]) -> Lines {
+    let apart = before.windows(2).filter(|pair| pair[0] == "-d");
+    let apart = apart.map(|pair| pair[1]);
+    let attached = before.iter().filter_map(|word| word.strip_prefix("-d"));
+    apart
+        .chain(attached)
+        .filter_map(|option| option.split_once('='))
+        .map(|(name, value)| format!("{name} {}", word(value)))
+        .collect()
+}
+
+/// `env` of the server and of the file.
+fn variables(root: &Yaml<'_>, server: &Yaml<'_>) -> Lines {
+    let of_server = get(server, "env");
+    let of_file = get(root, "env").into_iter().flat_map(entries);
+    let mapped = of_server.into_iter().flat_map(entries).chain(of_file);
+    // RoadRunner also has a list of single entries.
+    let listed = of_server.and_then(|env| env.as_sequence());
+    let listed = listed.into_iter().flatten().flat_map(entries);
+    mapped
+        .chain(listed)
+        .map(|(name, value)| format!("env {name} {}", word(&text(value).unwrap_or_default())))
+        .collect()
 }
