@@ -8,10 +8,10 @@ use howdah_observe::access::rfc3339;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 
-use super::FileRequest;
 use super::conditional::date;
 use super::links::Links;
 use super::open::descriptor;
+use super::request::FileRequest;
 use crate::answer::files::job::FileJob;
 use crate::message::page;
 use crate::message::path;

@@ -7,7 +7,6 @@ use http::header::{
     HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
 };
 
-use super::joined;
 use crate::clock;
 use crate::message::file_origin::Identity;
 
@@ -129,4 +128,13 @@ fn list_matches(list: &str, version: &Version, strong: bool) -> bool {
             Some(weak) => !strong && weak == etag,
             None => tag == etag,
         })
+}
+/// Joins the values of a header into one list.
+fn joined(headers: &HeaderMap, name: http::HeaderName) -> Option<String> {
+    let mut values = headers
+        .get_all(name)
+        .iter()
+        .map(|value| value.to_str().unwrap_or(""));
+    let first = values.next()?.to_owned();
+    Some(values.fold(first, |list, value| list + ", " + value))
 }

@@ -12,7 +12,8 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
-use super::Source;
+use super::range::ByteRange;
+use super::request::Source;
 use crate::message::file_stream::FileStream;
 use crate::message::response::Content;
 
@@ -33,8 +34,8 @@ struct Part {
 }
 
 impl Multipart {
-    /// `ranges`: both ends included, within a file of `total` bytes and of the type `kind`.
-    pub(super) fn new(ranges: &[(u64, u64)], total: u64, kind: &HeaderValue) -> Self {
+    /// `ranges`: within a file of `total` bytes and of the type `kind`.
+    pub(super) fn new(ranges: &[ByteRange], total: u64, kind: &HeaderValue) -> Self {
         // Random, so that no file can contain it.
         let half = || RandomState::new().hash_one(total);
         Self::with_boundary(
@@ -47,13 +48,14 @@ impl Multipart {
 
     fn with_boundary(
         boundary: String,
-        ranges: &[(u64, u64)],
+        ranges: &[ByteRange],
         total: u64,
         kind: &HeaderValue,
     ) -> Self {
         // Types come from this server or from a list.
         let kind = kind.to_str().unwrap_or("application/octet-stream");
-        let part = |(index, (first, last)): (usize, &(u64, u64))| {
+        let part = |(index, range): (usize, &ByteRange)| {
+            let ByteRange { first, last } = *range;
             let line = if index == 0 { "" } else { "\r\n" };
             let head = format!(
                 "{line}--{boundary}\r\nContent-Type: {kind}\r\n\
@@ -61,8 +63,8 @@ impl Multipart {
             );
             Part {
                 head: head.into(),
-                first: *first,
-                length: last - first + 1,
+                first,
+                length: range.length(),
             }
         };
         let parts: Vec<Part> = ranges.iter().enumerate().map(part).collect();
@@ -195,7 +197,12 @@ mod tests {
 
     fn multipart() -> Multipart {
         let kind = HeaderValue::from_static("text/plain");
-        Multipart::with_boundary("b".into(), &[(8, 9), (0, 0)], 10, &kind)
+        Multipart::with_boundary(
+            "b".into(),
+            &[ByteRange::new(8, 9), ByteRange::new(0, 0)],
+            10,
+            &kind,
+        )
     }
 
     #[test]

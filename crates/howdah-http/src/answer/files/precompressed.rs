@@ -6,7 +6,8 @@ use http::{Response, StatusCode};
 
 use super::conditional::Version;
 use super::open::{OpenOutcome, open};
-use super::{FileRequest, Source, file_response};
+use super::request::{FileRequest, Source};
+use super::response::FoundFile;
 use crate::encode::AcceptedCodings;
 use crate::message::response::Content;
 
@@ -61,7 +62,13 @@ impl Sidecar {
             path: own,
             coding,
         } = self;
-        let mut response = file_response(source, version, (&own, path), file_request).await;
+        let file = FoundFile {
+            source,
+            version,
+            path: &own,
+            type_path: path,
+        };
+        let mut response = file.respond(file_request).await;
         if matches!(
             response.status(),
             StatusCode::OK | StatusCode::PARTIAL_CONTENT

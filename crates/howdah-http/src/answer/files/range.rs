@@ -8,15 +8,28 @@ use http::header::RANGE;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RangeOutcome {
     Whole,
-    /// Both ends included.
-    Part {
-        first: u64,
-        last: u64,
-    },
-    /// At least two, both ends of each included, in the order of the request. They do not overlap.
-    Parts(Vec<(u64, u64)>),
+    Part(ByteRange),
+    /// At least two, in the order of the request. They do not overlap.
+    Parts(Vec<ByteRange>),
     /// No part of the requested range exists.
     None,
+}
+
+/// A part of a file, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ByteRange {
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+impl ByteRange {
+    pub(super) fn new(first: u64, last: u64) -> Self {
+        Self { first, last }
+    }
+
+    pub(super) fn length(self) -> u64 {
+        self.last - self.first + 1
+    }
 }
 
 /// Most ranges in one request; with more the whole file is sent.
@@ -53,29 +66,26 @@ fn parse(text: &str, total: u64) -> RangeOutcome {
     }
     match satisfiable[..] {
         [] => RangeOutcome::None,
-        [(start, end)] => RangeOutcome::Part {
-            first: start,
-            last: end,
-        },
+        [range] => RangeOutcome::Part(range),
         _ if overlap(&satisfiable) => RangeOutcome::Whole,
         _ => RangeOutcome::Parts(satisfiable),
     }
 }
 
-fn overlap(parts: &[(u64, u64)]) -> bool {
+fn overlap(parts: &[ByteRange]) -> bool {
     let mut sorted = parts.to_vec();
     sorted.sort_unstable();
-    sorted.windows(2).any(|pair| pair[1].0 <= pair[0].1)
+    sorted.windows(2).any(|pair| pair[1].first <= pair[0].last)
 }
 
 /// `Err`: invalid syntax; `None`: beyond the end.
-fn one(spec: &str, total: u64) -> Result<Option<(u64, u64)>, ()> {
+fn one(spec: &str, total: u64) -> Result<Option<ByteRange>, ()> {
     let (first, last) = spec.split_once('-').ok_or(())?;
     let (first, last) = (first.trim(), last.trim());
     if first.is_empty() {
         let suffix = number(last)?;
         let length = suffix.min(total);
-        return Ok((length > 0).then(|| (total - length, total - 1)));
+        return Ok((length > 0).then(|| ByteRange::new(total - length, total - 1)));
     }
     let first = number(first)?;
     let last = if last.is_empty() {
@@ -86,7 +96,7 @@ fn one(spec: &str, total: u64) -> Result<Option<(u64, u64)>, ()> {
     if last < first {
         return Err(());
     }
-    Ok((first < total).then(|| (first, last.min(total - 1))))
+    Ok((first < total).then(|| ByteRange::new(first, last.min(total - 1))))
 }
 
 fn number(text: &str) -> Result<u64, ()> {
@@ -103,8 +113,11 @@ mod tests {
 
     #[test]
     fn ranges() {
-        let part = |first, last| RangeOutcome::Part { first, last };
-        let parts = |parts: &[(u64, u64)]| RangeOutcome::Parts(parts.to_vec());
+        let part = |first, last| RangeOutcome::Part(ByteRange::new(first, last));
+        let parts = |[one, two]: [(u64, u64); 2]| {
+            let parts = [one, two].map(|(first, last)| ByteRange::new(first, last));
+            RangeOutcome::Parts(parts.into())
+        };
         for (text, expected) in [
             ("bytes=0-0", part(0, 0)),
             ("bytes=2-5", part(2, 5)),
@@ -116,9 +129,9 @@ mod tests {
             ("bytes=-0", RangeOutcome::None),
             ("bytes=20-30,40-", RangeOutcome::None),
             ("bytes=0-1,20-30", part(0, 1)),
-            ("bytes=0-1,4-5", parts(&[(0, 1), (4, 5)])),
-            ("bytes=-2, 0-0 ,20-30", parts(&[(8, 9), (0, 0)])),
-            ("bytes=0-1,2-3", parts(&[(0, 1), (2, 3)])),
+            ("bytes=0-1,4-5", parts([(0, 1), (4, 5)])),
+            ("bytes=-2, 0-0 ,20-30", parts([(8, 9), (0, 0)])),
+            ("bytes=0-1,2-3", parts([(0, 1), (2, 3)])),
             ("bytes=0-1,1-3", RangeOutcome::Whole),
             ("bytes=5-,-1", RangeOutcome::Whole),
             ("bytes=0-1,0-1", RangeOutcome::Whole),
