@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use howdah_config::model::{
-    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteAddress, SiteTls, Source,
+    Acme, AddressIndex, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source,
     acme_authority, on_demand_source, source,
 };
 use rustls::ServerConfig;
@@ -90,7 +90,7 @@ pub(crate) struct InheritedName {
 /// All certificates of a configuration.
 #[derive(Debug)]
 pub struct Tls {
-    entries: HashMap<SiteAddress, Entry>,
+    entries: HashMap<AddressIndex, Entry>,
     expiries: Expiries,
     refusal: Arc<ServerConfig>,
     names: DefaultNames,
@@ -168,7 +168,7 @@ impl Tls {
     }
 
     /// The hosts of a listener that serves these addresses of the configuration.
-    pub fn acceptor(&self, config: &Config, addresses: &[SiteAddress]) -> Acceptor {
+    pub fn acceptor(&self, config: &Config, addresses: &[AddressIndex]) -> Acceptor {
         let hosts = addresses.iter().filter_map(|at| {
             let entry = self.entries.get(at)?.clone();
             Some((config.address(*at).host.clone(), entry))
@@ -236,7 +236,7 @@ struct Builder<'c> {
 }
 
 impl Builder<'_> {
-    fn entries(&mut self, sites: &[Site]) -> Result<HashMap<SiteAddress, Entry>, TlsError> {
+    fn entries(&mut self, sites: &[Site]) -> Result<HashMap<AddressIndex, Entry>, TlsError> {
         // Configured files first: names that they cover need no other certificates.
         for site in sites {
             if site.addresses.iter().any(|address| address.tls)
@@ -260,7 +260,7 @@ impl Builder<'_> {
                     supply,
                     client_auth: site.tls.client_auth.is_some(),
                 };
-                let at = SiteAddress {
+                let at = AddressIndex {
                     site: number,
                     address: index,
                 };

@@ -4,7 +4,7 @@ use super::global::Global;
 use super::hub::{HotReload, Mercure};
 use super::pool_settings::{ClassicPool, PoolSettings};
 use super::roadrunner::RoadRunnerPool;
-use super::site::{Address, Site, SiteAddress};
+use super::site::{Address, AddressIndex, Site};
 use super::worker_pool::WorkerPool;
 
 /// A whole configuration: the global block and the sites.
@@ -36,7 +36,7 @@ impl Config {
     /// # Panics
     /// The address belongs to a different configuration.
     #[must_use]
-    pub fn address(&self, at: SiteAddress) -> &Address {
+    pub fn address(&self, at: AddressIndex) -> &Address {
         &self.sites[at.site].addresses[at.address]
     }
 

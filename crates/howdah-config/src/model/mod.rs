@@ -83,7 +83,7 @@ pub use response::{HeaderChange, Status};
 pub use roadrunner::{RoadRunner, RoadRunnerPool};
 pub(crate) use route::each_handler;
 pub use route::{ErrorRoutes, Handler, Route};
-pub use site::{Address, Site, SiteAddress};
+pub use site::{Address, AddressIndex, Site};
 pub use time_layout::{Padding, TimeLayout, TimePart};
 pub use uri::{QueryChange, UriChange};
 pub use user::{User, UserError};

@@ -39,7 +39,7 @@ impl Site {
 
 /// Reference to an address: the number of its site, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SiteAddress {
+pub struct AddressIndex {
     /// Number of the site.
     pub site: usize,
     /// Number of the address in the site.

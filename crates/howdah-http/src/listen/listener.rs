@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
-use howdah_config::model::{Config, ListenerAddress, SiteAddress, UnixSocket};
+use howdah_config::model::{AddressIndex, Config, ListenerAddress, UnixSocket};
 use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
 
 use super::error::BindError;
@@ -62,7 +62,7 @@ impl ListenerSpec {
 pub(crate) struct RequiredListener {
     pub(crate) spec: ListenerSpec,
     /// The addresses that are served there.
-    pub(crate) hosts: Vec<SiteAddress>,
+    pub(crate) hosts: Vec<AddressIndex>,
 }
 
 /// Everything the sites ask to listen on.
@@ -86,7 +86,7 @@ pub(crate) fn required_listeners(config: &Config) -> Result<Vec<RequiredListener
                     port,
                     tls: address.tls,
                 };
-                let at = SiteAddress {
+                let at = AddressIndex {
                     site: index,
                     address: number,
                 };

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use howdah_config::model::{Config, Limits, SiteAddress, UnixSocket};
+use howdah_config::model::{AddressIndex, Config, Limits, UnixSocket};
 use howdah_observe::access::Logs;
 use howdah_tls::{Acceptor, HttpProofs, Tls};
 use http::HeaderValue;
@@ -45,7 +45,7 @@ pub(crate) struct BoundListener {
     pub(crate) address: SocketAddr,
     /// File of a Unix socket.
     pub(crate) file: Option<Arc<SocketFile>>,
-    pub(crate) hosts: Vec<SiteAddress>,
+    pub(crate) hosts: Vec<AddressIndex>,
     pub(crate) acceptor: Option<Arc<Acceptor>>,
     /// The `Alt-Svc` header of responses, if it serves HTTP/3.
     pub(crate) alt_svc: Option<HeaderValue>,

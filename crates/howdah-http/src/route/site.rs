@@ -66,7 +66,7 @@ impl Hosts {
     /// `served`: the addresses of the sites of `config` that the listener serves.
     pub(crate) fn new(
         config: &model::Config,
-        served: &[model::SiteAddress],
+        served: &[model::AddressIndex],
         sites: &[Rc<Site>],
     ) -> Self {
         let mut hosts: Vec<(HostPattern, Rc<Site>)> = Vec::new();
