@@ -53,37 +53,7 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) ->
     for (index, one) in listed.iter().enumerate() {
         let tls = &sites[one.site].tls;
         if !one.resolved.tls {
-            let others = listed
-                .iter()
-                .any(|other| other.site == one.site && other.resolved.tls);
-            if one.resolved.port == cx.https.port && cx.https.port != cx.http_port {
-                cx.warn(
-                    &one.position,
-                    format!(
-                        "`{}` is served without encryption: `auto_https` is off, and the site has no `tls`",
-                        one.text
-                    ),
-                );
-            }
-            if one.has_tls && one.resolved.port == cx.http_port && !one.fixed {
-                cx.warn(
-                    &one.position,
-                    format!(
-                        "`tls` has no effect for `{}`: the HTTP port is not encrypted",
-                        one.text
-                    ),
-                );
-            } else if one.has_tls && !others {
-                cx.errors.push(Error::new(
-                    ErrorKind::Conflict,
-                    &one.position,
-                    format!(
-                        "`tls` has no effect: the address `{}` is not encrypted",
-                        one.text
-                    ),
-                    "remove `tls`, or write `https://` or a different port",
-                ));
-            }
+            check_plain(cx, one, listed);
             continue;
         }
         let host = one.resolved.host.as_deref();
@@ -119,19 +89,6 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) ->
             left_out.push(index);
             continue;
         }
-        let hint = match reason {
-            NoSource::Off => format!(
-                "give `tls CERT KEY` or `tls internal`, or write `http://{}`",
-                host.unwrap_or_default()
-            ),
-            NoSource::NoName => "name the hosts in the address, or give `tls CERT KEY`".to_owned(),
-            NoSource::Wildcard => "give `tls CERT KEY` or `tls internal`".to_owned(),
-            NoSource::NotPublic => "write `tls internal`".to_owned(),
-            NoSource::NotAsked => {
-                "add an `ask` endpoint in the global options: `on_demand_tls { ask URL }`"
-                    .to_owned()
-            }
-        };
         cx.errors.push(Error::new(
             ErrorKind::Conflict,
             &one.position,
@@ -139,10 +96,61 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) ->
                 "no certificate is possible for the address `{}`: {reason}",
                 one.text
             ),
-            hint,
+            hint(reason, host),
         ));
     }
     left_out
+}
+
+/// Checks an address without TLS.
+fn check_plain(cx: &mut Context, one: &SiteAddress, listed: &[SiteAddress]) {
+    let others = listed
+        .iter()
+        .any(|other| other.site == one.site && other.resolved.tls);
+    if one.resolved.port == cx.https.port && cx.https.port != cx.http_port {
+        cx.warn(
+            &one.position,
+            format!(
+                "`{}` is served without encryption: `auto_https` is off, and the site has no `tls`",
+                one.text
+            ),
+        );
+    }
+    if one.has_tls && one.resolved.port == cx.http_port && !one.fixed {
+        cx.warn(
+            &one.position,
+            format!(
+                "`tls` has no effect for `{}`: the HTTP port is not encrypted",
+                one.text
+            ),
+        );
+    } else if one.has_tls && !others {
+        cx.errors.push(Error::new(
+            ErrorKind::Conflict,
+            &one.position,
+            format!(
+                "`tls` has no effect: the address `{}` is not encrypted",
+                one.text
+            ),
+            "remove `tls`, or write `https://` or a different port",
+        ));
+    }
+}
+
+/// How to get a certificate.
+fn hint(reason: NoSource, host: Option<&str>) -> String {
+    match reason {
+        NoSource::Off => format!(
+            "give `tls CERT KEY` or `tls internal`, or write `http://{}`",
+            host.unwrap_or_default()
+        ),
+        NoSource::NoName => "name the hosts in the address, or give `tls CERT KEY`".to_owned(),
+        NoSource::Wildcard => "give `tls CERT KEY` or `tls internal`".to_owned(),
+        NoSource::NotPublic => "write `tls internal`".to_owned(),
+        NoSource::NotAsked => {
+            "add an `ask` endpoint in the global options: `on_demand_tls { ask URL }`".to_owned()
+        }
+    }
 }
 
 /// Removes addresses, by their numbers in ascending order.

@@ -82,8 +82,14 @@ pub(super) fn merge(cx: &mut Context, sites: Vec<Site>, listed: &[SiteAddress]) 
             whole.push(site);
         }
     }
+    add_routes(cx, &mut whole, parts);
+    whole
+}
+
+/// Adds the routes of the sites with paths to those without.
+fn add_routes(cx: &mut Context, whole: &mut [Site], mut parts: Vec<PathSite>) {
     parts.sort_by_key(|part| Reverse(specific(&part.path)));
-    for site in &mut whole {
+    for site in whole {
         let own = |part: &&PathSite| site.addresses.contains(&part.address);
         let own: Vec<&PathSite> = parts.iter().filter(own).collect();
         if own.is_empty() {
@@ -103,7 +109,6 @@ pub(super) fn merge(cx: &mut Context, sites: Vec<Site>, listed: &[SiteAddress]) 
         }
         site.routes.push(route(None, Handler::Chain(rest), group));
     }
-    whole
 }
 
 /// How specific a path is: the longer without its `*`, the more; then a path without `*`.
