@@ -1,6 +1,6 @@
 /*
- * See library.h. For each value that a request sets, the one that was there before is kept; the two are exchanged when
- * another request runs, and when it goes on.
+ * See library.h. For each value that a request sets, the previous one is saved; the two are exchanged when another
+ * request runs, and when it continues.
  *
  * Rules: what the boot sets is where each request starts. Only PHP code changes these values.
  */

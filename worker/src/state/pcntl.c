@@ -1,7 +1,6 @@
 /*
- * See pcntl.h. PHP has one handler for each signal. In its place is a function of ours, as long as a request has a
- * handler for the signal; it calls the one of the request that runs. For others the signal is sent again when they go
- * on.
+ * See pcntl.h. PHP has one handler for each signal. It is a function of ours as long as a request has a handler for the
+ * signal; it calls the handler of the running request. For other requests the signal is sent again when they continue.
  *
  * Rules: a signal that several requests have a handler for reaches each of them. What the boot has set applies again
  * when no request has a handler.
@@ -242,7 +241,7 @@ static void out(void *at)
 	room_in_place = NULL;
 }
 
-/* After a fatal error alone; else they are gone. */
+/* Only after a fatal error; otherwise they have been freed. */
 static void end(void *at)
 {
 	for (struct signal_handler *one = all, *next; UNEXPECTED(one != NULL); one = next) {

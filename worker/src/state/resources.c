@@ -1,9 +1,9 @@
 /*
  * See resources.h.
  *
- * All tasks share the list of resources, whose handles only grow. What was opened while a task was in place is its
- * own: a few ranges of handles. Nothing is closed by them alone: a resource that is still referred to may belong to
- * an object that requests share, such as the file of a logger; an unreferenced one closes by itself.
+ * All tasks share the list of resources, whose handles only grow. A task owns what was opened while its state was in
+ * place: a few ranges of handles. They alone are no reason to close anything: a resource that is still referenced may
+ * belong to an object that requests share, such as the file of a logger; an unreferenced one closes by itself.
  */
 #include "resources.h"
 

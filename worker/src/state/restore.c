@@ -1,6 +1,6 @@
 /*
- * See restore.h. What is put back, with the word of `keep` that leaves it alone; the work is done in the
- * restore_*.c files.
+ * See restore.h. The state that is restored, with the word of `keep` that excludes it; the restore_*.c files do the
+ * work.
  *
  * Not restorable, and so not here: constants, classes, functions, included files, static and global
  * variables.
@@ -26,7 +26,7 @@
 #include "swap_regions.h"
 
 struct item {
-	uint32_t keep; /* left alone if one of these bits is set */
+	uint32_t keep; /* not restored if one of these bits is set */
 	void (*snapshot)(void);
 	void (*restore)(void);
 };
@@ -109,7 +109,7 @@ void howdah_restore(void)
 	howdah_settings_request_undo();
 	for (size_t i = 0; i < restore_count; i++) {
 		restores[i]();
-		howdah_ending_drain(); /* a destructor's exception: PHP's functions give no result while one is there */
+		howdah_ending_drain(); /* a destructor's exception: PHP's functions return no result while one is pending */
 	}
 	howdah_restore_functions_forget();
 }

@@ -1,5 +1,5 @@
 /*
- * Worker mode: what a request changed in PHP's request-wide state is put back before the next one.
+ * Worker mode: restores PHP's request-wide state after a request, before the next one.
  */
 #ifndef HOWDAH_RESTORE_H
 #define HOWDAH_RESTORE_H
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * While the modules start: takes the internal functions that restoring calls (a later
- * disable_functions does not reach them) and watches those whose calls show that something changed.
- * SUCCESS, or FAILURE when PHP lacks a function that no build lacks.
+ * While the modules start: saves the internal functions that restoring calls (a later disable_functions does not affect
+ * them) and watches those whose calls show that something changed. SUCCESS, or FAILURE if PHP lacks a function that
+ * every build has.
  */
 int howdah_restore_startup(int module_type);
 

@@ -12,7 +12,7 @@ bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 
 /* --- watched --------------------------------------------------------------------------------------- */
 
-/* Name, what it changes, and when a call only asks for the value. */
+/* Name, what it changes, and when a call only reads the value. */
 #define WATCHED(W) \
 	W(spl_autoload_register, AUTOLOAD, false) \
 	W(spl_autoload_unregister, AUTOLOAD, false) \

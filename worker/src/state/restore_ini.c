@@ -5,9 +5,9 @@
  * Rules: a setting that boot had changed gets boot's value, another one its configured value; always in
  * the stage in which PHP itself puts settings back, since handlers refuse some values in others.
  *
- * With `keep session`, session.* stays as requests set it unless boot had set it: for services of sessions that set it
- * once and live on. session.save_handler and session.save_path are put back all the same after a request that set a
- * handler of PHP functions, because those functions are forgotten.
+ * With `keep session`, session.* stays as requests set it unless boot had set it: for session services that set it once
+ * and outlive the request. session.save_handler and session.save_path are still restored after a request that set a
+ * handler of PHP functions, because those functions are dropped.
  */
 #include "restore_items.h"
 

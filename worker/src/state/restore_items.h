@@ -1,9 +1,9 @@
 /*
  * Inside of restore.c: one pair of functions for each kind of state.
  *
- * Rules: a snapshot is taken once and owns what it points to for good; a restore first finds out whether
- * anything changed, with a few loads, because most requests change nothing. What may run PHP code
- * (destructors) is freed last, when the state is whole again.
+ * Rules: a snapshot is taken once and owns what it points to for the life of the process; a restore first checks
+ * whether anything changed, with a few loads, because most requests change nothing. Values whose destructors may run
+ * PHP code are freed last, when the state is complete again.
  */
 #ifndef HOWDAH_RESTORE_ITEMS_H
 #define HOWDAH_RESTORE_ITEMS_H
@@ -55,7 +55,7 @@ void howdah_restore_assert(void);
 /* restore_streams.c */
 void howdah_restore_wrappers_snapshot(void);
 void howdah_restore_wrappers(void);
-/* Coroutines: several tasks may unregister one of boot's wrappers at a time. */
+/* Coroutines: several tasks may unregister one of boot's wrappers at the same time. */
 void howdah_restore_wrappers_share(void);
 void howdah_restore_wrappers_regions(void);
 void howdah_restore_filters_snapshot(void);

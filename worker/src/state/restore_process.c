@@ -159,7 +159,9 @@ void howdah_restore_env_snapshot(void)
 	}
 }
 
-/* $_ENV is made when code that names it is compiled: here, after boot. Made again, it has no trace of the request. */
+/*
+ * $_ENV is made when code that names it is compiled: here, after boot. Made again, it contains nothing of the request.
+ */
 static void adopt_env(zval *variable)
 {
 	zend_auto_global *global = zend_hash_find_ptr(CG(auto_globals), ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV));

@@ -188,7 +188,7 @@ static bool same_notifier(const php_stream_notifier *notifier)
 
 void howdah_restore_context(void)
 {
-	/* A context that the request made stays, since streams may refer to it: emptied, it is as good as none. */
+	/* A context that the request made stays, since streams may refer to it; emptied, it has no effect. */
 	php_stream_context *context = FG(default_context);
 	if (!context) {
 		return;

@@ -1,7 +1,7 @@
 /*
  * See restore_values.h.
  *
- * Rules: knows no request; who calls says when a value is taken and when it is put back.
+ * Rules: does not depend on requests; the caller decides when a value is saved and when it is restored.
  */
 #include "restore_values.h"
 

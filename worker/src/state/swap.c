@@ -1,5 +1,5 @@
 /*
- * See swap.h. Here: the parts in their order, and the one that keeps a task's copy of the regions.
+ * See swap.h. Here: the parts in their order, and the part that keeps a task's copy of the regions.
  *
  * A fresh task starts with a copy of the template: the state when the boot was over, without what boot left that
  * belongs to no request. Copies are taken from a list of blocks, so a task costs no allocation for them.

@@ -1,5 +1,5 @@
 /*
- * The state of a task: what PHP and its extensions keep once for each process and a request takes for its own.
+ * The state of a task: data of PHP and its extensions that exists once per process and that a request uses as its own.
  *
  * Most of it is memory that is copied out of its place and in again when the task changes (regions). What cannot
  * be reached that way is set again through PHP's own functions, and only for tasks that changed it.
@@ -22,7 +22,7 @@ void howdah_swap_register(bool isolate_statics);
 
 /* swap_engine.c: of the engine and PHP's core. */
 void howdah_swap_engine_regions(void);
-void howdah_swap_engine_template(void *state); /* what boot left there that no request is to find goes */
+void howdah_swap_engine_template(void *state); /* removes what boot left there and no request may see */
 
 /* swap_values.c: what that points to. */
 void howdah_swap_engine_own(void *state); /* a copy gets its own */

@@ -1,8 +1,8 @@
 /*
  * The state of a task in the engine and in PHP's core: globals, handlers, output, headers, settings' targets.
  *
- * Rules: a structure that mixes state of requests with what the process has once (caches, tables filled while
- * modules start) names what it shares. Members are named one by one, since their order changes between versions.
+ * Rules: for a structure that mixes state of requests with data of the process (caches, tables filled while modules
+ * start), the shared members are named. Members are named one by one, since their order changes between versions.
  */
 #include "swap.h"
 
@@ -54,8 +54,9 @@ static void executor_regions(void)
 		howdah_swap_region(memory_exhausted, size);
 	}
 	/*
-	 * A class that is linked may autoload others, and wait. What is to be checked of it when they are there
-	 * (CG(delayed_variance_obligations), by class) is shared: who extends it meanwhile checks that, see linking.c.
+	 * A class that is being linked may autoload others, and wait. The checks that then remain
+	 * (CG(delayed_variance_obligations), by class) are shared: code that extends the class meanwhile makes them, see
+	 * linking.c.
 	 */
 	REGION(CG(delayed_autoloads));
 	REGION(CG(unlinked_uses));

@@ -1,6 +1,6 @@
 /*
- * The error handler of a request while it runs: PHP takes it out of its place then, so that an error within it does not
- * call it again. That is so for the code that it runs for, not for other coroutines of the request.
+ * The error handler of a request while it runs: PHP unsets it meanwhile, so that an error within it does not call it
+ * again. That must apply to the code that it runs for, not to other coroutines of the request.
  */
 #ifndef HOWDAH_SWAP_HANDLER_H
 #define HOWDAH_SWAP_HANDLER_H
@@ -13,7 +13,7 @@ bool howdah_handler_runs(void);
 /* Before another coroutine of the request runs: puts the handler in its place for it. True: it was taken out. */
 bool howdah_handler_out(void);
 
-/* When it goes on: takes the handler out again if `was_out`, unless another has been set since. */
+/* When it continues: unsets the handler again if `was_out`, unless another has been set since. */
 void howdah_handler_in(bool was_out);
 
 /* While the modules start. */

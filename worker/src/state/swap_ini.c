@@ -1,14 +1,14 @@
 /*
  * Settings of a task: ini_set() and what is a setting underneath.
  *
- * A setting has one value in the process. When a task leaves, those that it changed get their value of before,
+ * A setting has one value in the process. When a task leaves, the settings that it changed get their previous values,
  * and when it comes back its own. A task that changed none costs one comparison.
  *
  * Rules: a handler that only writes a region is not called, the region is copied anyway; nor one whose target
  * belongs to a coroutine (error_reporting), to the process (memory_limit) or to a timer (max_execution_time).
  *
- * With `keep session`, session.* stays for later requests (restore_ini.c). A request that set it
- * publishes it when it first leaves, for those that begin later and those that have not touched the session so far.
+ * With `keep session`, session.* stays for later requests (restore_ini.c). A request that set it publishes it when it
+ * first leaves, for requests that begin later and those that have not used the session so far.
  */
 #include "swap.h"
 
@@ -118,7 +118,7 @@ static void publish(zend_ini_entry *entry, bool first)
 	*session = own;
 }
 
-/* A task that has not touched its session takes what was published since it began. */
+/* A task that has not used its session takes the settings that were published since it began. */
 static void follow(struct room *room)
 {
 	if (room->published + 1 == publications && memcmp(session, &previous_session, sizeof(*session)) == 0) {

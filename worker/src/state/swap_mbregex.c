@@ -1,9 +1,9 @@
 /*
  * See swap_mbregex.h.
  *
- * Rules: the structure is mbstring's, and its layout is not known: mbstring makes one with its other globals, starts and
- * ends it with its requests. Which of its globals points to it is found by comparing two sets of globals that it made:
- * all else in them is the same. Where that fails, all requests share the one structure, and use it in turn.
+ * Rules: the structure is mbstring's, with an unknown layout: mbstring makes one with its other globals, and starts and
+ * ends it with its requests. Comparing two sets of globals that it made shows which of them points to it: all others
+ * are equal. If that fails, all requests share one structure, and use it in turn.
  */
 #include "swap_mbregex.h"
 
@@ -158,7 +158,7 @@ static void out(void *at)
 	}
 }
 
-/* Frees what is in it, and nothing else of the request's state in mbstring. */
+/* Frees its contents, and nothing else of the request's state in mbstring. */
 static void finish(void *at, bool fatal)
 {
 	struct room *room = at;

@@ -1,9 +1,9 @@
 /*
- * The state of a task in extensions. Their globals are found through the module registry, so it does not matter
- * whether they are shared objects, and one that is not loaded costs nothing.
+ * The state of a task in extensions. Their globals are found through the module registry, so they may be shared objects
+ * or not, and an extension that is not loaded costs nothing.
  *
- * Rules: whole globals only where they hold nothing that the process has once; the first members only where they
- * are the same in all versions; everything else through functions (swap_replay.c).
+ * Rules: whole globals only if they contain nothing that belongs to the process; the first members only if they are the
+ * same in all versions; everything else through functions (swap_replay.c).
  */
 #include "swap.h"
 
@@ -152,7 +152,7 @@ void howdah_swap_modules_regions(void)
 
 /* --- a fresh task -------------------------------------------------------------------------------------- */
 
-/* PHP has them as a structure of values, whose number PHP 8.4 no longer exposes. */
+/* PHP stores them as a structure of values, whose number PHP 8.4 no longer exposes. */
 #define SESSION_HANDLERS (sizeof(session->mod_user_names) / sizeof(zval))
 
 static zval *session_handlers(php_ps_globals *ps)

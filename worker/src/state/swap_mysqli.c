@@ -1,8 +1,8 @@
 /*
  * See swap_mysqli.h.
  *
- * Rules: counters of connections and settings stay. A mysqli whose globals have another size than the one of the headers
- * is not touched.
+ * Rules: counters of connections and settings stay. A mysqli whose globals do not have the size in the headers is not
+ * touched.
  */
 #include "swap_mysqli.h"
 

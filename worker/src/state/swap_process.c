@@ -1,8 +1,8 @@
 /*
  * What the operating system keeps for the process: working directory, umask, environment, locale.
  *
- * Exchanged only for tasks that changed it. PHP knows which: it notes what it has to put back when a request
- * ends, and that note is of the task.
+ * Exchanged only for tasks that changed it. PHP records what it has to restore when a request ends, and that record
+ * belongs to the task.
  */
 #include "swap.h"
 
@@ -150,7 +150,7 @@ static void in(void *at)
 
 static void end(void *at)
 {
-	/* After a fatal error alone; else restore.c has put all of it back. */
+	/* Only after a fatal error; otherwise restore.c has restored all of it. */
 	struct room *room = at;
 	if (room->directory) {
 		close(room->directory - 1);

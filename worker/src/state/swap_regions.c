@@ -1,7 +1,7 @@
 /*
  * See swap_regions.h.
  *
- * Rules: a copy is bits; who owns what it points to is known in swap_engine.c and swap_modules.c alone.
+ * Rules: a copy is bits; only swap_engine.c and swap_modules.c know who owns what it points to.
  */
 #include "swap_regions.h"
 

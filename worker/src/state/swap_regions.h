@@ -20,7 +20,7 @@ void howdah_swap_share(void *address, size_t size);
 /* Whether each task has its own. After the snapshot. */
 bool howdah_swap_has(const void *address);
 
-/* Where a task whose state is not in place keeps what has its place at `address`; it must lie in a region. */
+/* Where a task whose state is not in place stores its copy of the data at `address`, which must lie in a region. */
 void *howdah_swap_at(void *state, const void *address);
 #define HOWDAH_SWAP_AT(state, lvalue) ((__typeof__(lvalue) *)howdah_swap_at((state), &(lvalue)))
 

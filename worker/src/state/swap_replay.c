@@ -77,7 +77,7 @@ static void set_libxml(zval *value)
 {
 	static const enum howdah_function functions[] = {HOWDAH_FUNCTION_libxml_use_internal_errors,
 		HOWDAH_FUNCTION_libxml_set_external_entity_loader, HOWDAH_FUNCTION_libxml_disable_entity_loader};
-	/* To turn the collection off frees what was collected, to turn it on begins again: neither is wanted here. */
+	/* Turning the collection off would free the collected errors, and turning it on would start a new list. */
 	zend_llist *collected = howdah_swap_libxml_take();
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
 		zval result;

@@ -1,7 +1,7 @@
 /*
- * Coroutines of one task share its state, but not what the engine notes for the code that is on the stack: which
- * classes it is loading, how errors of the current call are to be raised, an error handler, a stream wrapper that is
- * opening, a sort, a serialisation or a SOAP call under way.
+ * Coroutines of one task share its state, except what the engine records for the code on the stack: which classes it is
+ * loading, how errors of the current call are raised, an error handler, a stream wrapper that is opening, or a sort, a
+ * serialisation or a SOAP call in progress.
  *
  * Rules: called at each wait of a task that has several coroutines, so it is kept small.
  */

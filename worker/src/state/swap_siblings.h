@@ -15,7 +15,7 @@ struct howdah_sibling {
 	bool in_error_handler;
 };
 
-/* Before a coroutine waits whose task has others: keeps what is its own; the others begin without. */
+/* Before a coroutine waits whose task has others: saves its own values; the others begin without them. */
 void howdah_sibling_out(struct howdah_sibling *sibling);
 
 /* When it goes on. */

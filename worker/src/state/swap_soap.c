@@ -83,8 +83,8 @@ static bool is_all(const char *bytes, size_t size, unsigned char value)
 }
 
 /*
- * Marks what may belong to it, and looks which marks the start of a request replaces. What lies behind the globals, if
- * they are shorter than those that are known, is put back before it is read.
+ * Marks the memory that may belong to it, and checks which marks the start of a request replaces. If the globals are
+ * shorter than the known ones, the memory after them is restored before it is read.
  */
 static bool find_tail(void)
 {

@@ -1,10 +1,10 @@
 /*
  * Static properties, and the static variables of functions and methods: each request has its own.
  *
- * Compiled code remembers where a static property lies, so its place must not change. When a task leaves, each
- * value is compared with what it was after the boot (the base); those that differ are taken out and the base's
- * value is put there. When it comes back, its own are put in. So the cost of a switch is one comparison of what
- * there is and a few moves, and a request that changes nothing costs nothing more.
+ * Compiled code remembers the address of a static property, so it must not change. When a task leaves, each value is
+ * compared with its value after the boot (the base); those that differ are moved out and replaced by the base's value.
+ * When the task comes back, its own are moved in. So a switch costs one comparison of each value and a few moves, and a
+ * request that changes nothing costs nothing more.
  *
  * The base holds its values: an array that a request changes separates from it, so a difference shows in the
  * pointer. Objects are handles, and shared.

@@ -23,7 +23,7 @@ typedef uintptr_t howdah_statics_function;
 extern struct howdah_statics {
 	struct howdah_statics_run *runs;
 	uint32_t run_count;
-	zval *base; /* what each value is to a request that has not changed it; held */
+	zval *base; /* the values for a request that has not changed them; held */
 	uint32_t base_count;
 	howdah_statics_function *functions;
 	uint32_t function_count;

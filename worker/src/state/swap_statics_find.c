@@ -1,9 +1,9 @@
 /*
  * See swap_statics.h.
  *
- * Rules: the tables of classes and functions grow at their ends, and are looked at from there; when they were
- * packed meanwhile, from the start. A class that is declared under a condition waits in the table under a key
- * that begins with NUL, and gets its name when it is declared.
+ * Rules: the tables of classes and functions grow at their ends, and are read from the last position; if they were
+ * packed meanwhile, from the start. A class that is declared under a condition waits in the table under a key that
+ * begins with NUL, and gets its name when it is declared.
  */
 #include "swap_statics.h"
 
@@ -139,7 +139,7 @@ static bool has_expressions(zend_class_entry *ce)
 	return false;
 }
 
-/* What a property was declared with; `at` has what the task has made of it. */
+/* The value with which a property was declared; `at` has the task's value. */
 static void add_declared(zend_class_entry *ce, zval *at, zval *declared)
 {
 	zval value;

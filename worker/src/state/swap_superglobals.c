@@ -1,7 +1,7 @@
 /*
  * Superglobals that PHP makes when code that names them is first compiled ($_REQUEST, $_ENV, and $_SERVER). That
- * happens once in a worker: requests that begin later get them from begin.c, and those that were on their way then
- * get them here, since the code may run in them too.
+ * happens once in a worker: requests that begin later get them from begin.c, and requests that were running at that
+ * time get them here, since that code may run in them too.
  */
 #include "swap.h"
 
