@@ -22,7 +22,7 @@
 //! | `supervisor` | all processes: starts, replaces and reloads them |
 //! | `pool` | what the supervisor records of one pool: generations, places, scaling |
 //! | `front` | requests and responses on a front thread |
-//! | `handle`, `load`, `looks`, `messages`, `response` | what the layers above exchange and count |
+//! | `handle`, `load`, `looks`, `messages`, `request_wait`, `response` | what the layers above exchange and count |
 //! | `process` | one PHP process: the root's start, control messages, identity, log, OPcache |
 //! | `options`, `preload`, `profile`, `record`, `status` | options and figures |
 //! | `crash_report` | the reports of processes that crashed |
@@ -45,6 +45,7 @@ mod preload;
 mod process;
 mod profile;
 mod record;
+mod request_wait;
 mod response;
 mod status;
 mod supervisor;
@@ -61,7 +62,7 @@ pub use front::{
 pub use handle::{Handle, ShutdownError};
 pub use howdah_shm::{Update, WorkerId};
 pub use leaks::{Leak, Leaks};
-pub use looks::{RequestLook, RequestWait};
+pub use looks::RequestLook;
 pub use messages::ReloadError;
 pub use options::{Mode, PoolOptions, RootOptions, User, WorkerMode, default_workers};
 pub use preload::{Preload, PreloadMode, PreloadResult, PreloadedFile, Verdict};
@@ -74,6 +75,7 @@ pub use process::root_command::{
 };
 pub use profile::{ProfiledPool, RunningProfile};
 pub use record::{Record, RecordedFile};
+pub use request_wait::RequestWait;
 pub use response::{CallError, FIELDS_MAX, HOP_BY_HOP, Head, ScriptResult, ScriptUsage};
 pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,

@@ -8,10 +8,11 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::crash_report::text;
+use crate::request_wait::RequestWait;
 
 /// Frames that are stored of a request.
 const FRAMES_MAX: usize = 64;
-/// Characters of a frame or a peer.
+/// Characters of a frame.
 const LINE_MAX: usize = 400;
 /// Most requests of a pool that are stored, in case a process invents some.
 const REQUESTS_MAX: usize = 4096;
@@ -31,21 +32,6 @@ pub struct RequestLook {
     pub top: String,
     /// All frames, the innermost first.
     pub frames: Vec<String>,
-}
-
-/// What a request waits for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct RequestWait {
-    /// `descriptor`, `lock` (on a file), `semaphore` (or a message queue), `time`, `client`, `coroutine`, `channel`, `handle`
-    /// (that others use), `loading` (a file of code, by another request), `thread` (others of its process run) or `unknown`.
-    pub kind: &'static str,
-    /// The descriptor, also that of a locked file.
-    pub descriptor: Option<u32>,
-    /// The other end, such as `tcp 127.0.0.1:5432`, or its file; `None`: unknown.
-    pub peer: Option<String>,
-    /// Guessed: it is the only connection of the process, without proof that the request waits for
-    /// it.
-    pub is_guess: bool,
 }
 
 /// The looks at a pool's requests. Clones share them.
@@ -131,42 +117,13 @@ fn parse(record: &str) -> RequestLook {
         if let Some(memory) = line.strip_prefix("memory ") {
             look.memory = memory.parse().ok();
         } else if let Some(wait) = line.strip_prefix("wait ") {
-            look.wait = Some(parse_wait(wait));
+            look.wait = Some(RequestWait::parse(wait));
         } else if line.starts_with('#') && look.frames.len() < FRAMES_MAX {
             look.frames.push(text::line(line, LINE_MAX));
         }
     }
     look.top = top(&look.frames);
     look
-}
-
-/// `KIND`, or `descriptor|guess|lock NUMBER PEER`.
-fn parse_wait(text: &str) -> RequestWait {
-    let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let kind = match kind {
-        "descriptor" | "guess" | "lock" => {
-            let (number, peer) = rest.split_once(' ').unwrap_or((rest, ""));
-            return RequestWait {
-                kind: if kind == "lock" { "lock" } else { "descriptor" },
-                descriptor: number.parse().ok(),
-                peer: (!peer.is_empty()).then(|| text::line(peer, LINE_MAX)),
-                is_guess: kind == "guess",
-            };
-        }
-        "time" => "time",
-        "client" => "client",
-        "semaphore" => "semaphore",
-        "coroutine" => "coroutine",
-        "channel" => "channel",
-        "handle" => "handle",
-        "loading" => "loading",
-        "thread" => "thread",
-        _ => "unknown",
-    };
-    RequestWait {
-        kind,
-        ..RequestWait::default()
-    }
 }
 
 /// The frames up to the first one of PHP code, which has a file.
@@ -202,16 +159,7 @@ mod tests {
             (Some(2048), "fread() in f() /a.php:3")
         );
         assert_eq!(look.frames.len(), 3);
-        let guess = parse_wait("guess 3 unix /run/x.sock");
-        assert!(guess.is_guess && guess.peer.as_deref() == Some("unix /run/x.sock"));
-        let held = parse_wait("lock 9 file /tmp/a b.lock");
-        assert_eq!(
-            (held.kind, held.descriptor, held.peer.as_deref()),
-            ("lock", Some(9), Some("file /tmp/a b.lock"))
-        );
         assert_eq!(parse("runs\n#0 f() /a:1").wait, None);
-        assert_eq!(parse_wait("\u{1b}[2J").kind, "unknown");
-        assert_eq!(parse_wait("descriptor x").descriptor, None);
     }
 
     #[tokio::test]
