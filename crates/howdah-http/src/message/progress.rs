@@ -7,6 +7,7 @@ use howdah_observe::usage::ScriptUsage;
 /// Receives the progress of a request.
 pub(crate) trait ProgressSink {
     fn on_claim(&self, claimed_ns: u64, worker: u16);
+    fn on_crash(&self);
     fn on_usage(&self, usage: ScriptUsage);
     fn on_done(&self);
 }
@@ -23,6 +24,11 @@ impl Progress {
     /// A PHP process has claimed the request, at this time of `CLOCK_MONOTONIC` in nanoseconds.
     pub fn on_claim(&self, claimed_ns: u64, worker: u16) {
         self.0.on_claim(claimed_ns, worker);
+    }
+
+    /// Reports that the process crashed, and the request is queued again.
+    pub fn on_crash(&self) {
+        self.0.on_crash();
     }
 
     /// Reports what the request cost, which is known at the end of its response.

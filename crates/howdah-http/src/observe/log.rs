@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use howdah_observe::access::{Entry, Log, TlsInfo};
-use howdah_observe::usage::{PhpUsage, UsageSoFar};
+use howdah_observe::usage::UsageSoFar;
 use http::header::HOST;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Uri, Version};
@@ -62,8 +62,8 @@ pub(crate) struct ResponseEnd {
     /// Bytes of the body, as handed to the connection.
     pub(crate) sent: u64,
     pub(crate) finished: bool,
-    /// What the request cost in PHP, if known.
-    pub(crate) php: Option<PhpUsage>,
+    /// What the request cost in PHP, if it was for PHP.
+    pub(crate) php: Option<UsageSoFar>,
 }
 
 impl LogEntry {
@@ -134,7 +134,7 @@ impl LogEntry {
                 received: ending.received,
                 sent: ending.sent,
             }),
-            php: ending.php.map(UsageSoFar::of),
+            php: ending.php,
         };
         let appended = self.appended.into_iter();
         let appended = appended.map(|(name, value)| (name, value.into_text(&figures)));

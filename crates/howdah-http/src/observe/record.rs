@@ -12,7 +12,7 @@ use howdah_cgi::Host;
 use howdah_config::model::{Config, HostMetrics};
 use howdah_observe::metrics::{Measures, OTHER_HOST, Phase, RouteObservation};
 use howdah_observe::trace::{Attribute, Kind, Sampler, Span, TraceContext, Tracer};
-use howdah_observe::usage::{PhpUsage, ScriptUsage};
+use howdah_observe::usage::{PhpUsage, ScriptUsage, UsageSoFar};
 use http::request::Parts;
 use http::{HeaderValue, Method, Uri};
 use tokio::sync::{mpsc, oneshot};
@@ -187,6 +187,8 @@ pub(crate) struct Record {
     began: u64,
     called: Cell<u64>,
     claimed: Cell<u64>,
+    /// Workers that crashed with it: since when they had it, and until when.
+    crashed: RefCell<Vec<(u64, u64)>>,
     done: Cell<u64>,
     usage: Cell<Option<ScriptUsage>>,
     ended: Cell<u64>,
@@ -246,6 +248,7 @@ impl Observer {
             began: now_ns(),
             called: Cell::new(0),
             claimed: Cell::new(0),
+            crashed: RefCell::default(),
             done: Cell::new(0),
             usage: Cell::new(None),
             ended: Cell::new(0),
@@ -264,9 +267,8 @@ impl Observer {
         record
     }
 
-    fn phase(&self, pool: Option<usize>, phase: Phase, from: u64, to: u64) {
+    fn phase(&self, pool: Option<usize>, phase: Phase, time: Duration) {
         if let Some((measures, thread)) = &self.measures {
-            let time = Duration::from_nanos(to.saturating_sub(from));
             measures.shard(*thread).phase(pool, phase, time);
         }
     }
@@ -292,19 +294,27 @@ impl Record {
         exports && trace.as_ref().is_some_and(|trace| trace.context.sampled)
     }
 
-    /// What it cost in PHP, if known.
-    pub(crate) fn usage(&self) -> Option<PhpUsage> {
-        let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
-        let claimed = Some(self.claimed.get()).filter(|claimed| *claimed > 0)?;
-        // The response may be complete before the report that the worker is done.
-        let until = Some(self.done.get())
-            .filter(|done| *done > 0)
-            .unwrap_or_else(now_ns);
-        Some(PhpUsage {
-            queue: between(self.called.get(), claimed),
-            time: between(claimed, until),
-            script: self.usage.get()?,
-        })
+    /// What it cost in PHP, as far as known. `None`: it is not for PHP.
+    pub(crate) fn usage(&self) -> Option<UsageSoFar> {
+        if self.called.get() == 0 {
+            return None;
+        }
+        let queue = self.queue();
+        let usage = self.usage.get().map(|script| PhpUsage {
+            queue,
+            // The response may be complete before the report that the worker is done.
+            time: between(self.claimed.get(), or(self.done.get(), now_ns())),
+            script,
+        });
+        Some(UsageSoFar { queue, usage })
+    }
+
+    /// Until a worker took it, or until now. Time in workers that crashed is not part of it.
+    fn queue(&self) -> Duration {
+        let until = or(self.claimed.get(), or(self.ended.get(), now_ns()));
+        let crashed = self.crashed.borrow();
+        let crashed = crashed.iter().map(|(from, to)| between(*from, *to)).sum();
+        between(self.called.get(), until).saturating_sub(crashed)
     }
 
     /// Sets its trace.
@@ -331,7 +341,7 @@ impl Record {
         };
         let (pool, now) = (self.pool.get(), self.ended.get());
         let bytes = (self.received.get(), sent);
-        let time = Duration::from_nanos(now.saturating_sub(self.began));
+        let time = between(self.began, now);
         measures
             .shard(*thread)
             .request(pool, &self.method, status, bytes, time);
@@ -341,7 +351,8 @@ impl Record {
             measures.shard(*thread).request_of(&label, &self.method);
         }
         if self.done.get() > 0 {
-            self.observer.phase(pool, Phase::Send, self.done.get(), now);
+            let time = between(self.done.get(), now);
+            self.observer.phase(pool, Phase::Send, time);
         }
         if self.observer.per_route {
             let trace = self
@@ -357,16 +368,9 @@ impl Record {
     }
 
     fn finished(&self, sent: u64) -> FinishedRequest {
-        let (called, claimed, ended) = (self.called.get(), self.claimed.get(), self.ended.get());
+        let (claimed, ended) = (self.claimed.get(), self.ended.get());
         // A script may continue after the end of its response.
-        let done = match self.done.get() {
-            0 => ended,
-            done => done.min(ended),
-        };
-        let between = |from: u64, to: u64| match from {
-            0 => Duration::ZERO,
-            from => Duration::from_nanos(to.saturating_sub(from)),
-        };
+        let done = or(self.done.get(), ended).min(ended);
         FinishedRequest {
             id: self.id,
             method: self.method.clone(),
@@ -376,7 +380,7 @@ impl Record {
             pool: self.pool.get(),
             status: self.status.get(),
             duration: between(self.began, ended),
-            queue: between(called, if claimed == 0 { ended } else { claimed }),
+            queue: self.queue(),
             php: between(claimed, done),
             sent,
             memory_peak: self
@@ -409,7 +413,7 @@ impl Record {
             remote: self.remote,
             pool: self.pool.get(),
             worker: self.worker.get(),
-            age: Duration::from_nanos(now.saturating_sub(self.began)),
+            age: between(self.began, now),
             phase,
         }
     }
@@ -460,7 +464,7 @@ impl Record {
             attributes: self.attributes(),
             failed: self.status.get() >= 500,
         });
-        let mut part = |name: &str, from: u64, to: u64| {
+        let mut part = |name: &str, from: u64, to: u64, failed: bool| {
             if from > 0 && to > 0 {
                 spans.push(Span {
                     trace: context.trace,
@@ -471,16 +475,22 @@ impl Record {
                     start: unix(from),
                     end: unix(to.max(from)),
                     attributes: Vec::new(),
-                    failed: false,
+                    failed,
                 });
             }
         };
-        let (called, claimed, done) = (self.called.get(), self.claimed.get(), self.done.get());
-        part("queue", called, claimed);
-        part("php", claimed, done);
+        let (claimed, done) = (self.claimed.get(), self.done.get());
+        let mut queued = self.called.get();
+        for (from, to) in self.crashed.take() {
+            part("queue", queued, from, false);
+            part("php", from, to, true);
+            queued = to;
+        }
+        part("queue", queued, claimed, false);
+        part("php", claimed, done, false);
         // A script may continue after the end of its response.
         if ended > done {
-            part("send", done, ended);
+            part("send", done, ended, false);
         }
         spans
     }
@@ -520,7 +530,11 @@ impl Record {
             attributes.push(("http.response.status_code", status));
         }
         if let Some(usage) = self.usage() {
-            usage_attributes(&usage, self.received.get(), &mut attributes);
+            attributes.push(("howdah.queue_us", micros(usage.queue)));
+            let received = self.received.get();
+            if let Some(usage) = &usage.usage {
+                usage_attributes(usage, received, &mut attributes);
+            }
         }
         attributes
     }
@@ -533,11 +547,9 @@ fn usage_attributes(
     attributes: &mut Vec<(&'static str, Attribute)>,
 ) {
     let number = |number: u64| Attribute::Number(i64::try_from(number).unwrap_or(i64::MAX));
-    let micros = |time: Duration| number(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     let script = &usage.script;
     attributes.extend([
         ("http.request.body.size", number(received)),
-        ("howdah.queue_us", micros(usage.queue)),
         ("howdah.php_us", micros(usage.time)),
         ("howdah.cpu_us", micros(script.cpu)),
         ("howdah.database_us", micros(script.database)),
@@ -546,12 +558,24 @@ fn usage_attributes(
     ]);
 }
 
+fn micros(time: Duration) -> Attribute {
+    Attribute::Number(i64::try_from(time.as_micros()).unwrap_or(i64::MAX))
+}
+
 impl ProgressSink for Record {
     fn on_claim(&self, claimed_ns: u64, worker: u16) {
         // The worker's time is accepted as far as it is plausible.
         let claimed = claimed_ns.clamp(self.called.get(), now_ns().max(self.called.get()));
         self.claimed.set(claimed);
         self.worker.set(Some(worker));
+    }
+
+    fn on_crash(&self) {
+        let claimed = self.claimed.take();
+        if claimed > 0 {
+            self.crashed.borrow_mut().push((claimed, now_ns()));
+        }
+        self.worker.set(None);
     }
 
     fn on_usage(&self, usage: ScriptUsage) {
@@ -565,8 +589,8 @@ impl ProgressSink for Record {
             return;
         }
         let observer = &self.observer;
-        observer.phase(pool, Phase::Queue, self.called.get(), self.claimed.get());
-        observer.phase(pool, Phase::Php, self.claimed.get(), now);
+        observer.phase(pool, Phase::Queue, self.queue());
+        observer.phase(pool, Phase::Php, between(self.claimed.get(), now));
     }
 }
 
@@ -576,6 +600,19 @@ fn host(parts: &Parts) -> Option<HeaderValue> {
         Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
         None => parts.headers.get(http::header::HOST).cloned(),
     }
+}
+
+/// Nothing if it has not begun.
+fn between(from: u64, to: u64) -> Duration {
+    match from {
+        0 => Duration::ZERO,
+        from => Duration::from_nanos(to.saturating_sub(from)),
+    }
+}
+
+/// A time, or another if it is not known.
+fn or(time: u64, other: u64) -> u64 {
+    if time == 0 { other } else { time }
 }
 
 /// The clock of the PHP processes.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method, Uri, Version};
 
-use crate::usage::PhpUsage;
+use crate::usage::UsageSoFar;
 
 /// A request and its response.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ pub struct Entry {
     pub status: u16,
     /// The response was not completely handed over.
     pub cut: bool,
-    /// What it cost in PHP; `None` if PHP did not run it, or has not ended.
-    pub php: Option<PhpUsage>,
+    /// What it cost in PHP, as far as known; `None` if it was not for PHP.
+    pub php: Option<UsageSoFar>,
     /// Additional fields.
     pub appended: Vec<(String, String)>,
 }

@@ -6,7 +6,7 @@ use http::header::{AUTHORIZATION, COOKIE, HeaderName, PROXY_AUTHORIZATION, SET_C
 use http::{HeaderMap, Version};
 
 use super::entry::Entry;
-use crate::usage::PhpUsage;
+use crate::usage::UsageSoFar;
 
 /// A field's value.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,16 +85,20 @@ pub(super) fn fields(entry: &Entry) -> Fields {
     fields
 }
 
-fn php(usage: &PhpUsage) -> Fields {
-    let script = &usage.script;
-    vec![
-        ("queue".into(), Value::Time(usage.queue)),
-        ("time".into(), Value::Time(usage.time)),
-        ("cpu".into(), Value::Time(script.cpu)),
-        ("database".into(), Value::Time(script.database)),
-        ("queries".into(), Value::Number(script.queries.into())),
-        ("memory_peak".into(), Value::Number(script.memory_peak)),
-    ]
+/// Without the end of a script, only the time in the queue is known.
+fn php(so_far: &UsageSoFar) -> Fields {
+    let mut fields: Fields = vec![("queue".into(), Value::Time(so_far.queue))];
+    if let Some(usage) = &so_far.usage {
+        let script = &usage.script;
+        fields.extend([
+            ("time".into(), Value::Time(usage.time)),
+            ("cpu".into(), Value::Time(script.cpu)),
+            ("database".into(), Value::Time(script.database)),
+            ("queries".into(), Value::Number(script.queries.into())),
+            ("memory_peak".into(), Value::Number(script.memory_peak)),
+        ]);
+    }
+    fields
 }
 
 fn protocol(version: Version) -> &'static str {

@@ -85,6 +85,11 @@ impl Inner {
             };
             let mut state = exchange.state.borrow_mut();
             let Some(slot) = state.slot else { continue };
+            if let Some(SlotState::Running { worker, .. }) =
+                table.shm.slot(slot).map(|status| status.state)
+            {
+                state.report_claim(&table.shm, worker);
+            }
             let torn = table.shm.abandon(slot);
             if torn.is_ok_and(|torn| torn.started) {
                 // Committed frames are complete. Their worker has exited, so a fault has no consequence.

@@ -253,7 +253,11 @@ impl ExchangeState {
         self.buffered = 0;
         self.paused = false;
         self.held = Duration::ZERO;
-        self.claim_reported = false;
+        if std::mem::take(&mut self.claim_reported)
+            && let Some(observer) = &self.observer
+        {
+            observer.on_crash();
+        }
         self.updates = Updates::default();
     }
 

@@ -115,6 +115,9 @@ pub trait Observer {
     /// another worker.
     fn on_claim(&self, claimed_ns: u64, worker: WorkerId);
 
+    /// That worker exited before the end, and the request is queued again.
+    fn on_crash(&self);
+
     /// Its costs; called at the end of the response, which may come before the worker is done. All zero if
     /// [`Request::account`] was not set; not called without a valid end.
     fn on_usage(&self, usage: ScriptUsage);

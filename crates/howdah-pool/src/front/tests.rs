@@ -679,6 +679,7 @@ fn the_supervisor_is_notified_once_that_requests_wait() {
 #[derive(Default)]
 struct RecordingObserver {
     claims: RefCell<Vec<(u64, WorkerId)>>,
+    crashes: Cell<u32>,
     measured: Cell<u32>,
     done: Cell<u32>,
 }
@@ -689,6 +690,10 @@ impl Observer for RecordingObserver {
         self.claims.borrow_mut().push((claimed_ns, worker));
     }
 
+    fn on_crash(&self) {
+        self.crashes.set(self.crashes.get() + 1);
+    }
+
     fn on_usage(&self, usage: ScriptUsage) {
         assert_eq!(usage, ScriptUsage::default(), "usage was not requested");
         self.measured.set(self.measured.get() + 1);
@@ -697,6 +702,31 @@ impl Observer for RecordingObserver {
     fn on_done(&self) {
         self.done.set(self.done.get() + 1);
     }
+}
+
+#[test]
+fn an_observer_hears_of_a_crash_between_two_claims() {
+    let mut harness = Harness::new(|_| {});
+    let (dead, thread) = harness.start_crashing_worker(true);
+    harness.run(async |harness, front| {
+        let noted = Rc::new(RecordingObserver::default());
+        let call = front.call(Request {
+            repeatable: true,
+            observer: Some(noted.clone()),
+            ..request(5)
+        });
+        let help = async {
+            harness.wait_dead(thread).await;
+            harness.pool.fronts[0]
+                .send(FrontMessage::WorkerGone(dead))
+                .expect("sent");
+            harness.worker(answer);
+        };
+        let (response, ()) = tokio::join!(call, help);
+        assert_eq!(text(response.expect("a response").1).await, "request 5");
+        let claims = noted.claims.borrow().len();
+        assert_eq!((claims, noted.crashes.get(), noted.done.get()), (2, 1, 1));
+    });
 }
 
 #[test]

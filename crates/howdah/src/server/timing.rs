@@ -19,6 +19,8 @@ pub(super) struct Timing {
     /// yet.
     called: u64,
     claimed: Cell<u64>,
+    /// In workers that crashed with it.
+    crashed: Cell<Duration>,
     usage: Cell<Option<PhpUsage>>,
 }
 
@@ -28,6 +30,7 @@ impl Timing {
         Rc::new(Self {
             called: now_ns(),
             claimed: Cell::new(0),
+            crashed: Cell::default(),
             usage: Cell::new(None),
         })
     }
@@ -41,7 +44,7 @@ impl Timing {
     }
 
     fn queue(&self) -> Duration {
-        between(self.called, self.claimed.get())
+        between(self.called, self.claimed.get()).saturating_sub(self.crashed.get())
     }
 }
 
@@ -69,6 +72,19 @@ impl Observer for ProgressObserver {
             // The worker's time is accepted as far as it is plausible.
             let claimed = claimed_ns.clamp(timing.called, now_ns().max(timing.called));
             timing.claimed.set(claimed);
+        }
+    }
+
+    fn on_crash(&self) {
+        if let Some(progress) = &self.progress {
+            progress.on_crash();
+        }
+        if let Some(timing) = &self.timing {
+            let claimed = timing.claimed.take();
+            if claimed > 0 {
+                let crashed = timing.crashed.get() + between(claimed, now_ns());
+                timing.crashed.set(crashed);
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 //! What a request costs in PHP: in access logs, as `Server-Timing` and in spans.
 
-use howdah_testkit::{Server, Www};
-use howdah_tests::caddyfile;
+use std::thread;
+
+use howdah_testkit::{PATIENCE, Request, Server, Www, process};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::{caddyfile, encode};
 use serde_json::Value;
 
 /// 20 ms of CPU time, and a query of SQLite that takes some more.
@@ -85,10 +88,88 @@ fn access_logs_have_what_requests_cost_though_nothing_else_is_observed() {
     let server = Server::caddyfile(caddyfile("admin off", &site)).start();
     server.get("/classic.php?alone").assert(200, "done");
     assert_work(&server.wait_log("/classic.php?alone").fields["php"]);
-    // Its cost is not known when the response is over.
+    // The rest of its cost is not known when the response is over.
     server.get("/finish.php").assert(200, "finished");
     let line = server.wait_log("/finish.php");
-    assert_eq!(line.fields.get("php"), None, "{}", line.raw);
+    assert_only_queue(&line.fields["php"]);
+}
+
+fn assert_only_queue(php: &Value) {
+    let names: Vec<&String> = php.as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["queue"], "{php}");
+}
+
+/// The first process that runs it has it for two seconds and is killed.
+#[test]
+fn the_time_in_a_worker_that_crashed_is_not_queue_time() {
+    let www = Www::new().file(
+        "index.php",
+        "<?php
+        if (!file_exists(__DIR__ . '/crashed')) {
+            touch(__DIR__ . '/crashed');
+            sleep(2);
+            posix_kill(getmypid(), SIGKILL);
+        }
+        echo 'done';",
+    );
+    let site = format!("log\nroot * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile("frankenphp {\nserver_timing\n}", &site)).start();
+    server.allow_log("worker died");
+    let response = server.get("/index.php");
+    response.assert(200, "done");
+    let line = server.wait_log("\"uri\":\"/index.php\"");
+    let whole = number(&line.fields, "duration");
+    let queue = number(&line.fields["php"], "queue");
+    assert!(whole - queue >= 2.0, "{}", line.raw);
+    let header = response.header("server-timing").expect("a header");
+    let queue = timing(header, "queue").expect("a time") / 1e3;
+    assert!(whole - queue >= 2.0, "{header} of {whole}");
+}
+
+#[test]
+fn access_logs_have_the_queue_time_of_requests_that_no_worker_took() {
+    let www = Www::new().file(
+        "index.php",
+        "<?php while (isset($_GET['gate']) && !file_exists($_GET['gate'])) { usleep(10000); clearstatcache(); } echo 'done';",
+    );
+    let root = www.path().display();
+    let global = format!("{ON}\nfrankenphp {{\nnum_threads 1\nmax_wait_time 1s\n}}");
+    let site = format!("log\nroot * {root}\nphp_server");
+    let server = Server::caddyfile(caddyfile(&global, &site)).start();
+    server.allow_log("requests refused with 503");
+    server.allow_log("requests were dropped because their clients had disconnected");
+    let admin = Admin::of(&server);
+    let wait_for = |uri: &str, phase: &str| {
+        let is_there = || {
+            let all = admin.get("/requests").json();
+            let mut requests = all["requests"].as_array().expect("a list").iter();
+            requests.any(|own| {
+                own["uri"].as_str().is_some_and(|own| own.starts_with(uri)) && own["phase"] == phase
+            })
+        };
+        assert!(process::wait_until(PATIENCE, is_there), "{uri}");
+    };
+    let gate = www.path().join("gate");
+    thread::scope(|scope| {
+        let running = scope.spawn(|| server.get(&format!("/first?gate={}", encode(&gate))));
+        wait_for("/first", "php");
+        server.get("/late").assert_status(503);
+        let line = server.wait_log("\"uri\":\"/late\"");
+        assert_eq!(line.fields["status"], 503);
+        assert_only_queue(&line.fields["php"]);
+        assert!(number(&line.fields["php"], "queue") >= 1.0, "{}", line.raw);
+
+        let mut connection = server.connect();
+        connection.send(&Request::get("/left")).expect("sent");
+        wait_for("/left", "queue");
+        drop(connection);
+        let line = server.wait_log("\"uri\":\"/left\"");
+        assert_eq!(line.fields["status"], 499);
+        assert_only_queue(&line.fields["php"]);
+        assert!(number(&line.fields["php"], "queue") > 0.0, "{}", line.raw);
+        std::fs::write(&gate, "open").expect("written");
+        running.join().expect("no panic").assert(200, "done");
+    });
 }
 
 #[test]
