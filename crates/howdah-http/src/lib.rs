@@ -57,6 +57,6 @@ pub use message::route_error::RouteError;
 pub use message::running_pools::RunningPools;
 pub use message::{endpoint, spool};
 pub use observe::finished::{FinishedBatch, FinishedRequest, FinishedRequests};
-pub use observe::record::{LiveRequest, LiveRequests};
+pub use observe::record::{ClientState, LiveRequest, LiveRequests};
 pub use observe::stats::Stats;
 pub use shutdown::Shutdown;

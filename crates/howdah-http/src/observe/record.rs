@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -102,7 +102,7 @@ pub(crate) type LiveList = Rc<RefCell<LiveTable>>;
 
 #[derive(Default)]
 pub(crate) struct LiveTable {
-    places: Vec<Option<Rc<Record>>>,
+    places: Vec<Weak<Record>>,
     free: Vec<usize>,
 }
 
@@ -112,7 +112,8 @@ pub(crate) async fn answer(live: LiveList, mut questions: mpsc::UnboundedReceive
         let now = now_ns();
         let requests = {
             let live = live.borrow();
-            let records = live.places.iter().flatten();
+            let records = live.places.iter().filter_map(Weak::upgrade);
+            let records = records.filter(|record| record.is_in_flight());
             records.map(|record| record.live(now)).collect()
         };
         // The caller may have stopped waiting.
@@ -145,6 +146,31 @@ pub struct LiveRequest {
     /// `front`, `queue`, `php` or `send`. The worker is known from its first output on: until then a request that PHP
     /// runs has the phase `queue`.
     pub phase: &'static str,
+    /// Whether a client waits for it.
+    pub client: ClientState,
+}
+
+/// The client of a request that PHP runs, or will run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ClientState {
+    /// Its response has not ended.
+    #[default]
+    Waiting,
+    /// It has its response, and the script continues.
+    Served,
+    /// It disconnected before the end of the response.
+    Disconnected,
+}
+
+impl ClientState {
+    /// Its name in the admin API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Served => "served",
+            Self::Disconnected => "disconnected",
+        }
+    }
 }
 
 /// Queries the front threads for requests in flight. Clones query the same threads.
@@ -170,7 +196,7 @@ impl LiveRequests {
     }
 }
 
-/// One request. Shared by its exchange, the list, and the pool until PHP has finished.
+/// One request. Shared by its exchange and the pool until PHP has finished.
 pub(crate) struct Record {
     observer: Rc<Observer>,
     place: Cell<Option<usize>>,
@@ -193,6 +219,7 @@ pub(crate) struct Record {
     usage: Cell<Option<ScriptUsage>>,
     ended: Cell<u64>,
     status: Cell<u16>,
+    client: Cell<ClientState>,
     trace: RefCell<Option<Trace>>,
 }
 
@@ -253,15 +280,16 @@ impl Observer {
             usage: Cell::new(None),
             ended: Cell::new(0),
             status: Cell::new(0),
+            client: Cell::default(),
             trace: RefCell::new(None),
         });
         if let Some(live) = &self.live {
             let live = &mut *live.borrow_mut();
             let place = live.free.pop().unwrap_or_else(|| {
-                live.places.push(None);
+                live.places.push(Weak::new());
                 live.places.len() - 1
             });
-            live.places[place] = Some(Rc::clone(&record));
+            live.places[place] = Rc::downgrade(&record);
             record.place.set(Some(place));
         }
         record
@@ -322,15 +350,15 @@ impl Record {
         self.trace.replace(Some(trace));
     }
 
-    /// Records the end of the response.
-    pub(crate) fn end(&self, status: u16, sent: u64) {
+    /// Records the end of the response; `finished`: the client has all of it.
+    pub(crate) fn end(&self, status: u16, sent: u64, finished: bool) {
         self.ended.set(now_ns());
         self.status.set(status);
-        if let (Some(place), Some(live)) = (self.place.take(), &self.observer.live) {
-            let live = &mut *live.borrow_mut();
-            live.places[place] = None;
-            live.free.push(place);
-        }
+        self.client.set(if finished {
+            ClientState::Served
+        } else {
+            ClientState::Disconnected
+        });
         if let Some((finished, thread)) = &self.observer.finished
             && finished.is_watched(self.ended.get() / 1_000_000)
         {
@@ -391,6 +419,11 @@ impl Record {
         }
     }
 
+    /// A client waits for it, or PHP has it.
+    fn is_in_flight(&self) -> bool {
+        self.ended.get() == 0 || (self.called.get() > 0 && self.done.get() == 0)
+    }
+
     fn live(&self, now: u64) -> LiveRequest {
         let phase = if self.done.get() > 0 {
             "send"
@@ -415,6 +448,7 @@ impl Record {
             worker: self.worker.get(),
             age: between(self.began, now),
             phase,
+            client: self.client.get(),
         }
     }
 }
@@ -422,6 +456,11 @@ impl Record {
 /// The record is complete: response and script have ended.
 impl Drop for Record {
     fn drop(&mut self) {
+        if let (Some(place), Some(live)) = (self.place.take(), &self.observer.live) {
+            let live = &mut *live.borrow_mut();
+            live.places[place] = Weak::new();
+            live.free.push(place);
+        }
         let Some(trace) = self.trace.take() else {
             return;
         };

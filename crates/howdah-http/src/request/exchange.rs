@@ -118,7 +118,7 @@ impl Drop for Exchange {
         let received = self.received + self.forwarded.load(Relaxed);
         if let Some(record) = &record {
             record.set_received(received);
-            record.end(self.status, self.sent);
+            record.end(self.status, self.sent, self.finished);
         }
         if let Some(entry) = self.log.take() {
             entry.write(ResponseEnd {

@@ -245,6 +245,7 @@ fn request(
         "host": request.host,
         "uri": request.uri,
         "remote": request.remote.to_string(),
+        "client": request.client.name(),
         "age_ms": u64::try_from(request.age.as_millis()).unwrap_or(u64::MAX),
         "phase": phase,
         "pool": request.pool.and_then(|pool| names.get(pool)),

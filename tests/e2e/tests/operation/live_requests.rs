@@ -13,6 +13,8 @@ use serde_json::Value;
 /// Waits as the query says.
 const HANDLER: &str = r"
     switch ($_GET['do'] ?? '') {
+        case 'finish':
+            fastcgi_finish_request();
         case 'sleep':
             while (!file_exists($_GET['gate'])) {
                 usleep(300000);
@@ -127,6 +129,10 @@ fn sleeps(mode: &Mode) {
             seen["memory"].as_u64().is_some_and(|bytes| bytes > 100_000),
             "{seen:#}"
         );
+        assert_eq!(
+            (&seen["client"], &seen["wait"]["text"]),
+            (&"waiting".into(), &"sleeping".into())
+        );
         let top = seen["top"].as_str().expect("a function");
         assert!(
             top.starts_with("usleep() in handle() ") && top.contains("index.php:"),
@@ -145,6 +151,42 @@ fn sleeps(mode: &Mode) {
     admin
         .command(&["status", "--requests"])
         .assert(0, "no requests\n");
+}
+
+/// The script runs on after the end of its client's interest.
+fn runs_on(mode: &Mode, client: &str) {
+    let www = Www::new();
+    let server = mode.serve(&www);
+    let admin = Admin::of(&server);
+    let gate = www.path().join("gate");
+    let act = if client == "served" {
+        "finish"
+    } else {
+        "sleep"
+    };
+    let mut connection = server.connect();
+    let target = format!("/alone?do={act}&gate={}", encode(&gate));
+    connection.send(&Request::get(&target)).expect("sent");
+    if client == "served" {
+        connection.receive("GET").expect("a response");
+    } else {
+        wait_for(&admin, "/alone", |own| waits_for(own, "time").is_some());
+        drop(connection);
+    }
+    let seen = wait_for(&admin, "/alone", |own| own["client"] == client);
+    assert_eq!(seen["phase"], "php", "{seen:#}");
+    let seen = wait_for(&admin, "/alone", |own| waits_for(own, "time").is_some());
+    assert_eq!(seen["client"], client, "{seen:#}");
+    let shown = admin.command(&["status", "--requests"]);
+    shown.assert(0, &format!(" {client}\n    {} worker 0", mode.name));
+    let shown = admin.command(&["top", "--once"]);
+    shown.assert(0, &format!(", {client} "));
+    std::fs::write(&gate, "open").expect("written");
+    let is_over = || {
+        let shown = admin.command(&["status", "--requests"]);
+        shown.text().trim() == "no requests"
+    };
+    assert!(process::wait_until(PATIENCE, is_over));
 }
 
 fn reads(mode: &Mode) {
@@ -250,6 +292,26 @@ fn a_sleep_is_seen_in_worker_mode() {
 #[test]
 fn a_sleep_is_seen_in_a_coroutine() {
     sleeps(&COROUTINE);
+}
+
+#[test]
+fn a_script_without_a_client_is_seen_in_classic_mode() {
+    runs_on(&CLASSIC, "disconnected");
+}
+
+#[test]
+fn a_script_without_a_client_is_seen_in_worker_mode() {
+    runs_on(&WORKER, "disconnected");
+}
+
+#[test]
+fn a_script_without_a_client_is_seen_in_a_coroutine() {
+    runs_on(&COROUTINE, "disconnected");
+}
+
+#[test]
+fn a_script_after_its_response_is_seen() {
+    runs_on(&CLASSIC, "served");
 }
 
 #[test]

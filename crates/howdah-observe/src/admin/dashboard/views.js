@@ -202,36 +202,17 @@ export function workers() {
 	};
 }
 
-/** Texts for what PHP waits for, by kind. */
-const WAITS = /** @type {Record<string, string>} */ ({
-	client: "sending, waiting for the client",
-	time: "sleeping",
-	thread: "waiting while others of its process run",
-	coroutine: "waiting for a coroutine",
-	channel: "waiting for a channel",
-	handle: "waiting for a connection that another request uses",
-	loading: "waiting for code that another request loads",
-	semaphore: "waiting for a semaphore or a message queue",
-});
-
 /** What PHP does for a request, and where; empty if that is not known. @param {any} request */
-function doing({ wait, top }) {
-	let state = "";
-	if (wait?.kind === "lock") {
-		state = `waiting for a lock on ${wait.peer ?? "a file"}`;
-	} else if (wait?.descriptor != null) {
-		state = `waiting, ${wait.is_guess ? "probably " : ""}for ${wait.peer ?? `descriptor ${wait.descriptor}`}`;
-	} else if (wait) {
-		state = WAITS[wait.kind] ?? "waiting for something unknown";
-	}
-	return [state, top].filter(Boolean).join(": ");
-}
+const doing = ({ wait, top }) => [wait?.text, top].filter(Boolean).join(": ");
+
+/** Where a request is, and whether its client has left it. @param {any} request */
+const phase = ({ phase, client }) => (client === "waiting" ? phase : `${phase}, ${client}`);
 
 /** @returns {View} */
 export function requests() {
 	const table = new Table([
 		{ label: "Age", text: (request) => time(request.age_ms), by: (request) => request.age_ms, number: true },
-		{ label: "Phase", text: (request) => request.phase, kind: (request) => `state ${request.phase}` },
+		{ label: "Phase", text: phase, kind: (request) => `state ${request.phase}` },
 		{ label: "Pool", text: (request) => request.pool ?? "–", wide: true },
 		{ label: "Worker", text: (request) => String(request.worker ?? "–"), by: (request) => request.worker ?? -1, number: true, wide: true },
 		{ label: "Client", text: (request) => request.remote, wide: true },

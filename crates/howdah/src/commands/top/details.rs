@@ -2,7 +2,6 @@
 
 use super::snapshot::{Leak, Line, Pool, Request, Route, SlowRequest, Worker};
 use crate::commands::report::{micros, printable, size, time};
-use crate::commands::requests::Wait;
 
 pub(super) fn pool(pool: &Pool) -> Vec<String> {
     let counts = |counts: &std::collections::BTreeMap<String, u64>| {
@@ -50,9 +49,9 @@ pub(super) fn worker(pool: &Pool, worker: &Worker, request: Option<&str>) -> Vec
 
 /// What it waits for, and where PHP is, if known.
 pub(super) fn doing(request: &Request) -> Vec<String> {
-    let wait = request.wait.as_ref().map(Wait::text);
+    let wait = request.wait.as_ref().map(|wait| &*wait.text);
     let top = request.top.as_deref().filter(|top| !top.is_empty());
-    wait.into_iter().chain(top.map(printable)).collect()
+    wait.into_iter().chain(top).map(printable).collect()
 }
 
 pub(super) fn request(request: &Request) -> Vec<String> {
@@ -60,10 +59,11 @@ pub(super) fn request(request: &Request) -> Vec<String> {
         printable(&format!("{} {}", request.method, request.uri)),
         format!("host {}", printable(&request.host)),
         format!(
-            "id {}, client {}, {} since {}",
+            "id {}, client {}{}, {} since {}",
             printable(&request.id),
-            request.remote,
-            request.phase,
+            printable(&request.remote),
+            request.client.suffix(),
+            printable(&request.phase),
             time(request.age_ms)
         ),
     ];

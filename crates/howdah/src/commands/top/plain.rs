@@ -101,7 +101,7 @@ fn page(status: &Status, requests: &[Request], rate: Option<u64>) -> String {
     for request in requests {
         rows.push(vec![
             time(request.age_ms),
-            request.phase.clone(),
+            request.phase(),
             request.pool.as_deref().map_or_else(dash, printable),
             request
                 .worker
@@ -161,7 +161,7 @@ mod tests {
 
     fn requests() -> Vec<Request> {
         let shown = serde_json::json!({"requests": [
-            {"method": "GET", "host": "a", "uri": "/slow?x", "remote": "[::1]:9", "age_ms": 1500,
+            {"method": "GET", "host": "a", "uri": "/slow?x", "remote": "[::1]:9", "client": "disconnected", "age_ms": 1500,
              "phase": "php", "pool": "app", "worker": 1},
             {"method": "GET", "host": "a", "uri": "/b", "remote": "[::1]:10", "age_ms": 3,
              "phase": "front", "pool": null, "worker": null},
@@ -180,9 +180,9 @@ app   worker  2    2        2      1     3        3    9         2.0 KiB
 app: reloading
 app: ! Parse error\u{fffd}[31m
 
-AGE   PHASE  POOL  WORKER  CLIENT    METHOD  HOST  URI
-1.5s  php    app   1       [::1]:9   GET     a     /slow?x
-3ms   front  -     -       [::1]:10  GET     a     /b
+AGE   PHASE              POOL  WORKER  CLIENT    METHOD  HOST  URI
+1.5s  php, disconnected  app   1       [::1]:9   GET     a     /slow?x
+3ms   front              -     -       [::1]:10  GET     a     /b
 ";
         assert_eq!(page(&status(), &requests(), Some(40)), expected);
     }

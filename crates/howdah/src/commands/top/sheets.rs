@@ -9,6 +9,7 @@ use super::sheet::{Cell, Column, ColumnKind, Row, Sheet, Sort};
 use super::snapshot::{Line, Pool, Request, Snapshot};
 use super::tab::Tab;
 use crate::commands::report::{micros, printable, size, time};
+use crate::commands::requests::ClientState;
 
 use ColumnKind::{Long, Number, Text};
 
@@ -174,14 +175,15 @@ const REQUESTS: &[Column] = &[
 fn requests(snapshot: &Snapshot) -> Sheet {
     let rows = snapshot.requests.iter().map(|request| {
         let worker = request.worker;
-        let color = (request.phase == "queue").then_some(Color::Yellow);
+        let is_odd = request.phase == "queue" || request.client != ClientState::Waiting;
+        let color = is_odd.then_some(Color::Yellow);
         Row {
             cells: vec![
                 Cell::number(request.age_ms, time(request.age_ms)),
-                Cell::text(&*request.phase).colored(color),
+                Cell::text(request.phase()).colored(color),
                 Cell::text(request.pool.as_deref().map_or_else(dash, printable)),
                 worker.map_or(Cell::number(0, "-"), |worker| Cell::count(worker.into())),
-                Cell::text(&*request.remote),
+                Cell::text(printable(&request.remote)),
                 Cell::text(printable(&request.host)),
                 Cell::text(target(request)),
                 Cell::text(details::doing(request).join(": ")),

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::commands::remote::{LIMIT, success, version_mismatch};
-use crate::commands::requests::Wait;
+use crate::commands::report::printable;
+use crate::commands::requests::{ClientState, Wait};
 use crate::failure::Failure;
 
 /// The state of the server.
@@ -124,6 +125,8 @@ pub(super) struct Request {
     pub(super) host: String,
     pub(super) uri: String,
     pub(super) remote: String,
+    #[serde(default)]
+    pub(super) client: ClientState,
     pub(super) age_ms: u64,
     pub(super) phase: String,
     pub(super) pool: Option<String>,
@@ -261,6 +264,17 @@ impl Snapshot {
 fn fetch<T: for<'de> Deserialize<'de>>(client: &Client, target: &str) -> Result<T, Failure> {
     let reply = success(client.request("GET", target, Some(LIMIT)))?;
     serde_json::from_slice(&reply.body).map_err(version_mismatch)
+}
+
+impl Request {
+    /// Where it is, and whether its client has left it.
+    pub(super) fn phase(&self) -> String {
+        let phase = printable(&self.phase);
+        match self.client {
+            ClientState::Waiting => phase,
+            client => phase + "," + client.suffix(),
+        }
+    }
 }
 
 impl Pool {

@@ -55,9 +55,9 @@ fn snapshot() -> Value {
             }],
         },
         "requests": [
-            {"id": "2a", "method": "GET", "host": "a", "uri": "/slow?<script>\u{1b}[31m", "remote": "[::1]:9",
+            {"id": "2a", "method": "GET", "host": "a", "uri": "/slow?<script>\u{1b}[31m", "remote": "[::1]:9", "client": "disconnected",
              "age_ms": 1500, "phase": "php", "pool": "app", "worker": 1, "top": "flock() in f() /a.php:3",
-             "wait": {"kind": "lock", "descriptor": 8, "peer": "file /tmp/x", "is_guess": false}},
+             "wait": {"kind": "lock", "text": "waiting for a lock on descriptor 8: file /tmp/x"}},
             {"id": "2c", "method": "POST", "host": "b", "uri": "/b", "remote": "[::1]:10", "age_ms": 3,
              "phase": "front", "pool": null, "worker": null},
         ],
