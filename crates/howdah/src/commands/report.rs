@@ -8,8 +8,11 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize)]
 pub(crate) struct Status {
     version: String,
-    pid: u32,
+    pub(crate) pid: u32,
     stopping: bool,
+    /// Addresses and, as `unix/PATH`, Unix sockets.
+    #[serde(default)]
+    pub(crate) listeners: Vec<String>,
     /// The reason, and what to do.
     #[serde(default)]
     served_as_root: Option<String>,

@@ -26,6 +26,7 @@ use howdah_config::Strictness;
 use howdah_config::model::{Config, Handler, Part, Route, Statics};
 
 use crate::cli::{self, Cli};
+use crate::commands::report::Status;
 use crate::commands::validate::Findings;
 use crate::commands::{php_server, remote};
 use crate::config::source;
@@ -89,9 +90,10 @@ fn run_checks(options: &cli::Doctor, config: &Config, report: &mut Report) {
     let application = application(script.as_deref(), &roots);
     permissions::check(application.as_deref(), &roots, report);
     let php = check_php(config, application.as_deref(), report);
-    running_opcache(config, report);
+    let running = remote::running(config);
+    running_opcache(running.as_ref(), report);
     certificates(config, report);
-    network::check(config, report);
+    network::check(config, running.as_ref(), report);
     system::check(config, php.as_ref().map(|(_, facts)| facts), report);
     let workers = config.workers.iter();
     let concurrent: Vec<_> = workers
@@ -313,8 +315,8 @@ fn application(script: Option<&Path>, roots: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// OPcache of the server that runs with this configuration, if there is one.
-fn running_opcache(config: &Config, report: &mut Report) {
-    let Some(opcache) = remote::running(config).and_then(|status| status.opcache) else {
+fn running_opcache(running: Option<&Status>, report: &mut Report) {
+    let Some(opcache) = running.and_then(|status| status.opcache.as_ref()) else {
         return;
     };
     if opcache.advice.is_empty() {

@@ -9,8 +9,10 @@ use howdah_config::model::Config;
 use howdah_observe::unix_socket::{self, Place};
 
 use super::report::{Area, PathRequirement, Report};
+use crate::commands::report::Status;
 
-pub(super) fn check(config: &Config, report: &mut Report) {
+/// `running`: the server that responds at the configured admin address.
+pub(super) fn check(config: &Config, running: Option<&Status>, report: &mut Report) {
     let mut addresses = BTreeSet::new();
     let mut sockets = BTreeSet::new();
     for site in &config.sites {
@@ -26,14 +28,53 @@ pub(super) fn check(config: &Config, report: &mut Report) {
         }
     }
     for address in addresses {
-        try_one(address, report);
+        try_one(address, running, report);
     }
     for path in sockets {
-        try_socket(path, report);
+        try_socket(path, running, report);
     }
 }
 
-fn try_one(address: SocketAddr, report: &mut Report) {
+/// An address that some process listens on. `command` shows which one.
+fn in_use(
+    address: &str,
+    running: Option<&Status>,
+    is_own: impl Fn(&str) -> bool,
+    command: &str,
+    report: &mut Report,
+) {
+    let Some(running) = running else {
+        // A running server is not an error, and processes of other users cannot be identified.
+        return report.warning(
+            Area::Network,
+            format!("{address} is in use"),
+            format!("fine if this server is already running; {command} shows the process"),
+        );
+    };
+    if running.listeners.iter().any(|own| is_own(own)) {
+        let text = format!(
+            "{address} is in use by this server, process {}",
+            running.pid
+        );
+        return report.ok(Area::Network, text);
+    }
+    report.warning(
+        Area::Network,
+        format!(
+            "{address} is in use, and not by the running server, process {}",
+            running.pid
+        ),
+        format!("stop the other program, or change the address; {command} shows the process"),
+    );
+}
+
+/// Whether a server that listens on one address keeps another from it.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() == other.port() && (is_any || one.ip() == other.ip())
+}
+
+fn try_one(address: SocketAddr, running: Option<&Status>, report: &mut Report) {
     let bound = TcpListener::bind(address).or_else(|error| {
         // A kernel without IPv6.
         let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
@@ -50,15 +91,10 @@ fn try_one(address: SocketAddr, report: &mut Report) {
         return report.ok(Area::Network, format!("{address} is free"));
     };
     let advice = match error.kind() {
-        // A running server is not an error, and processes of other users cannot be identified.
         ErrorKind::AddrInUse => {
-            return report.warning(
-                Area::Network,
-                format!("{address} is in use"),
-                format!(
-                    "fine if this server is already running; `ss -ltnp sport = :{port}` shows the process"
-                ),
-            );
+            let is_own = |own: &str| own.parse().is_ok_and(|own| overlap(own, address));
+            let command = format!("`ss -ltnp sport = :{port}`");
+            return in_use(&address.to_string(), running, is_own, &command, report);
         }
         ErrorKind::PermissionDenied => {
             "use a port above 1023, or AmbientCapabilities=CAP_NET_BIND_SERVICE in the systemd \
@@ -78,19 +114,13 @@ fn try_one(address: SocketAddr, report: &mut Report) {
 }
 
 /// Unlike a port it is not bound: other processes would see its file.
-fn try_socket(path: &Path, report: &mut Report) {
+fn try_socket(path: &Path, running: Option<&Status>, report: &mut Report) {
     let address = format!("unix/{}", path.display());
     let place = match unix_socket::inspect(path) {
         Ok(place) => place,
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            return report.warning(
-                Area::Network,
-                format!("{address} is in use"),
-                format!(
-                    "fine if this server is already running; `ss -lxp src {}` shows the process",
-                    path.display()
-                ),
-            );
+            let command = format!("`ss -lxp src {}`", path.display());
+            return in_use(&address, running, |own| own == address, &command, report);
         }
         Err(error) => {
             let advice = match error.kind() {
@@ -139,14 +169,48 @@ mod tests {
     fn a_port_in_use_is_distinguished_from_a_forbidden_one() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
         let mut report = Report::default();
-        try_one(taken.local_addr().expect("bound"), &mut report);
+        try_one(taken.local_addr().expect("bound"), None, &mut report);
         assert_eq!(report.worst(None), Level::Warning);
         assert!(report.findings[0].text.ends_with("is in use"));
         // TEST-NET-1 is not assigned.
-        try_one(SocketAddr::from(([192, 0, 2, 1], 80)), &mut report);
+        try_one(SocketAddr::from(([192, 0, 2, 1], 80)), None, &mut report);
         assert_eq!(report.worst(None), Level::Error);
-        try_one(SocketAddr::from(([127, 0, 0, 1], 0)), &mut report);
+        try_one(SocketAddr::from(([127, 0, 0, 1], 0)), None, &mut report);
         assert_eq!(report.findings[2].level, Level::Ok);
+    }
+
+    #[test]
+    fn the_running_server_is_distinguished_from_other_programs() {
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = taken.local_addr().expect("bound");
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.sock");
+        let _listener = UnixListener::bind(&path).expect("bound");
+        let check = |listeners: &[String]| {
+            let status = serde_json::json!({
+                "version": "1", "pid": 7, "stopping": false, "pools": [], "listeners": listeners,
+            });
+            let status: Status = serde_json::from_value(status).expect("it fits");
+            let mut report = Report::default();
+            try_one(address, Some(&status), &mut report);
+            try_socket(&path, Some(&status), &mut report);
+            report.findings
+        };
+        let socket = format!("unix/{}", path.display());
+        for own in [address.to_string(), format!("[::]:{}", address.port())] {
+            for finding in check(&[own, socket.clone()]) {
+                assert_eq!(finding.level, Level::Ok, "{finding:?}");
+                assert!(
+                    finding
+                        .text
+                        .ends_with("is in use by this server, process 7")
+                );
+            }
+        }
+        for finding in check(&["127.0.0.1:1".into(), "unix//x".into()]) {
+            assert_eq!(finding.level, Level::Warning, "{finding:?}");
+            assert!(finding.text.contains("not by the running server"));
+        }
     }
 
     #[test]
@@ -154,17 +218,17 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.sock");
         let mut report = Report::default();
-        try_socket(&path, &mut report);
+        try_socket(&path, None, &mut report);
         assert!(!path.exists(), "doctor changes nothing");
         let listener = UnixListener::bind(&path).expect("bound");
-        try_socket(&path, &mut report);
+        try_socket(&path, None, &mut report);
         drop(listener);
-        try_socket(&path, &mut report);
+        try_socket(&path, None, &mut report);
         assert!(path.exists(), "doctor changes nothing");
         std::fs::write(dir.path().join("file"), "").expect("written");
-        try_socket(&dir.path().join("file"), &mut report);
-        try_socket(&dir.path().join("none/a.sock"), &mut report);
-        try_socket(&dir.path().join("a".repeat(108)), &mut report);
+        try_socket(&dir.path().join("file"), None, &mut report);
+        try_socket(&dir.path().join("none/a.sock"), None, &mut report);
+        try_socket(&dir.path().join("a".repeat(108)), None, &mut report);
         let expected = [
             (Level::Ok, "a.sock is free"),
             (Level::Warning, "a.sock is in use"),

@@ -437,6 +437,16 @@ impl CurrentConfiguration {
         }
     }
 
+    /// What the server listens on: addresses and, as `unix/PATH`, Unix sockets.
+    pub(crate) fn listeners(&self) -> Vec<String> {
+        let addresses = self.server.local_addrs().into_iter();
+        let sockets = self.server.unix_sockets().into_iter();
+        addresses
+            .map(|address| address.to_string())
+            .chain(sockets.map(|path| format!("unix/{}", path.display())))
+            .collect()
+    }
+
     /// Its file, and whether the file still is what is served.
     pub(crate) fn file(&self) -> Option<ConfigFile> {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);

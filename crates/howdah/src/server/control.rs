@@ -324,6 +324,7 @@ impl Control for ServerControl {
         shown["version"] = env!("CARGO_PKG_VERSION").into();
         shown["pid"] = std::process::id().into();
         shown["stopping"] = self.is_stopping().into();
+        shown["listeners"] = self.0.in_force.listeners().into();
         shown["front"] = self.0.server_state.front();
         if let Some(barrier) = users::reason_for_serving_as_root() {
             shown["served_as_root"] = barrier.advice().into();

@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use howdah_testkit::{ExitReport, ServerBuilder, Www};
+use howdah_testkit::{ExitReport, Server, ServerBuilder, Www};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::caddyfile;
 use serde_json::Value;
 
 /// Its exit code and report for an application that would listen on a free port.
@@ -146,6 +148,34 @@ fn a_port_that_is_taken_is_a_warning() {
     let port = address.port();
     let finding = finding(&report, &format!(":{port} is in use"));
     assert_eq!(finding["level"], "warning");
+}
+
+#[test]
+fn a_port_of_the_running_server_is_fine() {
+    let www = Www::new();
+    let socket = www.path().join("site.sock");
+    let site = format!("bind 127.0.0.1 unix/{}\nrespond ok", socket.display());
+    let server = Server::caddyfile(caddyfile(ON, &site)).start();
+    let admin = Admin::of(&server);
+    let address = server.address();
+    let file = www.write(
+        "Caddyfile",
+        format!(
+            "{{\nadmin {}\n}}\nhttp://localhost:{} {{\nbind 127.0.0.1 unix/{}\nrespond ok\n}}\n",
+            admin.address,
+            address.port(),
+            socket.display()
+        ),
+    );
+    let ended = ServerBuilder::command(["doctor", "--json", "-c"])
+        .arg(file)
+        .run();
+    assert_code(&ended, 0);
+    let report = report(&ended);
+    for held in [address.to_string(), format!("unix/{}", socket.display())] {
+        let finding = finding(&report, &format!("{held} is in use by this server"));
+        assert_eq!(finding["level"], "ok", "{finding}");
+    }
 }
 
 #[test]
