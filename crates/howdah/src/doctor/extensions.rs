@@ -15,6 +15,8 @@ enum Kind {
     Locked,
     /// Its calls block the whole process.
     Blocking,
+    /// A profiler of the process: what it records belongs to all requests.
+    Mixing,
     /// Not suitable for a worker with several requests.
     Unfit,
 }
@@ -110,6 +112,7 @@ const KNOWN: &[(Kind, &[&str])] = &[
         Kind::Blocking,
         &["dba", "enchant", "ffi", "gd", "imagick", "pspell", "tidy"],
     ),
+    (Kind::Mixing, &["excimer", "tideways_xhprof"]),
     (
         Kind::Unfit,
         &[
@@ -170,6 +173,13 @@ pub(super) fn check(loaded: &BTreeMap<String, String>, report: &mut Report) {
             "fine if requests seldom use them; try them under load",
         );
     }
+    if let Some(names) = of(Some(Kind::Mixing)) {
+        report.warning(
+            area,
+            format!("profilers that mix the requests of a process: {names}"),
+            "use `howdah profile`, or profile in a worker without `concurrency`",
+        );
+    }
     if let Some(names) = of(Some(Kind::Unfit)) {
         report.error(
             area,
@@ -198,7 +208,10 @@ mod tests {
         for name in &names {
             assert!(kind(name).is_some(), "{name} is not known here");
         }
-        for (kind, here) in KNOWN.iter().filter(|(kind, _)| *kind != Kind::Unfit) {
+        for (kind, here) in KNOWN
+            .iter()
+            .filter(|(kind, _)| !matches!(kind, Kind::Mixing | Kind::Unfit))
+        {
             for name in here.iter().filter(|name| **name != "zend opcache") {
                 assert!(names.contains(name), "{name} ({kind:?}) is not known there");
             }
@@ -224,6 +237,13 @@ mod tests {
         );
         check(&loaded(&["rdkafka"]), &mut report);
         assert_eq!(report.worst(None), Level::Warning);
+        check(&loaded(&["excimer", "tideways_xhprof"]), &mut report);
+        assert!(report.findings.iter().any(|finding| {
+            finding.level == Level::Warning
+                && finding
+                    .text
+                    .ends_with("mix the requests of a process: excimer, tideways_xhprof")
+        }));
         check(&loaded(&["xdebug"]), &mut report);
         assert_eq!(report.worst(None), Level::Error);
     }
