@@ -121,8 +121,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 about: "Continues the trace of the `traceparent` header, or starts one; scripts see it as \
                     `$_SERVER['HTTP_TRACEPARENT']`. The request, its wait for PHP, the time in PHP and that of \
                     sending are spans, exported by OTLP as the `OTEL_*` environment variables configure, by default \
-                    to `http://localhost:4318`.",
-                differs: "OTLP is `http/json` only, not gRPC; no HTTPS.",
+                    to `http://localhost:4318`: [all variables](../guides/observability.md#traces).",
+                differs: "OTLP is `http/protobuf` or `http/json`, over HTTP or HTTPS, not gRPC.",
                 example: "tracing {\n\tspan shop\n}",
             },
             observe::tracing,
