@@ -15,7 +15,7 @@ const PLACES_MAX: usize = 2000;
 pub struct Leak {
     /// What it is: `static property`, `global variable`, ….
     pub kind: String,
-    /// How it was recognised: `grows`, `changes`, `holds request data` or `left behind`.
+    /// How it was recognised: `grows`, `counts`, `changes`, `holds request data` or `left behind`.
     pub why: String,
     /// Where it is, such as `$GLOBALS['app']->services['log']->lines`.
     pub path: String,
