@@ -133,6 +133,8 @@ pub enum Placeholder {
     ErrorMessage,
     /// `{rp.status_code}`, `{resp.status_code}`: of the response in `handle_response`.
     ResponseStatus,
+    /// `{rp.status_text}`, `{resp.status_text}`: the same in words.
+    ResponseStatusText,
     /// `{rp.header.NAME}`, `{resp.header.NAME}`: lower case.
     ResponseHeader(String),
     /// `{upstream_hostport}`: only in `header_up`.

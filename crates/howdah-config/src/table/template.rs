@@ -450,6 +450,14 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
         "http.intercept.status_code",
         "http.reverse_proxy.status_code"
     ),
+    plain!(
+        ResponseStatusText,
+        "In `handle_response`: the status code of the response in words.",
+        "resp.status_text",
+        "rp.status_text",
+        "http.intercept.status_text",
+        "http.reverse_proxy.status_text"
+    ),
     with!(
         |name| named(&name.to_ascii_lowercase(), Placeholder::ResponseHeader)
             .filter(|_| crate::table::value::is_token(name)),

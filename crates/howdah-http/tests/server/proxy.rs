@@ -158,7 +158,7 @@ fn responses_of_upstreams_are_copied() {
     let back = back();
     let copying = |directives: &str| {
         let site = format!(
-            "header X-Outer 1\nreverse_proxy UP {{\n@bad status 5xx\nhandle_response @bad {{\nheader X-Was {{rp.status_code}}\n{directives}\n}}\n}}"
+            "header X-Outer 1\nreverse_proxy UP {{\n@bad status 5xx\nhandle_response @bad {{\nheader X-Was \"{{rp.status_code}} {{http.reverse_proxy.status_text}}\"\n{directives}\n}}\n}}"
         );
         front(&back.address(), "", &site)
     };
@@ -203,7 +203,11 @@ fn responses_of_upstreams_are_copied() {
         assert!(reply.text().starts_with(body), "{directives}: {reply:?}");
         let found = [reply.header("x-one"), reply.header("x-two")];
         assert_eq!(found, fields, "{directives}");
-        assert_eq!(reply.header("x-was"), Some("503"), "{directives}");
+        assert_eq!(
+            reply.header("x-was"),
+            Some("503 Service Unavailable"),
+            "{directives}"
+        );
         assert_eq!(reply.header("x-outer"), Some("1"), "{directives}");
         assert_eq!(front.get("/").status, 200, "{directives}");
     }

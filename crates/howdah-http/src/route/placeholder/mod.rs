@@ -64,6 +64,7 @@ pub(super) fn push(
         Placeholder::RequestId => show(text, format_args!("{:016x}", context.id)),
         Placeholder::ResponseHeader(name) => response::header(text, context, name),
         Placeholder::ResponseStatus => response::status(text, context),
+        Placeholder::ResponseStatusText => response::status_text(text, context),
         Placeholder::Root => text.push_str(context.root.path()),
         Placeholder::Scheme => text.push_str(context.scheme()),
         Placeholder::ShuttingDown => process::shutting_down(text, context),

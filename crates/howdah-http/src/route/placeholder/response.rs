@@ -25,6 +25,13 @@ pub(super) fn status(text: &mut String, context: &Context<'_>) {
     }
 }
 
+pub(super) fn status_text(text: &mut String, context: &Context<'_>) {
+    let reason = context
+        .response
+        .and_then(|response| response.status.canonical_reason());
+    text.push_str(reason.unwrap_or(""));
+}
+
 pub(super) fn header(text: &mut String, context: &Context<'_>, name: &str) {
     let value = context
         .response
