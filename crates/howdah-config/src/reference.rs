@@ -5,8 +5,8 @@ use std::fmt::{self, Write as _};
 use crate::directive::tls::{ACME, CLIENT_AUTH, INTERNAL, TLS};
 use crate::directive::{
     COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, ENCODE, ERROR, FILE_SERVER, FORWARD_AUTH,
-    HEADER, HOT_RELOAD, INTERCEPT, PHP_FASTCGI, PHP_SERVER, REQUEST_BODY, RESPOND, RESPONSE,
-    REVERSE_PROXY, TRANSPORT, TRY_FILES,
+    HEADER, HOT_RELOAD, INTERCEPT, LB_POLICY, PHP_FASTCGI, PHP_SERVER, REQUEST_BODY, RESPOND,
+    RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
 use crate::directive::{mercure, observe, roadrunner};
 use crate::https::options::ON_DEMAND;
@@ -163,6 +163,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`tracing`", &observe::TRACING)?;
     section(page, "`error`", &ERROR)?;
     section(page, "`reverse_proxy`", &REVERSE_PROXY)?;
+    section(page, "`reverse_proxy { lb_policy }`", &LB_POLICY)?;
     section(page, "`reverse_proxy { transport http }`", &TRANSPORT)?;
     page.write_str(
         "\n### `forward_auth`\n\nThe same as `reverse_proxy`, without `handle_response` and \
@@ -417,6 +418,9 @@ mod tests {
         };
         check(&REVERSE_PROXY, |inner| {
             site(&nest("reverse_proxy a")(&checked(inner)))
+        });
+        check(&LB_POLICY, |inner| {
+            site(&nest("reverse_proxy a")(&nest("lb_policy cookie")(inner)))
         });
         check(&TRANSPORT, |inner| {
             site(&nest("reverse_proxy a")(&nest("transport http")(inner)))

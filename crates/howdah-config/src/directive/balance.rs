@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use super::encode::statuses;
-use crate::error::{Error, ErrorKind};
+use super::policy;
+use crate::error::Error;
 use crate::model::{Balance, Policy};
-use crate::table::value::{duration, header_name, number};
-use crate::table::{Call, Entry, bad_value, nearest, unsupported};
+use crate::table::value::{duration, number};
+use crate::table::{Call, Context, Entry};
 
 /// Options read so far of a block.
 #[derive(Debug, Default)]
@@ -22,39 +23,36 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Completes it with Caddy's defaults.
-    pub(super) fn finish(self) -> Balance {
+    pub(super) fn finish(self, call: &Call<'_>, upstreams: usize) -> Result<Balance, Error> {
         let default = Balance::default();
-        Balance {
+        if let Some(policy) = &self.policy {
+            policy::check(policy, upstreams, call)?;
+        }
+        Ok(Balance {
             policy: self.policy.unwrap_or(default.policy),
             retries: self.retries.unwrap_or(default.retries),
             try_duration: self.try_duration.unwrap_or(default.try_duration),
             try_interval: self.try_interval.unwrap_or(default.try_interval),
             ..self.balance
-        }
+        })
     }
 
     /// Completes it with the defaults of `php_fastcgi`: round robin, and an unreachable upstream is skipped
     /// immediately.
-    pub(super) fn finish_round_robin(mut self, upstreams: usize) -> Balance {
+    pub(super) fn finish_round_robin(
+        mut self,
+        call: &Call<'_>,
+        upstreams: usize,
+    ) -> Result<Balance, Error> {
         self.policy.get_or_insert(Policy::RoundRobin);
         if self.retries.is_none() && self.try_duration.is_none() {
             let others = upstreams.saturating_sub(1);
             self.retries = Some(u32::try_from(others).unwrap_or(u32::MAX));
             self.try_interval.get_or_insert(Duration::ZERO);
         }
-        self.finish()
+        self.finish(call, upstreams)
     }
 }
-
-pub(super) const POLICY: Entry = Entry {
-    name: "lb_policy",
-    syntax: "lb_policy random|round_robin|least_conn|first|ip_hash|client_ip_hash|uri_hash|header NAME|cookie [NAME]",
-    default: "`random`; the NAME of a cookie is `lb`",
-    about: "How the upstream of a request is chosen among the healthy ones.",
-    differs: "No `random_choose`, `query` and `weighted_round_robin`, no `fallback`, and the \
-              cookie has no secret.",
-    example: "lb_policy least_conn",
-};
 
 pub(super) const RETRIES: Entry = Entry {
     name: "lb_retries",
@@ -129,54 +127,8 @@ pub(super) const UNHEALTHY_REQUEST_COUNT: Entry = Entry {
     example: "unhealthy_request_count 100",
 };
 
-pub(super) fn policy(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    const KNOWN: &[&str] = &[
-        "random",
-        "round_robin",
-        "least_conn",
-        "first",
-        "ip_hash",
-        "client_ip_hash",
-        "uri_hash",
-        "header",
-        "cookie",
-    ];
-    let words = call.arguments(1, 2)?;
-    let name = &words[0];
-    let policy = match (name.text.as_str(), words.get(1)) {
-        ("random", None) => Policy::Random,
-        ("round_robin", None) => Policy::RoundRobin,
-        ("least_conn", None) => Policy::LeastConnections,
-        ("first", None) => Policy::First,
-        ("ip_hash", None) => Policy::IpHash,
-        ("client_ip_hash", None) => Policy::ClientIpHash,
-        ("uri_hash", None) => Policy::UriHash,
-        ("header", Some(field)) => Policy::Header(header_name(field, &field.text)?),
-        ("cookie", None) => Policy::Cookie("lb".into()),
-        ("cookie", Some(cookie)) => Policy::Cookie(header_name(cookie, &cookie.text)?),
-        ("random_choose" | "query" | "weighted_round_robin", _) => {
-            return Err(unsupported(name, "use `random`, `round_robin` or `header`"));
-        }
-        (text, _) if KNOWN.contains(&text) => {
-            return Err(call.error(
-                ErrorKind::Arguments,
-                format!("`lb_policy {text}` has a wrong number of arguments"),
-                format!("write `{}`", call.entry.syntax),
-            ));
-        }
-        (text, _) => {
-            let hint = nearest(text, KNOWN.iter().copied()).map_or_else(
-                || format!("known are {}", KNOWN.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(bad_value(
-                &name.position,
-                format!("`{text}` is not a policy"),
-                hint,
-            ));
-        }
-    };
-    draft.policy = Some(policy);
+pub(super) fn policy(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.policy = Some(policy::read(cx, call)?);
     Ok(())
 }
 

@@ -7,36 +7,52 @@ use super::encode::statuses;
 use crate::error::{Error, ErrorKind};
 use crate::model::HealthCheck;
 use crate::table::template::literal;
-use crate::table::value::duration;
+use crate::table::value::{self, duration, header_name, is_token, number};
 use crate::table::{Call, Entry, bad_value};
 
 /// Options read so far of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     uri: Option<String>,
+    /// Another option was read.
+    has_others: bool,
     interval: Option<Duration>,
     timeout: Option<Duration>,
     status: Option<(u16, u16)>,
+    method: Option<String>,
+    headers: Vec<(String, String)>,
+    body: Option<String>,
+    port: Option<u16>,
+    passes: Option<u32>,
+    fails: Option<u32>,
 }
 
 impl Draft {
-    /// Completes them with Caddy's defaults; `None` if there are no checks.
+    /// With Caddy's defaults; `None` if there are no checks.
     pub(super) fn finish(self, call: &Call<'_>) -> Result<Option<HealthCheck>, Error> {
-        let others = self.interval.is_some() || self.timeout.is_some() || self.status.is_some();
-        match self.uri {
-            Some(uri) => Ok(Some(HealthCheck {
-                uri,
-                interval: self.interval.unwrap_or(Duration::from_secs(30)),
-                timeout: self.timeout.unwrap_or(Duration::from_secs(5)),
-                status: self.status.unwrap_or((200, 299)),
-            })),
-            None if others => Err(call.error(
-                ErrorKind::Conflict,
-                "the options of `health_uri` are here without it".into(),
-                "write `health_uri PATH` too",
-            )),
-            None => Ok(None),
-        }
+        let Some(uri) = self.uri else {
+            if self.has_others {
+                return Err(call.error(
+                    ErrorKind::Conflict,
+                    "the options of `health_uri` are here without it".into(),
+                    "write `health_uri PATH` too",
+                ));
+            }
+            return Ok(None);
+        };
+        let default = HealthCheck::new(uri);
+        Ok(Some(HealthCheck {
+            interval: self.interval.unwrap_or(default.interval),
+            timeout: self.timeout.unwrap_or(default.timeout),
+            status: self.status.unwrap_or(default.status),
+            method: self.method.unwrap_or(default.method),
+            headers: self.headers,
+            body: self.body,
+            port: self.port,
+            passes: self.passes.unwrap_or(default.passes),
+            fails: self.fails.unwrap_or(default.fails),
+            ..default
+        }))
     }
 }
 
@@ -77,6 +93,61 @@ pub(super) const STATUS: Entry = Entry {
     example: "health_status 204",
 };
 
+pub(super) const METHOD: Entry = Entry {
+    name: "health_method",
+    syntax: "health_method METHOD",
+    default: "`GET`",
+    about: "Method of the request of `health_uri`. It has no body.",
+    differs: "",
+    example: "health_method HEAD",
+};
+
+pub(super) const HEADERS: Entry = Entry {
+    name: "health_headers",
+    syntax: "health_headers { NAME VALUE … }",
+    default: "`Host` is the address of the upstream, `User-Agent` is `Howdah`",
+    about: "Header fields of the request of `health_uri`.",
+    differs: "No placeholders.",
+    example: "health_headers {\n\tHost app.example.com\n}",
+};
+
+pub(super) const BODY: Entry = Entry {
+    name: "health_body",
+    syntax: "health_body REGEXP",
+    default: "any body",
+    about: "A healthy upstream responds with a body that has a match of this regular expression, in its first \
+            64 KiB.",
+    differs: "",
+    example: "health_body \"status: ok\"",
+};
+
+pub(super) const PORT: Entry = Entry {
+    name: "health_port",
+    syntax: "health_port PORT",
+    default: "the port of the upstream",
+    about: "The port that is checked, on the host of each upstream. Unix sockets have none.",
+    differs: "",
+    example: "health_port 8081",
+};
+
+pub(super) const PASSES: Entry = Entry {
+    name: "health_passes",
+    syntax: "health_passes NUMBER",
+    default: "`1`",
+    about: "Successful checks in a row that make an unhealthy upstream healthy.",
+    differs: "",
+    example: "health_passes 2",
+};
+
+pub(super) const FAILS: Entry = Entry {
+    name: "health_fails",
+    syntax: "health_fails NUMBER",
+    default: "`1`",
+    about: "Failed checks in a row that make a healthy upstream unhealthy.",
+    differs: "",
+    example: "health_fails 3",
+};
+
 pub(super) fn uri(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let word = call.one()?;
     let uri = literal(word, "a path to request")?;
@@ -93,16 +164,78 @@ pub(super) fn uri(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
 }
 
 pub(super) fn interval(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    draft.interval = Some(duration(call)?);
-    Ok(())
+    draft.has_others = true;
+    call.set(&mut draft.interval, duration(call)?)
 }
 
 pub(super) fn timeout(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    draft.timeout = Some(duration(call)?);
-    Ok(())
+    draft.has_others = true;
+    call.set(&mut draft.timeout, duration(call)?)
 }
 
 pub(super) fn status(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    draft.status = Some(statuses(call.one()?)?);
+    draft.has_others = true;
+    call.set(&mut draft.status, statuses(call.one()?)?)
+}
+
+pub(super) fn method(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let word = call.one()?;
+    if !is_token(&word.text) {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not a valid HTTP method", word.text),
+            "write for example `HEAD`",
+        ));
+    }
+    draft.has_others = true;
+    // As in Caddy.
+    call.set(&mut draft.method, word.text.to_ascii_uppercase())
+}
+
+pub(super) fn headers(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    call.count(0, 0)?;
+    for line in call.block()? {
+        let [value] = &line.arguments[..] else {
+            return Err(bad_value(
+                &line.name.position,
+                format!("`{}` needs one value", line.name.text),
+                "write `NAME VALUE`, and quotes around a VALUE with spaces",
+            ));
+        };
+        let name = header_name(&line.name, &line.name.text)?;
+        let text = literal(value, "the value of a header field")?;
+        if text.chars().any(char::is_control) {
+            return Err(bad_value(
+                &value.position,
+                format!("`{}` is not the value of a header field", value.text),
+                "take the control characters out",
+            ));
+        }
+        draft.headers.push((name, text));
+    }
+    draft.has_others = true;
     Ok(())
+}
+
+pub(super) fn body(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let word = call.one()?;
+    crate::matcher::check_regexp(word, &word.text)?;
+    draft.has_others = true;
+    call.set(&mut draft.body, word.text.clone())
+}
+
+pub(super) fn port(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let word = call.one()?;
+    draft.has_others = true;
+    call.set(&mut draft.port, value::port(word, &word.text)?)
+}
+
+pub(super) fn passes(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.has_others = true;
+    call.set(&mut draft.passes, number(call, 1)?)
+}
+
+pub(super) fn fails(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.has_others = true;
+    call.set(&mut draft.fails, number(call, 1)?)
 }

@@ -16,6 +16,7 @@ mod named_route;
 pub(crate) mod observe;
 pub(crate) mod order;
 mod php;
+mod policy;
 mod proxy;
 mod request;
 mod respond;
@@ -38,6 +39,7 @@ pub(crate) use named_route::{check_named, define_named};
 #[cfg(test)]
 pub(crate) use php::PHP;
 pub(crate) use php::{PHP_FASTCGI, PHP_SERVER};
+pub(crate) use policy::LB_POLICY;
 pub(crate) use proxy::REVERSE_PROXY;
 pub(crate) use request::REQUEST_BODY;
 pub(crate) use respond::{ERROR, RESPOND};

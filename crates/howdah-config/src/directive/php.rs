@@ -7,6 +7,7 @@ use super::files::{self, candidates, query_start};
 use super::health;
 use super::hot_reload;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
+use super::policy;
 use super::proxy;
 use super::scope::Scope;
 use super::upstream::{self, DIAL_TIMEOUT};
@@ -253,7 +254,7 @@ const FASTCGI_SCRIPT: &[Item<Draft>] = &[
 const FASTCGI_UPSTREAM_OPTIONS: &[Item<Draft>] = &upstream_options::options(
     Entry {
         default: "`round_robin`; the NAME of a cookie is `lb`",
-        ..balance::POLICY
+        ..policy::POLICY
     },
     Entry {
         default: "each of the other upstreams once, without `lb_try_interval`, unless \
@@ -318,15 +319,18 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
     Item::Supported(REPLACE_STATUS, |cx, call, draft| {
         intercept::replace_status(cx, call, &mut draft.intercept)
     }),
-    Item::Unsupported("health_port", ""),
-    Item::Unsupported("health_upstream", ""),
-    Item::Unsupported("health_passes", ""),
-    Item::Unsupported("health_fails", ""),
-    Item::Unsupported("health_body", ""),
-    Item::Unsupported("health_method", ""),
-    Item::Unsupported("health_request_body", ""),
-    Item::Unsupported("health_follow_redirects", ""),
-    Item::Unsupported("health_headers", ""),
+    Item::Unsupported(
+        "health_upstream",
+        "use `health_port`, or give this upstream a `php_fastcgi` of its own",
+    ),
+    Item::Unsupported(
+        "health_request_body",
+        "name a path in `health_uri` that needs no body",
+    ),
+    Item::Unsupported(
+        "health_follow_redirects",
+        "name the path in `health_uri` that redirects lead to, or write `health_status 3xx`",
+    ),
     Item::Unsupported(
         "lb_retry_match",
         "only requests that change nothing are repeated",
@@ -431,7 +435,8 @@ pub(crate) fn read_fastcgi(
         upstream::warn_missing(cx, call, "unix//run/php/php-fpm.sock");
     }
     let (index, try_files) = index_and_files(call, &mut draft)?;
-    let balance = std::mem::take(&mut draft.options.balance).finish_round_robin(upstreams.len());
+    let balance = std::mem::take(&mut draft.options.balance);
+    let balance = balance.finish_round_robin(call, upstreams.len())?;
     let health = std::mem::take(&mut draft.options.health).finish(call)?;
     let default = FastCgi::new(upstreams);
     let fastcgi = FastCgi {

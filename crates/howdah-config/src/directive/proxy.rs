@@ -3,6 +3,7 @@
 use super::balance;
 use super::health;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
+use super::policy;
 use super::scope::Scope;
 use super::transport::TRANSPORT;
 use super::upstream::{self, Upstreams};
@@ -54,7 +55,7 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
 };
 
 const UPSTREAM_OPTIONS: &[Item<Draft>] =
-    &upstream_options::options(balance::POLICY, balance::RETRIES, health::URI);
+    &upstream_options::options(policy::POLICY, balance::RETRIES, health::URI);
 
 const TO: &[Item<Draft>] = &[upstream_options::to()];
 
@@ -156,15 +157,18 @@ const OWN: &[Item<Draft>] = &[
     ),
     Item::Unsupported("dynamic", "name each upstream"),
     Item::Unsupported("lb_retry_match", ""),
-    Item::Unsupported("health_port", ""),
-    Item::Unsupported("health_upstream", ""),
-    Item::Unsupported("health_passes", ""),
-    Item::Unsupported("health_fails", ""),
-    Item::Unsupported("health_body", ""),
-    Item::Unsupported("health_method", ""),
-    Item::Unsupported("health_request_body", ""),
-    Item::Unsupported("health_follow_redirects", ""),
-    Item::Unsupported("health_headers", ""),
+    Item::Unsupported(
+        "health_upstream",
+        "use `health_port`, or give this upstream a `reverse_proxy` of its own",
+    ),
+    Item::Unsupported(
+        "health_request_body",
+        "name a path in `health_uri` that needs no body",
+    ),
+    Item::Unsupported(
+        "health_follow_redirects",
+        "name the path in `health_uri` that redirects lead to, or write `health_status 3xx`",
+    ),
     Item::Unsupported("request_buffers", "requests are passed on as they come"),
     Item::Unsupported("response_buffers", "responses are passed on as they come"),
     Item::Supported(
@@ -262,7 +266,7 @@ pub(super) fn read_block(
         upstream::warn_missing(cx, call, "localhost:9000");
     }
     upstreams.finish(&mut proxy)?;
-    proxy.balance = options.balance.finish();
+    proxy.balance = options.balance.finish(call, proxy.upstreams.len())?;
     proxy.health = options.health.finish(call)?;
     proxy.intercept = intercept.intercept;
     Ok(proxy)

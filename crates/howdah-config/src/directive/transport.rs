@@ -32,6 +32,21 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
         ),
         Item::Supported(
             Entry {
+                name: "read_timeout",
+                syntax: "read_timeout DURATION",
+                default: "no limit",
+                about: "How long an upstream may send nothing while it responds. Before the header the client gets a \
+                    504, afterwards the response is cut off. WebSockets have no such limit.",
+                differs: "The time in which the client sends the body does not count.",
+                example: "read_timeout 1m",
+            },
+            |_, call, proxy| {
+                proxy.read_timeout = Some(duration(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
                 name: "keepalive",
                 syntax: "keepalive DURATION|off",
                 default: "`2m`",
@@ -182,8 +197,10 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
         ),
         Item::Unsupported("max_response_header", ""),
         Item::Unsupported("proxy_protocol", ""),
-        Item::Unsupported("read_timeout", "use `response_header_timeout`"),
-        Item::Unsupported("write_timeout", ""),
+        Item::Unsupported(
+            "write_timeout",
+            "use `response_header_timeout`: it ends the wait for an upstream that does not read",
+        ),
         Item::Unsupported("resolvers", ""),
         Item::Unsupported("tls_curves", "X25519, P-256 and P-384 are always on"),
         Item::Unsupported(

@@ -37,7 +37,7 @@ pub(super) const fn to<T: HasUpstreams>() -> Item<T> {
 }
 
 /// Number of options.
-pub(super) const COUNT: usize = 13;
+pub(super) const COUNT: usize = 19;
 
 /// The options, for the table of a block. Three have different texts in each.
 pub(super) const fn options<T: HasUpstreams>(
@@ -46,8 +46,8 @@ pub(super) const fn options<T: HasUpstreams>(
     health_uri: Entry,
 ) -> [Item<T>; COUNT] {
     [
-        Item::Supported(policy, |_, call, draft| {
-            balance::policy(call, &mut draft.options().balance)
+        Item::Supported(policy, |cx, call, draft| {
+            balance::policy(cx, call, &mut draft.options().balance)
         }),
         Item::Supported(retries, |_, call, draft| {
             balance::retries(call, &mut draft.options().balance)
@@ -84,6 +84,24 @@ pub(super) const fn options<T: HasUpstreams>(
         }),
         Item::Supported(health::STATUS, |_, call, draft| {
             health::status(call, &mut draft.options().health)
+        }),
+        Item::Supported(health::METHOD, |_, call, draft| {
+            health::method(call, &mut draft.options().health)
+        }),
+        Item::Supported(health::HEADERS, |_, call, draft| {
+            health::headers(call, &mut draft.options().health)
+        }),
+        Item::Supported(health::BODY, |_, call, draft| {
+            health::body(call, &mut draft.options().health)
+        }),
+        Item::Supported(health::PORT, |_, call, draft| {
+            health::port(call, &mut draft.options().health)
+        }),
+        Item::Supported(health::PASSES, |_, call, draft| {
+            health::passes(call, &mut draft.options().health)
+        }),
+        Item::Supported(health::FAILS, |_, call, draft| {
+            health::fails(call, &mut draft.options().health)
         }),
     ]
 }

@@ -55,8 +55,12 @@ pub enum Policy {
     /// Any one.
     #[default]
     Random,
+    /// The one with the fewest requests in flight, of so many that are chosen at random.
+    RandomChoose(u32),
     /// One after the other.
     RoundRobin,
+    /// One after the other, each as many times in a row as its weight; one weight for each upstream.
+    WeightedRoundRobin(Vec<u32>),
     /// The one with the fewest requests in flight.
     LeastConnections,
     /// The first.
@@ -67,10 +71,29 @@ pub enum Policy {
     ClientIpHash,
     /// By the path and query.
     UriHash,
-    /// By a header field; at random without it.
-    Header(String),
+    /// By a header field.
+    Header {
+        /// Its name.
+        name: String,
+        /// For requests without it.
+        fallback: Box<Policy>,
+    },
+    /// By a parameter of the query.
+    Query {
+        /// Its name.
+        key: String,
+        /// For requests without it.
+        fallback: Box<Policy>,
+    },
     /// By a cookie, which is set if it is missing.
-    Cookie(String),
+    Cookie {
+        /// Its name.
+        name: String,
+        /// How long it is valid; `None`: until the browser is closed.
+        max_age: Option<Duration>,
+        /// For requests without it, and if its upstream is unhealthy.
+        fallback: Box<Policy>,
+    },
 }
 
 /// How upstreams are chosen, and when one of them is skipped.
@@ -126,6 +149,37 @@ pub struct HealthCheck {
     pub timeout: Duration,
     /// `health_status`: first and last healthy status; default 200 to 299.
     pub status: (u16, u16),
+    /// `health_method`: default GET.
+    pub method: String,
+    /// `health_headers`: names and values; they replace those of the check.
+    pub headers: Vec<(String, String)>,
+    /// `health_body`: a regular expression that the body of a response must match; default none.
+    pub body: Option<String>,
+    /// `health_port`: default the port of the upstream.
+    pub port: Option<u16>,
+    /// `health_passes`: checks in a row that make an upstream healthy again. Default 1.
+    pub passes: u32,
+    /// `health_fails`: checks in a row that make it unhealthy. Default 1.
+    pub fails: u32,
+}
+
+impl HealthCheck {
+    /// One with Caddy's defaults.
+    #[must_use]
+    pub fn new(uri: String) -> Self {
+        Self {
+            uri,
+            interval: Duration::from_secs(30),
+            timeout: Duration::from_secs(5),
+            status: (200, 299),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: None,
+            port: None,
+            passes: 1,
+            fails: 1,
+        }
+    }
 }
 
 /// `reverse_proxy`.
@@ -154,6 +208,8 @@ pub struct ReverseProxy {
     pub dial_timeout: Duration,
     /// `response_header_timeout`: default none.
     pub response_header_timeout: Option<Duration>,
+    /// `read_timeout`: between two parts of a response's body; default none.
+    pub read_timeout: Option<Duration>,
     /// `keepalive`: how long an idle connection is kept open; `None`: not at all. Default 2 min.
     pub keepalive: Option<Duration>,
     /// `flush_interval -1`: waits for the response even if the client has disconnected.
@@ -180,6 +236,7 @@ impl ReverseProxy {
             header_down: Vec::new(),
             dial_timeout: Duration::from_secs(3),
             response_header_timeout: None,
+            read_timeout: None,
             keepalive: Some(Duration::from_secs(120)),
             outlasts_client: false,
             stream_timeout: None,

@@ -403,8 +403,8 @@ fn upstreams() {
             "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
         ),
         (
-            "php_fastcgi a:1 {\nhealth_uri /ping\nhealth_body pong\n}",
-            "4:1: `health_body` is not supported in this version",
+            "php_fastcgi a:1 {\nhealth_uri /ping\nhealth_request_body a\n}",
+            "4:1: `health_request_body` is not supported in this version; name a path in `health_uri` that needs no body",
         ),
     ]);
 }

@@ -153,6 +153,8 @@ fn the_default_of_a_worker_is_the_one_of_the_reference_page() {
 const OTHERS: &[(&str, &str)] = &[
     ("max_requests", "directive/balance.rs"),
     ("max_requests", "model/proxy.rs"),
+    ("max_age", "directive/policy.rs"),
+    ("max_age", "model/proxy.rs"),
     ("max_in_flight", "doctor/system.rs"),
     ("env", "model/php_server.rs"),
     ("env", "model/worker_modes.rs"),

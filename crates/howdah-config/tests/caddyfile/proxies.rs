@@ -118,7 +118,11 @@ const EVERYTHING: &str = "lb_policy cookie shop\nlb_retries 2\nlb_try_duration 5
 #[test]
 fn upstreams_are_balanced_in_the_same_way() {
     let everything = Balance {
-        policy: Policy::Cookie("shop".into()),
+        policy: Policy::Cookie {
+            name: "shop".into(),
+            max_age: None,
+            fallback: Box::default(),
+        },
         retries: 2,
         try_duration: Duration::from_secs(5),
         try_interval: Duration::from_millis(10),
@@ -136,25 +140,90 @@ fn upstreams_are_balanced_in_the_same_way() {
 }
 
 #[test]
+fn policies_have_arguments_and_fallbacks() {
+    let policy = |text: &str| {
+        proxy(&format!("reverse_proxy a b {{\nlb_policy {text}\n}}"))
+            .balance
+            .policy
+    };
+    assert_eq!(policy("random_choose 3"), Policy::RandomChoose(3));
+    let weighted = Policy::WeightedRoundRobin(vec![0, 2]);
+    assert_eq!(policy("weighted_round_robin 0 2"), weighted);
+    assert_eq!(
+        policy("query id {\nfallback weighted_round_robin 0 2\n}"),
+        Policy::Query {
+            key: "id".into(),
+            fallback: Box::new(weighted),
+        }
+    );
+    assert_eq!(
+        policy("header X-A {\nfallback cookie {\nmax_age 1h\nfallback first\n}\n}"),
+        Policy::Header {
+            name: "X-A".into(),
+            fallback: Box::new(Policy::Cookie {
+                name: "lb".into(),
+                max_age: Some(Duration::from_secs(3600)),
+                fallback: Box::new(Policy::First),
+            }),
+        }
+    );
+    for (text, expected) in [
+        ("random_choose 1", "`1` is not a whole number"),
+        ("random_choose", "wrong number of arguments"),
+        ("weighted_round_robin 0 0", "all weights are 0"),
+        ("weighted_round_robin 1", "has 1 weights for 2 upstreams"),
+        (
+            "query a {\nfallback weighted_round_robin 1\n}",
+            "has 1 weights for 2 upstreams",
+        ),
+        (
+            "first {\nfallback random\n}",
+            "`lb_policy first` takes no block",
+        ),
+        (
+            "query a {\nmax_age 1h\n}",
+            "`max_age` has no effect with `query`",
+        ),
+        ("query a {\nfallback best\n}", "`best` is not a policy"),
+        ("cookie a b", "not supported"),
+    ] {
+        let file = format!(":80 {{\nreverse_proxy a b {{\nlb_policy {text}\n}}\n}}\n");
+        let errors = full(&file).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{text}: {errors}");
+    }
+}
+
+#[test]
 fn upstreams_are_health_checked_the_same_way() {
     for (options, expected) in [
         ("", None),
         (
             "health_uri /up?full",
-            Some(HealthCheck {
-                uri: "/up?full".into(),
-                interval: Duration::from_secs(30),
-                timeout: Duration::from_secs(5),
-                status: (200, 299),
-            }),
+            Some(HealthCheck::new("/up?full".into())),
         ),
         (
             "health_status 4xx\nhealth_uri /ping\nhealth_interval 1s\nhealth_timeout 2s",
             Some(HealthCheck {
-                uri: "/ping".into(),
                 interval: Duration::from_secs(1),
                 timeout: Duration::from_secs(2),
                 status: (400, 499),
+                ..HealthCheck::new("/ping".into())
+            }),
+        ),
+        (
+            "health_uri /\nhealth_method head\nhealth_headers {\nHost app.test\nX-A \"b c\"\n}\nhealth_body ^ok\n\
+             health_port 81\nhealth_passes 2\nhealth_fails 3",
+            Some(HealthCheck {
+                method: "HEAD".into(),
+                headers: vec![
+                    ("Host".into(), "app.test".into()),
+                    ("X-A".into(), "b c".into()),
+                ],
+                body: Some("^ok".into()),
+                port: Some(81),
+                passes: 2,
+                fails: 3,
+                ..HealthCheck::new("/".into())
             }),
         ),
     ] {

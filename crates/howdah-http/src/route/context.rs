@@ -16,6 +16,7 @@ use crate::encode::Encodings;
 use crate::listen::trusted_proxies::TrustedProxies;
 use crate::message::connection::Connection;
 use crate::message::header_change::Changes;
+use crate::message::path;
 use crate::observe::log::AppendedValue;
 use crate::observe::trace::{TRACEPARENT, Trace};
 use crate::route::copied_headers::CopiedHeaders;
@@ -159,6 +160,17 @@ impl Context<'_> {
         pairs
             .find(|(known, _)| *known == name)
             .map(|(_, value)| value)
+    }
+
+    /// The decoded values of a parameter of the query, with commas between them; `None`: there is no such parameter.
+    pub(crate) fn query_value(&self, name: &str) -> Option<String> {
+        let pairs = self.query().split('&');
+        let values: Vec<_> = pairs
+            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+            .filter(|(known, _)| path::decode_query(known) == *name)
+            .map(|(_, value)| path::decode_query(value))
+            .collect();
+        (!values.is_empty()).then(|| values.join(","))
     }
 
     /// The client's address; trusted proxies may forward it.

@@ -5,6 +5,7 @@ mod support;
 
 mod abandoned;
 mod access_log;
+mod balance;
 mod bodies;
 mod caddyfile;
 mod fastcgi;

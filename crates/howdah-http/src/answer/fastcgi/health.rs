@@ -1,16 +1,18 @@
-//! Active health checks: a GET request for `health_uri`. PHP-FPM responds itself at its `ping.path`
+//! Active health checks: a request for `health_uri`. PHP-FPM responds itself at its `ping.path`
 //! and `pm.status_path`; for other paths it runs a script.
 
 use std::rc::Rc;
 
 use howdah_cgi::{Input, split_path};
 use howdah_config::model::{HealthCheck, Upstream};
-use http::header::{HOST, HeaderValue, USER_AGENT};
-use http::{HeaderMap, Method, StatusCode, Uri, Version};
+use http::header::HeaderValue;
+use http::{Method, Uri, Version};
 
 use super::{FastCgi, opening};
 use crate::answer::upstream::balance::Balancer;
-use crate::answer::upstream::health;
+use crate::answer::upstream::health::{
+    self, BODY_MAX, ProbeResponse, probe_address, probe_headers, probe_method,
+};
 use crate::listen::unix;
 use crate::message::path;
 use crate::message::request::RequestBody;
@@ -20,42 +22,54 @@ impl health::Upstreams for FastCgi {
         &self.balancer
     }
 
-    async fn probe(&self, index: usize, check: &HealthCheck) -> Result<StatusCode, String> {
-        let start = self.encode_request(index, check)?;
+    async fn probe(&self, index: usize, check: &HealthCheck) -> Result<ProbeResponse, String> {
+        let address = probe_address(&self.options.upstreams[index], check);
+        let method = probe_method(check);
+        let start = self.encode_request(&address, &method, check)?;
         let sent = (start.into(), Rc::new(RequestBody::Empty));
-        let response = self.exchange(index, (None, &Method::GET), sent, None).await;
+        let response = self.exchange(&address, (None, &method), sent, None).await;
         let response = response.map_err(|failure| failure.to_string())?;
-        let (head, mut body) = response.into_parts();
+        let (head, mut content) = response.into_parts();
+        let mut body = Vec::new();
         // A response that is cut off does not count.
-        while let Some(part) = std::future::poll_fn(|cx| body.poll(cx)).await {
-            part.map_err(|error| error.to_string())?;
+        while let Some(part) = std::future::poll_fn(|cx| content.poll(cx)).await {
+            let part = part.map_err(|error| error.to_string())?;
+            if check.body.is_some() {
+                let room = BODY_MAX - body.len();
+                body.extend_from_slice(&part[..part.len().min(room)]);
+            }
         }
-        Ok(head.status)
+        Ok(ProbeResponse {
+            status: head.status,
+            body,
+        })
     }
 }
 
 impl FastCgi {
     /// Encodes the start of the request with all variables. `Err`: what is invalid.
-    fn encode_request(&self, index: usize, check: &HealthCheck) -> Result<Vec<u8>, String> {
+    fn encode_request(
+        &self,
+        address: &Upstream,
+        method: &Method,
+        check: &HealthCheck,
+    ) -> Result<Vec<u8>, String> {
         let uri: Uri = check
             .uri
             .parse()
             .map_err(|error: http::uri::InvalidUri| error.to_string())?;
         let path = path::normalise(uri.path()).map_err(|error| error.to_string())?;
         let (name, info) = split_path(&path, &self.split).unwrap_or((&*path, ""));
-        let mut headers = HeaderMap::new();
-        let host = match &self.options.upstreams[index] {
-            Upstream::Tcp { .. } => self.balancer.name(index),
-            Upstream::Unix(_) => "localhost",
+        let host = match address {
+            Upstream::Tcp { .. } => address.to_string(),
+            Upstream::Unix(_) => "localhost".to_owned(),
         };
         // Any printable name is a valid value.
-        if let Ok(host) = HeaderValue::from_str(host) {
-            headers.insert(HOST, host);
-        }
-        headers.insert(USER_AGENT, HeaderValue::from_static("Howdah"));
+        let host = HeaderValue::try_from(host).unwrap_or(HeaderValue::from_static("localhost"));
+        let headers = probe_headers(host, check);
         let input = Input {
             id: 0,
-            method: &Method::GET,
+            method,
             target: &uri,
             query: uri.query().unwrap_or_default(),
             version: Version::HTTP_11,

@@ -260,9 +260,8 @@ impl FastCgi {
         hold: &DisconnectGuard,
     ) -> Result<Response<Content>, Failure> {
         let about = (Some(id), method);
-        let response = self
-            .exchange(active.index(), about, sent, Some(hold))
-            .await?;
+        let upstream = &self.options.upstreams[active.index()];
+        let response = self.exchange(upstream, about, sent, Some(hold)).await?;
         Ok(response.map(|output| Content::Endpoint(Box::pin(output.counted(active)))))
     }
 
@@ -270,12 +269,11 @@ impl FastCgi {
     /// logged.
     async fn exchange(
         &self,
-        index: usize,
+        upstream: &model::Upstream,
         (id, method): (Option<u64>, &Method),
         sent: (Rc<[u8]>, Rc<RequestBody>),
         hold: Option<&DisconnectGuard>,
     ) -> Result<Response<Output>, Failure> {
-        let upstream = &self.options.upstreams[index];
         let stream = connect(upstream, self.options.dial_timeout)
             .await
             .map_err(Failure::Connect)?;

@@ -1,33 +1,35 @@
 //! Active health checks of upstreams.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+
 use howdah_config::model::HealthCheck;
-use http::header::{HOST, USER_AGENT};
-use http::{Method, Request, StatusCode};
+use http::Request;
+use http_body::Body;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
 
 use super::Upstreams;
 use super::failure::Failure;
 use super::upload::{Source, Upload, UploadLimits};
-use crate::answer::upstream::Connector;
 use crate::answer::upstream::balance::Balancer;
-use crate::answer::upstream::health;
+use crate::answer::upstream::health::{self, BODY_MAX, ProbeResponse, probe_headers, probe_method};
+use crate::answer::upstream::{Connector, PROBED};
 
 impl health::Upstreams for Upstreams {
     fn balancer(&self) -> &Balancer {
         &self.balancer
     }
 
-    async fn probe(&self, index: usize, check: &HealthCheck) -> Result<StatusCode, String> {
+    async fn probe(&self, index: usize, check: &HealthCheck) -> Result<ProbeResponse, String> {
         let probe = async |client: &Client<Connector, Upload>| {
             let source = Source::new(None, UploadLimits::bodiless(check.timeout));
             let mut request = Request::builder()
-                .method(Method::GET)
-                .uri(format!("http://u{index}{}", check.uri))
-                .header(HOST, self.hosts[index].name.clone())
-                .header(USER_AGENT, "Howdah")
+                .method(probe_method(check))
+                .uri(format!("http://{PROBED}{index}{}", check.uri))
                 .body(Upload(source))
                 .map_err(Failure::Request)?;
+            *request.headers_mut() = probe_headers(self.probe_hosts[index].clone(), check);
             let connection = capture_connection(&mut request);
             let answer = client.request(request).await;
             answer.map_err(|error| Failure::of(&error, &connection))
@@ -38,6 +40,19 @@ impl health::Upstreams for Upstreams {
             answer => answer,
         };
         let answer = answer.map_err(|failure| failure.to_string())?;
-        Ok(answer.status())
+        let status = answer.status();
+        let mut content = answer.into_body();
+        let mut body = Vec::new();
+        while check.body.is_some()
+            && body.len() < BODY_MAX
+            && let Some(frame) = poll_fn(|cx| Pin::new(&mut content).poll_frame(cx)).await
+        {
+            let frame = frame.map_err(|error| error.to_string())?;
+            if let Ok(data) = frame.into_data() {
+                body.extend_from_slice(&data);
+            }
+        }
+        body.truncate(BODY_MAX);
+        Ok(ProbeResponse { status, body })
     }
 }

@@ -13,7 +13,8 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -28,7 +29,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use self::failure::Failure;
 use self::head::Trust;
@@ -36,11 +37,11 @@ use self::job::ProxyJob;
 pub(crate) use self::upload::UploadLimits;
 use self::upload::{Source, Upload};
 use crate::answer::forwarded::remove_hops;
-use crate::answer::upstream::Connector;
 use crate::answer::upstream::balance::Balancer;
-use crate::answer::upstream::health::Checks;
+use crate::answer::upstream::health::{Checks, probe_address};
 use crate::answer::upstream::state::{ActiveRequest, StateCursor};
 use crate::answer::upstream::tls::{Encryption, EncryptionError, TlsClients};
+use crate::answer::upstream::{CHOSEN, Connector};
 use crate::message::disconnect::DisconnectGuard;
 use crate::message::incoming::BodyError;
 use crate::message::interim::Interim;
@@ -63,9 +64,12 @@ pub(crate) struct Upstreams {
     balancer: Balancer,
     /// The `Host` of requests to each upstream.
     hosts: Box<[Host]>,
+    /// The `Host` of health checks.
+    probe_hosts: Box<[HeaderValue]>,
     /// Waits for the upstream's response even if the client has disconnected.
     outlasts_client: bool,
     header_timeout: Option<Duration>,
+    read_timeout: Option<Duration>,
     stream_timeout: Option<Duration>,
     checks: Checks,
 }
@@ -74,6 +78,11 @@ impl std::fmt::Debug for Upstreams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Upstreams").field(&self.balancer).finish()
     }
+}
+
+/// The shorter limit, if there are any.
+fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    one.into_iter().chain(other).min()
 }
 
 /// The `Host` of requests to an upstream.
@@ -108,8 +117,17 @@ impl Upstreams {
         let state = states.next(&proxy.upstreams, &proxy.balance, "reverse_proxy");
         let host = |upstream| Host::of(upstream, encryption.is_some());
         let hosts = proxy.upstreams.iter().map(host).collect();
-        let upstreams = proxy.upstreams.clone().into();
-        let connector = Connector::new(upstreams, proxy.dial_timeout, encryption);
+        let upstreams: Arc<[Upstream]> = proxy.upstreams.clone().into();
+        let probed = match &proxy.health {
+            None => Arc::clone(&upstreams),
+            Some(check) => {
+                let address = |upstream| probe_address(upstream, check);
+                upstreams.iter().map(address).collect()
+            }
+        };
+        let probe_host = |upstream| Host::of(upstream, false).name;
+        let probe_hosts = probed.iter().map(probe_host).collect();
+        let connector = Connector::new((upstreams, probed), proxy.dial_timeout, encryption);
         let mut builder = Client::builder(TokioExecutor::new());
         builder
             .pool_timer(TokioTimer::new())
@@ -125,9 +143,11 @@ impl Upstreams {
             client: builder.build(connector.clone()),
             fresh: fresh.build(connector),
             hosts,
+            probe_hosts,
             balancer: Balancer::new(state, &proxy.balance),
             outlasts_client: proxy.outlasts_client,
-            header_timeout: proxy.response_header_timeout,
+            header_timeout: shorter(proxy.response_header_timeout, proxy.read_timeout),
+            read_timeout: proxy.read_timeout,
             stream_timeout: proxy.stream_timeout,
             checks: Checks::new(proxy.health.as_ref()),
         }))
@@ -185,7 +205,7 @@ impl Upstreams {
         source.frame(&job.method, &mut headers);
         let mut request = Request::builder()
             .method(job.method.clone())
-            .uri(format!("http://u{index}{}", job.target))
+            .uri(format!("http://{CHOSEN}{index}{}", job.target))
             .body(Upload(source.clone()))
             .map_err(Failure::Request)?;
         *request.headers_mut() = headers;
@@ -346,6 +366,8 @@ impl Upstreams {
         }
         let body = Download {
             body,
+            limit: self.read_timeout,
+            timer: None,
             _active: active,
         };
         Response::from_parts(head, Content::Endpoint(Box::pin(body)))
@@ -384,6 +406,10 @@ fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
 /// The body of an upstream's response.
 struct Download {
     body: Incoming,
+    /// `read_timeout`.
+    limit: Option<Duration>,
+    /// Runs while the upstream sends nothing.
+    timer: Option<Pin<Box<Sleep>>>,
     _active: ActiveRequest,
 }
 
@@ -395,7 +421,19 @@ impl Body for Download {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        let this = &mut *self;
+        let frame = Pin::new(&mut this.body).poll_frame(cx);
+        match (&frame, this.limit) {
+            (Poll::Pending, Some(limit)) => {
+                let timer = this
+                    .timer
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+                ready!(timer.as_mut().poll(cx));
+                let error = "the upstream sent nothing before `read_timeout`";
+                return Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::TimedOut, error))));
+            }
+            _ => this.timer = None,
+        }
         frame.map(|frame| frame.map(|frame| frame.map_err(io::Error::other)))
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use howdah_config::model::{Balance, Policy};
 use http::{HeaderValue, StatusCode};
 
-use super::state::{ActiveRequest, DirectiveState, hash};
+use super::state::{ActiveRequest, DirectiveState, UpstreamState, hash};
 use crate::clock::{self, milliseconds};
 
 /// What the choice of an upstream depends on, besides the upstreams.
@@ -15,8 +15,10 @@ use crate::clock::{self, milliseconds};
 pub(crate) enum Hint {
     None,
     Hash(u64),
-    /// The value of the sticky cookie that the client has sent.
-    Cookie(String),
+    /// The value of the sticky cookie that the client has sent, and what applies without its upstream.
+    Cookie(String, Box<Hint>),
+    /// The request lacks what the policy needs: what the fallback needs.
+    Fallback(Box<Hint>),
 }
 
 impl Hint {
@@ -101,8 +103,9 @@ impl Balancer {
     }
 
     /// Records the result of an active check; returns whether it has changed.
-    pub(crate) fn note_health(&self, index: usize, is_ill: bool) -> bool {
-        self.state.upstreams()[index].set_ill(is_ill)
+    /// `in_row`: how many equal results change it.
+    pub(crate) fn note_health(&self, index: usize, is_ill: bool, in_row: u32) -> bool {
+        self.state.upstreams()[index].note_check(is_ill, in_row)
     }
 
     /// Whether the caller has to run the active checks: one front thread does.
@@ -112,14 +115,15 @@ impl Balancer {
 
     /// The cookie that ties a client to an upstream, if the client lacks it.
     pub(crate) fn cookie(&self, index: usize, hint: &Hint) -> Option<HeaderValue> {
-        let Policy::Cookie(name) = &self.policy else {
-            return None;
-        };
+        let (name, max_age, known) = sticky(&self.policy, hint)?;
         let value = &self.state.upstreams()[index].cookie;
-        if matches!(hint, Hint::Cookie(known) if known == value) {
+        if known == Some(value) {
             return None;
         }
-        HeaderValue::try_from(format!("{name}={value}; Path=/; HttpOnly")).ok()
+        let lifetime = max_age.map(|max_age| format!("; Max-Age={}", max_age.as_secs()));
+        let lifetime = lifetime.unwrap_or_default();
+        let cookie = format!("{name}={value}; Path=/; HttpOnly{lifetime}");
+        HeaderValue::try_from(cookie).ok()
     }
 }
 
@@ -174,61 +178,126 @@ impl Attempts<'_> {
     }
 }
 
+/// The name and the lifetime of the cookie of the policy that applies, and the value that the client has sent.
+fn sticky<'p>(
+    policy: &'p Policy,
+    hint: &'p Hint,
+) -> Option<(&'p str, Option<Duration>, Option<&'p String>)> {
+    match (policy, hint) {
+        (Policy::Cookie { name, max_age, .. }, Hint::Cookie(known, _)) => {
+            Some((name, *max_age, Some(known)))
+        }
+        (Policy::Cookie { name, max_age, .. }, _) => Some((name, *max_age, None)),
+        (
+            Policy::Header { fallback, .. } | Policy::Query { fallback, .. },
+            Hint::Fallback(hint),
+        ) => sticky(fallback, hint),
+        _ => None,
+    }
+}
+
 /// Chooses among the healthy upstreams, and prefers those that were not `tried`.
 fn choose(
     state: &DirectiveState,
     policy: &Policy,
     (hint, tried): (&Hint, &[usize]),
 ) -> Option<usize> {
-    let upstreams = state.upstreams();
-    let mut available: Vec<usize> = (0..upstreams.len())
+    let mut available: Vec<usize> = (0..state.upstreams().len())
         .filter(|index| state.is_available(*index))
         .collect();
     if available.iter().any(|index| !tried.contains(index)) {
         available.retain(|index| !tried.contains(index));
     }
-    if available.len() < 2 {
-        return available.first().copied();
-    }
-    let turn = state.turn();
-    let pick = |number: u64| {
-        let index = number % available.len() as u64;
-        available.get(usize::try_from(index).unwrap_or(0)).copied()
+    let choice = Choice {
+        upstreams: state.upstreams(),
+        available,
+        turn: state.turn(),
     };
-    // Rendezvous hashing: if an upstream fails, only its clients change to another.
-    let stable = |key: u64| {
-        available
-            .iter()
-            .copied()
-            .max_by_key(|index| hash(&(key, upstreams[*index].name())))
-    };
-    let random = || pick(hash(&(turn, clock::now(), upstreams.as_ptr() as usize)));
-    match (policy, hint) {
-        (Policy::First, _) => pick(0),
-        (Policy::RoundRobin, _) => pick(turn),
-        (Policy::LeastConnections, _) => {
-            let counts: Vec<_> = available
+    choice.by(policy, hint)
+}
+
+/// A choice among available upstreams.
+struct Choice<'s> {
+    upstreams: &'s [UpstreamState],
+    available: Vec<usize>,
+    /// Number of the choice.
+    turn: u64,
+}
+
+impl Choice<'_> {
+    fn by(&self, policy: &Policy, hint: &Hint) -> Option<usize> {
+        match (policy, hint) {
+            (Policy::First, _) => self.at(0),
+            (Policy::RoundRobin, _) => self.at(self.turn),
+            (Policy::WeightedRoundRobin(weights), _) => self.weighted(weights),
+            (Policy::LeastConnections, _) => self.idlest(self.available.clone()),
+            (Policy::RandomChoose(count), _) => {
+                let mut drawn = self.available.clone();
+                drawn.sort_by_cached_key(|index| hash(&(self.random(), *index)));
+                drawn.truncate(usize::try_from(*count).unwrap_or(usize::MAX));
+                self.idlest(drawn)
+            }
+            (Policy::Cookie { fallback, .. }, Hint::Cookie(cookie, hint)) => self
+                .available
                 .iter()
-                .map(|index| (upstreams[*index].in_flight(), *index))
-                .collect();
-            let fewest = counts.iter().map(|(count, _)| *count).min()?;
-            let equal: Vec<usize> = counts
-                .into_iter()
-                .filter_map(|(count, index)| (count == fewest).then_some(index))
-                .collect();
-            let index = turn % equal.len() as u64;
-            equal.get(usize::try_from(index).unwrap_or(0)).copied()
+                .copied()
+                .find(|index| self.upstreams[*index].cookie == *cookie)
+                .or_else(|| self.by(fallback, hint)),
+            (
+                Policy::Cookie { fallback, .. }
+                | Policy::Header { fallback, .. }
+                | Policy::Query { fallback, .. },
+                Hint::Fallback(hint),
+            ) => self.by(fallback, hint),
+            (_, Hint::Hash(key)) => self.stable(*key),
+            _ => self.at(self.random()),
         }
-        (Policy::Cookie(_), Hint::Cookie(cookie)) => available
-            .iter()
-            .copied()
-            .find(|index| upstreams[*index].cookie == *cookie)
-            .or_else(random),
-        (
-            Policy::IpHash | Policy::ClientIpHash | Policy::UriHash | Policy::Header(_),
-            Hint::Hash(key),
-        ) => stable(*key),
-        _ => random(),
+    }
+
+    /// The available upstream with this number, modulo their count.
+    fn at(&self, number: u64) -> Option<usize> {
+        let index = number.checked_rem(self.available.len() as u64)?;
+        let index = usize::try_from(index).unwrap_or(0);
+        self.available.get(index).copied()
+    }
+
+    fn random(&self) -> u64 {
+        let place = self.upstreams.as_ptr() as usize;
+        hash(&(self.turn, clock::now(), place))
+    }
+
+    /// Rendezvous hashing: if an upstream fails, only its clients change to another.
+    fn stable(&self, key: u64) -> Option<usize> {
+        let available = self.available.iter().copied();
+        available.max_by_key(|index| hash(&(key, self.upstreams[*index].name())))
+    }
+
+    /// The one with the fewest requests in flight; equal ones in turn.
+    fn idlest(&self, candidates: Vec<usize>) -> Option<usize> {
+        let counts: Vec<_> = candidates
+            .into_iter()
+            .map(|index| (self.upstreams[index].in_flight(), index))
+            .collect();
+        let fewest = counts.iter().map(|(count, _)| *count).min()?;
+        let equal: Vec<usize> = counts
+            .into_iter()
+            .filter_map(|(count, index)| (count == fewest).then_some(index))
+            .collect();
+        let index = self.turn % equal.len() as u64;
+        equal.get(usize::try_from(index).unwrap_or(0)).copied()
+    }
+
+    fn weighted(&self, weights: &[u32]) -> Option<usize> {
+        let weight = |index: usize| u64::from(weights.get(index).copied().unwrap_or(0));
+        let total: u64 = self.available.iter().map(|index| weight(*index)).sum();
+        let mut position = self.turn.checked_rem(total)?;
+        for index in &self.available {
+            match position.checked_sub(weight(*index)) {
+                None => return Some(*index),
+                Some(rest) => position = rest,
+            }
+        }
+        None
     }
 }
 
@@ -272,8 +341,28 @@ mod tests {
             .map(|_| next(&Policy::Random, &Hint::None))
             .collect();
         assert_eq!(seen.len(), 3);
-        let cookie = Hint::Cookie(state.upstreams()[1].cookie.clone());
-        assert_eq!(next(&Policy::Cookie("lb".into()), &cookie), 1);
+        let by_cookie = Policy::Cookie {
+            name: "lb".into(),
+            max_age: None,
+            fallback: Box::new(Policy::First),
+        };
+        let cookie = |value: &str| Hint::Cookie(value.to_owned(), Box::new(Hint::None));
+        assert_eq!(next(&by_cookie, &cookie(&state.upstreams()[1].cookie)), 1);
+        assert_eq!(next(&by_cookie, &cookie("unknown")), 0);
+        assert_eq!(next(&by_cookie, &Hint::Fallback(Box::new(Hint::None))), 0);
+        let by_query = Policy::Query {
+            key: "id".into(),
+            fallback: Box::new(Policy::UriHash),
+        };
+        let (hash, fallback) = (Hint::of("a"), Hint::Fallback(Box::new(Hint::of("a"))));
+        assert_eq!(next(&by_query, &hash), next(&by_query, &fallback));
+        let busy = ActiveRequest::begin(&state, 2);
+        let seen: std::collections::BTreeSet<_> = (0..200)
+            .map(|_| next(&Policy::RandomChoose(2), &Hint::None))
+            .collect();
+        assert_eq!(Vec::from_iter(seen), [0, 1]);
+        assert_eq!(next(&Policy::RandomChoose(9), &Hint::None) / 2, 0);
+        drop(busy);
         for client in 0..20 {
             let hint = Hint::of(&client);
             assert_eq!(next(&Policy::IpHash, &hint), next(&Policy::IpHash, &hint));
@@ -282,6 +371,34 @@ mod tests {
             .map(|client| next(&Policy::IpHash, &Hint::of(&client)))
             .collect();
         assert_eq!(spread.len(), 3);
+    }
+
+    #[test]
+    fn weights_are_shares_of_the_requests() {
+        let state = state(3, &Balance::default());
+        let policy = Policy::WeightedRoundRobin(vec![3, 0, 1]);
+        let next = || choose(&state, &policy, (&Hint::None, &[]));
+        let turns: Vec<_> = (0..8).filter_map(|_| next()).collect();
+        assert_eq!(turns, [0, 0, 0, 2, 0, 0, 0, 2]);
+        state.upstreams()[0].note_check(true, 1);
+        assert_eq!((next(), next()), (Some(2), Some(2)));
+        state.upstreams()[2].note_check(true, 1);
+        assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn health_changes_after_results_in_a_row() {
+        let balancer = balancer(&Balance::default());
+        let check = |is_ill, in_row| balancer.note_health(0, is_ill, in_row);
+        let changes = [(true, 2), (false, 1), (true, 2), (true, 2), (true, 2)]
+            .map(|(is_ill, in_row)| check(is_ill, in_row));
+        assert_eq!(changes, [false, false, false, true, false]);
+        assert!(!balancer.state.is_healthy(0));
+        let changes = [(false, 3), (false, 3), (true, 2), (false, 3)]
+            .map(|(is_ill, in_row)| check(is_ill, in_row));
+        assert_eq!(changes, [false; 4]);
+        assert!([check(false, 3), check(false, 3)] == [false, true]);
+        assert!(balancer.state.is_healthy(0));
     }
 
     #[test]
@@ -307,9 +424,9 @@ mod tests {
         assert_eq!(first(), None);
         assert!(ActiveRequest::begin(&state, 1).is_none());
         drop(busy);
-        upstreams[1].set_ill(true);
+        upstreams[1].note_check(true, 1);
         assert_eq!(first(), None);
-        upstreams[1].set_ill(false);
+        upstreams[1].note_check(false, 1);
         // Expired failures are removed.
         upstreams[1].fail(Some(0));
         upstreams[1].fail(Some(0));
@@ -344,7 +461,7 @@ mod tests {
         assert_eq!(used, [0, 1, 2]);
         drop(active);
         threads[0].fail(0);
-        threads[0].note_health(1, true);
+        threads[0].note_health(1, true, 1);
         for _ in 0..4 {
             assert_eq!(begin(&threads[1]).index(), 2);
         }
@@ -430,8 +547,8 @@ mod tests {
         assert_eq!(first(), Some(1));
         balancer.record_response(1, StatusCode::OK, soon * 2);
         assert_eq!(first(), Some(2));
-        assert!(balancer.note_health(2, true));
-        assert!(!balancer.note_health(2, true));
+        assert!(balancer.note_health(2, true, 1));
+        assert!(!balancer.note_health(2, true, 1));
         assert_eq!(first(), None);
     }
 }

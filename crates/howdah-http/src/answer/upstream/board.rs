@@ -87,9 +87,9 @@ mod tests {
         assert_eq!(own.len(), 1);
         assert!(own[0].is_healthy);
         assert_eq!((own[0].in_flight, own[0].failures), (2, 2));
-        states[1].upstreams()[0].set_ill(true);
+        states[1].upstreams()[0].note_check(true, 1);
         assert!(!statuses(host)[0].is_healthy);
-        states[1].upstreams()[0].set_ill(false);
+        states[1].upstreams()[0].note_check(false, 1);
         assert!(statuses(host)[0].is_healthy);
         // The first directive remembers no failures.
         states[1].upstreams()[0].fail(Some(u64::MAX));

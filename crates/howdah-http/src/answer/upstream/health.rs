@@ -3,8 +3,10 @@
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 
-use howdah_config::model::HealthCheck;
-use http::StatusCode;
+use howdah_config::model::{HealthCheck, Upstream};
+use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::{Method, StatusCode};
+use regex::bytes::Regex;
 
 use crate::answer::upstream::balance::Balancer;
 
@@ -18,7 +20,52 @@ pub(crate) trait Upstreams: 'static {
         &self,
         index: usize,
         check: &HealthCheck,
-    ) -> impl Future<Output = Result<StatusCode, String>>;
+    ) -> impl Future<Output = Result<ProbeResponse, String>>;
+}
+
+/// The response of an upstream to a check.
+pub(crate) struct ProbeResponse {
+    pub(crate) status: StatusCode,
+    /// Its start, if `health_body` is configured.
+    pub(crate) body: Vec<u8>,
+}
+
+/// Bytes of a response's body that `health_body` sees.
+pub(crate) const BODY_MAX: usize = 64 << 10;
+
+/// The address that checks of an upstream connect to.
+pub(crate) fn probe_address(upstream: &Upstream, check: &HealthCheck) -> Upstream {
+    match (upstream, check.port) {
+        (Upstream::Tcp { host, .. }, Some(port)) => Upstream::Tcp {
+            host: host.clone(),
+            port,
+        },
+        _ => upstream.clone(),
+    }
+}
+
+/// The header of a check: the defaults, and those of `health_headers` in their place.
+pub(crate) fn probe_headers(host: HeaderValue, check: &HealthCheck) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(HOST, host);
+    headers.insert(USER_AGENT, HeaderValue::from_static("Howdah"));
+    let configured = |(name, value): &(String, String)| {
+        let name = HeaderName::try_from(name).ok()?;
+        Some((name, HeaderValue::try_from(value).ok()?))
+    };
+    // The configuration has refused others.
+    let configured: Vec<_> = check.headers.iter().filter_map(configured).collect();
+    for (name, _) in &configured {
+        headers.remove(name);
+    }
+    headers.extend(configured);
+    headers
+}
+
+/// The method of a check.
+pub(crate) fn probe_method(check: &HealthCheck) -> Method {
+    // The configuration has refused others.
+    Method::from_bytes(check.method.as_bytes()).unwrap_or(Method::GET)
 }
 
 /// The checks of a directive.
@@ -50,14 +97,21 @@ impl Checks {
 }
 
 async fn watch<U: Upstreams>(upstreams: Weak<U>, index: usize, check: HealthCheck) {
+    // The configuration has refused invalid ones.
+    let body = check.body.as_deref().and_then(|text| Regex::new(text).ok());
     while let Some(upstreams) = upstreams.upgrade() {
         let outcome = tokio::time::timeout(check.timeout, upstreams.probe(index, &check));
         let outcome = outcome
             .await
             .unwrap_or_else(|_| Err("it did not respond in time".to_owned()))
-            .and_then(|status| expect(status, check.status));
+            .and_then(|response| expect(&response, &check, body.as_ref()));
         let balancer = upstreams.balancer();
-        if balancer.note_health(index, outcome.is_err()) {
+        let in_row = if outcome.is_ok() {
+            check.passes
+        } else {
+            check.fails
+        };
+        if balancer.note_health(index, outcome.is_err(), in_row) {
             let upstream = balancer.name(index);
             match outcome {
                 Err(reason) => {
@@ -73,10 +127,20 @@ async fn watch<U: Upstreams>(upstreams: Weak<U>, index: usize, check: HealthChec
     }
 }
 
-fn expect(status: StatusCode, (first, last): (u16, u16)) -> Result<(), String> {
-    if (first..=last).contains(&status.as_u16()) {
-        Ok(())
-    } else {
-        Err(format!("it responded with {status}"))
+fn expect(
+    response: &ProbeResponse,
+    check: &HealthCheck,
+    body: Option<&Regex>,
+) -> Result<(), String> {
+    let (first, last) = check.status;
+    if !(first..=last).contains(&response.status.as_u16()) {
+        return Err(format!("it responded with {}", response.status));
+    }
+    match body {
+        Some(body) if !body.is_match(&response.body) => Err(format!(
+            "its response does not match `health_body {}`",
+            body.as_str()
+        )),
+        _ => Ok(()),
     }
 }

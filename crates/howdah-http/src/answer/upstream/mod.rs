@@ -50,25 +50,45 @@ pub(crate) async fn connect(upstream: &Upstream, limit: Duration) -> io::Result<
 /// A connection of a `reverse_proxy`.
 pub(crate) type MaybeTls = Either<Stream, Box<TlsStream<Stream>>>;
 
-/// Opens the connections of a client. The host of a URI is `u` and the number of the upstream.
+/// What the number of an upstream follows in the host of a URI.
+pub(crate) const CHOSEN: char = 'u';
+
+/// The same for connections of health checks, which may have a port of their own.
+pub(crate) const PROBED: char = 'h';
+
+/// Opens the connections of a client.
 #[derive(Clone)]
 pub(crate) struct Connector {
     upstreams: Arc<[Upstream]>,
+    /// Where health checks connect to.
+    probed: Arc<[Upstream]>,
     limit: Duration,
     encryption: Option<Encryption>,
 }
 
 impl Connector {
     pub(crate) fn new(
-        upstreams: Arc<[Upstream]>,
+        (upstreams, probed): (Arc<[Upstream]>, Arc<[Upstream]>),
         limit: Duration,
         encryption: Option<Encryption>,
     ) -> Self {
         Self {
             upstreams,
+            probed,
             limit,
             encryption,
         }
+    }
+
+    /// The number and the address of the upstream that the host of a URI names.
+    fn find(&self, uri: &Uri) -> Option<(usize, Upstream)> {
+        let host = uri.host()?;
+        let (upstreams, number) = match host.strip_prefix(CHOSEN) {
+            Some(number) => (&self.upstreams, number),
+            None => (&self.probed, host.strip_prefix(PROBED)?),
+        };
+        let index = number.parse().ok()?;
+        Some((index, upstreams.get(index)?.clone()))
     }
 }
 
@@ -82,17 +102,13 @@ impl tower_service::Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let (upstreams, limit) = (Arc::clone(&self.upstreams), self.limit);
+        let (found, limit) = (self.find(&uri), self.limit);
         let encryption = self.encryption.clone();
         Box::pin(async move {
-            let number = uri.host().and_then(|host| host.strip_prefix('u'));
-            let index = number.and_then(|number| number.parse::<usize>().ok());
-            let Some((index, upstream)) =
-                index.and_then(|index| Some((index, upstreams.get(index)?)))
-            else {
+            let Some((index, upstream)) = found else {
                 return Err(io::ErrorKind::InvalidInput.into());
             };
-            let stream = connect(upstream, limit).await?;
+            let stream = connect(&upstream, limit).await?;
             let stream = match encryption {
                 None => Either::Left(stream),
                 Some(encryption) => Either::Right(Box::new(encryption.begin(index, stream).await?)),

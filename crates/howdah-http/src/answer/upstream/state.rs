@@ -187,6 +187,7 @@ impl DirectiveState {
                 cookie: format!("{:016x}", hash(shared.address.as_str())),
                 shared,
                 is_ill: AtomicBool::new(false),
+                contrary: AtomicU32::new(0),
             }
         };
         Self {
@@ -238,8 +239,10 @@ pub(super) struct UpstreamState {
     pub(super) shared: Arc<SharedUpstream>,
     /// Identifies it in the sticky cookie of a client.
     pub(super) cookie: String,
-    /// The last active check failed.
+    /// Active checks failed.
     is_ill: AtomicBool,
+    /// Active checks in a row with the other result.
+    contrary: AtomicU32,
 }
 
 impl UpstreamState {
@@ -261,9 +264,20 @@ impl UpstreamState {
         }
     }
 
-    /// Records the result of an active check; returns whether it has changed.
-    pub(super) fn set_ill(&self, is_ill: bool) -> bool {
-        self.is_ill.swap(is_ill, Relaxed) != is_ill
+    /// Records the result of an active check, of which `in_row` equal ones change the health; returns whether it has
+    /// changed. One task runs the checks.
+    pub(super) fn note_check(&self, is_ill: bool, in_row: u32) -> bool {
+        if self.is_ill.load(Relaxed) == is_ill {
+            self.contrary.store(0, Relaxed);
+            return false;
+        }
+        let count = self.contrary.fetch_add(1, Relaxed) + 1;
+        if count < in_row {
+            return false;
+        }
+        self.contrary.store(0, Relaxed);
+        self.is_ill.store(is_ill, Relaxed);
+        true
     }
 }
 

@@ -120,18 +120,26 @@ impl Handler for Proxy {
 /// What this policy needs of a request to choose an upstream.
 pub(super) fn hint(policy: &model::Policy, context: &Context<'_>) -> Hint {
     let headers = &context.parts().headers;
+    let otherwise = |fallback| move || Hint::Fallback(Box::new(hint(fallback, context)));
     match policy {
         model::Policy::IpHash => Hint::of(&context.connection.remote.ip()),
         model::Policy::ClientIpHash => Hint::of(&context.client_ip()),
         model::Policy::UriHash => Hint::of(&context.target()),
-        model::Policy::Header(name) => headers
+        model::Policy::Header { name, fallback } => headers
             .get(name.as_str())
-            .map_or(Hint::None, |value| Hint::of(value.as_bytes())),
-        model::Policy::Cookie(name) => context
-            .cookie(name)
-            .map_or(Hint::None, |value| Hint::Cookie(value.to_owned())),
+            .filter(|value| !value.is_empty())
+            .map_or_else(otherwise(fallback), |value| Hint::of(value.as_bytes())),
+        model::Policy::Query { key, fallback } => context
+            .query_value(key)
+            .map_or_else(otherwise(fallback), |value| Hint::of(&*value)),
+        model::Policy::Cookie { name, fallback, .. } => match context.cookie(name) {
+            None => otherwise(fallback)(),
+            Some(value) => Hint::Cookie(value.to_owned(), Box::new(hint(fallback, context))),
+        },
         model::Policy::Random
+        | model::Policy::RandomChoose(_)
         | model::Policy::RoundRobin
+        | model::Policy::WeightedRoundRobin(_)
         | model::Policy::LeastConnections
         | model::Policy::First => Hint::None,
     }

@@ -83,16 +83,7 @@ pub(super) fn original_prefixed_query(text: &mut String, context: &Context<'_>) 
 
 /// All values of a parameter, decoded.
 pub(super) fn query_value(text: &mut String, context: &Context<'_>, name: &str) {
-    let pairs = context.query().split('&');
-    let values = pairs
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .filter(|(known, _)| path::decode_query(known) == *name);
-    for (index, (_, value)) in values.enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        text.push_str(&path::decode_query(value));
-    }
+    text.push_str(&context.query_value(name).unwrap_or_default());
 }
 
 pub(super) fn escape(text: &mut String, value: &str) {
