@@ -173,6 +173,7 @@ impl Converter<'_> {
         let mut addresses = Vec::new();
         let mut bind = None;
         let mut parts = |address: &str| {
+            let address = address.strip_prefix("tcp://").unwrap_or(address);
             // A variable may have a default, which comes after a colon too.
             let end = address.find("{$").unwrap_or(address.len());
             let (host, port) = match address[..end].rfind(':') {
@@ -189,6 +190,9 @@ impl Converter<'_> {
             port.to_owned()
         };
         if let Some(address) = get(http, "address").and_then(text) {
+            if let Some(path) = address.strip_prefix("unix://") {
+                return self.socket(path);
+            }
             // The variable may hold the host too.
             let port = if address.starts_with("{$") {
                 "8080".to_owned()
@@ -228,6 +232,18 @@ impl Converter<'_> {
             addresses.push("http://:8080".to_owned());
         }
         addresses
+    }
+
+    /// A Unix socket, on which the site has no other address.
+    fn socket(&mut self, path: &str) -> Vec<String> {
+        if path.starts_with('/') {
+            self.site.insert(0, format!("bind unix/{}", word(path)));
+        } else {
+            let why = format!("write `bind unix//PATH` with the whole path of `{path}`");
+            let note = self.note("http.address", &why);
+            self.site.insert(0, note);
+        }
+        vec!["http://".to_owned()]
     }
 
     /// The lines of `php`.

@@ -378,6 +378,22 @@ fn script(children: &[Directive], php: &Php) -> Lines {
             .or_else(|| name.strip_prefix("$realpath_root"))?;
         (is_file && below.starts_with('/') && !below.contains('$')).then(|| below.to_owned())
     });
+    let elsewhere = children.iter().find_map(|own| {
+        let is_file = own.name == "fastcgi_param" && own.argument(0) == "SCRIPT_FILENAME";
+        let path = own.argument(1);
+        let is_fixed = is_file && path.starts_with('/') && !path.contains('$');
+        let (folder, name) = path.rsplit_once('/').filter(|_| is_fixed)?;
+        let folder = if folder.is_empty() { "/" } else { folder };
+        Some((folder.to_owned(), format!("/{name}")))
+    });
+    if let Some((folder, script)) = elsewhere {
+        let mut lines = vec![
+            format!("root * {}", word(&folder)),
+            format!("rewrite * {}", word(&script)),
+        ];
+        lines.extend(php.serve(Lines::new()));
+        return lines;
+    }
     if let Some(script) = fixed {
         let mut lines = vec![format!("rewrite * {}", word(&script))];
         lines.extend(php.serve(Lines::new()));

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::directive::Directive;
 
+/// The policy of a group that names none.
+const ROUND_ROBIN: &str = "lb_policy round_robin";
+
 /// Groups of upstreams by name.
 #[derive(Debug, Default)]
 pub(super) struct Upstreams(BTreeMap<String, Group>);
@@ -12,6 +15,8 @@ pub(super) struct Upstreams(BTreeMap<String, Group>);
 #[derive(Debug, Default, Clone)]
 pub(super) struct Group {
     pub(super) servers: Vec<String>,
+    /// A weight for each.
+    weights: Vec<String>,
     /// Lines for the block of `reverse_proxy`.
     pub(super) options: Vec<String>,
 }
@@ -24,8 +29,9 @@ impl Upstreams {
     pub(super) fn add(&mut self, directive: Directive, note: &mut dyn FnMut(usize, &str, &str)) {
         let mut group = Group {
             servers: Vec::new(),
+            weights: Vec::new(),
             // nginx uses round robin.
-            options: vec!["lb_policy round_robin".to_owned()],
+            options: vec![ROUND_ROBIN.to_owned()],
         };
         for own in directive.children() {
             match own.name.as_str() {
@@ -39,6 +45,10 @@ impl Upstreams {
                 _ => note(own.line, &own.to_string(), ""),
             }
         }
+        if group.options[0] == ROUND_ROBIN && group.weights.iter().any(|weight| weight != "1") {
+            group.options[0] =
+                format!("lb_policy weighted_round_robin {}", group.weights.join(" "));
+        }
         if group.servers.len() < 2 {
             group.options.remove(0);
         }
@@ -48,14 +58,22 @@ impl Upstreams {
 }
 
 /// How a group chooses, as a policy of `lb_policy`.
-fn policy(own: &Directive) -> Option<&'static str> {
-    Some(match (own.name.as_str(), own.argument(0)) {
+fn policy(own: &Directive) -> Option<String> {
+    let fixed = match (own.name.as_str(), own.argument(0)) {
         ("least_conn", _) => "least_conn",
+        ("random", "two") => "random_choose 2",
         ("random", _) => "random",
         ("ip_hash", _) | ("hash", "$remote_addr") => "ip_hash",
         ("hash", "$request_uri" | "$uri") => "uri_hash",
+        ("hash", key) => {
+            let parameter = key.strip_prefix("$arg_");
+            let parameter = parameter.map(|name| format!("query {name}"));
+            let field = key.strip_prefix("$http_");
+            return parameter.or_else(|| Some(format!("header {}", field?.replace('_', "-"))));
+        }
         _ => return None,
-    })
+    };
+    Some(fixed.to_owned())
 }
 
 fn add_server(group: &mut Group, own: &Directive, note: &mut dyn FnMut(usize, &str, &str)) {
@@ -63,6 +81,7 @@ fn add_server(group: &mut Group, own: &Directive, note: &mut dyn FnMut(usize, &s
         group.options.retain(|line| !line.starts_with(name));
         group.options.push(format!("{name} {value}"));
     };
+    let mut weight = "1".to_owned();
     for option in own.arguments.iter().skip(1) {
         match option.split_once('=') {
             Some(("max_fails", count)) => set("max_fails", count),
@@ -74,13 +93,14 @@ fn add_server(group: &mut Group, own: &Directive, note: &mut dyn FnMut(usize, &s
                 };
                 set("fail_duration", &time);
             }
-            Some(("weight", "1")) => {}
+            Some(("weight", number)) => number.clone_into(&mut weight),
             None if option == "down" => return,
             None if option == "resolve" => {}
             _ => note(own.line, &format!("{option} of {}", own.argument(0)), ""),
         }
     }
     group.servers.push(address(own.argument(0)));
+    group.weights.push(weight);
 }
 
 /// An address in the syntax of `reverse_proxy`.
