@@ -5,6 +5,7 @@
 //! certificates, addresses, routes. Then the front threads switch to it, and the resources of the old one are released.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -43,8 +44,6 @@ const RELOAD_ENDS: Duration = Duration::from_secs(2);
 
 /// How long requests may continue when a server stops or a listener closes, by default.
 const DEFAULT_GRACE: Duration = Duration::from_secs(30);
-
-type Hubs = Vec<Arc<Hub>>;
 
 /// A configuration and its resources.
 struct State {
@@ -95,6 +94,58 @@ struct ConfigurationView {
     source: Option<Source>,
 }
 
+impl ConfigurationView {
+    fn of(config: &Config, source: Option<&Source>) -> Self {
+        Self {
+            whole: config_json(source),
+            frankenphp: frankenphp_config(config),
+            servers: servers(config),
+            source: source.cloned(),
+        }
+    }
+}
+
+/// The hubs of a new configuration, and those that are no longer in it.
+struct HubChange {
+    all: Vec<Arc<Hub>>,
+    removed: Vec<Arc<Hub>>,
+}
+
+/// The sockets that the server listens on.
+struct ListenedSockets {
+    addresses: Vec<SocketAddr>,
+    unix: Vec<PathBuf>,
+}
+
+impl ListenedSockets {
+    fn of(server: &Server) -> Self {
+        Self {
+            addresses: server.local_addrs(),
+            unix: server.unix_sockets(),
+        }
+    }
+
+    fn log_changes(&self, after: &Self) {
+        for address in missing_from(&after.addresses, &self.addresses) {
+            tracing::info!(target: "howdah", %address, "listening");
+        }
+        for address in missing_from(&self.addresses, &after.addresses) {
+            tracing::info!(target: "howdah", %address, "no longer listening");
+        }
+        for path in missing_from(&after.unix, &self.unix) {
+            tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
+        }
+        for path in missing_from(&self.unix, &after.unix) {
+            tracing::info!(target: "howdah", socket = %path.display(), "no longer listening on a Unix socket");
+        }
+    }
+}
+
+/// Those of `all` that `others` lacks.
+fn missing_from<'a, T: PartialEq>(all: &'a [T], others: &[T]) -> impl Iterator<Item = &'a T> {
+    all.iter().filter(|one| !others.contains(one))
+}
+
 /// The current configuration.
 pub(crate) struct CurrentConfiguration {
     server: Arc<Server>,
@@ -135,12 +186,7 @@ impl CurrentConfiguration {
         watcher: Option<Watcher>,
         took: Duration,
     ) -> Self {
-        let shown = RwLock::new(ConfigurationView {
-            whole: config_json(source.as_ref()),
-            frankenphp: frankenphp_config(config),
-            servers: servers(config),
-            source: source.clone(),
-        });
+        let shown = RwLock::new(ConfigurationView::of(config, source.as_ref()));
         server_state.note_configuration(true);
         let state = State {
             config: config.clone(),
@@ -220,7 +266,7 @@ impl CurrentConfiguration {
         check_executables(&config).map_err(failed)?;
         let watch = watched(&config, Some(&source)).map_err(failed)?;
         let log = log_settings(&config).map_err(failed)?;
-        let (hubs, gone) = self.hubs(&state.config, &config)?;
+        let hubs = self.hubs(&state.config, &config)?;
         let tls = renewed_tls(&config, &state.in_use).await?;
         // Before its PHP runs.
         if privileges::is_php_restricted(&config) {
@@ -230,20 +276,14 @@ impl CurrentConfiguration {
         let standby = self.start_standby(state, &config).await?;
         let trees = &self.server_state.trees;
         let roadrunner = trees.roadrunner().next(&config).await.map_err(failed)?;
-        let mut numbers = match &standby {
-            // The number of the classic pool of all sites never changes.
-            Some(standby) => standby.pools()[1..].to_vec(),
-            None => trees.numbers(&config),
-        };
-        numbers.extend(trees.roadrunner_numbers(&config));
         let prepared = self.server.prepare(
             &config,
             tls.as_ref(),
-            running_pools(&config, numbers),
-            endpoints(&self.server_state, &hubs, &roadrunner),
+            self.running_pools(&config, standby.as_ref()),
+            endpoints(&self.server_state, &hubs.all, &roadrunner),
         );
         let prepared = prepared.map_err(|error| error_chain(&error))?;
-        let before = (self.server.local_addrs(), self.server.unix_sockets());
+        let before = ListenedSockets::of(&self.server);
         let grace = state.config.global.grace_period.unwrap_or(DEFAULT_GRACE);
         self.server
             .switch(prepared, grace)
@@ -262,36 +302,20 @@ impl CurrentConfiguration {
         warn_of_roots(&config);
         privileges::set_dumpable(&config);
         tokio::task::spawn_blocking(move || drop(log));
-        for hub in gone {
+        for hub in hubs.removed {
             // Its subscribers reconnect, to the current hub.
             hub.close();
         }
-        let pages = hubs::pages(&config, &hubs);
-        self.server_state.set_hubs(hubs);
-        let after = (self.server.local_addrs(), self.server.unix_sockets());
-        for address in after.0.iter().filter(|address| !before.0.contains(address)) {
-            tracing::info!(target: "howdah", %address, "listening");
-        }
-        for address in before.0.iter().filter(|address| !after.0.contains(address)) {
-            tracing::info!(target: "howdah", %address, "no longer listening");
-        }
-        for path in after.1.iter().filter(|path| !before.1.contains(path)) {
-            tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
-        }
-        for path in before.1.iter().filter(|path| !after.1.contains(path)) {
-            tracing::info!(target: "howdah", socket = %path.display(), "no longer listening on a Unix socket");
-        }
+        let pages = hubs::pages(&config, &hubs.all);
+        self.server_state.set_hubs(hubs.all);
+        before.log_changes(&ListenedSockets::of(&self.server));
         self.replace_maintenance(state, tls).await;
         // Waits for the old watcher's thread.
         drop(state.watcher.take());
         let (watcher, changed) = start_watch(watch).unzip();
         state.watcher = watcher;
-        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
-        shown.whole = config_json(Some(&source));
-        shown.frankenphp = frankenphp_config(&config);
-        shown.servers = servers(&config);
-        shown.source = Some(source.clone());
-        drop(shown);
+        let view = ConfigurationView::of(&config, Some(&source));
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = view;
         state.config = config;
         state.source = Some(source);
         tracing::info!(target: "howdah", "configuration loaded");
@@ -303,7 +327,7 @@ impl CurrentConfiguration {
     }
 
     /// The hubs of a configuration: unchanged ones stay, with their subscribers and history. And the removed ones.
-    fn hubs(&self, old: &Config, new: &Config) -> Result<(Hubs, Hubs), String> {
+    fn hubs(&self, old: &Config, new: &Config) -> Result<HubChange, String> {
         let mut left: Vec<_> = old.hubs.iter().zip(self.server_state.hubs()).collect();
         let mut hubs = Vec::with_capacity(new.hubs.len());
         for own in &new.hubs {
@@ -313,7 +337,25 @@ impl CurrentConfiguration {
                 None => hubs::hub(own).map_err(|error| error.to_string())?,
             });
         }
-        Ok((hubs, left.into_iter().map(|(_, hub)| hub).collect()))
+        Ok(HubChange {
+            all: hubs,
+            removed: left.into_iter().map(|(_, hub)| hub).collect(),
+        })
+    }
+
+    /// The pools of a configuration: those of `standby` if PHP was started for it.
+    fn running_pools(&self, config: &Config, standby: Option<&StandbyTrees>) -> RunningPools {
+        let trees = &self.server_state.trees;
+        let mut numbers = match standby {
+            // The number of the classic pool of all sites never changes.
+            Some(standby) => standby.pools()[1..].to_vec(),
+            None => trees.numbers(config),
+        };
+        numbers.extend(trees.roadrunner_numbers(config));
+        RunningPools {
+            numbers,
+            users: privileges::restricted_users(config),
+        }
     }
 
     /// Starts PHP for a configuration with different settings of PHP while the old one serves.
@@ -400,12 +442,10 @@ impl CurrentConfiguration {
         let standby = self.start_tree(&mut state.starts, &config).await?;
         let tls = renewed_tls(&config, &state.in_use).await;
         let tls = tls.map_err(TreeError::other)?;
-        // The classic pool's number is always the same.
-        let (mut numbers, hubs) = (standby.pools()[1..].to_vec(), self.server_state.hubs());
-        let trees = &self.server_state.trees;
-        numbers.extend(trees.roadrunner_numbers(&config));
-        let endpoints = endpoints(&self.server_state, &hubs, &trees.roadrunner().all());
-        let pools = running_pools(&config, numbers);
+        let hubs = self.server_state.hubs();
+        let roadrunner = self.server_state.trees.roadrunner().all();
+        let endpoints = endpoints(&self.server_state, &hubs, &roadrunner);
+        let pools = self.running_pools(&config, Some(&standby));
         let prepared = self.server.prepare(&config, tls.as_ref(), pools, endpoints);
         let prepared = prepared.map_err(|error| TreeError::Other(error_chain(&error)))?;
         let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
@@ -512,13 +552,6 @@ async fn renewed_tls(config: &Config, in_use: &ActiveCertificates) -> Result<Opt
     let tls = tokio::task::spawn_blocking(move || Tls::after(&own, &in_use)).await;
     let tls = tls.map_err(|error| error.to_string())?;
     tls.map_err(|error| error.to_string())
-}
-
-fn running_pools(config: &Config, numbers: Vec<usize>) -> RunningPools {
-    RunningPools {
-        numbers,
-        users: privileges::restricted_users(config),
-    }
 }
 
 /// The endpoints of `metrics`, `readiness` and `mercure`.
