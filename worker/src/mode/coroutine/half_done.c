@@ -46,6 +46,9 @@ static void inspect_code(struct look *look, const zend_execute_data *frame, bool
 		howdah_marks_look(&look->half_done->marks, frame);
 	}
 	const zend_op *instruction = frame->opline;
+	if (UNEXPECTED(instruction && howdah_marks_compares(instruction))) {
+		look->half_done->marks.any_value = true;
+	}
 	if (UNEXPECTED(instruction && howdah_declares_class(instruction))) {
 		howdah_linking_look(&look->half_done->linking, frame);
 	}
@@ -67,8 +70,8 @@ static bool inspect_stack(const zend_execute_data *innermost, void *argument)
 		}
 		if (EXPECTED(ZEND_USER_CODE(frame->func->type))) {
 			inspect_code(look, frame, frame == innermost);
-		} else if (UNEXPECTED(frame->func == howdah_marks_walk)) {
-			look->half_done->marks.any_value = true;
+		} else {
+			howdah_marks_look_call(&look->half_done->marks, frame->func);
 		}
 	}
 	return false;
@@ -80,9 +83,15 @@ void howdah_half_done_out(struct howdah_half_done_state *half_done)
 		howdah_linking_hide_lent();
 	}
 	*half_done = (struct howdah_half_done_state){0};
-	struct look look = {.half_done = half_done, .may_evaluate = howdah_evaluation_loads() || howdah_handler_runs()};
+	bool handles_error = howdah_handler_runs();
+	struct look look = {.half_done = half_done, .may_evaluate = howdah_evaluation_loads() || handles_error};
+	/* PHP may have raised the error in the midst of anything. */
+	half_done->marks.any_value = half_done->marks.any_array = handles_error;
 	inspect_stack(EG(current_execute_data), &look);
 	howdah_suspended_visit(&howdah_task_current()->exits.made, inspect_stack, &look);
+	if (UNEXPECTED(look.may_initialize && howdah_lazy_initializes())) {
+		half_done->marks.any_value = half_done->marks.any_array = true;
+	}
 	if (UNEXPECTED(half_done->marks.any_value)) {
 		howdah_marks_out(&half_done->marks);
 	}

@@ -32,10 +32,11 @@ struct howdah_marks {
 /* Once, before the first coroutine runs. */
 void howdah_marks_start(void);
 
-/* array_walk_recursive(), which marks the arrays that it is within; NULL: it is disabled. */
-extern const zend_function *howdah_marks_walk;
+/* An instruction that compares, within which values are marked. */
+bool howdah_marks_compares(const zend_op *instruction);
 
-/* Of one frame of the stack, which has an object; then of all of it. */
+/* Of frames of the stack: a function of PHP; code that has an object. Then of all of it. */
+void howdah_marks_look_call(struct howdah_marks *marks, const zend_function *function);
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame);
 void howdah_marks_out(struct howdah_marks *marks);
 void howdah_marks_in(struct howdah_marks *marks);
@@ -82,6 +83,9 @@ extern bool howdah_linking_has_lent;
 const zend_class_entry *howdah_linking_in_place(void);
 
 /* --- lazy objects (lazy.c) ---------------------------------------------------------------------------------- */
+
+/* Whether the coroutine that runs is initialising one. */
+bool howdah_lazy_initializes(void);
 
 /* Of the coroutine that runs and is to give up the thread; when it has it again; and of one that has ended. */
 void howdah_lazy_out(bool may_initialize);

@@ -193,6 +193,19 @@ static void give_properties(struct lazy_object *lazy)
 	GC_DELREF(object); /* PHP is using it, so this is not the last one */
 }
 
+static void find_initializing(zend_object *object, void *argument)
+{
+	bool *found = argument;
+	*found |= object->handlers != waiting_handlers();
+}
+
+bool howdah_lazy_initializes(void)
+{
+	bool found = false;
+	howdah_compat_visit_initializing(find_initializing, &found);
+	return found;
+}
+
 static void note(zend_object *object, void *argument)
 {
 	(void)argument;

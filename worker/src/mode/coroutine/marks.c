@@ -27,12 +27,48 @@ struct howdah_mark {
 	zend_array *array;   /* of a reference: the flag's, while it is the reference's value */
 };
 
-const zend_function *howdah_marks_walk;
+/* --- functions of PHP within which it has marks ------------------------------------------------------------- */
+
+/* Their output, and PHP code that they call, waits there. Methods that PHP calls say so themselves: howdah_marks_look(). */
+static const char *const marking[] = {"array_keys", "array_merge_recursive", "array_multisort",
+	"array_replace_recursive", "array_search", "array_unique", "arsort", "asort", "compact", "debug_zval_dump",
+	"http_build_query", "in_array", "json_encode", "max", "min", "print_r", "rsort", "sort", "var_dump", "var_export"};
+
+/* By address; the value: whether it marks arrays in objects that it does not mark. */
+static HashTable marking_functions;
+static const zend_function *walk; /* array_walk_recursive(); NULL: it is disabled */
+
+static void add_marking(const char *name, bool any_array)
+{
+	const zend_function *function = howdah_internal_find(name);
+	if (function) {
+		zval marks;
+		ZVAL_BOOL(&marks, any_array);
+		zend_hash_index_update(&marking_functions, (zend_ulong)(uintptr_t)function, &marks);
+	}
+}
 
 void howdah_marks_start(void)
 {
-	howdah_marks_walk = howdah_internal_find("array_walk_recursive");
+	walk = howdah_internal_find("array_walk_recursive");
+	zend_hash_init(&marking_functions, 32, NULL, NULL, true);
+	add_marking("array_walk_recursive", false);
+	add_marking("serialize", true);
+	for (size_t i = 0; i < sizeof(marking) / sizeof(*marking); i++) {
+		add_marking(marking[i], false);
+	}
 }
+
+void howdah_marks_look_call(struct howdah_marks *marks, const zend_function *function)
+{
+	const zval *found = zend_hash_index_find(&marking_functions, (zend_ulong)(uintptr_t)function);
+	if (UNEXPECTED(found)) {
+		marks->any_value = true;
+		marks->any_array |= Z_TYPE_P(found) == IS_TRUE;
+	}
+}
+
+/* --- marks that are taken off ------------------------------------------------------------------------------- */
 
 static void note(struct howdah_marks *marks, struct howdah_mark mark)
 {
@@ -85,7 +121,7 @@ static bool is_method(const zend_function *function, const zend_function *magic)
 	return magic && (function == magic || function->op_array.opcodes == magic->op_array.opcodes);
 }
 
-static bool compares(const zend_op *instruction)
+bool howdah_marks_compares(const zend_op *instruction)
 {
 	switch (instruction->opcode) {
 		case ZEND_IS_EQUAL:
@@ -117,7 +153,7 @@ void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *fram
 	zend_object *object = Z_OBJ(frame->This);
 	const zend_class_entry *class = object->ce;
 	if (UNEXPECTED((class->ce_flags & ZEND_ACC_USE_GUARDS)) &&
-		(is_method(function, class->__get) || is_method(function, class->__set) ||
+		(howdah_compat_is_hook(function) || is_method(function, class->__get) || is_method(function, class->__set) ||
 			is_method(function, class->__isset) || is_method(function, class->__unset))) {
 		take_properties(marks, object);
 	}
@@ -241,7 +277,7 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 	}
 	if (!ZEND_USER_CODE(function->type)) {
 		/* array_walk_recursive() does not mark the array that it is given, but those within. */
-		if (UNEXPECTED(function == howdah_marks_walk) && ZEND_CALL_NUM_ARGS(frame)) {
+		if (UNEXPECTED(function == walk) && ZEND_CALL_NUM_ARGS(frame)) {
 			zval *walked = ZEND_CALL_ARG((zend_execute_data *)frame, 1);
 			ZVAL_DEREF(walked);
 			if (Z_TYPE_P(walked) == IS_ARRAY) {
@@ -257,7 +293,7 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 				(void)take_array(marks, argument);
 			}
 		}
-	} else if (frame->opline && compares(frame->opline)) {
+	} else if (frame->opline && howdah_marks_compares(frame->opline)) {
 		take_operand(marks, frame, frame->opline->op1_type, frame->opline->op1);
 		take_operand(marks, frame, frame->opline->op2_type, frame->opline->op2);
 	}
