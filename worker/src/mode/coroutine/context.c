@@ -8,6 +8,7 @@
  * Rules: only this file switches; it knows nothing of tasks.
  */
 #include "core.h"
+#include "half_done.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -195,6 +196,7 @@ static void run_coroutine(zend_fiber_transfer *transfer)
 		for (;;) {
 			EG(error_reporting) = coroutine->error_reporting;
 			coroutine->run(coroutine->argument);
+			howdah_half_done_end(coroutine);
 			coroutine->run = NULL;
 			EG(current_execute_data) = base; /* after a longjmp it points nowhere */
 			howdah_context_leave(coroutine);

@@ -45,6 +45,7 @@ struct howdah_coroutine {
 	enum howdah_coroutine_state state;
 	bool cancelled;           /* it no longer waits, and its PHP code must be unwound */
 	bool unwound;             /* that was raised */
+	bool has_marked;          /* it has waited within values that PHP has marked */
 	unsigned shielded;        /* calls of ours that it is in, which must not be unwound */
 	int64_t patience;         /* until when its `finally` blocks may wait if its time is over, CLOCK_MONOTONIC */
 	zend_object *failed;      /* exception that was raised instead, or NULL */
@@ -67,6 +68,12 @@ struct howdah_coroutine {
 	uint32_t turns;                           /* times that it has run, of all that it has run; for profiles */
 	int waits_for; /* descriptor + 1 whose readiness or lock it waits for, of several the first; 0: none */
 	enum howdah_place_state parked_as; /* while it is in a queue whose object was named; 0: in none */
+};
+
+/* Values that PHP is within, or was, and that are nowhere else any more. */
+struct howdah_replaced {
+	zval *values;
+	uint32_t count, room;
 };
 
 struct howdah_task {
@@ -92,6 +99,7 @@ struct howdah_task {
 	_Atomic uint64_t limit_ns; /* of cpu_ns, max_execution_time; 0: none */
 	_Atomic bool expired;      /* the limit was reached */
 	struct howdah_exits exits;
+	struct howdah_replaced replaced;
 	struct howdah_task *next; /* in the list of free tasks */
 	max_align_t room[];
 };

@@ -61,12 +61,22 @@ static void inspect_code(struct look *look, const zend_execute_data *frame, bool
 	}
 }
 
+/* PHP calls methods such as jsonSerialize() without a reference of its own: the object is kept by where it was found. */
+static bool has_object_unheld(const zend_execute_data *frame)
+{
+	return (ZEND_CALL_INFO(frame) & (ZEND_CALL_TOP | ZEND_CALL_CLOSURE | ZEND_CALL_RELEASE_THIS)) == ZEND_CALL_TOP &&
+		   Z_TYPE(frame->This) == IS_OBJECT;
+}
+
 static bool inspect_stack(const zend_execute_data *innermost, void *argument)
 {
 	struct look *look = argument;
 	for (const zend_execute_data *frame = innermost; frame; frame = frame->prev_execute_data) {
 		if (!frame->func) {
 			continue;
+		}
+		if (UNEXPECTED(has_object_unheld(frame))) {
+			howdah_marks_hold(&look->half_done->marks, Z_OBJ(frame->This));
 		}
 		if (EXPECTED(ZEND_USER_CODE(frame->func->type))) {
 			inspect_code(look, frame, frame == innermost);
@@ -93,11 +103,20 @@ void howdah_half_done_out(struct howdah_half_done_state *half_done)
 		half_done->marks.any_value = half_done->marks.any_array = true;
 	}
 	if (UNEXPECTED(half_done->marks.any_value)) {
+		uint32_t held = half_done->marks.count;
 		howdah_marks_out(&half_done->marks);
+		howdah_running->has_marked |= half_done->marks.count > held;
 	}
 	if (UNEXPECTED(look.may_evaluate)) {
 		half_done->evaluation = howdah_evaluation_out();
 	}
 	/* Last, since marks are searched in the objects' properties. */
 	howdah_lazy_out(look.may_initialize);
+}
+
+void howdah_half_done_end(const struct howdah_coroutine *coroutine)
+{
+	if (UNEXPECTED(coroutine->has_marked && !coroutine->task->fatal)) {
+		howdah_marks_drop();
+	}
 }

@@ -17,6 +17,7 @@
 
 struct howdah_coroutine;
 struct howdah_loading;
+struct howdah_replaced;
 
 /* --- marks on objects and arrays (marks.c) ------------------------------------------------------------------ */
 
@@ -35,17 +36,28 @@ void howdah_marks_start(void);
 /* An instruction that compares, within which values are marked. */
 bool howdah_marks_compares(const zend_op *instruction);
 
-/* Of frames of the stack: a function of PHP; code that has an object. Then of all of it. */
+/* Of frames of the stack: a function of PHP; code that has an object; an object that a method runs of and that PHP holds
+ * no reference to. Then of all of it. */
 void howdah_marks_look_call(struct howdah_marks *marks, const zend_function *function);
+void howdah_marks_hold(struct howdah_marks *marks, zend_object *object);
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame);
 void howdah_marks_out(struct howdah_marks *marks);
 void howdah_marks_in(struct howdah_marks *marks);
 
-/* Code that ends in a fatal error leaves its marks behind. */
+/* Code that ends in a fatal error leaves its marks behind. So does PHP on a value that another request has put elsewhere
+ * meanwhile: it takes the mark off what is in its place. */
 void howdah_marks_drop(void);
 
 /* Of __debugInfo(). */
 bool howdah_marks_is_debug_info(const zend_execute_data *frame);
+
+/* --- values that others have replaced (replaced.c) ----------------------------------------------------------- */
+
+/* Keeps the last reference to a value that PHP is within for the request that runs. */
+void howdah_replaced_keep(zval *value);
+
+/* The request's code has run, its state is in place. Calls destructors. */
+void howdah_replaced_free(struct howdah_replaced *replaced);
 
 /* --- classes (linking.c) ------------------------------------------------------------------------------------ */
 
@@ -107,6 +119,9 @@ bool howdah_half_done_forbids_exceptions(const zend_execute_data *frame);
 
 /* Of the coroutine that runs and is to give up the thread; and when it has it again. */
 void howdah_half_done_out(struct howdah_half_done_state *half_done);
+
+/* All code of the coroutine that runs has run. */
+void howdah_half_done_end(const struct howdah_coroutine *coroutine);
 
 static inline void howdah_half_done_in(struct howdah_half_done_state *half_done)
 {

@@ -25,6 +25,7 @@ struct howdah_mark {
 	uint32_t bits;       /* that were set */
 	zend_refcounted *of; /* held: the object, the array, or the reference to it */
 	zend_array *array;   /* of a reference: the flag's, while it is the reference's value */
+	bool is_only_held;   /* none was set */
 };
 
 /* --- functions of PHP within which it has marks ------------------------------------------------------------- */
@@ -142,6 +143,11 @@ static bool serializes(const zend_function *function, const zend_class_entry *cl
 		   (function->common.function_name &&
 			   (zend_string_equals_literal_ci(function->common.function_name, "__sleep") ||
 				   zend_string_equals_literal_ci(function->common.function_name, "serialize")));
+}
+
+void howdah_marks_hold(struct howdah_marks *marks, zend_object *object)
+{
+	note(marks, (struct howdah_mark){.of = (zend_refcounted *)object, .is_only_held = true});
 }
 
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame)
@@ -319,18 +325,27 @@ void howdah_marks_out(struct howdah_marks *marks)
 	howdah_suspended_visit(&howdah_task_current()->exits.made, take_stack, marks);
 }
 
+static void let_go(zend_refcounted *of)
+{
+	zval held;
+	if (GC_TYPE(of) == IS_OBJECT) {
+		ZVAL_OBJ(&held, (zend_object *)of);
+	} else if (GC_TYPE(of) == IS_REFERENCE) {
+		ZVAL_REF(&held, (zend_reference *)of);
+	} else {
+		ZVAL_ARR(&held, (zend_array *)of);
+	}
+	if (UNEXPECTED(GC_REFCOUNT(of) == 1)) {
+		howdah_replaced_keep(&held); /* PHP is within it */
+	} else {
+		zval_ptr_dtor(&held);
+	}
+}
+
 static void release(struct howdah_marks *marks)
 {
 	for (uint32_t i = 0; i < marks->count; i++) {
-		zval held;
-		if (GC_TYPE(marks->list[i].of) == IS_OBJECT) {
-			ZVAL_OBJ(&held, (zend_object *)marks->list[i].of);
-		} else if (marks->list[i].array) {
-			ZVAL_REF(&held, (zend_reference *)marks->list[i].of);
-		} else {
-			ZVAL_ARR(&held, (zend_array *)marks->list[i].of);
-		}
-		zval_ptr_dtor(&held);
+		let_go(marks->list[i].of);
 	}
 	if (marks->list) {
 		pefree(marks->list, true);
@@ -342,6 +357,9 @@ void howdah_marks_in(struct howdah_marks *marks)
 {
 	for (uint32_t i = 0; i < marks->count; i++) {
 		struct howdah_mark *mark = &marks->list[i];
+		if (mark->is_only_held) {
+			continue;
+		}
 		if (mark->word) {
 			*mark->word |= mark->bits;
 		} else if (mark->array) {
@@ -353,7 +371,6 @@ void howdah_marks_in(struct howdah_marks *marks)
 			GC_PROTECT_RECURSION(mark->of);
 		}
 	}
-	/* PHP is processing them, so none of them is freed here. */
 	release(marks);
 }
 

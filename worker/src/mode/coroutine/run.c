@@ -10,6 +10,7 @@
 
 #include "core.h"
 #include "destruct.h"
+#include "half_done.h"
 #include "mode/worker/begin.h"
 #include "mode/worker/boot_request.h"
 #include "mode/worker/ending.h"
@@ -52,6 +53,9 @@ void howdah_run_end_request(bool fatal)
 static void finish_parts(void)
 {
 	struct howdah_task *task = howdah_task_current();
+	if (EXPECTED(!task->fatal)) {
+		howdah_replaced_free(&task->replaced);
+	}
 	howdah_task_finish(task, task->fatal);
 }
 

@@ -220,6 +220,7 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 	coroutine->argument = argument;
 	coroutine->cancelled = false;
 	coroutine->unwound = false;
+	coroutine->has_marked = false;
 	coroutine->shielded = 0;
 	coroutine->failed = NULL;
 	coroutine->refused = 0;
