@@ -189,7 +189,8 @@ const FILLED: [(&str, &str); 8] = [
     (
         "Requests",
         "document.querySelector('main').innerText.includes('GET /report/%3Cscript%3Ewindow.hacked=1%3C/script%3E') \
-         && (innerWidth < 1000 || document.querySelector('main').innerText.includes('sleeping: usleep() in '))",
+         && (innerWidth < 1000 || document.querySelector('main').innerText.includes('sleeping: usleep() in ')) \
+         && (innerWidth < 1000 || document.querySelector('td.long.wide').clientWidth > 120)",
     ),
     (
         "Routes",
