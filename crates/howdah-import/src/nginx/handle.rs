@@ -467,7 +467,15 @@ pub(super) fn named_body(
         pattern: "/",
         directive: &directive,
     };
-    body(&location, site, cx).lines
+    let at = named.first().map_or(line, |first| first.line);
+    if cx.named.contains(&at) {
+        let why = "these named locations lead to each other; nginx answers 500";
+        return vec![cx.notes.add(line, "named location", why)];
+    }
+    cx.named.push(at);
+    let lines = body(&location, site, cx).lines;
+    cx.named.pop();
+    lines
 }
 
 /// Files, else the directives of a named location.

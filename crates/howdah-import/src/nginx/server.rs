@@ -38,6 +38,7 @@ pub(super) fn site(
         notes,
         constants: &mut constants,
         names: &mut names,
+        named: Vec::new(),
     };
     let mut before = Lines::new();
     let Addresses { hosts, bind } = addresses(&children, &mut cx, &mut before);

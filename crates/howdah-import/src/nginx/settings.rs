@@ -186,6 +186,8 @@ pub(super) struct Context<'a> {
     pub(super) constants: &'a mut Constants,
     /// Names matchers.
     pub(super) names: &'a mut crate::output::MatcherNames,
+    /// Lines of the named locations that are being converted: one may lead to another.
+    pub(super) named: Vec<usize>,
 }
 
 impl Context<'_> {
