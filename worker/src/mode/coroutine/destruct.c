@@ -1,8 +1,8 @@
 /*
- * See destruct.h. PHP calls destructors at the end of a script: of objects in global variables, last in, first out,
- * then of all others, in the order of their creation. Here objects of others live in the process, so those of the
- * request must be found: objects that only its global variables and static values hold, directly or through one
- * another. Objects in cycles are left to the cycle collector.
+ * See destruct.h. PHP calls destructors at the end of a script: it frees objects in global variables, last in, first out,
+ * with what only they hold; then it calls those of all others, in the order of their creation. Here objects of others live
+ * in the process, so those of the request must be found: objects that only its global variables and static values hold,
+ * directly or through one another. Objects in cycles are left to the cycle collector.
  *
  * Rules: nothing is freed here, since output handlers and session handlers must find everything in place. A value is
  * followed when all its references have been seen, as freeing it would.
@@ -92,16 +92,30 @@ static void search_object(zend_object *object, struct search *search)
 	}
 }
 
+/* In the order in which freeing would come to them. */
+static void reverse(zend_refcounted **first, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		zend_refcounted *other = first[i];
+		first[i] = first[count - 1 - i];
+		first[count - 1 - i] = other;
+	}
+}
+
 static void follow(struct search *search)
 {
 	while (search->depth > 0) {
 		zend_refcounted *counted = search->stack[--search->depth];
+		uint32_t rest = search->depth;
 		if (GC_TYPE(counted) == IS_OBJECT) {
 			search_object((zend_object *)counted, search);
 		} else if (GC_TYPE(counted) == IS_ARRAY) {
 			search_table((HashTable *)counted, search);
 		} else {
 			count_reference(&((zend_reference *)counted)->val, search);
+		}
+		if (search->depth - rest > 1) {
+			reverse(search->stack + rest, search->depth - rest);
 		}
 	}
 }
@@ -122,6 +136,56 @@ static void call_destructor(zend_object *object)
 	}
 }
 
+static void begin_search(struct search *search)
+{
+	*search = (struct search){0};
+	zend_hash_init(&search->seen, 8, NULL, NULL, false);
+}
+
+/* What was found is held from now on. */
+static void hold_found(struct search *search)
+{
+	zend_hash_destroy(&search->seen);
+	for (uint32_t i = 0; i < search->count; i++) {
+		GC_ADDREF(search->found[i]);
+	}
+}
+
+static void end_search(struct search *search)
+{
+	for (uint32_t i = 0; i < search->count; i++) {
+		OBJ_RELEASE(search->found[i]);
+	}
+	if (search->stack) {
+		efree(search->stack);
+	}
+	if (search->found) {
+		efree(search->found);
+	}
+}
+
+/* Of an object in a global variable, then of objects that only it holds, unless a destructor has put them elsewhere. */
+static void destruct_global(zend_object *object)
+{
+	struct search search;
+	begin_search(&search);
+	search_object(object, &search);
+	reverse(search.stack, search.depth);
+	follow(&search);
+	hold_found(&search);
+	uint32_t *references = safe_emalloc(search.count, sizeof(*references), sizeof(*references));
+	for (uint32_t i = 0; i < search.count; i++) {
+		references[i] = GC_REFCOUNT(search.found[i]);
+	}
+	for (uint32_t i = 0; i < search.count; i++) {
+		if (GC_REFCOUNT(search.found[i]) <= references[i]) {
+			call_destructor(search.found[i]);
+		}
+	}
+	efree(references);
+	end_search(&search);
+}
+
 /* Objects that only global variables hold come first, from the last one to the first. */
 static void destruct_globals(void)
 {
@@ -131,7 +195,7 @@ static void destruct_globals(void)
 	ZEND_HASH_FOREACH_VAL(&EG(symbol_table), value)
 	{
 		ZVAL_DEINDIRECT(value);
-		if (Z_TYPE_P(value) == IS_OBJECT && Z_REFCOUNT_P(value) == 1 && has_destructor(Z_OBJ_P(value))) {
+		if (Z_TYPE_P(value) == IS_OBJECT && Z_REFCOUNT_P(value) == 1) {
 			if (count == room) {
 				objects = grow(objects, &room, sizeof(zend_object *));
 			}
@@ -141,8 +205,11 @@ static void destruct_globals(void)
 	}
 	ZEND_HASH_FOREACH_END();
 	while (count > 0) {
-		call_destructor(objects[--count]);
-		OBJ_RELEASE(objects[count]);
+		zend_object *object = objects[--count];
+		if (EXPECTED(GC_REFCOUNT(object) <= 2)) {
+			destruct_global(object);
+		}
+		OBJ_RELEASE(object);
 	}
 	if (objects) {
 		efree(objects);
@@ -152,31 +219,21 @@ static void destruct_globals(void)
 /* Whether there was one to call. */
 static bool destruct_once(void)
 {
-	struct search search = {0};
-	zend_hash_init(&search.seen, 8, NULL, NULL, false);
+	struct search search;
+	begin_search(&search);
 	search_table(&EG(symbol_table), &search);
 	howdah_statics_visit(count_reference, &search);
 	follow(&search);
-	zend_hash_destroy(&search.seen);
-	for (uint32_t i = 0; i < search.count; i++) {
-		GC_ADDREF(search.found[i]);
-	}
+	hold_found(&search);
 	if (search.count > 1) {
 		qsort(search.found, search.count, sizeof(zend_object *), by_age);
 	}
 	for (uint32_t i = 0; i < search.count; i++) {
 		call_destructor(search.found[i]);
 	}
-	for (uint32_t i = 0; i < search.count; i++) {
-		OBJ_RELEASE(search.found[i]);
-	}
-	if (search.stack) {
-		efree(search.stack);
-	}
-	if (search.found) {
-		efree(search.found);
-	}
-	return search.count > 0;
+	bool any = search.count > 0;
+	end_search(&search);
+	return any;
 }
 
 void howdah_destruct(void)
