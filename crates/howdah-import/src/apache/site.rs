@@ -369,8 +369,9 @@ impl<'a> Site<'a> {
                 self.upstream(second);
             }
             "allowoverride" | "proxypreservehost" => {}
-            "php_value" | "php_flag" => self.php_value(own, false),
-            "php_admin_value" | "php_admin_flag" => self.php_value(own, true),
+            "php_value" | "php_flag" | "php_admin_value" | "php_admin_flag" => {
+                self.php_setting(own, scope);
+            }
             "setenv" => self.php.env.push(format!("env {first} {}", word(second))),
             "setenvif" | "setenvifnocase" | "cgipassauth" | "passenv"
                 if own.to_string().contains("uthorization") || name == "cgipassauth" => {}
@@ -454,19 +455,23 @@ impl<'a> Site<'a> {
         if handler.contains("php") || handler.contains("fcgi") || handler.contains("proxy:unix") {
             self.upstream(own.argument(0));
         } else if ["none", "default-handler", "cgi-script"].contains(&handler.as_str())
-            && matches!(scope, Scope::Matcher(_))
+            && let Scope::Matcher(matcher) = scope
         {
-            // Scripts of this folder are not run.
-            let Scope::Matcher(matcher) = scope.clone() else {
-                return;
-            };
-            let both = vec![matcher, "path_regexp \\.(php|phtml|phar)".to_owned()];
-            let name = self.names.next("scripts");
-            self.guards.extend(block(&format!("@{name}"), both));
-            self.guards.push(format!("error @{name} 403"));
+            self.runs_no_scripts(matcher);
         } else {
             self.note(own, "");
         }
+    }
+
+    /// Scripts with this matcher are not run, nor sent as text.
+    fn runs_no_scripts(&mut self, matcher: &str) {
+        let both = vec![
+            matcher.to_owned(),
+            "path_regexp \\.(php|phtml|phar)".to_owned(),
+        ];
+        let name = self.names.next("scripts");
+        self.guards.extend(block(&format!("@{name}"), both));
+        self.guards.push(format!("error @{name} 403"));
     }
 
     fn options(&mut self, own: &Directive, scope: &Scope) {
@@ -504,18 +509,29 @@ impl<'a> Site<'a> {
         }
     }
 
-    fn php_value(&mut self, own: &Directive, is_final: bool) {
-        self.php.runs = true;
+    fn php_setting(&mut self, own: &Directive, scope: &Scope) {
         let value = match own.argument(1).to_ascii_lowercase().as_str() {
             "on" => "1".to_owned(),
             "off" => "0".to_owned(),
             _ => own.argument(1).to_owned(),
         };
-        let line = format!("{}={value}", own.argument(0));
-        if is_final {
-            self.php.admin_values.push(line);
-        } else {
-            self.php.values.push(line);
+        let is_engine = own.argument(0).eq_ignore_ascii_case("engine");
+        match scope {
+            Scope::Matcher(matcher) if is_engine && value == "0" => self.runs_no_scripts(matcher),
+            Scope::Matcher(_) if is_engine => self.php.runs = true,
+            Scope::Matcher(_) => self.note(
+                own,
+                "settings of PHP are for a whole site; set it in the script",
+            ),
+            _ => {
+                self.php.runs = true;
+                let line = format!("{}={value}", own.argument(0));
+                if own.name.to_ascii_lowercase().starts_with("php_admin_") {
+                    self.php.admin_values.push(line);
+                } else {
+                    self.php.values.push(line);
+                }
+            }
         }
     }
 
