@@ -706,6 +706,8 @@ mod abandoned_tests;
 #[cfg(test)]
 mod concurrent_tests;
 #[cfg(test)]
+mod observer_tests;
+#[cfg(test)]
 mod publish_tests;
 #[cfg(test)]
 mod tests;
