@@ -7,6 +7,8 @@ export PATH="$HOME/.cargo/bin:$PATH"
 cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --check
 cargo clippy --locked --workspace --all-targets -- -D warnings
+# They include modules of the crates, whose types they name.
+RUSTFLAGS='--cfg fuzzing' cargo check -q --locked --manifest-path fuzz/Cargo.toml --target-dir fuzz/target/check --bins
 # Building it takes as long as building the server, and what it looks at changes with Cargo.lock alone.
 if [ -x target/bin/cargo-deny ]; then
 	target/bin/cargo-deny --locked --log-level error check licenses bans sources

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue};
 use crate::conditional::{self, Verdict};
 use crate::message::file_origin::Identity;
 use crate::oracles::value;
-use crate::range::{self, RangeOutcome};
+use crate::range::{self, ByteRange, RangeOutcome};
 
 /// Against a reader that looks at each byte of the file.
 pub(crate) fn ranges(headers: &HeaderMap, total: u64) {
@@ -50,17 +50,17 @@ fn parse_range(text: &str, total: u64) -> Option<RangeOutcome> {
         }
         let bytes: Vec<u64> = (0..total).filter(holds).collect();
         if let (Some(first), Some(last)) = (bytes.first(), bytes.last()) {
-            parts.push((*first, *last));
+            parts.push(ByteRange::new(*first, *last));
         }
     }
     let all: Vec<u64> = parts
         .iter()
-        .flat_map(|(first, last)| *first..=*last)
+        .flat_map(|part| part.first..=part.last)
         .collect();
     let different: BTreeSet<u64> = all.iter().copied().collect();
     Some(match parts[..] {
         [] => RangeOutcome::None,
-        [(first, last)] => RangeOutcome::Part { first, last },
+        [part] => RangeOutcome::Part(part),
         _ if different.len() < all.len() => RangeOutcome::Whole,
         _ => RangeOutcome::Parts(parts),
     })
