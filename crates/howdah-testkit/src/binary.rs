@@ -1,11 +1,12 @@
-//! Where the programs under test are.
+//! Paths of the programs under test.
 
 use std::path::PathBuf;
 
-/// The `howdah` program: `HOWDAH_BIN`, else the one that Cargo put next to the running test.
+/// Path of the `howdah` program: `HOWDAH_BIN`, or by default the one that Cargo put next to the
+/// running test.
 ///
 /// # Panics
-/// If there is none; says how to build it.
+/// Panics if it is missing. The message says how to build it.
 #[track_caller]
 pub fn howdah() -> PathBuf {
     find(
@@ -15,10 +16,10 @@ pub fn howdah() -> PathBuf {
     )
 }
 
-/// The `howdah-php` program: `HOWDAH_PHP`, else the one next to `howdah`.
+/// Path of the `howdah-php` program: `HOWDAH_PHP`, or by default the one next to `howdah`.
 ///
 /// # Panics
-/// If there is none; says how to build it.
+/// Panics if it is missing. The message says how to build it.
 #[track_caller]
 pub fn howdah_php() -> PathBuf {
     let sibling = howdah().with_file_name("howdah-php");
@@ -42,7 +43,7 @@ fn find(variable: &str, name: &str, advice: &str) -> PathBuf {
         );
         return path;
     }
-    // target/debug/deps/test-0123 and target/debug/tool both have the program in target/debug.
+    // For both target/debug/deps/test-0123 and target/debug/tool, the program is in target/debug.
     let running = std::env::current_exe().expect("the running program has a path");
     let found = running
         .ancestors()

@@ -10,10 +10,10 @@ use crate::log::{LogBook, LogLine};
 use crate::server::{Server, ServerProcess};
 use crate::{PATIENCE, binary, process};
 
-/// Environment variable by which all processes of one server are found.
+/// Environment variable that identifies all processes of one server.
 const TAG: &str = "HOWDAH_TEST_SERVER";
 
-/// How a server is to be started.
+/// Configuration of a server that is to be started.
 #[derive(Debug)]
 pub struct ServerBuilder {
     program: Option<PathBuf>,
@@ -33,17 +33,18 @@ enum Source {
     Command,
 }
 
-/// A server that did not start, or a command that ended.
+/// Result of a server that did not start, or of a command that exited.
 #[derive(Debug)]
 pub struct ExitReport {
-    /// Exit code; `None` if a signal ended it or it had to be killed for not ending.
+    /// Exit code. `None` if a signal terminated the process or it was killed because it did not
+    /// exit.
     pub code: Option<i32>,
-    /// What it wrote, standard output and error in the order they came.
+    /// Standard output and standard error, in the order in which the lines arrived.
     pub lines: Vec<LogLine>,
 }
 
 impl ExitReport {
-    /// All that it wrote.
+    /// The whole output.
     pub fn text(&self) -> String {
         self.lines
             .iter()
@@ -51,10 +52,10 @@ impl ExitReport {
             .collect()
     }
 
-    /// Checks exit code and message.
+    /// Checks exit code and output.
     ///
     /// # Panics
-    /// If the code differs or `text` was not written.
+    /// Panics if the code differs or the output does not contain `text`.
     #[track_caller]
     pub fn assert(&self, code: i32, text: &str) {
         assert!(
@@ -72,13 +73,14 @@ impl ServerBuilder {
         Self::of(Source::Root(root.as_ref().to_owned()))
     }
 
-    /// `howdah run -c FILE` with this text, in which `{tmp}` stands for the server's temporary
-    /// directory. Sites have to listen on port 0 of a loopback address: `http://:0 { bind 127.0.0.1 … }`.
+    /// `howdah run -c FILE` with this text. `{tmp}` in the text is replaced by the server's
+    /// temporary directory. Sites must listen on port 0 of a loopback address: `http://:0 { bind
+    /// 127.0.0.1 … }`.
     pub fn caddyfile(text: impl Into<String>) -> Self {
         Self::of(Source::Caddyfile(text.into()))
     }
 
-    /// `howdah ARGS…`, whatever they are.
+    /// `howdah ARGS…` with any arguments.
     pub fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
         Self::of(Source::Command).args(args)
     }
@@ -96,33 +98,33 @@ impl ServerBuilder {
         }
     }
 
-    /// Another program than `howdah`.
+    /// Runs another program instead of `howdah`.
     #[must_use]
     pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
         self.program = Some(path.into());
         self
     }
 
-    /// `--workers N`: PHP processes.
+    /// Number of PHP processes: `--workers N`.
     #[must_use]
     pub fn workers(self, count: usize) -> Self {
         self.arg("--workers").arg(count.to_string())
     }
 
-    /// `--php-ini NAME=VALUE`.
+    /// PHP setting: `--php-ini NAME=VALUE`.
     #[must_use]
     pub fn ini(self, name: &str, value: &str) -> Self {
         self.arg("--php-ini").arg(format!("{name}={value}"))
     }
 
-    /// A further argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
     }
 
-    /// Further arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args
@@ -130,7 +132,7 @@ impl ServerBuilder {
         self
     }
 
-    /// A variable of the server's environment.
+    /// Sets an environment variable of the server.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env
@@ -138,15 +140,14 @@ impl ServerBuilder {
         self
     }
 
-    /// The directory it is started in. Default: that of the test.
+    /// Working directory of the server. Default: that of the test.
     #[must_use]
     pub fn current_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = Some(dir.into());
         self
     }
 
-    /// A command that the server is started through, such as `unshare`. The server has to be its
-    /// only child.
+    /// Command that starts the server, such as `unshare`. The server must be its only child.
     #[must_use]
     pub fn through<S: AsRef<OsStr>>(mut self, command: impl IntoIterator<Item = S>) -> Self {
         self.wrapper = command
@@ -156,26 +157,26 @@ impl ServerBuilder {
         self
     }
 
-    /// The test leaves files in the temporary directory, by killing PHP in an upload for example:
-    /// what is left there is not held against the server. Its spool directory still is.
+    /// Allows files that remain in the temporary directory, for example because the test kills PHP
+    /// during an upload. The spool directory is still checked.
     #[must_use]
     pub fn keeps_files(mut self) -> Self {
         self.keeps_files = true;
         self
     }
 
-    /// Started by root, it serves as `www-data`. Without this it stays root unless its configuration names a user,
-    /// since directories of tests are for their owner alone.
+    /// Serves as `www-data` if the test runs as root. Otherwise the server stays root unless its
+    /// configuration names a user, because only their owner can read the directories of tests.
     #[must_use]
     pub fn unprivileged(mut self) -> Self {
         self.unprivileged = true;
         self
     }
 
-    /// Starts it and waits until it serves.
+    /// Starts the server and waits until it accepts requests.
     ///
     /// # Panics
-    /// If it does not come up; shows what it wrote.
+    /// Panics with the output if the server does not start.
     #[track_caller]
     pub fn start(self) -> Server {
         match self.try_start() {
@@ -184,10 +185,10 @@ impl ServerBuilder {
         }
     }
 
-    /// Starts it and waits until it serves, or ends.
+    /// Starts the server and waits until it accepts requests or exits.
     ///
     /// # Panics
-    /// If it can not even be run, or does neither in time.
+    /// Panics if the program cannot be run, or if neither happens in time.
     #[track_caller]
     pub fn try_start(self) -> Result<Server, ExitReport> {
         let keeps_files = self.keeps_files;
@@ -211,10 +212,11 @@ impl ServerBuilder {
         Err(ended)
     }
 
-    /// Runs a command that is to end by itself.
+    /// Runs a command that exits by itself.
     ///
     /// # Panics
-    /// If it cannot be run. One that does not end in time is killed and has no exit code.
+    /// Panics if the command cannot be run. A command that does not exit in time is killed and has
+    /// no exit code.
     #[track_caller]
     pub fn run(self) -> ExitReport {
         end(&mut self.spawn())
@@ -268,7 +270,7 @@ impl ServerBuilder {
             "root"
         };
         command.env("HOWDAH_USER", user);
-        // Not where a server of this machine has its own.
+        // Not the directory that an installed server of this machine uses.
         command.env("STATE_DIRECTORY", dir.path().join("state"));
         command.envs(self.env);
         command
@@ -311,7 +313,7 @@ fn end(running: &mut ServerProcess) -> ExitReport {
         running.child.kill().expect("it is ours");
         running.child.wait().expect("it is ours");
     }
-    // What it left behind would hold the log open.
+    // Remaining processes would keep the log open.
     for left in process::with_environment(&running.tag) {
         if ended && left.wait_exited(PATIENCE / 4) {
             continue;

@@ -1,9 +1,10 @@
-//! The end of threads that go on until a flag is set.
+//! Stops threads that run until a flag is set.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Sets a flag when it is dropped, so also when its test panics. Without it, the threads of a scope that wait for the
-/// flag would go on, and the scope with them, instead of reporting the failure.
+/// Sets a flag when it is dropped, and therefore also when its test panics. Otherwise the threads
+/// of a scope would wait for the flag forever, the scope would wait for the threads, and the
+/// failure would not be reported.
 #[derive(Debug)]
 pub struct EndOnDrop<'a>(pub &'a AtomicBool);
 

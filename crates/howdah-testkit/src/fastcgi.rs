@@ -1,4 +1,4 @@
-//! A FastCGI client: asks PHP-FPM as nginx does, for tests that compare answers.
+//! A FastCGI client. It sends requests to PHP-FPM as nginx does, for tests that compare responses.
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -7,14 +7,14 @@ use std::thread;
 
 use crate::PATIENCE;
 
-/// A request as nginx sees it before its `fastcgi_pass`.
+/// A request as nginx sees it before `fastcgi_pass`.
 #[derive(Debug, Clone)]
 pub struct Query<'a> {
     /// `GET`, `POST`, …
     pub method: &'a str,
     /// Path and query as sent.
     pub target: &'a str,
-    /// Header fields in order; names in any case.
+    /// Header fields in order. Names may have any case.
     pub headers: &'a [(String, String)],
     /// The whole body.
     pub body: &'a [u8],
@@ -22,24 +22,24 @@ pub struct Query<'a> {
     pub root: &'a str,
 }
 
-/// What came back.
+/// Response of the FastCGI application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// From the `Status` field, 200 without one.
+    /// Value of the `Status` field, or 200 without it.
     pub status: u16,
-    /// The other fields in order, as sent.
+    /// The remaining header fields in order, as sent.
     pub headers: Vec<(String, String)>,
-    /// What follows the header.
+    /// Response body.
     pub body: Vec<u8>,
-    /// What PHP-FPM wrote for the web server's log.
+    /// Messages that PHP-FPM sent for the web server's log.
     pub stderr: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The socket failed, or closed before the end of the request.
+    /// The socket failed, or it was closed before the end of the request.
     #[error("PHP-FPM's socket: {0}")]
     Io(#[from] io::Error),
     /// The peer does not speak FastCGI.
@@ -61,12 +61,12 @@ const REQUEST_ID: u16 = 1;
 const RESPONDER: [u8; 8] = [0, 1, 0, 0, 0, 0, 0, 0];
 const RECORD_MAX: usize = 65_535;
 
-/// Sends the request on a connection of its own and waits for the whole answer.
+/// Sends the request on a new connection and waits for the whole response.
 pub fn send(socket: &Path, query: &Query<'_>) -> Result<Answer, Error> {
     send_params(socket, &nginx_params(query), query.body)
 }
 
-/// Like [`send`], with parameters as given.
+/// Like [`send`], with the given parameters.
 pub fn send_params(
     socket: &Path,
     params: &[(String, String)],
@@ -75,7 +75,8 @@ pub fn send_params(
     let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    // PHP may answer before it has read the body: both directions at once, or both sides wait.
+    // PHP may respond before it has read the body. Both directions run at the same time to avoid a
+    // deadlock.
     let (written, answer) = thread::scope(|scope| {
         let writer = scope.spawn(|| write_request(&stream, params, body));
         let answer = read_answer(BufReader::new(&stream));
@@ -84,7 +85,7 @@ pub fn send_params(
     let answer = answer?;
     match written {
         Ok(Ok(())) => Ok(answer),
-        // The response is complete: PHP did not need the rest of the body.
+        // The response is complete, and PHP did not need the rest of the body.
         Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(answer),
         Ok(Err(error)) => Err(Error::Io(error)),
         Err(_) => Err(Error::Protocol(
@@ -93,9 +94,9 @@ pub fn send_params(
     }
 }
 
-/// The parameters of nginx's `fastcgi_params`, the script's file name and `PATH_INFO` as its
-/// documentation sets them up (`fastcgi_split_path_info ^(.+?\.php)(/.*)$`, `fastcgi_index index.php`),
-/// then the header fields.
+/// Returns the parameters of nginx's `fastcgi_params`, then the script's file name and `PATH_INFO`
+/// as in nginx's documentation (`fastcgi_split_path_info ^(.+?\.php)(/.*)$`, `fastcgi_index
+/// index.php`), then the header fields.
 pub fn nginx_params(query: &Query<'_>) -> Vec<(String, String)> {
     let (raw_path, arguments) = query.target.split_once('?').unwrap_or((query.target, ""));
     let mut path = percent_decode(raw_path);
@@ -148,7 +149,7 @@ pub fn nginx_params(query: &Query<'_>) -> Vec<(String, String)> {
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .collect();
     for (name, value) in query.headers {
-        // nginx's `ignore_invalid_headers on` and `underscores_in_headers off`.
+        // As with nginx's `ignore_invalid_headers on` and `underscores_in_headers off`.
         if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             continue;
         }
@@ -222,7 +223,7 @@ fn push_record(out: &mut Vec<u8>, kind: u8, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// One byte below 128, else four with the highest bit set.
+/// Writes one byte for a length below 128, otherwise four bytes with the highest bit set.
 fn push_length(out: &mut Vec<u8>, length: usize) -> io::Result<()> {
     if let Some(short) = u8::try_from(length).ok().filter(|short| *short < 0x80) {
         out.push(short);
@@ -250,7 +251,7 @@ fn read_answer(mut stream: impl Read) -> Result<Answer, Error> {
         match kind {
             STDOUT => output.append(&mut content),
             STDERR => stderr.append(&mut content),
-            // Application status (4 bytes), protocol status.
+            // The content starts with the application status (4 bytes) and the protocol status.
             END_REQUEST if content.get(4) == Some(&0) => break,
             END_REQUEST => {
                 return Err(Error::Protocol(format!(

@@ -1,4 +1,4 @@
-//! A private PHP-FPM: the yardstick of the conformance tests.
+//! A private PHP-FPM: the reference of the conformance tests.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -14,7 +14,8 @@ use tempfile::TempDir;
 use crate::PATIENCE;
 use crate::process::{self, Process};
 
-/// A PHP-FPM with a static pool on a Unix socket in a directory of its own. Ended when dropped.
+/// A PHP-FPM with a static pool on a Unix socket in a separate directory. It is stopped when
+/// dropped.
 #[derive(Debug)]
 pub struct Fpm {
     master: Child,
@@ -23,14 +24,15 @@ pub struct Fpm {
     reader: Option<JoinHandle<()>>,
 }
 
-/// How to start it.
+/// Options for starting PHP-FPM.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {
-    /// Children of the pool; default 2.
+    /// Number of children of the pool. Default: 2.
     pub children: usize,
-    /// `php.ini` in place of the distribution's; its directory of further files is read as ever.
+    /// `php.ini` instead of the distribution's. PHP still reads the directory of additional files.
     pub ini: Option<&'a Path>,
-    /// Added to the environment in which `php.ini` is read (`${NAME}`); scripts do not see it.
+    /// Variables added to the environment in which `php.ini` is read (`${NAME}`). Scripts do not
+    /// see them.
     pub env: &'a [(&'a str, &'a str)],
 }
 
@@ -45,10 +47,11 @@ impl Default for Options<'_> {
 }
 
 impl Fpm {
-    /// Starts it as the current user and waits until it accepts requests.
+    /// Starts PHP-FPM as the current user and waits until it accepts requests.
     ///
     /// # Panics
-    /// If there is no `/usr/sbin/php-fpm8.*`, or it does not get ready; with its log.
+    /// Panics with its log if `/usr/sbin/php-fpm8.*` is missing, or if PHP-FPM does not become
+    /// ready.
     pub fn start(options: &Options<'_>) -> Self {
         let program = program().expect("no /usr/sbin/php-fpm8.*: install php-fpm");
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -81,7 +84,7 @@ impl Fpm {
                 for line in stderr.split(b'\n').map_while(Result::ok) {
                     let line = String::from_utf8_lossy(&line);
                     if line.contains("ready to handle connections") {
-                        // The receiver is dropped after the first time.
+                        // The receiver is dropped after the first message.
                         _ = ready.send(());
                     }
                     let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,17 +106,17 @@ impl Fpm {
         }
     }
 
-    /// The socket, for [`crate::fastcgi::send`].
+    /// Path of the socket, for [`crate::fastcgi::send`].
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join(SOCKET)
     }
 
-    /// Id of the master process.
+    /// Process id of the master process.
     pub fn pid(&self) -> u32 {
         self.master.id()
     }
 
-    /// What it logged so far: its own messages, and PHP's if `log_errors` is on.
+    /// The log so far: messages of PHP-FPM, and those of PHP if `log_errors` is on.
     pub fn log(&self) -> String {
         self.log
             .lock()
@@ -124,7 +127,7 @@ impl Fpm {
 
 impl Drop for Fpm {
     fn drop(&mut self) {
-        // SIGTERM ends the children too; the master waits for them.
+        // SIGTERM also terminates the children. The master waits for them.
         let pid = self.master.id();
         let ended = process::kill(pid, Signal::TERM).is_ok()
             && Process::find(pid).is_none_or(|process| process.wait_exited(PATIENCE));
@@ -134,7 +137,7 @@ impl Drop for Fpm {
         if let Err(error) = self.master.wait() {
             eprintln!("php-fpm {pid} cannot be waited for: {error}");
         }
-        // All processes are gone, so the pipe is closed and the reader is at its end.
+        // All processes have exited, so the pipe is closed and the reader is at its end.
         if ended
             && self
                 .reader
@@ -148,10 +151,10 @@ impl Drop for Fpm {
 
 const SOCKET: &str = "fpm.sock";
 
-/// The path at which it answers `pong` itself, without a script.
+/// Path for which PHP-FPM responds with `pong` without a script.
 pub const PING: &str = "/fpm-ping";
 
-/// The newest `/usr/sbin/php-fpm8.*`.
+/// The latest `/usr/sbin/php-fpm8.*`.
 fn program() -> Option<PathBuf> {
     fs::read_dir("/usr/sbin")
         .ok()?
@@ -171,7 +174,7 @@ fn program() -> Option<PathBuf> {
 
 fn configuration(directory: &Path, children: usize) -> String {
     let socket = directory.join(SOCKET);
-    // As root FPM insists on a user for its pool.
+    // As root, FPM requires a user for its pool.
     let user = if getuid().is_root() {
         "user = root\ngroup = root\n"
     } else {

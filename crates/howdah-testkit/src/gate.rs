@@ -7,8 +7,8 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 
 use crate::PATIENCE;
 
-/// A place where a PHP script waits for the test, and tells that it got there. Two FIFOs, so that
-/// neither side ever sleeps and looks again:
+/// A gate at which a PHP script waits for the test and reports that it has arrived. It has two
+/// FIFOs, so neither side has to poll:
 ///
 /// ```php
 /// file_put_contents("$gate.reached", 'x');        // the test's reached() returns
@@ -22,14 +22,15 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Makes a gate in `dir`.
+    /// Creates a gate in `dir`.
     pub fn new(dir: &Path, name: &str) -> io::Result<Self> {
         let path = dir.join(name);
         let fifo = |suffix: &str| {
             let fifo = dir.join(format!("{name}.{suffix}"));
             let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
             mknodat(CWD, &fifo, FileType::Fifo, mode, 0)?;
-            // Open in both directions: neither side's open() has to wait for the other.
+            // Open for reading and writing, so that `open` of neither side has to wait for the
+            // other.
             let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
             let mut options = OpenOptions::new();
             options.read(true).write(true);
@@ -43,15 +44,15 @@ impl Gate {
         })
     }
 
-    /// What the script is given as `$gate`.
+    /// Path that the script gets as `$gate`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits until a script has come to the gate. One call for each script that comes.
+    /// Waits until a script has reached the gate. Each call is for one script.
     ///
     /// # Panics
-    /// If none comes in time.
+    /// Panics if no script reaches it in time.
     #[track_caller]
     pub fn reached(&mut self) {
         let limit = Timespec {
@@ -69,10 +70,10 @@ impl Gate {
         self.reached.read_exact(&mut byte).expect("a byte is there");
     }
 
-    /// Lets `count` scripts through, waiting ones and later ones.
+    /// Lets `count` scripts pass: those that wait now and those that arrive later.
     ///
     /// # Panics
-    /// If the FIFO is full.
+    /// Panics if the FIFO is full.
     #[track_caller]
     pub fn open(&mut self, count: usize) {
         self.open

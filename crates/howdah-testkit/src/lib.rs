@@ -1,6 +1,6 @@
-//! Development only: the real `howdah` program on a free port, with a temporary directory of its own
-//! and a log that no unexpected line passes; a raw HTTP/1.1 client; gates at which PHP scripts and
-//! tests wait for each other.
+//! Test support: runs the real `howdah` program on a free port with a separate temporary directory,
+//! and checks its log for unexpected lines. It has a raw HTTP/1.1 client, and gates at which PHP
+//! scripts and tests wait for each other.
 //!
 //! ```no_run
 //! use howdah_testkit::{Server, Www};
@@ -10,8 +10,8 @@
 //! server.get("/").assert(200, "hello");
 //! ```
 //!
-//! A failed step panics: this crate is used by tests alone. It knows the program from outside only:
-//! its commands, its log, its answers.
+//! A failed step panics, because only tests use this crate. It depends only on the interfaces of
+//! the program: its commands, its log and its responses.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;
@@ -42,6 +42,6 @@ pub use rustix::process::Signal;
 pub use server::Server;
 pub use www::Www;
 
-/// How long anything may take before a test calls it hung. Never waited for in a test that passes,
-/// so it is generous: machines that run tests are busy.
+/// Time after which a test considers a step hung. It is generous, because machines that run tests
+/// are busy, and a test that passes never waits for it.
 pub const PATIENCE: Duration = Duration::from_secs(120);

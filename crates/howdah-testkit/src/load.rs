@@ -1,15 +1,16 @@
-//! Many requests at once.
+//! Concurrent requests.
 
 use std::thread;
 
-/// As many requests at a time as races need to show.
+/// Number of concurrent requests that is enough to show races.
 pub const CONCURRENCY: usize = 100;
 
-/// Runs `work` for 0 to `count - 1`, each in a thread of its own, all at once. Answers their results
-/// in order.
+/// Runs `work` for 0 to `count - 1` at the same time, each in a separate thread. Returns the
+/// results in order.
 ///
 /// # Panics
-/// If one panics, with its number; its own message is printed before.
+/// Panics with the number of the thread if one panics. The message of that thread is printed
+/// before.
 #[track_caller]
 pub fn at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let barrier = std::sync::Barrier::new(count);

@@ -1,4 +1,4 @@
-//! What a server writes, line by line, and the gate that no unexpected line passes.
+//! Log lines of a server, and the check that rejects unexpected lines.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,9 @@ use serde_json::Value;
 /// One line of a server's output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogLine {
-    /// As written, without the line end.
+    /// The line as written, without the line end.
     pub raw: String,
-    /// Its JSON object; null for a line without one.
+    /// JSON object of the line. Null if the line has none.
     pub fields: Value,
 }
 
@@ -30,24 +30,24 @@ impl LogLine {
         self.text("msg").unwrap_or(&self.raw)
     }
 
-    /// `level`, in lower case.
+    /// `level` in lower case.
     pub fn level(&self) -> Option<&str> {
         self.text("level")
     }
 
-    /// A field that holds text.
+    /// Value of a field that contains text.
     pub fn text(&self, field: &str) -> Option<&str> {
         self.fields.get(field)?.as_str()
     }
 
-    /// A field that holds a number, or text that is one.
+    /// Value of a field that contains a number, or text that is a number.
     pub fn number(&self, field: &str) -> Option<u64> {
         let value = self.fields.get(field)?;
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
     }
 
-    /// Whether a test that did not announce this line has to fail: a warning or an error, the mark
-    /// of a panic or of a sanitizer, or something that is not a log line at all.
+    /// Whether a test fails if it did not announce this line: a warning, an error, the report of a
+    /// panic or of a sanitizer, or text that is not a log line.
     pub fn is_alarming(&self) -> bool {
         let fine = matches!(self.level(), Some("trace" | "debug" | "info"));
         !fine || self.raw.contains("panicked at") || self.raw.contains("Sanitizer")
@@ -57,7 +57,7 @@ impl LogLine {
 #[derive(Debug, Default)]
 struct State {
     lines: Vec<LogLine>,
-    /// Streams that may still bring lines.
+    /// Number of streams that are still open.
     open: usize,
     expectations: Vec<Expectation>,
 }
@@ -68,7 +68,7 @@ struct Expectation {
     required: bool,
 }
 
-/// The lines of a server as they come, collected by threads of their own.
+/// Log lines of a server, collected by separate threads as they arrive.
 #[derive(Debug, Clone, Default)]
 pub struct LogBook {
     shared: Arc<(Mutex<State>, Condvar)>,
@@ -82,7 +82,7 @@ impl LogBook {
         thread::spawn(move || {
             let mut stream = BufReader::new(stream);
             let mut line = Vec::new();
-            // A read error ends the stream as its end does: the writer is gone.
+            // A read error ends the stream like its end does, because the writer has exited.
             while stream
                 .read_until(b'\n', &mut line)
                 .is_ok_and(|size| size > 0)
@@ -99,7 +99,7 @@ impl LogBook {
         });
     }
 
-    /// All lines up to now.
+    /// All lines so far.
     pub fn lines(&self) -> Vec<LogLine> {
         self.lock().lines.clone()
     }
@@ -114,7 +114,7 @@ impl LogBook {
             .collect()
     }
 
-    /// Lines that contain `text` are expected, and at least one must come.
+    /// Expects lines that contain `text`. At least one must be logged.
     pub fn expect(&self, text: &str) {
         self.lock().expectations.push(Expectation {
             text: text.to_owned(),
@@ -122,7 +122,7 @@ impl LogBook {
         });
     }
 
-    /// Lines that contain `text` are expected, but need not come. For tests whose outcome may differ.
+    /// Allows lines that contain `text`. For tests whose outcome may differ.
     pub fn allow(&self, text: &str) {
         self.lock().expectations.push(Expectation {
             text: text.to_owned(),
@@ -130,7 +130,7 @@ impl LogBook {
         });
     }
 
-    /// Waits for the first line that `matches`, past ones included.
+    /// Waits for the first line for which `matches` is true. Earlier lines count.
     pub fn wait(&self, limit: Duration, matches: impl Fn(&LogLine) -> bool) -> Option<LogLine> {
         let mut seen = 0;
         let mut found = None;
@@ -145,12 +145,13 @@ impl LogBook {
         found
     }
 
-    /// Waits until every writer is gone; false if one is still there after `limit`.
+    /// Waits until all writers have closed the log. Returns false if one is still open after
+    /// `limit`.
     pub fn wait_end(&self, limit: Duration) -> bool {
         self.wait_for(limit, |state| state.open == 0)
     }
 
-    /// What must not be, after waiting up to `limit` for lines that are expected: one text for each.
+    /// Returns one text for each problem, after waiting up to `limit` for expected lines.
     pub fn complaints(&self, limit: Duration) -> Vec<String> {
         let missing = |state: &State| -> Vec<String> {
             let came = |e: &&Expectation| !state.lines.iter().any(|l| l.raw.contains(&e.text));
@@ -207,7 +208,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    /// A log book, and the stream whose lines it collects.
+    /// Returns a log book and the stream from which it collects lines.
     fn book() -> (LogBook, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let writer =

@@ -1,20 +1,20 @@
-//! Ports for servers that need to be given one.
+//! Ports for servers that cannot choose one themselves.
 
 use std::net::{SocketAddr, TcpListener};
 
 use socket2::{Domain, Socket, Type};
 
-/// Ports that were free a moment ago.
+/// Returns ports that were free at the time of the call.
 ///
 /// # Panics
-/// If there are none.
+/// Panics if no port is free.
 pub fn free_ports<const N: usize>() -> [u16; N] {
-    // All are held until the last is found, or one would be found twice.
+    // All listeners stay open until the last port is found. Otherwise a port could be found twice.
     let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
     listeners.map(|listener| listener.local_addr().expect("it has one").port())
 }
 
-/// A port without a listener, reserved while this exists.
+/// A port without a listener. It is reserved as long as this value exists.
 #[derive(Debug)]
 pub struct ClosedPort {
     address: SocketAddr,
@@ -22,10 +22,10 @@ pub struct ClosedPort {
 }
 
 impl ClosedPort {
-    /// One on loopback.
+    /// Reserves a port on the loopback address.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if no port is free.
     pub fn new() -> Self {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -37,7 +37,7 @@ impl ClosedPort {
         }
     }
 
-    /// Where a connection is refused.
+    /// Address that refuses connections.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

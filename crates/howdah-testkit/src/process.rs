@@ -1,4 +1,4 @@
-//! Processes by id: their descendants, whether they still run, and signals to exactly one of them.
+//! Processes by id: their descendants, whether they still run, and signals to exactly one process.
 
 use std::fs;
 use std::io;
@@ -6,26 +6,28 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A process as `/proc` shows it. The start time tells it from a later one with the same id.
+/// A process as `/proc` shows it. The start time distinguishes it from a later process with the
+/// same id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Process {
     /// Process id.
     pub pid: u32,
-    /// Id of its parent.
+    /// Process id of the parent.
     pub parent: u32,
-    /// Clock ticks since boot at its start.
+    /// Start time in clock ticks since boot.
     pub start_time: u64,
-    /// `R`, `S`, `Z`, … as in `/proc/PID/stat`.
+    /// State as in `/proc/PID/stat`: `R`, `S`, `Z`, …
     pub state: char,
-    /// Command line with spaces for NULs; the short name in brackets if there is none.
+    /// Command line with spaces instead of NULs. Without a command line, the short name in
+    /// brackets.
     pub command: String,
 }
 
 impl Process {
-    /// The process with this id, if there is one.
+    /// Finds the process with this id.
     pub fn find(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name in brackets may contain anything, brackets included.
+        // The name in brackets may contain any character, including brackets.
         let open = stat.find('(')?;
         let close = stat.rfind(')')?;
         let name = stat.get(open + 1..close)?;
@@ -48,13 +50,14 @@ impl Process {
         })
     }
 
-    /// Whether it still runs. A zombie does not: it only waits for its parent to look.
+    /// Whether the process still runs. A zombie does not run: it only waits for its parent to reap
+    /// it.
     pub fn is_alive(&self) -> bool {
         Self::find(self.pid)
             .is_some_and(|now| now.start_time == self.start_time && !matches!(now.state, 'Z' | 'X'))
     }
 
-    /// Waits until it is gone; false if it is still there after `limit`.
+    /// Waits until the process has exited. Returns false if it still runs after `limit`.
     #[must_use]
     pub fn wait_exited(&self, limit: Duration) -> bool {
         wait_until(limit, || !self.is_alive())
@@ -72,7 +75,7 @@ pub fn all() -> Vec<Process> {
         .collect()
 }
 
-/// All living processes below `pid`, without it.
+/// All living descendants of `pid`, without `pid` itself.
 pub fn descendants(pid: u32) -> Vec<Process> {
     let all = all();
     let mut found: Vec<Process> = Vec::new();
@@ -102,11 +105,11 @@ pub fn with_environment(assignment: &str) -> Vec<Process> {
         .collect()
 }
 
-/// KiB of a process's memory: the sum of all figures of `/proc/PID/smaps_rollup` (`Private_Dirty` and such)
-/// whose names begin so.
+/// Memory of a process in KiB: the sum of all values in `/proc/PID/smaps_rollup` whose names start
+/// with `name`, such as `Private_Dirty`.
 ///
 /// # Panics
-/// If the process is not there.
+/// Panics if the process does not exist.
 #[track_caller]
 #[must_use]
 pub fn memory_kib(pid: u32, name: &str) -> u64 {
@@ -130,8 +133,8 @@ pub fn kill(pid: u32, signal: Signal) -> io::Result<()> {
     Ok(kill_process(pid, signal)?)
 }
 
-/// Asks `done` until it says yes; false if it never did within `limit`. For facts that the kernel
-/// offers no event for, such as the end of a process that is not a child.
+/// Polls `done` until it returns true. Returns false if it did not within `limit`. For conditions
+/// without an event of the kernel, such as the exit of a process that is not a child.
 #[must_use]
 pub fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + limit;

@@ -1,5 +1,5 @@
-//! A Redis server of a test: on a free port of loopback, with a password, and a directory by which it keeps
-//! what it has over a restart.
+//! A Redis server for a test. It listens on a free port of the loopback address, requires a
+//! password, and has a directory in which its data survives a restart.
 
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::{PATIENCE, free_ports, process};
 
-/// Ends with the test.
+/// A running Redis server. It is stopped when it is dropped.
 #[derive(Debug)]
 pub struct Redis {
     child: Child,
@@ -18,33 +18,33 @@ pub struct Redis {
     tls: Option<RedisTls>,
 }
 
-/// What a server that speaks nothing but TLS has, as PEM files.
+/// PEM files of a server that accepts only TLS.
 #[derive(Debug, Clone)]
 pub struct RedisTls {
-    /// For 127.0.0.1.
+    /// Certificate for 127.0.0.1.
     pub certificate: PathBuf,
     /// Key of the certificate.
     pub key: PathBuf,
-    /// The authority of the certificate.
+    /// Certificate of the authority that issued it.
     pub root: PathBuf,
 }
 
 impl Redis {
-    /// What clients have to say first.
+    /// Password that clients must send first.
     pub const PASSWORD: &str = "open-sesame";
 
-    /// `None`, and a word of it, if none is installed.
+    /// Starts a server. Returns `None` and prints a note if Redis is not installed.
     ///
     /// # Panics
-    /// If it does not answer.
+    /// Panics if the server does not respond.
     pub fn start() -> Option<Self> {
         Self::start_with(None)
     }
 
-    /// The same with TLS.
+    /// Like [`start`](Self::start), with TLS.
     ///
     /// # Panics
-    /// If it does not answer.
+    /// Panics if the server does not respond.
     pub fn over_tls(tls: RedisTls) -> Option<Self> {
         Self::start_with(Some(tls))
     }
@@ -66,33 +66,33 @@ impl Redis {
         Some(redis)
     }
 
-    /// Its port on 127.0.0.1.
+    /// Port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Kills it; nothing is lost.
+    /// Kills the server. No data is lost.
     ///
     /// # Panics
-    /// If it cannot be ended.
+    /// Panics if it cannot be killed.
     pub fn stop(&mut self) {
         self.child.kill().expect("it can be ended");
         self.child.wait().expect("it ends");
     }
 
-    /// After [`stop`](Self::stop), on the same port.
+    /// Starts the server on the same port again after [`stop`](Self::stop).
     ///
     /// # Panics
-    /// If it does not answer.
+    /// Panics if the server does not respond.
     pub fn start_again(&mut self) {
         self.child = spawn(self.port, &self.directory, self.tls.as_ref()).expect("it is installed");
         self.wait();
     }
 
-    /// What `redis-cli` says to a command.
+    /// Runs `redis-cli` with a command and returns its output.
     ///
     /// # Panics
-    /// If it fails.
+    /// Panics if the command fails.
     pub fn ask(&self, command: &[&str]) -> String {
         let output = self.cli().arg("--raw").args(command).output();
         let output = output.expect("redis-cli is installed with it");
@@ -148,7 +148,7 @@ fn spawn(port: u16, directory: &TempDir, tls: Option<&RedisTls>) -> Option<Child
 
 impl Drop for Redis {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -12,25 +12,25 @@ use crate::log::{LogBook, LogLine};
 use crate::process::{self, Process};
 use crate::{Gate, PATIENCE, ServerBuilder};
 
-/// How much of a log is shown when a test fails.
+/// Number of log lines that are shown when a test fails.
 const LINES_SHOWN: usize = 100;
 
-/// A server that was started, and what belongs to it.
+/// A started server and its resources.
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
     pub(crate) child: Child,
     pub(crate) log: LogBook,
     pub(crate) dir: TempDir,
-    /// `NAME=VALUE` in the environment of all its processes.
+    /// `NAME=VALUE` in the environment of all processes of the server.
     pub(crate) tag: String,
 }
 
-/// A running server. When it is dropped it is ended by SIGTERM, and the test fails unless
+/// A running server. Dropping it sends SIGTERM. The test fails unless
 ///
-/// - it ended in time with the exit code that the test expects (0),
-/// - no process, spool directory, temporary file or shared memory of it is left,
-/// - its log holds no warning, error, panic or sanitizer report that was not announced with
-///   [`expect_log`](Self::expect_log) or [`allow_log`](Self::allow_log), and all that was expected.
+/// - the server exited in time with the exit code that the test expects (0),
+/// - it left no process, spool directory, temporary file or shared memory,
+/// - its log contains all expected lines, and no warning, error, panic or sanitizer report that was
+///   not announced with [`expect_log`](Self::expect_log) or [`allow_log`](Self::allow_log).
 #[derive(Debug)]
 pub struct Server {
     child: Mutex<Child>,
@@ -51,12 +51,12 @@ enum ExpectedExit {
 }
 
 impl Server {
-    /// A server of the files in `root`, to be configured and started.
+    /// Returns a builder for a server of the files in `root`.
     pub fn builder(root: impl AsRef<Path>) -> ServerBuilder {
         ServerBuilder::php_server(root)
     }
 
-    /// A server configured by a Caddyfile, see [`ServerBuilder::caddyfile`].
+    /// Returns a builder for a server with this Caddyfile, see [`ServerBuilder::caddyfile`].
     pub fn caddyfile(text: impl Into<String>) -> ServerBuilder {
         ServerBuilder::caddyfile(text)
     }
@@ -88,15 +88,15 @@ impl Server {
         }
     }
 
-    /// Process id of the front.
+    /// Process id of the front process.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Where it listens.
+    /// Address that the server listens on.
     ///
     /// # Panics
-    /// If its log did not tell.
+    /// Panics if the log does not contain the address.
     #[track_caller]
     pub fn address(&self) -> SocketAddr {
         *self
@@ -105,38 +105,38 @@ impl Server {
             .expect("the log tells an address with `listening`")
     }
 
-    /// All addresses that it listens on, in the order of the log.
+    /// All addresses that the server listens on, in the order of the log.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Its temporary directory: `TMPDIR` of all its processes.
+    /// Temporary directory of the server: `TMPDIR` of all its processes.
     pub fn temp_dir(&self) -> std::path::PathBuf {
         self.dir.path().join("tmp")
     }
 
-    /// A gate for its scripts, in a directory that is not checked for left files.
+    /// Creates a gate for scripts, in a directory that is not checked for files left in it.
     ///
     /// # Panics
-    /// If it cannot be made.
+    /// Panics if the gate cannot be created.
     #[track_caller]
     pub fn gate(&self, name: &str) -> Gate {
         Gate::new(self.dir.path(), name).expect("the gate's FIFOs can be made")
     }
 
-    /// A new connection.
+    /// Opens a new connection.
     ///
     /// # Panics
-    /// If it is not accepted.
+    /// Panics if the server does not accept it.
     #[track_caller]
     pub fn connect(&self) -> Connection {
         Connection::open(self.address()).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The response to one request on a new connection.
+    /// Sends one request on a new connection and returns the response.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no valid response.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Response {
         match self.connect().exchange(request) {
@@ -148,45 +148,45 @@ impl Server {
         }
     }
 
-    /// The response to a `GET` on a new connection.
+    /// Sends a `GET` request on a new connection and returns the response.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no valid response.
     #[track_caller]
     pub fn get(&self, target: &str) -> Response {
         self.send(&Request::get(target))
     }
 
-    /// Lines with this text are expected, and one must come before the test ends.
+    /// Expects log lines with this text. At least one must be logged before the test ends.
     pub fn expect_log(&self, text: &str) {
         self.log.expect(text);
     }
 
-    /// Lines with this text are expected, but need not come.
+    /// Allows log lines with this text.
     pub fn allow_log(&self, text: &str) {
         self.log.allow(text);
     }
 
-    /// A request that kept the others of its worker waiting is expected: a busy machine may give the
-    /// process no time for as long as a hog takes.
+    /// Allows the warning about a request that made the other requests of its worker wait: on a
+    /// busy machine, the process may get no CPU time for that long.
     pub fn allow_hogs(&self) {
         self.allow_log("kept the others of this worker waiting");
     }
 
-    /// Waits for a line with this text, past ones included. It is expected.
+    /// Waits for a line with this text. Earlier lines count. The line is then expected.
     ///
     /// # Panics
-    /// If none comes in time.
+    /// Panics if no such line is logged in time.
     #[track_caller]
     pub fn wait_log(&self, text: &str) -> LogLine {
         self.log.allow(text);
         self.wait_line(text, |line| line.raw.contains(text))
     }
 
-    /// Waits for a line that `matches`, past ones included.
+    /// Waits for a line for which `matches` is true. Earlier lines count.
     ///
     /// # Panics
-    /// If none comes in time.
+    /// Panics if no such line is logged in time.
     #[track_caller]
     pub fn wait_line(&self, what: &str, matches: impl Fn(&LogLine) -> bool) -> LogLine {
         self.log
@@ -194,12 +194,12 @@ impl Server {
             .unwrap_or_else(|| panic!("no log line: {what}"))
     }
 
-    /// Its log.
+    /// Log of the server.
     pub fn log(&self) -> &LogBook {
         &self.log
     }
 
-    /// Its living PHP workers.
+    /// Living PHP workers of the server.
     pub fn workers(&self) -> Vec<Process> {
         self.processes()
             .into_iter()
@@ -207,53 +207,53 @@ impl Server {
             .collect()
     }
 
-    /// All its living processes but the front.
+    /// All living processes of the server except the front process.
     pub fn processes(&self) -> Vec<Process> {
         process::descendants(self.pid)
     }
 
-    /// Sends a signal to the front.
+    /// Sends a signal to the front process.
     ///
     /// # Panics
-    /// If it is gone.
+    /// Panics if the process has already exited.
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         process::kill(self.pid, signal).expect("the server is still there");
     }
 
-    /// It is to end with another code than 0.
+    /// Expects this exit code instead of 0.
     pub fn expect_exit(&self, code: i32) {
         *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = ExpectedExit::Code(code);
     }
 
-    /// The test kills the front itself.
+    /// Kills the front process.
     ///
     /// # Panics
-    /// If it is gone already.
+    /// Panics if the process has already exited.
     #[track_caller]
     pub fn kill(&self) {
         *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = ExpectedExit::Killed;
         self.signal(Signal::KILL);
     }
 
-    /// Waits until it has ended.
+    /// Waits until the server has exited.
     ///
     /// # Panics
-    /// If it does not in time.
+    /// Panics if it does not exit in time.
     #[track_caller]
     pub fn wait_exit(&self) -> ExitStatus {
         self.exit_within(PATIENCE).expect("the server ends in time")
     }
 
-    /// Whether it has ended.
+    /// Whether the server has exited.
     pub fn has_ended(&self) -> bool {
         self.exit_within(Duration::ZERO).is_some()
     }
 
-    /// Ends it now and checks all that [`Server`] promises.
+    /// Stops the server now and runs all checks of [`Server`].
     ///
     /// # Panics
-    /// If one of them is broken.
+    /// Panics if a check fails.
     #[track_caller]
     pub fn stop(mut self) {
         self.check();
@@ -286,11 +286,11 @@ impl Server {
         );
     }
 
-    /// Ends the server, and leaves nothing behind whatever it did wrong. Answers what it did wrong.
+    /// Stops the server and cleans up in all cases. Returns the failed checks.
     fn end(&mut self) -> Vec<String> {
         let failing = std::thread::panicking();
         let limit = if failing { PATIENCE / 6 } else { PATIENCE };
-        // Expected lines may still be on their way; a failing test does not wait for them.
+        // Expected lines may not have arrived yet. A failing test does not wait for them.
         let mut complaints = if failing {
             Vec::new()
         } else {
@@ -352,7 +352,7 @@ impl Server {
             .filter(|name| name.contains(&shm));
         let in_temp = names(&self.temp_dir())
             .into_iter()
-            // A killed front cannot clean up; the next one does.
+            // A killed front process cannot clean up. The next one does.
             .filter(|name| {
                 if name.starts_with("howdah-") {
                     !killed

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// A document root of a test's own, removed with it.
+/// A document root for one test. It is removed when it is dropped.
 #[derive(Debug)]
 pub struct Www {
     dir: TempDir,
@@ -16,10 +16,10 @@ impl Default for Www {
 }
 
 impl Www {
-    /// An empty one.
+    /// Creates an empty document root.
     ///
     /// # Panics
-    /// If the directory cannot be made.
+    /// Panics if the directory cannot be created.
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("howdah-www-").tempdir();
         Self {
@@ -27,10 +27,10 @@ impl Www {
         }
     }
 
-    /// Adds a file, with the directories above it.
+    /// Adds a file and its parent directories.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// Panics if the file cannot be written.
     #[must_use]
     pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         self.write(path, content);
@@ -40,7 +40,7 @@ impl Www {
     /// Adds or replaces a file while the server runs.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// Panics if the file cannot be written.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         let parent = path.parent().expect("it is below the root");
@@ -49,7 +49,7 @@ impl Www {
         path
     }
 
-    /// The root.
+    /// Path of the document root.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }

@@ -8,31 +8,31 @@ use super::response::parse_fields;
 use super::{ClientError, Head, Request, Response};
 use crate::PATIENCE;
 
-/// No head and no chunk line of ours is longer; a server that sends more is broken.
+/// Longest response head or chunk line. Responses of the tests are shorter.
 const LINE_MAX: usize = 256 << 10;
 const READ_SIZE: usize = 16 << 10;
 
-/// One connection to the server.
+/// A connection to the server.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// Bytes of `buffer` that were used.
+    /// Number of bytes of `buffer` that were consumed.
     start: usize,
-    /// Bytes taken from the socket at a time.
+    /// Maximum number of bytes of one read from the socket.
     read_size: usize,
     framing: Framing,
     informational: Vec<Head>,
     trailers: Vec<(String, String)>,
 }
 
-/// What is left of the body being received.
+/// Rest of the body that is being received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
-    /// None of it.
+    /// The body is complete.
     Done,
     Length(u64),
-    /// Bytes left of the current chunk; 0: a chunk line is next.
+    /// Bytes left of the current chunk. If 0, a chunk line is next.
     Chunked {
         left: u64,
         first: bool,
@@ -41,22 +41,22 @@ enum Framing {
 }
 
 impl Connection {
-    /// Connects.
+    /// Opens a connection.
     pub fn open(address: SocketAddr) -> Result<Self, ClientError> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)
             .map_err(|error| ClientError::io(error, "accept the connection"))?;
         Self::over(stream)
     }
 
-    /// Connects with a receive buffer of about `bytes`, so that a large response fills it and the
-    /// server has to wait.
+    /// Opens a connection with a receive buffer of about `bytes`, so that a large response fills it
+    /// and the server has to wait.
     pub fn open_with_receive_buffer(
         address: SocketAddr,
         bytes: usize,
     ) -> Result<Self, ClientError> {
         let connect = || {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-            // Must be set before the handshake, which announces the window.
+            // This must be set before the handshake, which announces the window.
             socket.set_recv_buffer_size(bytes)?;
             socket.connect_timeout(&address.into(), PATIENCE)?;
             Ok(TcpStream::from(socket))
@@ -82,12 +82,12 @@ impl Connection {
         })
     }
 
-    /// The client's own address: what PHP sees as `REMOTE_ADDR` and `REMOTE_PORT`.
+    /// Address of the client, which PHP sees as `REMOTE_ADDR` and `REMOTE_PORT`.
     pub fn local_addr(&self) -> Result<SocketAddr, ClientError> {
         self.stream.local_addr().map_err(ClientError::Io)
     }
 
-    /// Bounds the waits of this connection differently.
+    /// Changes the timeout of this connection.
     pub fn set_timeout(&self, limit: Duration) -> Result<(), ClientError> {
         self.stream
             .set_read_timeout(Some(limit))
@@ -97,7 +97,7 @@ impl Connection {
             .map_err(ClientError::Io)
     }
 
-    /// From now on takes at most `bytes` from the socket at a time.
+    /// Limits each following read from the socket to `bytes`.
     pub fn read_at_most(&mut self, bytes: usize) {
         self.read_size = bytes.clamp(1, READ_SIZE);
     }
@@ -107,14 +107,15 @@ impl Connection {
         self.send_bytes(&request.to_bytes())
     }
 
-    /// Sends any bytes.
+    /// Sends arbitrary bytes.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), ClientError> {
         self.stream
             .write_all(bytes)
             .map_err(|error| ClientError::io(error, "take the request"))
     }
 
-    /// Sends `bytes` in packets of `size`, calling `between` after each: byte by byte with 1.
+    /// Sends `bytes` in packets of `size` bytes and calls `between` after each. With 1, it sends
+    /// byte by byte.
     pub fn send_slowly(
         &mut self,
         bytes: &[u8],
@@ -149,14 +150,14 @@ impl Connection {
         })
     }
 
-    /// Receives one head, a 1xx included.
+    /// Receives one response head. It may have a 1xx status.
     pub fn read_head(&mut self) -> Result<Head, ClientError> {
         let text = self.read_through(b"\r\n\r\n", "the end of a response head")?;
         Head::parse(&text[..text.len() - 4])
     }
 
-    /// Receives the head of a response to a request with this method, and 1xx responses before it.
-    /// The body follows with [`next_part`](Self::next_part).
+    /// Receives the head of the response to a request with this method, and any 1xx responses
+    /// before it. [`next_part`](Self::next_part) returns the body.
     pub fn begin(&mut self, method: &str) -> Result<Head, ClientError> {
         self.informational.clear();
         self.trailers.clear();
@@ -171,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// The next bytes of the body as they come in; `None` at its end.
+    /// Returns the next bytes of the body as they arrive. `None` at the end of the body.
     pub fn next_part(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
         match self.framing {
             Framing::Done => Ok(None),
@@ -205,7 +206,8 @@ impl Connection {
         }
     }
 
-    /// Receives parts of the body until `text` has come; answers all that came since the call.
+    /// Receives parts of the body until they contain `text`. Returns all bytes received by this
+    /// call.
     pub fn read_until(&mut self, text: &str) -> Result<Vec<u8>, ClientError> {
         let mut seen = Vec::new();
         while !contains(&seen, text.as_bytes()) {
@@ -217,7 +219,8 @@ impl Connection {
         Ok(seen)
     }
 
-    /// Receives at most `size` bytes as they are on the wire, at least one; empty at the end.
+    /// Receives at most `size` bytes as sent, at least one. The result is empty at the end of the
+    /// stream.
     pub fn read_raw(&mut self, size: usize) -> Result<Vec<u8>, ClientError> {
         if self.buffered() == 0 {
             self.fill("any bytes")?;
@@ -225,7 +228,7 @@ impl Connection {
         Ok(self.take(size as u64))
     }
 
-    /// Waits for the server to close; an error if bytes come instead.
+    /// Waits until the server closes the connection. Returns an error if bytes arrive instead.
     pub fn wait_closed(&mut self) -> Result<(), ClientError> {
         match self.read_raw(4096) {
             Ok(bytes) if bytes.is_empty() => Ok(()),
@@ -235,14 +238,14 @@ impl Connection {
         }
     }
 
-    /// Ends the sending direction.
+    /// Shuts down the sending direction.
     pub fn finish_sending(&self) -> Result<(), ClientError> {
         self.stream
             .shutdown(std::net::Shutdown::Write)
             .map_err(ClientError::Io)
     }
 
-    /// Ends the connection with a reset, as a crashed client does.
+    /// Resets the connection, as a crashed client does.
     pub fn reset(self) -> Result<(), ClientError> {
         SockRef::from(&self.stream)
             .set_linger(Some(Duration::ZERO))

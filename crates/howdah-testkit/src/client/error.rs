@@ -1,27 +1,27 @@
 use std::io;
 
-/// Why an exchange with the server came to nothing.
+/// Reason why an exchange with the server failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Nothing came, or nothing was taken, for [`PATIENCE`](crate::PATIENCE).
+    /// The server sent or accepted no bytes for [`PATIENCE`](crate::PATIENCE).
     #[error("the server did not {0} in time")]
     Timeout(&'static str),
-    /// The connection ended where more was due; holds what was expected.
+    /// The server closed the connection too early. The value is what was expected.
     #[error("the server closed the connection before {0}")]
     Closed(&'static str),
     /// The connection was reset.
     #[error("the server reset the connection")]
     Reset,
-    /// What came is not HTTP.
+    /// The response is not valid HTTP.
     #[error("the server sent a malformed {what}: {text:?}")]
     Malformed {
-        /// Which part of the response.
+        /// Part of the response.
         what: &'static str,
-        /// As sent.
+        /// The text as sent.
         text: String,
     },
-    /// Any other failure of the socket.
+    /// Any other error of the socket.
     #[error("the connection failed")]
     Io(#[source] io::Error),
 }
@@ -42,7 +42,7 @@ impl ClientError {
         }
     }
 
-    /// Whether the connection simply ended.
+    /// Whether the server closed the connection.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_) | Self::Reset)
     }

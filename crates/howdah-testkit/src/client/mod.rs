@@ -1,5 +1,6 @@
-//! A small blocking HTTP/1.1 client that sends its input, well formed or not, and is strict
-//! about what comes back. Every wait is bounded by [`PATIENCE`](crate::PATIENCE).
+//! A small blocking HTTP/1.1 client. It sends its input unchecked, so it can send malformed
+//! requests, but it checks responses strictly. Every wait is limited by
+//! [`PATIENCE`](crate::PATIENCE).
 
 mod connection;
 mod error;

@@ -1,4 +1,4 @@
-/// A request, written byte for byte as it is described; nothing is checked, so that wrong ones can
+/// A request that is sent byte for byte as described. Nothing is checked, so invalid requests can
 /// be sent too.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -20,7 +20,7 @@ enum Body {
 }
 
 impl Request {
-    /// A request with `Host: localhost` and no body.
+    /// Creates a request with `Host: localhost` and no body.
     pub fn new(method: &str, target: impl AsRef<[u8]>) -> Self {
         Self {
             method: method.to_owned(),
@@ -31,19 +31,19 @@ impl Request {
         }
     }
 
-    /// `GET`.
+    /// Creates a `GET` request.
     pub fn get(target: impl AsRef<[u8]>) -> Self {
         Self::new("GET", target)
     }
 
-    /// `POST` with a form.
+    /// Creates a `POST` request with a form.
     pub fn form(target: impl AsRef<[u8]>, form: &str) -> Self {
         Self::new("POST", target)
             .header("Content-Type", "application/x-www-form-urlencoded")
             .body(form)
     }
 
-    /// Adds a field.
+    /// Adds a header field.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers
@@ -51,40 +51,40 @@ impl Request {
         self
     }
 
-    /// Removes all fields of this name, `Host` included.
+    /// Removes all header fields with this name, including `Host`.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
         self
     }
 
-    /// Replaces `Host`.
+    /// Replaces the `Host` header.
     #[must_use]
     pub fn host(self, host: &str) -> Self {
         self.without("Host").header("Host", host)
     }
 
-    /// Asks for the end of the connection.
+    /// Adds `Connection: close`.
     #[must_use]
     pub fn close(self) -> Self {
         self.header("Connection", "close")
     }
 
-    /// As HTTP/1.0.
+    /// Changes the version to HTTP/1.0.
     #[must_use]
     pub fn http10(mut self) -> Self {
         self.version = "HTTP/1.0";
         self
     }
 
-    /// A body with `Content-Length`.
+    /// Sets a body with `Content-Length`.
     #[must_use]
     pub fn body(mut self, body: impl AsRef<[u8]>) -> Self {
         self.body = Body::Sized(body.as_ref().to_vec());
         self
     }
 
-    /// A body in chunks; empty ones are left out, they would end it.
+    /// Sets a chunked body. Empty chunks are skipped, because they would end it.
     #[must_use]
     pub fn chunked<C: AsRef<[u8]>>(mut self, chunks: impl IntoIterator<Item = C>) -> Self {
         let chunks = chunks
@@ -99,7 +99,7 @@ impl Request {
         self
     }
 
-    /// A field behind a chunked body; makes the body chunked if it is not.
+    /// Adds a trailer field after a chunked body. Makes the body chunked if it is not.
     #[must_use]
     pub fn trailer(mut self, name: &str, value: &str) -> Self {
         let trailer = (name.to_owned(), value.to_owned());
@@ -122,17 +122,17 @@ impl Request {
         self
     }
 
-    /// Its method: a response to `HEAD` has no body.
+    /// Method of the request: a response to `HEAD` has no body.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// Path and query as sent; bytes that are not UTF-8 are replaced.
+    /// Path and query as sent. Invalid UTF-8 is replaced.
     pub fn target(&self) -> String {
         String::from_utf8_lossy(&self.target).into_owned()
     }
 
-    /// The fields that were added, `Host` included; bytes that are not UTF-8 are replaced.
+    /// The header fields that were added, including `Host`. Invalid UTF-8 is replaced.
     pub fn headers(&self) -> Vec<(String, String)> {
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
         self.headers
@@ -141,7 +141,7 @@ impl Request {
             .collect()
     }
 
-    /// Request line and fields, with the empty line behind them.
+    /// Request line and header fields, including the empty line after them.
     pub fn head_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         out.extend_from_slice(self.method.as_bytes());
@@ -189,7 +189,7 @@ impl Request {
         }
     }
 
-    /// All of it.
+    /// The whole request as it is sent.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = self.head_bytes();
         out.extend_from_slice(&self.body_bytes());

@@ -1,20 +1,20 @@
 use super::ClientError;
 
-/// Status line and fields of a response.
+/// Status line and header fields of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// `HTTP/1.1`.
     pub version: String,
     /// Status code.
     pub status: u16,
-    /// Reason phrase, may be empty.
+    /// Reason phrase. It may be empty.
     pub reason: String,
-    /// Fields in the order of the wire, names as sent.
+    /// Header fields in the order in which they were sent, with names as sent.
     pub headers: Vec<(String, String)>,
 }
 
 impl Head {
-    /// Reads the lines of a head (without the empty line at its end).
+    /// Parses the lines of a response head, without the empty line at its end.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, ClientError> {
         let text = String::from_utf8_lossy(text);
         let mut lines = text.split("\r\n");
@@ -40,7 +40,7 @@ impl Head {
         })
     }
 
-    /// The first field of this name.
+    /// Value of the first header field with this name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -48,7 +48,7 @@ impl Head {
             .map(|(_, v)| v.as_str())
     }
 
-    /// All fields of this name.
+    /// Values of all header fields with this name.
     pub fn header_all(&self, name: &str) -> Vec<&str> {
         self.headers
             .iter()
@@ -57,7 +57,7 @@ impl Head {
             .collect()
     }
 
-    /// Whether a comma-separated field holds this word.
+    /// Whether a comma-separated header field contains this token.
     pub(crate) fn has_token(&self, name: &str, token: &str) -> bool {
         self.header_all(name)
             .iter()
@@ -80,16 +80,16 @@ pub(crate) fn parse_fields<'a>(
         .collect()
 }
 
-/// A whole response.
+/// A complete response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// Its head.
+    /// Response head.
     pub head: Head,
-    /// 1xx responses that came before it.
+    /// 1xx responses that preceded it.
     pub informational: Vec<Head>,
-    /// Its decoded body.
+    /// Decoded body.
     pub body: Vec<u8>,
-    /// Fields behind a chunked body.
+    /// Trailer fields of a chunked body.
     pub trailers: Vec<(String, String)>,
 }
 
@@ -99,12 +99,12 @@ impl Response {
         self.head.status
     }
 
-    /// The first field of this name.
+    /// Value of the first header field with this name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.header(name)
     }
 
-    /// The body as text; bytes that are not UTF-8 are replaced.
+    /// The body as text. Invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -112,7 +112,7 @@ impl Response {
     /// The body as JSON.
     ///
     /// # Panics
-    /// If it is not JSON; says what it is.
+    /// Panics with the body if it is not JSON.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| {
@@ -124,10 +124,10 @@ impl Response {
         })
     }
 
-    /// Checks status and text in one go; a failure shows the whole response.
+    /// Checks status and text. A failure shows the whole response.
     ///
     /// # Panics
-    /// If one differs.
+    /// Panics if one differs.
     #[track_caller]
     pub fn assert(&self, status: u16, text: &str) {
         assert!(
@@ -139,10 +139,10 @@ impl Response {
         );
     }
 
-    /// Checks the status; a failure shows the whole response.
+    /// Checks the status. A failure shows the whole response.
     ///
     /// # Panics
-    /// If it differs.
+    /// Panics if it differs.
     #[track_caller]
     pub fn assert_status(&self, status: u16) {
         assert!(

@@ -3,7 +3,7 @@ use std::thread;
 
 use super::*;
 
-/// A server that reads `expect` and then sends `pieces`, each in a packet of its own.
+/// A server that reads `expect` bytes and then sends `pieces`, each in a separate packet.
 fn serve(expect: usize, pieces: Vec<Vec<u8>>) -> (SocketAddr, thread::JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
