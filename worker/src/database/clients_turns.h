@@ -1,5 +1,6 @@
 /*
- * A fair queue: the coroutine that waits longest gets the next free handle directly, so no other can take it first.
+ * A fair queue. The next free handle goes directly to the coroutine that has waited longest, so no other coroutine can
+ * take it first.
  */
 #ifndef HOWDAH_CLIENTS_TURNS_H
 #define HOWDAH_CLIENTS_TURNS_H
@@ -8,21 +9,21 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* A waiting coroutine; on its stack. */
+/* A waiting coroutine. The entry is on its stack. */
 struct howdah_turn {
 	struct howdah_turn *next;
-	struct howdah_waiters waiters; /* it alone */
-	void *who;                     /* the waiter's own */
-	void *given;                   /* not NULL: what it got */
+	struct howdah_waiters waiters; /* contains only this coroutine */
+	void *who;                     /* data of the waiter */
+	void *given;                   /* granted handle; NULL while it waits */
 };
 
-/* All zero: none waits. */
+/* If all zero, the queue is empty. */
 struct howdah_turns {
 	struct howdah_turn *first;
 };
 
-/* Waits until something is given. False: the time is over (ETIMEDOUT), or the coroutine was cancelled (ECANCELED).
- * The caller has made sure of howdah_may_wait(). `timeout` in nanoseconds, HOWDAH_WAIT_FOREVER. */
+/* Waits until a handle is granted. Returns false if the timeout expired (ETIMEDOUT) or the coroutine was cancelled
+ * (ECANCELED). The caller must have checked howdah_may_wait(). `timeout` is in nanoseconds or HOWDAH_WAIT_FOREVER. */
 static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_turn *turn, int64_t timeout)
 {
 	struct howdah_turn **end = &turns->first;
@@ -35,11 +36,11 @@ static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_tu
 	int64_t deadline = timeout < 0 ? -1 : howdah_now() + timeout;
 	for (int parked = 0; !turn->given && parked == 0;) {
 		int64_t left = deadline < 0 ? HOWDAH_WAIT_FOREVER : deadline - howdah_now();
-		/* Without a grant it was woken to check again. */
+		/* A wakeup without a grant is a request to check again. */
 		parked = howdah_park_as(&turn->waiters, deadline >= 0 && left < 0 ? 0 : left, HOWDAH_PLACE_HANDLE, -1);
 	}
 	if (turn->given) {
-		return true; /* also if the time was over at the same moment */
+		return true; /* also if the timeout expired at the same moment */
 	}
 	int error = errno;
 	for (struct howdah_turn **at = &turns->first; *at; at = &(*at)->next) {
@@ -52,13 +53,13 @@ static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_tu
 	return false;
 }
 
-/* Makes the longest waiter run, so that it releases other clients which are held outside of calls. */
+/* Wakes the first waiter without a grant, so that it releases other clients that are held outside of calls. */
 static inline void howdah_turn_nudge(struct howdah_turns *turns)
 {
 	(void)howdah_wake_one(&turns->first->waiters);
 }
 
-/* Grants to a waiter out of order. */
+/* Grants a handle to this waiter, whatever its position in the queue. */
 static inline void howdah_turn_give_to(struct howdah_turns *turns, struct howdah_turn *turn, void *given)
 {
 	struct howdah_turn **at = &turns->first;
@@ -70,7 +71,7 @@ static inline void howdah_turn_give_to(struct howdah_turns *turns, struct howdah
 	(void)howdah_wake_one(&turn->waiters);
 }
 
-/* Grants to the longest waiter. NULL: none waits. */
+/* Grants a handle to the first waiter and returns it. Returns NULL if the queue is empty. */
 static inline struct howdah_turn *howdah_turn_give(struct howdah_turns *turns, void *given)
 {
 	struct howdah_turn *turn = turns->first;

@@ -1,17 +1,18 @@
 /*
  * The state of mbstring's regular expressions: compiled patterns, and the text, pattern and position of a search. Each
- * task has its own, so that the end of a request, or another request's options for the same pattern, frees nothing that
- * a callback of mb_ereg_replace_callback() returns to.
+ * task has a separate state. Otherwise the end of a request, or different options of another request for the same
+ * pattern, would free data that mb_ereg_replace_callback() still uses after its callback.
  */
 #ifndef HOWDAH_COROUTINE_SWAP_MBREGEX_H
 #define HOWDAH_COROUTINE_SWAP_MBREGEX_H
 
 #include "mode/coroutine/coroutine.h"
 
-/* Before the settings, whose handlers write to it. */
+/* Must be registered before the settings, whose handlers write to this state. */
 extern const struct howdah_task_part howdah_swap_mbregex_part;
 
-/* Guards its functions: coroutines of one request use it in turn. When all modules have started. */
+/* Serializes the functions of mbregex, because coroutines of one request share its state. Called after all modules
+ * have started. */
 void howdah_swap_mbregex_startup(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Calls of PHP's own functions by which state is put in and out.
+ * Calls of PHP functions that install and remove state.
  */
 #ifndef HOWDAH_COROUTINE_SWAP_QUIET_H
 #define HOWDAH_COROUTINE_SWAP_QUIET_H
@@ -8,10 +8,9 @@
 
 #include <zend_exceptions.h>
 
-/* While PHP's own functions put state in and out: no code of the application may run, and what they report is of
- * no interest. */
+/* Saved values during such calls. No code of the application may run meanwhile, and errors are discarded. */
 struct howdah_swap_quiet {
-	zend_execute_data *frame; /* that an exception would leave its mark in */
+	zend_execute_data *frame; /* frame whose instruction an exception would change */
 	const zend_op *instruction;
 	zval handler;
 	zend_object *exception;

@@ -55,7 +55,7 @@ void howdah_sibling_out(struct howdah_sibling *sibling)
 
 void howdah_sibling_in(const struct howdah_sibling *sibling)
 {
-	/* Of the one that waits or has ended now: an empty table is worth nothing to it. */
+	/* The table of the coroutine that now waits or has ended. An empty table is not needed. */
 	if (EG(in_autoload)) {
 		zend_hash_destroy(EG(in_autoload));
 		efree(EG(in_autoload));

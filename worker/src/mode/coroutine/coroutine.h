@@ -129,30 +129,29 @@ void howdah_tasks_visit_frames(howdah_visit_frame visit);
 /* The same of one request. */
 void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit);
 
-/* --- what follows tasks -------------------------------------------------------------------------------
+/* --- parts of tasks -----------------------------------------------------------------------------------
  *
- * Parts with data for each task (swap.c, clients_*.c, ...) have room in it and callbacks for its start and end. All
- * except `begin` may be NULL. They are called in the order of registration, `out` and `end` in reverse.
+ * A part (swap.c, clients_*.c, ...) has data in each task, and callbacks for the events of the task. All callbacks
+ * except `begin` may be NULL. They are called in the order of registration; `out` and `end` in reverse order.
  */
 struct howdah_task_part {
 	const char *name;
 	size_t size;               /* bytes in each task, zeroed before `begin` */
-	void (*snapshot)(void);    /* once in each worker: the boot is over, no task has run */
-	void (*begin)(void *room); /* its state becomes that of a fresh request; not installed yet */
-	void (*in)(void *room);    /* another task's state, or main's, was exchanged: install this one's */
-	void (*out)(void *room);   /* take it out of its place */
-	void (*coroutine_cancelled)(
-		void *room);                        /* in place, in a child that was cancelled and has been unwound; may wait */
-	void (*coroutine_ended)(void *room);    /* in place; one has ended, others of the request go on */
-	void (*finish)(void *room, bool fatal); /* in place; the last PHP code of the request has run */
-	void (*end)(void *room);                /* not in place; free it. Not after a fatal error */
+	void (*snapshot)(void);    /* once in each worker, after the boot and before the first task */
+	void (*begin)(void *room); /* initializes its state to that of a new request; not installed yet */
+	void (*in)(void *room);    /* installs the state; that of the previous task, or of main, has been removed */
+	void (*out)(void *room);   /* removes the state from its place */
+	void (*coroutine_cancelled)(void *room); /* installed, in a child that was cancelled and unwound; may wait */
+	void (*coroutine_ended)(void *room);     /* installed; one has ended, others of the request continue */
+	void (*finish)(void *room, bool fatal);  /* installed; the last PHP code of the request has run */
+	void (*end)(void *room);                 /* not installed; frees the state. Not called after a fatal error */
 };
 
-/* Before the first snapshot. The main context counts as a task: it has room too, begun at the snapshot with the
- * state as it stands and never ended. */
+/* Registers a part; must be called before the first snapshot. The main context counts as a task. Its data is
+ * initialized at the snapshot from the current state and is never freed. */
 void howdah_task_register(const struct howdah_task_part *part);
 
-/* The part's room in a task. */
+/* Returns the part's data in a task. */
 void *howdah_task_room(struct howdah_task *task, const struct howdah_task_part *part);
 
 #endif

@@ -239,14 +239,14 @@ static bool mentions(const struct look *look, zend_ast *ast)
 	return false;
 }
 
-/* --- which of them the code evaluates without a mark ------------------------------------------------------- */
+/* --- constants that are evaluated without a mark --------------------------------------------------------- */
 
 struct constant_fetch {
 	const zend_string *name;
 	const zend_class_entry *class;
 };
 
-/* The class or the constant that an object of ext/reflection is of. */
+/* Whether an object of ext/reflection reflects this class or one of its constants. */
 static bool reflects(const zend_object *object, const zend_class_entry *class)
 {
 	static const char *const properties[] = {"class", "name"};
@@ -261,8 +261,9 @@ static bool reflects(const zend_object *object, const zend_class_entry *class)
 	return false;
 }
 
-/* Methods of enums, such as from(), evaluate all of its cases; those of ext/reflection what they are asked for.
- * unserialize() evaluates cases of enums that the text names. */
+/* Whether an internal function evaluates constants of the class. Methods of enums, such as from(), evaluate all cases
+ * of the enum. Methods of ext/reflection evaluate the constants of their class. unserialize() evaluates the cases that
+ * its input names. */
 static bool evaluates(const zend_execute_data *frame, const zend_class_entry *class)
 {
 	const zend_class_entry *scope = frame->func->common.scope;
@@ -277,7 +278,7 @@ static bool evaluates(const zend_execute_data *frame, const zend_class_entry *cl
 		   zend_string_starts_with_literal(scope->name, "Reflection") && reflects(Z_OBJ(frame->This), class);
 }
 
-/* That an instruction fetches: the handler of a warning waits. With an enum all of its constants are evaluated. */
+/* Whether the current instruction fetches the constant. Its evaluation may wait in the handler of a warning. */
 static bool fetches(const zend_execute_data *frame, const struct constant_fetch *fetched)
 {
 	const zend_op *at = frame->opline;
