@@ -1,5 +1,5 @@
-//! An ACME authority for tests, RFC 8555: it checks names at the ports of a server under test, but
-//! takes every signature of a client for good.
+//! An ACME authority for tests, RFC 8555. It validates names at the ports of a server under test,
+//! but accepts every signature of a client unchecked.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -28,7 +28,7 @@ struct Inner {
     authority: Authority,
     base: String,
     state: Mutex<State>,
-    /// The ports are known.
+    /// Notified when the ports are set.
     changed: Condvar,
 }
 
@@ -37,11 +37,11 @@ struct State {
     ports: Option<Ports>,
     orders: Vec<Order>,
     accounts: usize,
-    /// What new orders are refused with.
+    /// Error type with which new orders are refused.
     refuses: Option<&'static str>,
 }
 
-/// Where the server under test is.
+/// Addresses of the server under test.
 #[derive(Debug, Clone, Copy)]
 pub struct Ports {
     /// For `http-01`.
@@ -54,16 +54,17 @@ pub struct Ports {
 struct Order {
     host: String,
     status: &'static str,
-    /// The challenge that was tried.
+    /// Type of the challenge that was validated.
     tried: Option<String>,
     certificate: Option<String>,
 }
 
 impl Acme {
-    /// Listens on a free port. Its own certificate is of `authority`, and so are those it issues.
+    /// Starts an authority on a free port. `authority` issues its server certificate and the
+    /// certificates for clients.
     ///
     /// # Panics
-    /// If it cannot.
+    /// Panics if it cannot be started.
     pub fn start(directory: &Path, authority: Authority) -> Self {
         let pair = authority.issue(directory, "acme", &["127.0.0.1"]);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -88,29 +89,30 @@ impl Acme {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (served, config) = (Arc::clone(&served), Arc::clone(&config));
-                // A client that goes away is not a failure here: the test sees what it did not get.
+                // A client that disconnects is not a failure here. The test notices the missing
+                // response.
                 std::thread::spawn(move || served.serve(stream, config));
             }
         });
         Self { address, inner }
     }
 
-    /// The directory's URL.
+    /// URL of the directory.
     pub fn directory(&self) -> String {
         format!("https://{}/dir", self.address)
     }
 
-    /// The root of what it issues.
+    /// Root certificate of the authority.
     pub fn root(&self) -> String {
         self.inner.authority.pem()
     }
 
-    /// Whom its certificates are of.
+    /// The authority that issues the certificates.
     pub fn authority(&self) -> &Authority {
         &self.inner.authority
     }
 
-    /// Sets where names are checked; until then checks wait.
+    /// Sets the addresses at which names are validated. Until then, validations wait.
     pub fn check_at(&self, ports: Ports) {
         self.inner.lock().ports = Some(ports);
         self.inner.changed.notify_all();
@@ -121,7 +123,7 @@ impl Acme {
         self.inner.lock().refuses = Some(problem);
     }
 
-    /// The challenges that were tried, order by order.
+    /// Challenge types that were validated, in the order of the orders.
     pub fn tried(&self) -> Vec<Option<String>> {
         let state = self.inner.lock();
         state
@@ -131,7 +133,7 @@ impl Acme {
             .collect()
     }
 
-    /// How many accounts were made.
+    /// Number of accounts that were created.
     pub fn accounts(&self) -> usize {
         self.inner.lock().accounts
     }
@@ -142,7 +144,7 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One request on one connection.
+    /// Serves one request on one connection.
     fn serve(&self, stream: TcpStream, config: Arc<ServerConfig>) -> Option<()> {
         let connection = ServerConnection::new(config).ok()?;
         let mut stream = BufReader::new(StreamOwned::new(connection, stream));
@@ -278,7 +280,7 @@ impl Inner {
         })
     }
 
-    /// Is the name that of the server under test?
+    /// Whether the server under test proves that it controls the name.
     fn check(&self, kind: &str, host: &str, token: &str) -> bool {
         let waiting = self
             .changed
@@ -300,13 +302,14 @@ fn http(address: SocketAddr, host: &str, token: &str) -> Option<()> {
     let response = connection
         .exchange(&howdah_testkit::Request::get(&target).host(host))
         .ok()?;
-    // The account's thumbprint stands behind the token.
+    // The thumbprint of the account follows the token.
     let proof = response.text();
     let thumbprint = proof.strip_prefix(token)?.strip_prefix('.')?;
     (response.status() == 200 && thumbprint.len() == 43).then_some(())
 }
 
-/// A handshake with `acme-tls/1` shows a certificate of the name with the extension of RFC 8737.
+/// Whether a handshake with `acme-tls/1` returns a certificate for the name with the extension of
+/// RFC 8737.
 fn tls(address: SocketAddr, host: &str) -> bool {
     /// `id-pe-acmeIdentifier` in DER.
     const EXTENSION: &[u8] = &[6, 8, 43, 6, 1, 5, 5, 7, 1, 31];

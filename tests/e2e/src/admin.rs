@@ -4,21 +4,21 @@ use howdah_testkit::{Connection, ExitReport, Request, Response, Server, ServerBu
 
 use crate::caddyfile;
 
-/// Text of a global block that turns the admin API on at a free port.
+/// Lines of a global block that enable the admin API on a free port.
 pub const ON: &str = "admin localhost:0";
 
-/// The admin API of a server.
+/// Client for the admin API of a server.
 #[derive(Debug)]
 pub struct Admin {
-    /// `HOST:PORT` as the log tells it.
+    /// `HOST:PORT` from the server's log.
     pub address: String,
 }
 
 impl Admin {
-    /// The one that the server's log tells of.
+    /// Finds the admin API in the server's log.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if the log does not contain it.
     #[track_caller]
     pub fn of(server: &Server) -> Self {
         let line = server.wait_line("admin API", |line| line.message() == "admin API");
@@ -26,10 +26,10 @@ impl Admin {
         Self { address }
     }
 
-    /// The response to a request. `localhost` in it is what clients call the server.
+    /// Sends a request and returns the response. The request addresses the server as `localhost`.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no response.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Response {
         let port = self.address.rsplit_once(':').expect("HOST:PORT").1;
@@ -40,28 +40,28 @@ impl Admin {
             .unwrap_or_else(|error| panic!("{} {}: {error}", request.method(), request.target()))
     }
 
-    /// The response to a `GET`.
+    /// Sends a `GET` request and returns the response.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no response.
     #[track_caller]
     pub fn get(&self, target: &str) -> Response {
         self.send(&Request::get(target))
     }
 
-    /// The response to a `POST`.
+    /// Sends a `POST` request and returns the response.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no response.
     #[track_caller]
     pub fn post(&self, target: &str) -> Response {
         self.send(&Request::new("POST", target))
     }
 
-    /// What `howdah COMMAND --address …` said.
+    /// Runs `howdah COMMAND --address …` and returns its output.
     ///
     /// # Panics
-    /// If it cannot be run.
+    /// Panics if the command cannot be run.
     #[track_caller]
     pub fn command(&self, words: &[&str]) -> ExitReport {
         ServerBuilder::command(words)
@@ -70,8 +70,8 @@ impl Admin {
     }
 }
 
-/// A Caddyfile with an admin API and one worker pool named `app`, whose script is `worker.php` in `root`
-/// and gets every request. `lines` go to its `worker` block.
+/// A Caddyfile with an admin API and one worker pool named `app`. Its script is `worker.php` in
+/// `root` and handles every request. `lines` are added to its `worker` block.
 pub fn worker_site(root: &std::path::Path, lines: &str) -> String {
     let root = root.display();
     let global = format!(
@@ -81,7 +81,8 @@ pub fn worker_site(root: &std::path::Path, lines: &str) -> String {
     caddyfile(&global, &site)
 }
 
-/// A worker script that answers what `version.php` returned when it was booted, and its process id.
+/// A worker script that responds with the value that `version.php` returned at the boot, and with
+/// its process id.
 pub const VERSION_WORKER: &str = "<?php
 $version = require __DIR__ . '/version.php';
 $handler = function () use ($version) {

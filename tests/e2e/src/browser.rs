@@ -1,5 +1,5 @@
-//! A real browser: headless Chromium, which loads one page, tells what became of it, and logs what went
-//! over the network.
+//! A real browser: headless Chromium. It loads one page, prints the resulting document, and logs
+//! network events.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -19,27 +19,27 @@ use tempfile::TempDir;
 
 use crate::tls::Pair;
 
-/// How long a browser may take: it starts ten processes, which a busy machine is slow with.
+/// Timeout of a browser. It starts ten processes, which takes long on a busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Chromium, and its arguments.
+/// Chromium and its arguments.
 #[derive(Debug)]
 pub struct Browser {
     pub(crate) program: PathBuf,
     flags: Vec<String>,
 }
 
-/// What a browser made of a page.
+/// The page as loaded by a browser.
 #[derive(Debug)]
 pub struct Visit {
-    /// The document, after its `load` event.
+    /// The document after its `load` event.
     pub document: String,
-    /// Parameters of what it logged, by the name of the event.
+    /// Parameters of logged events, by the name of the event.
     events: HashMap<String, Vec<Value>>,
 }
 
 impl Browser {
-    /// `None`, with a line that says so, if this machine has none.
+    /// Finds the browser. Returns `None` and prints a note if this machine has none.
     pub fn find() -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -59,7 +59,7 @@ impl Browser {
     /// Trusts this certificate, whatever its issuer.
     ///
     /// # Panics
-    /// If it has no key.
+    /// Panics if the certificate has no key.
     #[must_use]
     pub fn trusting(mut self, pair: &Pair) -> Self {
         let pem = fs::read_to_string(&pair.key).expect("a key");
@@ -73,7 +73,7 @@ impl Browser {
         self
     }
 
-    /// Uses HTTP/3 with this server, without its `Alt-Svc`.
+    /// Uses HTTP/3 with this server without waiting for its `Alt-Svc`.
     #[must_use]
     pub fn over_http3(mut self, server: SocketAddr) -> Self {
         let origin = format!("localhost:{}", server.port());
@@ -82,10 +82,10 @@ impl Browser {
         self
     }
 
-    /// Loads a page of `localhost`, and ends.
+    /// Loads a page of `localhost` and exits.
     ///
     /// # Panics
-    /// If it does not, or not with success.
+    /// Panics if the browser does not exit, or exits with an error.
     #[track_caller]
     pub fn visit(&self, url: &str) -> Visit {
         let scratch = tempfile::tempdir().expect("a directory");
@@ -113,21 +113,21 @@ impl Browser {
 }
 
 impl Visit {
-    /// The text of an element that has this id and none in it.
+    /// Text of the element with this id. The element must not contain other elements.
     pub fn text(&self, id: &str) -> Option<&str> {
         let (_, rest) = self.document.split_once(&format!("id=\"{id}\""))?;
         let (_, rest) = rest.split_once('>')?;
         rest.split('<').next()
     }
 
-    /// What was logged with an event of this name, as JSON.
+    /// Parameters of the logged events with this name, as JSON.
     pub fn logged(&self, event: &str) -> Vec<String> {
         let logged = self.events.get(event).into_iter().flatten();
         logged.map(Value::to_string).collect()
     }
 }
 
-/// Events have numbers, whose names are at the beginning of a log.
+/// Events have numbers. Their names are at the start of the log.
 fn events(log: &Value) -> HashMap<String, Vec<Value>> {
     let names: HashMap<i64, &String> = log["constants"]["logEventTypes"]
         .as_object()
@@ -146,14 +146,14 @@ fn events(log: &Value) -> HashMap<String, Vec<Value>> {
     events
 }
 
-/// A browser and its processes, which end with it.
+/// A browser and its processes. They are terminated when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) child: Child,
     scratch: TempDir,
 }
 
-/// Flags of a browser that looks at nothing but a page, with its files in this folder.
+/// Flags for a browser that loads only the given page and stores its files in this folder.
 pub(crate) fn quiet_flags(folder: &Path) -> Vec<String> {
     let mut flags: Vec<String> = [
         "--headless",
@@ -193,7 +193,7 @@ impl Running {
         Self::spawn(command, scratch)
     }
 
-    /// Starts a browser whose files are in this folder.
+    /// Starts a browser that stores its files in this folder.
     pub(crate) fn spawn(mut command: Command, scratch: TempDir) -> Self {
         let folder = scratch.path();
         let child = command
@@ -208,7 +208,7 @@ impl Running {
     }
 }
 
-/// A variable by which processes are known that have lost their parent.
+/// An environment variable that identifies processes of the browser whose parent has exited.
 const MARK: &str = "HOWDAH_TEST_BROWSER";
 
 impl Drop for Running {
@@ -221,7 +221,7 @@ impl Drop for Running {
             process::descendants(pid)
         };
         if !ended {
-            // Errors: they ended a moment ago.
+            // Errors are ignored: such a process has already exited.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

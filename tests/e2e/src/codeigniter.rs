@@ -1,6 +1,7 @@
-//! An application on CodeIgniter 4.3 or later, from a folder that `HOWDAH_CODEIGNITER` names, with the pages of
-//! `tests/worker/codeigniter` and the files that `spark worker:install` generates: before CodeIgniter 4.7
-//! `spark howdah:install`, of the Composer package `php/codeigniter4`.
+//! An application on CodeIgniter 4.3 or later. `HOWDAH_CODEIGNITER` names its folder. It has the
+//! pages of `tests/worker/codeigniter` and the files that `spark worker:install` generates. Before
+//! CodeIgniter 4.7, `spark howdah:install` of the Composer package `php/codeigniter4` generates
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,20 +13,21 @@ use crate::worker::scripts;
 
 const WANTED: &str = "HOWDAH_CODEIGNITER";
 
-/// The application, with these lines in its `.env`, or nothing where there is no CodeIgniter.
+/// Creates the application with these lines in its `.env`. Returns `None` if CodeIgniter is
+/// missing.
 ///
 /// # Panics
-/// If it cannot be made of what is there.
+/// Panics if the application cannot be created from the folder.
 pub fn application(settings: &str) -> Option<Www> {
     let www = Www::new();
     install(www.path(), settings)?;
     Some(www)
 }
 
-/// Makes the application in this folder. Answers with its document root.
+/// Creates the application in this folder and returns its document root.
 ///
 /// # Panics
-/// If it cannot be made of what is there.
+/// Panics if the application cannot be created from the folder.
 pub fn install(folder: &Path, settings: &str) -> Option<PathBuf> {
     let Some(source) = std::env::var_os(WANTED).map(PathBuf::from) else {
         println!("skipped: {WANTED} does not name a folder of CodeIgniter");
@@ -40,7 +42,7 @@ pub fn install(folder: &Path, settings: &str) -> Option<PathBuf> {
     write("app/Config/Routes.php", format!("{routes}{more}"));
     write(
         ".env",
-        // Of two values the first counts.
+        // If a value is set twice, the first one counts.
         format!("{settings}\nCI_ENVIRONMENT = production\napp.indexPage = ''\n"),
     );
     let command = if has_worker_mode(folder) {
@@ -55,12 +57,12 @@ pub fn install(folder: &Path, settings: &str) -> Option<PathBuf> {
     Some(root)
 }
 
-/// Whether this CodeIgniter has a worker mode of its own.
+/// Whether this CodeIgniter has a built-in worker mode.
 pub fn has_worker_mode(folder: &Path) -> bool {
     folder.join("system/Commands/Worker").is_dir()
 }
 
-/// Installs the package with Composer, which checks that it may be used with this version.
+/// Installs the package with Composer, which checks that it supports this version.
 fn require_package(folder: &Path) {
     let system = std::fs::read_to_string(folder.join("system/CodeIgniter.php"));
     let system = system.expect("a folder of CodeIgniter");
@@ -74,7 +76,7 @@ fn require_package(folder: &Path) {
         "repositories": [
             {"packagist.org": false},
             {"type": "path", "url": package},
-            // The framework itself is in `system`, as in a download without Composer.
+            // The framework is in `system`, as in a download without Composer.
             {"type": "package", "package": {
                 "name": "codeigniter4/framework", "version": version, "type": "metapackage",
             }},
@@ -87,10 +89,10 @@ fn require_package(folder: &Path) {
     assert!(folder.join("vendor/autoload.php").is_file(), "{said}");
 }
 
-/// Runs a program in this folder. Answers with what it printed.
+/// Runs a program in this folder and returns its output.
 ///
 /// # Panics
-/// If it cannot be run.
+/// Panics if the program cannot be run.
 pub fn run(folder: &Path, program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program)
         .args(arguments)
@@ -111,18 +113,19 @@ fn copy(from: &Path, to: &Path) {
     assert!(done.success(), "{} could not be copied", from.display());
 }
 
-/// Its generated Caddyfile with `workers` processes on a free port, where requests may wait for a busy machine.
+/// Starts a server with the generated Caddyfile and `workers` processes on a free port. Requests
+/// may wait longer than by default, because the machine may be busy.
 ///
 /// # Panics
-/// If the file is not what was generated once, or the server does not start.
+/// Panics if the file differs from the expected generated one, or if the server does not start.
 pub fn serve(www: &Www, workers: usize) -> Server {
     serve_with(www, workers, "")
 }
 
-/// The same with these lines in the block of its worker.
+/// Like `serve`, with these lines in the block of the worker.
 ///
 /// # Panics
-/// If the file is not what was generated once, or the server does not start.
+/// Panics if the file differs from the expected generated one, or if the server does not start.
 pub fn serve_with(www: &Www, workers: usize, lines: &str) -> Server {
     let text = std::fs::read_to_string(www.path().join("Caddyfile")).expect("it was generated");
     let script = "file public/frankenphp-worker.php\n";
@@ -139,7 +142,7 @@ pub fn serve_with(www: &Www, workers: usize, lines: &str) -> Server {
         text.replacen("\n{\n", "\n{\nadmin off\n", 1)
     };
     let server = Server::caddyfile(text).current_dir(www.path()).start();
-    // CodeIgniter's file asks for compression.
+    // CodeIgniter's Caddyfile enables compression.
     server.allow_log("encode");
     server
 }

@@ -1,5 +1,5 @@
-//! A page that stays open in headless Chromium: it is clicked in, looked at and photographed through the browser's
-//! `DevTools` protocol, whose messages are JSON with a zero byte at the end.
+//! An open page in headless Chromium. Tests click in it, read it and take screenshots through the
+//! browser's `DevTools` protocol, whose messages are JSON with a zero byte at the end.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 use crate::browser::{Browser, Running, quiet_flags};
 
-/// The browser reads from descriptor 3 and writes to descriptor 4; it has them from the ends of its own pipes.
+/// The browser reads from descriptor 3 and writes to descriptor 4, which are ends of the pipes to
+/// the test.
 const PIPES: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
 
 /// An open page.
@@ -25,7 +26,7 @@ pub struct Page {
     messages: Receiver<Value>,
     session: Option<String>,
     last_id: u64,
-    /// What the console, the page's code and the browser's policies complained about.
+    /// Errors and warnings of the console, of the page's code and of the browser's policies.
     complaints: Vec<String>,
     _browser: Running,
 }
@@ -69,7 +70,7 @@ impl Page {
         page
     }
 
-    /// Gives it the size of a screen, and light or dark colors.
+    /// Sets the size of the screen, and light or dark colors.
     pub fn set_screen(&mut self, width: u32, height: u32, is_dark: bool) {
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
@@ -80,15 +81,15 @@ impl Page {
         self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
     }
 
-    /// Loads an address.
+    /// Loads a URL.
     pub fn load(&mut self, url: &str) {
         self.call("Page.navigate", &json!({"url": url}));
     }
 
-    /// The value of an expression, a promise's too.
+    /// Evaluates an expression. If it is a promise, returns its result.
     ///
     /// # Panics
-    /// If it throws.
+    /// Panics if the expression throws.
     #[track_caller]
     pub fn value(&mut self, expression: &str) -> Value {
         let asked = json!({
@@ -103,7 +104,7 @@ impl Page {
     /// Waits until an expression is true.
     ///
     /// # Panics
-    /// If it does not become true in time.
+    /// Panics if it does not become true in time.
     #[track_caller]
     pub fn wait(&mut self, what: &str, expression: &str) {
         let limit = PATIENCE.as_millis();
@@ -124,10 +125,10 @@ impl Page {
         }
     }
 
-    /// Saves a picture of what is to be seen.
+    /// Saves a screenshot.
     ///
     /// # Panics
-    /// If the file cannot be written.
+    /// Panics if the file cannot be written.
     pub fn photograph(&mut self, file: &Path) {
         let picture = self.call("Page.captureScreenshot", &json!({"format": "png"}));
         let picture = picture["data"].as_str().expect("base64");
@@ -137,7 +138,7 @@ impl Page {
 
     /// Errors of the console and of scripts, and violations of the page's policy, so far.
     pub fn complaints(&mut self) -> &[String] {
-        // What was said before its answer has been heard with it.
+        // Messages that the browser sent before this response have been received with it.
         self.value("1");
         &self.complaints
     }
@@ -178,7 +179,7 @@ impl Page {
     }
 }
 
-/// Messages as they come. Ends with the pipe.
+/// Receives messages until the pipe is closed.
 fn read(output: ChildStdout) -> Receiver<Value> {
     let (sender, messages) = mpsc::channel();
     thread::spawn(move || {

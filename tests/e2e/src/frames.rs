@@ -1,11 +1,11 @@
-//! HTTP/2 by hand: frames as they are on the wire, right ones and wrong ones.
+//! A low-level HTTP/2 client that sends and receives single frames, valid and invalid ones.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use howdah_testkit::PATIENCE;
 
-/// Types of frames.
+/// Frame types.
 pub const DATA: u8 = 0x0;
 /// See [`DATA`].
 pub const HEADERS: u8 = 0x1;
@@ -24,17 +24,17 @@ pub const WINDOW_UPDATE: u8 = 0x8;
 /// See [`DATA`].
 pub const CONTINUATION: u8 = 0x9;
 
-/// Flags of frames: a stream ends, or a setting is acknowledged.
+/// Frame flags: the end of a stream, or the acknowledgement of settings.
 pub const END_STREAM: u8 = 0x1;
-/// A header ends.
+/// End of the header fields.
 pub const END_HEADERS: u8 = 0x4;
 
-/// Codes of errors.
+/// Error codes.
 pub const PROTOCOL_ERROR: u32 = 0x1;
 /// See [`PROTOCOL_ERROR`].
 pub const ENHANCE_YOUR_CALM: u32 = 0xb;
 
-/// The setting of how much a stream may send at first.
+/// Setting for the initial flow-control window of a stream.
 pub const INITIAL_WINDOW_SIZE: u16 = 0x4;
 
 /// Connection preface of a client.
@@ -43,21 +43,21 @@ pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// One frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Its type.
+    /// Frame type.
     pub kind: u8,
-    /// Its flags.
+    /// Frame flags.
     pub flags: u8,
-    /// The stream; 0: the connection.
+    /// Stream id. 0 is the connection.
     pub stream: u32,
-    /// What it carries.
+    /// Payload.
     pub payload: Vec<u8>,
 }
 
 impl Frame {
-    /// The bytes on the wire.
+    /// The encoded frame.
     ///
     /// # Panics
-    /// If it carries 2^24 bytes or more.
+    /// Panics if the payload has 2^24 bytes or more.
     pub fn to_bytes(&self) -> Vec<u8> {
         let length = u32::try_from(self.payload.len()).expect("a short payload");
         assert!(length < 1 << 24, "a short payload");
@@ -68,7 +68,7 @@ impl Frame {
         bytes
     }
 
-    /// The code of an error, of `GOAWAY` and `RST_STREAM`.
+    /// Error code of `GOAWAY` and `RST_STREAM`.
     pub fn error(&self) -> Option<u32> {
         let at = match self.kind {
             RST_STREAM => 0,
@@ -79,7 +79,8 @@ impl Frame {
         code.try_into().ok().map(u32::from_be_bytes)
     }
 
-    /// Whether it begins a response with this status, in the way in which servers write the usual ones.
+    /// Whether this frame starts a response with this status, encoded as servers encode the usual
+    /// ones.
     pub fn is_status(&self, status: u16) -> bool {
         let indexed = [200, 204, 206, 304, 400, 404, 500];
         let place = indexed.iter().position(|known| *known == status);
@@ -88,7 +89,7 @@ impl Frame {
     }
 }
 
-/// A frame.
+/// Creates a frame.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: impl Into<Vec<u8>>) -> Frame {
     Frame {
         kind,
@@ -98,7 +99,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: impl Into<Vec<u8>>) -> F
     }
 }
 
-/// Fields as HPACK has them, each written out.
+/// Encodes header fields for HPACK as literals.
 pub fn block<N: AsRef<[u8]>, V: AsRef<[u8]>>(fields: &[(N, V)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, value) in fields {
@@ -109,7 +110,7 @@ pub fn block<N: AsRef<[u8]>, V: AsRef<[u8]>>(fields: &[(N, V)]) -> Vec<u8> {
     bytes
 }
 
-/// A text of HPACK, not compressed.
+/// Encodes an uncompressed string for HPACK.
 fn string(bytes: &mut Vec<u8>, text: &[u8]) {
     let mut length = text.len();
     if length < 127 {
@@ -126,7 +127,7 @@ fn string(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend_from_slice(text);
 }
 
-/// The fields that every request has.
+/// Header fields of every request.
 pub fn request<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![
         (":method", method),
@@ -136,18 +137,18 @@ pub fn request<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
     ]
 }
 
-/// A connection of HTTP/2.
+/// An HTTP/2 connection.
 #[derive(Debug)]
 pub struct Frames<S> {
-    /// What it is made of.
+    /// The stream under the connection.
     pub stream: S,
 }
 
 impl Frames<TcpStream> {
-    /// Connects without TLS, and agrees on these settings.
+    /// Connects without TLS and sends these settings.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if the connection fails.
     #[track_caller]
     pub fn open(address: SocketAddr, settings: &[(u16, u32)]) -> Self {
         let stream = TcpStream::connect(address).expect("it connects");
@@ -159,10 +160,10 @@ impl Frames<TcpStream> {
 }
 
 impl<S: Read + Write> Frames<S> {
-    /// Begins HTTP/2 on a connection.
+    /// Starts HTTP/2 on a connection.
     ///
     /// # Panics
-    /// If the server does not.
+    /// Panics if the server does not speak HTTP/2.
     #[track_caller]
     pub fn begin(stream: S, settings: &[(u16, u32)]) -> Self {
         let mut frames = Self { stream };
@@ -181,7 +182,7 @@ impl<S: Read + Write> Frames<S> {
         frames
     }
 
-    /// Sends frames, all at once.
+    /// Sends all frames in one write.
     pub fn send(&mut self, frames: &[Frame]) -> io::Result<()> {
         let bytes: Vec<u8> = frames.iter().flat_map(Frame::to_bytes).collect();
         self.send_bytes(&bytes)
@@ -193,13 +194,13 @@ impl<S: Read + Write> Frames<S> {
         self.stream.flush()
     }
 
-    /// A whole request without a body.
+    /// Sends a complete request without a body.
     pub fn get(&mut self, stream: u32, path: &str) -> io::Result<()> {
         let block = block(&request("GET", path));
         self.send(&[frame(HEADERS, END_STREAM | END_HEADERS, stream, block)])
     }
 
-    /// The next frame; `None`: the connection has ended.
+    /// Receives the next frame. Returns `None` if the connection has ended.
     pub fn receive(&mut self) -> io::Result<Option<Frame>> {
         let mut head = [0; 9];
         match self.stream.read_exact(&mut head) {
@@ -214,10 +215,10 @@ impl<S: Read + Write> Frames<S> {
         Ok(Some(frame(head[3], head[4], stream, payload)))
     }
 
-    /// The first frame that `matches`, past all others.
+    /// Receives frames until one for which `matches` is true.
     ///
     /// # Panics
-    /// If the connection ends before.
+    /// Panics if the connection ends before.
     #[track_caller]
     pub fn wait(&mut self, what: &str, matches: impl Fn(&Frame) -> bool) -> Frame {
         loop {
@@ -229,10 +230,10 @@ impl<S: Read + Write> Frames<S> {
         }
     }
 
-    /// The error with which the server ends the connection.
+    /// Returns the error code with which the server closes the connection.
     ///
     /// # Panics
-    /// If it does not, or without saying so.
+    /// Panics if the server does not close it, or closes it without an error code.
     #[track_caller]
     pub fn last_words(&mut self) -> u32 {
         let last = self.wait("GOAWAY", |frame| frame.kind == GOAWAY);

@@ -1,4 +1,4 @@
-//! A client of HTTP/2, by the `h2` crate, which shows frames.
+//! An HTTP/2 client that uses the `h2` crate, which exposes frames.
 
 use bytes::Bytes;
 use h2::RecvStream;
@@ -7,10 +7,10 @@ use howdah_testkit::Server;
 
 use crate::in_time;
 
-/// Runs `work` with a connection without TLS, and fails when it hangs.
+/// Runs `work` with a connection without TLS. A timeout fails the test.
 ///
 /// # Panics
-/// If there is no connection, or `work` takes too long.
+/// Panics if there is no connection, or if `work` takes too long.
 pub fn over_http2(server: &Server, work: impl AsyncFnOnce(&SendRequest<Bytes>)) {
     in_time(async {
         let stream = tokio::net::TcpStream::connect(server.address()).await;
@@ -23,19 +23,19 @@ pub fn over_http2(server: &Server, work: impl AsyncFnOnce(&SendRequest<Bytes>)) 
     });
 }
 
-/// A handle that can send the next request.
+/// Returns a handle that is ready to send the next request.
 ///
 /// # Panics
-/// If the connection is closed.
+/// Panics if the connection is closed.
 pub async fn ready(client: &SendRequest<Bytes>) -> SendRequest<Bytes> {
     let ready = client.clone().ready().await;
     ready.expect("the connection is open")
 }
 
-/// A whole body.
+/// Receives a whole body.
 ///
 /// # Panics
-/// If the stream is reset.
+/// Panics if the stream is reset.
 pub async fn whole(mut body: RecvStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Some(part) = body.data().await {

@@ -1,4 +1,4 @@
-//! A client of HTTP/3.
+//! An HTTP/3 client.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::tls::Client;
 /// A request and its response.
 pub type Stream = RequestStream<h3_quinn::BidiStream<Bytes>, Bytes>;
 
-/// A connection to a server that is called by a name.
+/// A connection to a server, and the name of the server.
 #[derive(Debug)]
 pub struct Connection {
     quic: quinn::Connection,
@@ -39,13 +39,13 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    /// Connects as `client` does, in a runtime of tokio.
+    /// Connects with the settings of `client` in a tokio runtime.
     ///
     /// # Errors
-    /// The server does not want to.
+    /// Fails if the server refuses the connection.
     ///
     /// # Panics
-    /// If there is no socket, or `name` is invalid.
+    /// Panics if no socket can be created, or if `name` is invalid.
     pub async fn open(
         client: &Client,
         server: SocketAddr,
@@ -61,7 +61,7 @@ impl Connection {
         let own = h3_quinn::Connection::new(quic.clone());
         let (mut driver, send) = h3::client::new(own).await.expect("HTTP/3");
         let driver = tokio::spawn(async move {
-            // Ends with the connection, whatever ended it.
+            // This task ends with the connection, whatever the reason.
             let _ = std::future::poll_fn(|cx| driver.poll_close(cx)).await;
         });
         Ok(Self {
@@ -72,13 +72,13 @@ impl Connection {
         })
     }
 
-    /// Begins a request that may have a body.
+    /// Starts a request that may have a body.
     ///
     /// # Errors
-    /// The server takes no requests on this connection any more.
+    /// Fails if the server accepts no more requests on this connection.
     ///
     /// # Panics
-    /// If `target` is invalid.
+    /// Panics if `target` is invalid.
     pub async fn begin(&mut self, method: Method, target: &str) -> Result<Stream, StreamError> {
         let request = Request::builder()
             .method(method)
@@ -88,7 +88,7 @@ impl Connection {
         self.send.0.send_request(request).await
     }
 
-    /// A request without a body.
+    /// Sends a request without a body.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -98,25 +98,25 @@ impl Connection {
         Ok(stream)
     }
 
-    /// The whole answer to a `GET`.
+    /// Sends a `GET` request and returns the whole response.
     ///
     /// # Errors
-    /// There is none, or not all of it.
+    /// Fails if the response is missing or incomplete.
     pub async fn get(&mut self, target: &str) -> Result<(Response<()>, String), StreamError> {
         let mut stream = self.ask(Method::GET, target).await?;
         let response = stream.recv_response().await?;
         Ok((response, rest(&mut stream).await?))
     }
 
-    /// Waits until it has ended, and tells why.
+    /// Waits until the connection has ended and returns the reason.
     pub async fn ended(&self) -> quinn::ConnectionError {
         self.quic.closed().await
     }
 
-    /// The server's certificate.
+    /// Certificate of the server.
     ///
     /// # Panics
-    /// Never: there is one after the handshake.
+    /// Never panics: the certificate is known after the handshake.
     pub fn certificate(&self) -> Vec<u8> {
         let identity = self.quic.peer_identity().expect("it was checked");
         let chain = identity.downcast::<Vec<rustls::pki_types::CertificateDer<'static>>>();
@@ -124,13 +124,13 @@ impl Connection {
     }
 }
 
-/// What follows the header, to the end of the stream.
+/// Receives the body, up to the end of the stream.
 ///
 /// # Errors
-/// It does not end properly.
+/// Fails if the stream does not end properly.
 ///
 /// # Panics
-/// If it is not text.
+/// Panics if the body is not text.
 pub async fn rest(stream: &mut Stream) -> Result<String, StreamError> {
     let mut text = Vec::new();
     while let Some(mut part) = stream.recv_data().await? {

@@ -1,4 +1,4 @@
-//! What the end-to-end tests share, and the runner of external `.phpt` files.
+//! Shared parts of the end-to-end tests, and the runner of external `.phpt` files.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub mod tls;
 pub mod traffic;
 pub mod worker;
 
-/// The document root of the tests' own scripts.
+/// Document root of the tests' scripts.
 pub fn www() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("www")
 }
@@ -33,8 +33,8 @@ pub fn caddyfile(global: &str, site: &str) -> String {
     format!("{{\n{global}\n}}\nhttp://:0 {{\n\tbind 127.0.0.1\n{site}\n}}\n")
 }
 
-/// What runs a server with a temporary directory of 1 MiB that no other process sees. `None`: mounting is not
-/// permitted here, which it says.
+/// Returns a command that runs a server with a private temporary directory of 1 MiB. Returns `None`
+/// and prints a note if mounting is not permitted here.
 pub fn small_disk() -> Option<[&'static str; 6]> {
     let mount = "mount -t tmpfs -o size=1m tmpfs \"$TMPDIR\" && exec \"$0\" \"$@\"";
     let unshare = ["unshare", "-m", "--fork", "sh", "-c", mount];
@@ -53,7 +53,7 @@ pub fn small_disk() -> Option<[&'static str; 6]> {
 /// Runs `work` on this thread.
 ///
 /// # Panics
-/// If it takes longer than [`PATIENCE`].
+/// Panics if it takes longer than [`PATIENCE`].
 pub fn in_time(work: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -64,17 +64,18 @@ pub fn in_time(work: impl Future<Output = ()>) {
         .expect("the server answers in time");
 }
 
-/// Has requests of `target` run into the limit of their time, until the log has the backtrace with `text`.
-/// The first is enough, unless its worker gets no time for its last words before it is killed.
+/// Sends requests to `target` that exceed their timeout, until the log contains the backtrace with
+/// `text`. One request is enough, unless its worker gets no CPU time to write the backtrace before
+/// it is killed.
 ///
 /// # Panics
-/// If one is answered otherwise than 504, or none of a hundred workers says where it was.
+/// Panics if a response is not 504, or if none of a hundred workers reports its location.
 #[track_caller]
 pub fn hang_until_traced(server: &Server, target: &str, text: &str) {
     server.expect_log(text);
     for killed in 1..=100 {
         server.get(target).assert_status(504);
-        // What the worker has said is in the log before that.
+        // The messages of the worker precede this line in the log.
         let ends = || server.log().containing("worker killed: request timed out");
         assert!(
             process::wait_until(PATIENCE, || ends().len() >= killed),
@@ -87,7 +88,7 @@ pub fn hang_until_traced(server: &Server, target: &str, text: &str) {
     panic!("no backtrace with {text}");
 }
 
-/// A query value: everything but letters, digits and `-._~/` percent-encoded.
+/// Encodes a query value: all bytes except letters, digits and `-._~/` are percent-encoded.
 pub fn encode(text: impl AsRef<std::ffi::OsStr>) -> String {
     use std::fmt::Write;
     use std::os::unix::ffi::OsStrExt;

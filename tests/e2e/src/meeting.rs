@@ -1,5 +1,5 @@
-//! Requests that meet in one process: `tests/worker/coroutine/app.php` and the folder through which its
-//! requests and a test talk.
+//! Requests that meet in one process: `tests/worker/coroutine/app.php`, and the folder through
+//! which its requests and a test communicate.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::admin::ON;
 use crate::caddyfile;
 use crate::worker::scripts;
 
-/// The folder.
+/// The folder for one test.
 #[derive(Debug)]
 pub struct Meeting {
     dir: TempDir,
@@ -24,29 +24,30 @@ impl Default for Meeting {
 }
 
 impl Meeting {
-    /// An empty one.
+    /// Creates an empty folder.
     ///
     /// # Panics
-    /// If it cannot be made.
+    /// Panics if it cannot be created.
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         Self { dir }
     }
 
-    /// A server with the pool `app`, whose worker script answers everything; `lines` go to its `worker`
-    /// block, which has neither `num` nor `concurrency`, and `global` to the block of all pools.
+    /// Starts a server with the pool `app`, whose worker script handles all requests. `lines` are
+    /// added to its `worker` block, which has neither `num` nor `concurrency`, and `global` to the
+    /// block of all pools.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[track_caller]
     pub fn serve(&self, global: &str, lines: &str) -> Server {
         self.serve_script("app.php", global, lines)
     }
 
-    /// The same with another script of the folder.
+    /// Like `serve`, with another script of the folder.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[track_caller]
     pub fn serve_script(&self, script: &str, global: &str, lines: &str) -> Server {
         let server = self.script(script, global, lines).start();
@@ -54,7 +55,7 @@ impl Meeting {
         server
     }
 
-    /// The same, not started yet.
+    /// Like `serve_script`, but without starting the server.
     pub fn script(&self, script: &str, global: &str, lines: &str) -> ServerBuilder {
         let root = scripts().join("coroutine");
         let root = root.display();
@@ -67,7 +68,7 @@ impl Meeting {
         Server::caddyfile(caddyfile(&global, &site))
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -76,23 +77,24 @@ impl Meeting {
         self.path().join(name)
     }
 
-    /// Makes a file that requests wait for.
+    /// Creates a file that requests wait for.
     ///
     /// # Panics
-    /// If it cannot be made.
+    /// Panics if it cannot be created.
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.file(name), text).expect("written");
     }
 
-    /// Whether there is such a file.
+    /// Whether such a file exists.
     pub fn has(&self, name: &str) -> bool {
         self.file(name).exists()
     }
 
-    /// Waits for a file of a request and answers what is in it. It is there before it is written.
+    /// Waits for a file of a request and returns its content. The file exists before it has
+    /// content.
     ///
     /// # Panics
-    /// If it does not come.
+    /// Panics if the file does not appear in time.
     #[track_caller]
     pub fn wait(&self, name: &str) -> String {
         let mut text = String::new();
@@ -104,10 +106,10 @@ impl Meeting {
         text
     }
 
-    /// The processes of the requests that have come, by id.
+    /// Process ids of the requests that have arrived, by id of the request.
     ///
     /// # Panics
-    /// If the folder cannot be read.
+    /// Panics if the folder cannot be read.
     pub fn there(&self) -> BTreeMap<String, u32> {
         let entries = std::fs::read_dir(self.path()).expect("a folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name());
@@ -120,20 +122,20 @@ impl Meeting {
             .collect()
     }
 
-    /// Removes all files, for the requests of another round.
+    /// Removes all files before the next round of requests.
     ///
     /// # Panics
-    /// If one cannot be removed.
+    /// Panics if a file cannot be removed.
     pub fn clear(&self) {
         for entry in std::fs::read_dir(self.path()).expect("a folder") {
             std::fs::remove_file(entry.expect("an entry").path()).expect("removed");
         }
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until `count` requests have arrived.
     ///
     /// # Panics
-    /// If they do not.
+    /// Panics if they do not arrive in time.
     #[track_caller]
     pub fn wait_there(&self, count: usize) -> BTreeMap<String, u32> {
         let there = || self.there().len() >= count;
@@ -146,7 +148,7 @@ impl Meeting {
     }
 }
 
-/// A request of the script. A `POST` is not run again when its worker dies.
+/// A request of the script. A `POST` is not retried when its worker crashes.
 pub fn request(method: &str, op: &str, id: &str, rest: &str) -> Request {
     Request::new(method, format!("/?op={op}&id={id}{rest}"))
 }

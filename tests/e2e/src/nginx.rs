@@ -1,4 +1,4 @@
-//! nginx in front of PHP-FPM: what `$_SERVER` has there is the yardstick.
+//! nginx in front of PHP-FPM: the reference for `$_SERVER`.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -9,10 +9,10 @@ use howdah_testkit::{PATIENCE, Signal, free_ports, process};
 use tempfile::TempDir;
 
 const PROGRAM: &str = "/usr/sbin/nginx";
-/// Debian's parameters of FastCGI, which nginx's own are, but for `HTTP_HOST`.
+/// Debian's FastCGI parameters. They are nginx's, except for `HTTP_HOST`.
 const PARAMETERS: &str = "/etc/nginx/fastcgi_params";
 
-/// Ended when dropped, and its PHP-FPM with it.
+/// A running nginx. It is stopped with its PHP-FPM when it is dropped.
 #[derive(Debug)]
 pub struct Nginx {
     child: Child,
@@ -21,7 +21,7 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Whether there is one; if not, it says what is skipped.
+    /// Whether nginx is installed. If not, prints a note about the skipped test.
     pub fn is_there() -> bool {
         let is_there = Path::new(PROGRAM).exists() && Path::new(PARAMETERS).exists();
         if !is_there {
@@ -30,12 +30,13 @@ impl Nginx {
         is_there
     }
 
-    /// One that has `root` served as Debian's `snippets/fastcgi-php.conf` does, in a `server` for each of
-    /// `listeners`: `listen` and what else it has of its own, and further parameters
-    /// of FastCGI. `DIRECTORY` in them is a directory of its own.
+    /// Starts nginx. It serves `root` as Debian's `snippets/fastcgi-php.conf` does, with one
+    /// `server` block for each of `listeners`. A listener consists of `listen` and further
+    /// directives, and of additional FastCGI parameters. `DIRECTORY` in them is replaced by a
+    /// private directory.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if nginx does not start.
     pub fn start(root: &Path, listeners: &[(String, &str)]) -> Self {
         Self::with(|socket| {
             let servers = listeners.iter();
@@ -45,17 +46,17 @@ impl Nginx {
         })
     }
 
-    /// One with these `server` blocks, made for the socket of its PHP-FPM. `DIRECTORY` in them is a directory of its
-    /// own.
+    /// Starts nginx with these `server` blocks, which get the socket of its PHP-FPM. `DIRECTORY` in
+    /// them is replaced by a private directory.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if nginx does not start.
     pub fn with(servers: impl FnOnce(&Path) -> String) -> Self {
         let fpm = Fpm::start(&Options::default());
         let directory = tempfile::tempdir().expect("a directory");
         let folder = directory.path().display().to_string();
         let servers = servers(fpm.socket().as_path());
-        // It is ready when it listens at all of them.
+        // nginx is ready when it listens on all of these sockets.
         let [port] = free_ports();
         let text = format!(
             "user root;\ndaemon off;\nworker_processes 1;\nerror_log {folder}/error.log;\npid {folder}/pid;\nevents {{}}\n\
@@ -89,7 +90,7 @@ impl Nginx {
         nginx
     }
 
-    /// Its directory.
+    /// The private directory.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }

@@ -1,4 +1,5 @@
-//! An OCSP responder: OpenSSL answers, this listens on the loopback, which OpenSSL's own cannot.
+//! An OCSP responder. OpenSSL creates the responses. This code listens on the loopback address,
+//! which OpenSSL's responder cannot.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +11,7 @@ use rcgen::{CustomExtension, ExtendedKeyUsagePurpose, SerialNumber};
 
 use crate::tls::{Authority, Pair};
 
-/// Of the one certificate that responders know.
+/// Serial number of the one certificate that responders know.
 const SERIAL: u8 = 0x42;
 
 /// A running responder of an authority. Its thread ends with the test.
@@ -34,22 +35,22 @@ struct State {
     questions: usize,
 }
 
-/// Who signs answers.
+/// Signer of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signer {
     /// The authority.
     Authority,
-    /// One that it lets do so.
+    /// A signer that the authority has authorized.
     Delegate,
-    /// One with a certificate of the authority for other purposes.
+    /// A signer with a certificate of the authority for other purposes.
     Stranger,
 }
 
 impl Responder {
-    /// Listens on a free port. `ca.crt` and other files are in `directory`.
+    /// Starts a responder on a free port. `ca.crt` and other files are in `directory`.
     ///
     /// # Panics
-    /// If it cannot.
+    /// Panics if it cannot be started.
     pub fn start(directory: &Path, authority: &Authority, signer: Signer) -> Self {
         let own = Pair {
             certificate: directory.join("ca.crt"),
@@ -75,17 +76,18 @@ impl Responder {
         let served = Arc::clone(&inner);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A client that goes away is not a failure here: the test sees what it did not get.
+                // A client that disconnects is not a failure here. The test notices the missing
+                // response.
                 served.serve(stream);
             }
         });
         Self { address, inner }
     }
 
-    /// A certificate that names this responder, with its chain.
+    /// Issues a certificate that names this responder, with its chain.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// Panics if it cannot be written.
     pub fn issue(&self, authority: &Authority, name: &str) -> Pair {
         let directory = &self.inner.directory;
         let pair = authority.issue_with(directory, name, &[name], |params| {
@@ -97,22 +99,22 @@ impl Responder {
         pair
     }
 
-    /// Connections end without an answer, or no longer.
+    /// Sets whether connections are closed without a response.
     pub fn set_away(&self, away: bool) {
         self.inner.lock().away = away;
     }
 
-    /// From now on the certificate is revoked.
+    /// Revokes the certificate.
     pub fn revoke(&self) {
         self.inner.lock().revoked = true;
     }
 
-    /// How often it was asked, also while it was away.
+    /// Number of requests, including those that got no response.
     pub fn questions(&self) -> usize {
         self.inner.lock().questions
     }
 
-    /// The authority information access that names it.
+    /// The authority information access extension with the URL of this responder.
     fn access(&self) -> CustomExtension {
         let tlv = |tag: u8, parts: &[&[u8]]| {
             let content = parts.concat();
@@ -133,7 +135,7 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One request on one connection.
+    /// Serves one request on one connection.
     fn serve(&self, stream: TcpStream) -> Option<()> {
         let (away, revoked) = {
             let mut state = self.lock();

@@ -1,5 +1,5 @@
-//! The Laravel application of `tests/apps` with Octane's own worker script, from a checkout of `laravel/octane`, branch
-//! `2.x`, that `HOWDAH_OCTANE` names.
+//! The Laravel application of `tests/apps` with Octane's own worker script. `HOWDAH_OCTANE` names a
+//! checkout of branch `2.x` of `laravel/octane`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +9,11 @@ use crate::worker::scripts;
 const WANTED: &str = "HOWDAH_OCTANE";
 const LARAVEL: &str = "HOWDAH_LARAVEL";
 
-/// Makes the application in this folder. Answers with its document root, or with nothing where there is no Octane.
+/// Creates the application in this folder and returns its document root. Returns `None` if Octane
+/// is missing.
 ///
 /// # Panics
-/// If it cannot be made of what is there.
+/// Panics if the application cannot be created from the folder.
 pub fn install(folder: &Path) -> Option<PathBuf> {
     if std::env::var_os(WANTED).is_none() {
         println!("skipped: {WANTED} does not name a folder of Laravel Octane");
@@ -21,7 +22,8 @@ pub fn install(folder: &Path) -> Option<PathBuf> {
     Some(set_up(folder, LARAVEL))
 }
 
-/// The same with `php/octane` on the Laravel and the Octane of the application that `HOWDAH_LARAVEL` names.
+/// Like [`install`], with `php/octane` and the Laravel and Octane of the application that
+/// `HOWDAH_LARAVEL` names.
 ///
 /// # Panics
 /// As [`install`].

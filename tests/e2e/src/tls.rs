@@ -1,4 +1,4 @@
-//! A client that speaks HTTP/1.1 inside of TLS, and certificates for tests.
+//! An HTTP/1.1 client over TLS, and certificates for tests.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,26 +16,26 @@ use rustls::{
     RootCertStore, SignatureScheme, StreamOwned, SupportedProtocolVersion,
 };
 
-/// How a client connects.
+/// Settings of a client's connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Arc<ClientConfig>,
 }
 
-/// A whole answer, and what was agreed on before it.
+/// A complete response, and the parameters of its TLS connection.
 #[derive(Debug)]
 pub struct Answer {
     /// Status code.
     pub status: u16,
     /// Status line and header fields.
     pub head: String,
-    /// What follows.
+    /// Response body.
     pub body: String,
-    /// Version of TLS.
+    /// TLS version.
     pub version: ProtocolVersion,
-    /// The session is that of a connection before.
+    /// Whether the session was resumed.
     pub resumed: bool,
-    /// The server's certificate.
+    /// Certificate of the server.
     pub certificate: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl Answer {
     /// Checks status and body.
     ///
     /// # Panics
-    /// If they differ.
+    /// Panics if they differ.
     #[track_caller]
     pub fn assert(&self, status: u16, body: &str) {
         assert_eq!(
@@ -54,7 +54,7 @@ impl Answer {
         );
     }
 
-    /// A header field.
+    /// Value of a header field.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (known, value) = line.split_once(':')?;
@@ -79,23 +79,23 @@ impl Client {
     /// Trusts these authorities.
     ///
     /// # Panics
-    /// If they are invalid.
+    /// Panics if they are invalid.
     pub fn trusting(pem: &str) -> Self {
         Self::with(pem, rustls::ALL_VERSIONS, None)
     }
 
-    /// The same, of a certain version of TLS.
+    /// Like `trusting`, with a certain TLS version.
     ///
     /// # Panics
-    /// If they are invalid.
+    /// Panics if they are invalid.
     pub fn of_version(pem: &str, version: &'static SupportedProtocolVersion) -> Self {
         Self::with(pem, &[version], None)
     }
 
-    /// The same, with a certificate of its own.
+    /// Like `trusting`, with a client certificate.
     ///
     /// # Panics
-    /// If one of them is invalid.
+    /// Panics if a certificate is invalid.
     pub fn with_certificate(pem: &str, own: &Pair) -> Self {
         Self::with(pem, rustls::ALL_VERSIONS, Some(own))
     }
@@ -120,12 +120,13 @@ impl Client {
         }
     }
 
-    /// The answer to a `GET` of a host on a new connection, which the server has to end properly.
+    /// Sends a `GET` request for a host on a new connection. The server must close the connection
+    /// properly.
     pub fn get(&self, address: SocketAddr, host: &str, target: &str) -> io::Result<Answer> {
         self.send(address, host, host, target, &[])
     }
 
-    /// The same with a `Host` of its own, and a body by `POST`.
+    /// Like `get`, with a different `Host`, and with a body by `POST`.
     pub fn send(
         &self,
         address: SocketAddr,
@@ -143,13 +144,13 @@ impl Client {
         stream.write_all(head.as_bytes())?;
         stream.write_all(body)?;
         stream.flush()?;
-        // An error if the server goes without a word: the end could be somebody else's doing.
+        // An end without `close_notify` is an error, because an attacker could have caused it.
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes)?;
         Ok(answer(&stream.conn, &bytes))
     }
 
-    /// A connection after its handshake.
+    /// Opens a connection and performs the handshake.
     pub fn connect(
         &self,
         address: SocketAddr,
@@ -158,7 +159,7 @@ impl Client {
         self.connect_behind(address, name, b"")
     }
 
-    /// The same by a load balancer, which sends its header first.
+    /// Like `connect`, from a load balancer that sends a PROXY protocol header first.
     pub fn connect_behind(
         &self,
         address: SocketAddr,
@@ -181,7 +182,7 @@ impl Client {
     /// Trusts every server.
     ///
     /// # Panics
-    /// Never: the versions are those of the provider.
+    /// Never panics: the versions are those of the provider.
     pub fn trusting_anyone() -> Self {
         let mut config = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(rustls::ALL_VERSIONS)
@@ -195,7 +196,8 @@ impl Client {
         }
     }
 
-    /// The certificate that a server shows to an authority that checks a name, whatever its issuer.
+    /// Returns the certificate that a server sends to an authority that validates a name, whatever
+    /// its issuer.
     pub fn certificate_for_acme(address: SocketAddr, name: &str) -> Option<Vec<u8>> {
         let client = Self::trusting_anyone().speaking(b"acme-tls/1");
         let stream = client.connect(address, name).ok()?;
@@ -203,7 +205,7 @@ impl Client {
         (stream.conn.alpn_protocol()? == b"acme-tls/1").then(|| leaf.to_vec())
     }
 
-    /// The same that speaks another protocol.
+    /// Like this client, with another ALPN protocol.
     #[must_use]
     pub fn speaking(&self, protocol: &[u8]) -> Self {
         Self {
@@ -211,10 +213,10 @@ impl Client {
         }
     }
 
-    /// What it is made of, for other protocols.
+    /// The TLS configuration, for other protocols.
     ///
     /// # Panics
-    /// Never: the protocols are replaced as a whole.
+    /// Never panics: the protocols are replaced as a whole.
     pub fn offering(&self, protocol: &[u8]) -> Arc<ClientConfig> {
         let mut config = (*self.config).clone();
         config.alpn_protocols = vec![protocol.to_vec()];
@@ -222,7 +224,7 @@ impl Client {
     }
 }
 
-/// Takes every certificate: what is in it is looked at later.
+/// Accepts every certificate. Tests check its content later.
 #[derive(Debug)]
 struct Anyone;
 
@@ -298,16 +300,16 @@ fn unchunked(mut text: &str) -> String {
     body
 }
 
-/// Two PEM files.
+/// Paths of two PEM files.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// The certificate.
+    /// Certificate.
     pub certificate: PathBuf,
-    /// Its key.
+    /// Key of the certificate.
     pub key: PathBuf,
 }
 
-/// An authority for tests.
+/// A certificate authority for tests.
 #[derive(Debug)]
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -320,14 +322,15 @@ impl Default for Authority {
 }
 
 impl Authority {
-    /// An unknown one.
+    /// Creates an authority that nothing trusts.
     ///
     /// # Panics
-    /// If there are no random numbers.
+    /// Panics if no random numbers are available.
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        // Not the name that all certificates have: OpenSSL would take theirs for self-signed.
+        // Not the common name of all certificates, because OpenSSL would take theirs for
+        // self-signed.
         let name = &mut params.distinguished_name;
         name.push(DnType::CommonName, "authority of a test");
         let key = KeyPair::generate().expect("a key");
@@ -335,29 +338,29 @@ impl Authority {
         Self { issuer }
     }
 
-    /// Its certificate.
+    /// Certificate of the authority.
     pub fn pem(&self) -> String {
         self.issuer.pem()
     }
 
-    /// Its key.
+    /// Key of the authority.
     pub fn key_pem(&self) -> String {
         self.issuer.key().serialize_pem()
     }
 
-    /// A certificate of these names, in files of this name.
+    /// Issues a certificate for these names and writes it to files with this name.
     ///
     /// # Panics
-    /// If they cannot be written.
+    /// Panics if the files cannot be written.
     #[track_caller]
     pub fn issue(&self, directory: &Path, file: &str, names: &[&str]) -> Pair {
         self.issue_with(directory, file, names, |_| {})
     }
 
-    /// The same, with other properties.
+    /// Like `issue`, with other properties.
     ///
     /// # Panics
-    /// If they cannot be written.
+    /// Panics if the files cannot be written.
     #[track_caller]
     pub fn issue_with(
         &self,
@@ -380,10 +383,10 @@ impl Authority {
         pair
     }
 
-    /// Signs a request for a certificate, as an ACME authority does.
+    /// Signs a certificate request, as an ACME authority does.
     ///
     /// # Panics
-    /// If it is invalid.
+    /// Panics if the request is invalid.
     pub fn sign(&self, request: &[u8]) -> String {
         let request = rcgen::CertificateSigningRequestParams::from_der(&request.into());
         let request = request.expect("a request");
@@ -392,7 +395,7 @@ impl Authority {
 }
 
 impl std::fmt::Display for Pair {
-    /// As arguments of `tls`.
+    /// The paths as arguments of `tls`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.certificate.display(), self.key.display())
     }

@@ -1,4 +1,4 @@
-//! Clients that keep a server busy while something happens to it.
+//! Clients that keep a server busy during a disturbance.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -6,27 +6,27 @@ use std::thread;
 use howdah_testkit::client::ClientError;
 use howdah_testkit::{Connection, EndOnDrop, PATIENCE, Request, Response, Server, process};
 
-/// One client: a kept-alive connection, and requests with a number each.
+/// A client: a persistent connection and numbered requests.
 #[derive(Debug)]
 pub struct Client<'a> {
     server: &'a Server,
     connection: Option<Connection>,
-    /// Which of the clients it is, from 0.
+    /// Index of the client, from 0.
     pub number: usize,
     sent: usize,
 }
 
 impl Client<'_> {
-    /// The number of its next request, from 1.
+    /// Number of its next request, from 1.
     pub fn number_next(&mut self) -> usize {
         self.sent += 1;
         self.sent
     }
 
-    /// The response to a request, on a new connection if the last one was closed.
+    /// Sends a request and returns the response. Opens a new connection if the last one was closed.
     ///
     /// # Errors
-    /// There was none, or not all of it; the next request has a new connection.
+    /// Fails if the response is missing or incomplete. The next request then uses a new connection.
     pub fn exchange(&mut self, request: &Request) -> Result<Response, ClientError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
@@ -40,7 +40,7 @@ impl Client<'_> {
     }
 }
 
-/// The clients, as the code that disturbs the server sees them.
+/// View of the clients for the code that disturbs the server.
 #[derive(Debug, Default)]
 pub struct Traffic {
     over: AtomicBool,
@@ -48,15 +48,16 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Rounds of all clients together until now.
+    /// Number of rounds of all clients so far.
     pub fn rounds(&self) -> usize {
         self.rounds.load(Ordering::Relaxed)
     }
 
-    /// Waits until the clients have done so many more rounds.
+    /// Waits until the clients have completed `rounds` more rounds.
     ///
     /// # Panics
-    /// If they do not in time, as when one has failed or the server answers no more.
+    /// Panics if they do not in time, for example because a client failed or the server stopped
+    /// responding.
     #[track_caller]
     pub fn wait(&self, rounds: usize) {
         let wanted = self.rounds() + rounds;
@@ -76,11 +77,11 @@ impl Drop for EndOnPanic<'_> {
     }
 }
 
-/// Has `clients` do `round` over and over while `disturb` runs. Answers what `disturb` did, and the
+/// Lets `clients` repeat `round` while `disturb` runs. Returns the result of `disturb` and the
 /// number of rounds.
 ///
 /// # Panics
-/// If one of them does.
+/// Panics if one of them panics.
 pub fn during<T>(
     server: &Server,
     clients: usize,
@@ -111,10 +112,11 @@ pub fn during<T>(
     (result, traffic.rounds())
 }
 
-/// As many as `variable` says, else `usual`: a test is short by default and as long as one likes.
+/// Returns the number in the environment variable `variable`, by default `usual`. A test is short
+/// by default and can be made as long as desired.
 ///
 /// # Panics
-/// If the variable is not a number.
+/// Panics if the variable is not a number.
 pub fn many(variable: &str, usual: usize) -> usize {
     std::env::var(variable).map_or(usual, |number| {
         number

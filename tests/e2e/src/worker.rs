@@ -6,48 +6,48 @@ use howdah_testkit::{Request, Response, Server, ServerBuilder};
 
 use crate::caddyfile;
 
-/// How a script is served.
+/// Mode in which a script is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A fresh start for each request.
+    /// A new start for each request.
     Classic,
-    /// Booted once.
+    /// One boot for many requests.
     Worker,
 }
 
-/// The folder of the scripts.
+/// Folder of the scripts.
 ///
 /// # Panics
-/// If it is missing.
+/// Panics if it is missing.
 pub fn scripts() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worker");
     folder.canonicalize().expect("tests/worker exists")
 }
 
-/// One script and the server that serves it.
+/// A script and the server that serves it.
 #[derive(Debug)]
 pub struct Site {
     /// The server.
     pub server: Server,
-    /// How it serves the script.
+    /// Mode of the script.
     pub mode: Mode,
     script: String,
 }
 
 impl Site {
-    /// A server with one PHP process for `script`, in which errors are shown and logged.
+    /// Starts a server with one PHP process for `script`. Errors are displayed and logged.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[track_caller]
     pub fn start(mode: Mode, script: &str) -> Self {
         Self::with(mode, script, 1, |server| server)
     }
 
-    /// The same with `workers` processes and a server changed by `change`.
+    /// Like `start`, with `workers` processes and a server changed by `change`.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[track_caller]
     pub fn with(
         mode: Mode,
@@ -63,10 +63,10 @@ impl Site {
         }
     }
 
-    /// A worker of `tests/worker` with one process and these lines in its `worker` block.
+    /// Starts a worker of `tests/worker` with one process and these lines in its `worker` block.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[track_caller]
     pub fn configured(script: &str, lines: &str) -> Self {
         let file = scripts().join(script);
@@ -77,32 +77,32 @@ impl Site {
         }
     }
 
-    /// What to ask for: the script, then `rest` (`?query` or `/path`).
+    /// Request target: the script, then `rest` (`?query` or `/path`).
     pub fn target(&self, rest: &str) -> String {
         format!("/{}{rest}", self.script)
     }
 
-    /// The response to a `GET` of the script and `rest`.
+    /// Sends a `GET` request for the script and `rest`.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no response.
     #[track_caller]
     pub fn get(&self, rest: &str) -> Response {
         self.server.get(&self.target(rest))
     }
 
-    /// The response to a `GET` with cookies.
+    /// Sends a `GET` request with cookies.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no response.
     #[track_caller]
     pub fn get_with(&self, rest: &str, cookie: &str) -> Response {
         let request = Request::get(self.target(rest));
         self.server.send(&request.header("Cookie", cookie))
     }
 
-    /// Whether the process that answers is kept from request to request in worker mode only, so that
-    /// `worker` holds there and `classic` elsewhere.
+    /// Selects the expected value by mode: `worker` where one process handles several requests,
+    /// otherwise `classic`.
     pub fn expect<T>(&self, classic: T, worker: T) -> T {
         match self.mode {
             Mode::Classic => classic,
@@ -111,7 +111,7 @@ impl Site {
     }
 }
 
-/// A server of `tests/worker`, not started yet.
+/// Returns a builder for a server of `tests/worker`.
 pub fn builder(mode: Mode, script: &str, workers: usize) -> ServerBuilder {
     let server = Server::builder(scripts())
         .ini("display_errors", "1")
@@ -128,7 +128,7 @@ pub fn builder(mode: Mode, script: &str, workers: usize) -> ServerBuilder {
     }
 }
 
-/// A Caddyfile with one global worker and a site of its folder.
+/// A Caddyfile with one global worker and a site for its folder.
 pub fn worker_caddyfile(file: &Path, lines: &str) -> String {
     let root = file.parent().unwrap_or(file).display();
     let global = format!(
@@ -141,14 +141,14 @@ pub fn worker_caddyfile(file: &Path, lines: &str) -> String {
 /// The `name=value` of the first cookie that a response sets.
 ///
 /// # Panics
-/// If it sets none.
+/// Panics if it sets none.
 #[track_caller]
 pub fn cookie(response: &Response) -> String {
     let cookie = response.header("set-cookie").expect("a cookie");
     cookie.split(';').next().unwrap_or_default().to_owned()
 }
 
-/// Makes two tests of each line, `NAME::classic` and `NAME::worker`: the check is given a [`Site`] of
+/// Generates two tests per line, `NAME::classic` and `NAME::worker`. The check gets a [`Site`] of
 /// the script in that mode.
 #[macro_export]
 macro_rules! in_both_modes {

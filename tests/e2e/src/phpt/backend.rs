@@ -1,4 +1,4 @@
-//! The servers that tests are put through.
+//! Servers that run the tests.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use super::plan::Environment;
 
-/// A script that runs longer counts as hung.
+/// Timeout after which a script counts as hung.
 const SCRIPT_LIMIT: &str = "28s";
-/// An empty configuration in place of the distribution's; a name that no test has.
+/// File name of an empty configuration that replaces the distribution's. No test has this name.
 pub(super) const PHP_INI: &str = "howdah-php.ini";
 
-/// A Howdah for tests with these settings.
+/// Starts a Howdah server with these settings for tests.
 pub(super) fn start(root: &Path, environment: &Environment) -> Server {
     let builder = Server::builder(root)
         .workers(1)
@@ -33,7 +33,7 @@ pub(super) fn start(root: &Path, environment: &Environment) -> Server {
         .start()
 }
 
-/// An answer without what belongs to the protocol.
+/// A response without the header fields of the protocol.
 pub(super) struct Answer {
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
@@ -68,7 +68,7 @@ impl Backend for Server {
     }
 }
 
-/// PHP-FPM with the settings of a test.
+/// Starts PHP-FPM with the settings of a test.
 pub(super) struct FpmBackend {
     fpm: Fpm,
     root: String,

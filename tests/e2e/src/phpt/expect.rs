@@ -1,22 +1,22 @@
-//! Comparing what came with what a test wants.
+//! Comparison of the actual output with the expected output of a test.
 
 use pcre2::bytes::{Regex, RegexBuilder};
 
-/// What a test wants of the output.
+/// Expected output of a test.
 #[derive(Debug)]
 pub enum Expectation {
-    /// `--EXPECT--`: this and nothing else.
+    /// `--EXPECT--`: exactly this text.
     Exact(Vec<u8>),
-    /// `--EXPECTF--` and `--EXPECTREGEX--`: a pattern for all of it.
+    /// `--EXPECTF--` and `--EXPECTREGEX--`: a pattern for the whole output.
     Pattern {
-        /// As the test has it.
+        /// Text of the test.
         wanted: Vec<u8>,
-        /// Ready to use.
+        /// Compiled pattern.
         regex: Regex,
     },
 }
 
-/// A pattern that PCRE does not take.
+/// The pattern is invalid for PCRE.
 #[derive(Debug, thiserror::Error)]
 #[error("the expectation is not a valid pattern")]
 pub struct PatternError(#[from] pcre2::Error);
@@ -41,7 +41,7 @@ impl Expectation {
         Ok(Self::Pattern { wanted, regex })
     }
 
-    /// Whether this output is wanted. One that PCRE gives up on is not.
+    /// Whether the output matches. If PCRE exceeds a limit, it does not match.
     pub fn accepts(&self, output: &[u8]) -> bool {
         let output = normalise(output);
         match self {
@@ -50,7 +50,7 @@ impl Expectation {
         }
     }
 
-    /// As the test has it.
+    /// Text of the test.
     pub fn expected(&self) -> &[u8] {
         match self {
             Self::Exact(wanted) | Self::Pattern { wanted, .. } => wanted,
@@ -58,7 +58,7 @@ impl Expectation {
     }
 }
 
-/// Line ends of one kind, no white space (as PHP's `trim` knows it) at the ends.
+/// Normalizes line ends, and removes white space (as PHP's `trim` defines it) from both ends.
 pub fn normalise(text: &[u8]) -> Vec<u8> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0 | 0x0b);
     let start = text.iter().position(|b| !blank(b)).unwrap_or(text.len());
@@ -82,8 +82,8 @@ fn compile(pattern: &str) -> Result<Regex, PatternError> {
     Ok(RegexBuilder::new().dotall(true).build(&whole)?)
 }
 
-/// Patterns are text for the library, and bytes for PHP: bytes that are not ASCII are written as
-/// escapes, which mean the byte.
+/// The library treats patterns as text, PHP as bytes. Bytes that are not ASCII are therefore
+/// written as escapes, which stand for the byte.
 fn bytes_to_pattern(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for byte in bytes {
@@ -103,7 +103,7 @@ fn push_byte(out: &mut String, byte: u8) {
     }
 }
 
-/// The placeholders of `--EXPECTF--`, and `%r…%r` around a pattern.
+/// Translates the placeholders of `--EXPECTF--`, and `%r…%r` around a pattern.
 fn format_to_pattern(wanted: &[u8]) -> String {
     let mut out = String::with_capacity(wanted.len() * 2);
     let mut rest = wanted;
@@ -119,7 +119,7 @@ fn format_to_pattern(wanted: &[u8]) -> String {
         };
         if letter == b'r' {
             let Some(end) = behind.windows(2).position(|pair| pair == b"%r") else {
-                // Without its partner it opens nothing: the rest is text, placeholders included.
+                // An unpaired `%r` starts no pattern. The rest is text, including placeholders.
                 out.push_str("%r");
                 rest = behind;
                 continue;

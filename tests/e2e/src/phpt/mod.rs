@@ -1,5 +1,5 @@
-//! Runs PHP's own tests (`.phpt`) through a server: each test file is a script and a request, and
-//! what PHP has to answer. The rules are those of php-src's `run-tests.php`.
+//! Runs PHP's tests (`.phpt`) through a server. Each test file contains a script, a request and the
+//! expected response. The rules are those of php-src's `run-tests.php`.
 
 mod backend;
 pub mod expect;
@@ -9,26 +9,26 @@ pub mod report;
 mod request;
 pub mod run;
 
-/// What became of a test.
+/// Outcome of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// As expected.
+    /// The output is as expected.
     Pass,
-    /// Not as expected: what came, and why that is wrong.
+    /// The output is not as expected.
     Fail {
-        /// The reason in a line.
+        /// Reason in one line.
         reason: String,
-        /// What was wanted, as the test says it.
+        /// Expected output, as in the test.
         wanted: Vec<u8>,
-        /// What came.
+        /// Actual output.
         got: Vec<u8>,
     },
-    /// Not run, with the reason.
+    /// The test was skipped for this reason.
     Skip(String),
-    /// Failed as its `--XFAIL--` announces.
+    /// The test failed as its `--XFAIL--` announces.
     ExpectedFail(String),
-    /// Passed although its `--XFAIL--` says that it fails.
+    /// The test passed, although its `--XFAIL--` announces a failure.
     UnexpectedPass,
-    /// The test file itself is wrong.
+    /// The test file is invalid.
     Borked(String),
 }

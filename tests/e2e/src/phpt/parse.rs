@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-/// A test file, cut into its sections.
+/// A test file, split into its sections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sections {
     sections: BTreeMap<String, Vec<u8>>,
 }
 
-/// Why a file is not a test.
+/// Reason why a file is not a test.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// The first line has to be `--TEST--`.
+    /// The first line is not `--TEST--`.
     #[error("the file does not begin with --TEST--")]
     NoTest,
-    /// A section that no version of PHP's tests has.
+    /// The section is unknown to all versions of PHP's tests.
     #[error("unknown section --{0}--")]
     Unknown(String),
-    /// A section that comes twice.
+    /// A section occurs twice.
     #[error("section --{0}-- comes twice")]
     Twice(String),
-    /// There is nothing to run.
+    /// There is no script to run.
     #[error("there is no --FILE--")]
     NoFile,
-    /// There is nothing to compare with, or too much.
+    /// The expected output is missing or given more than once.
     #[error("there has to be one --EXPECT*-- section, not {0}")]
     Expectations(usize),
 }
@@ -80,7 +80,7 @@ const EXPECTATIONS: [&str; 6] = [
 ];
 
 impl Sections {
-    /// Cuts a file and checks that it is a test.
+    /// Splits a file into sections and checks that it is a test.
     pub fn parse(text: &[u8]) -> Result<Self, ParseError> {
         let mut sections: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut current: Option<String> = None;
@@ -128,23 +128,23 @@ impl Sections {
         }
         match EXPECTATIONS.iter().filter(|name| self.has(name)).count() {
             1 => Ok(()),
-            // A test of headers alone.
+            // A test of header fields only.
             0 if self.has("EXPECTHEADERS") => Ok(()),
             count => Err(ParseError::Expectations(count)),
         }
     }
 
-    /// Whether there is such a section.
+    /// Whether the file has this section.
     pub fn has(&self, name: &str) -> bool {
         self.sections.contains_key(name)
     }
 
-    /// A section as it stands in the file.
+    /// A section as it is in the file.
     pub fn raw(&self, name: &str) -> Option<&[u8]> {
         self.sections.get(name).map(Vec::as_slice)
     }
 
-    /// A section as text, without white space at its ends.
+    /// A section as text, without white space at both ends.
     pub fn text(&self, name: &str) -> Option<String> {
         Some(String::from_utf8_lossy(self.raw(name)?).trim().to_owned())
     }

@@ -1,4 +1,4 @@
-//! From the sections of a test to the request and the server that it needs.
+//! Converts the sections of a test to its request and the settings of its server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::parse::Sections;
 use super::request::{RequestParts, colon_lines};
 use crate::encode;
 
-/// Settings of all tests, as `run-tests.php` has them.
+/// Settings of all tests, as in `run-tests.php`.
 const BASE_INI: [(&str, &str); 27] = [
     ("output_handler", ""),
     ("open_basedir", ""),
@@ -41,12 +41,12 @@ const BASE_INI: [(&str, &str); 27] = [
     ("session.auto_start", "0"),
 ];
 
-/// What has to be equal for two tests to share a server.
+/// Settings that must be equal for two tests to share a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Environment {
-    /// PHP settings; later ones win.
+    /// PHP settings. Later ones override earlier ones.
     pub ini: Vec<(String, String)>,
-    /// Variables of the processes.
+    /// Environment variables of the processes.
     pub env: Vec<(String, String)>,
 }
 
@@ -55,32 +55,32 @@ pub struct Environment {
 pub struct Plan {
     /// Path of the test file below the folder, without its extension.
     pub name: String,
-    /// What the server has to be started with.
+    /// Settings of the server.
     pub environment: Environment,
-    /// The request for the script.
+    /// Request for the script.
     pub request: Request,
-    /// Request of `--SKIPIF--`.
+    /// Request for `--SKIPIF--`.
     pub skip_if: Option<Request>,
-    /// Request of `--CLEAN--`.
+    /// Request for `--CLEAN--`.
     pub clean: Option<Request>,
-    /// Extensions that have to be loaded.
+    /// Extensions that must be loaded.
     pub extensions: Vec<String>,
-    /// Wanted of the body; `None` if only the header is looked at.
+    /// Expected body. `None` if only the header is compared.
     pub expectation: Option<Expectation>,
-    /// Wanted of the header.
+    /// Expected header fields.
     pub headers: Vec<(String, String)>,
     /// Reason of `--XFAIL--`.
     pub xfail: Option<String>,
 }
 
-/// Why a test cannot be run.
+/// Reason why a test cannot be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unplanned {
-    /// It is not for a web server.
+    /// The test is not for a web server.
     #[error("{0}")]
     Skip(String),
-    /// It is wrong.
+    /// The test is invalid.
     #[error("{0}")]
     Borked(String),
 }
@@ -90,7 +90,7 @@ pub(super) fn skip<T>(reason: impl Into<String>) -> Result<T, Unplanned> {
 }
 
 impl Plan {
-    /// Plans the test `name.phpt` of the folder `root`, and writes its scripts beside it.
+    /// Plans the test `name.phpt` of the folder `root`, and writes its scripts next to it.
     pub fn new(root: &Path, name: &str, sections: &Sections) -> Result<Self, Unplanned> {
         for (section, reason) in [
             (
@@ -175,7 +175,7 @@ fn words(sections: &Sections, name: &str) -> Vec<String> {
 }
 
 fn read(folder: &Path, name: &str) -> Result<Vec<u8>, Unplanned> {
-    // Only from inside the test's own folder, as run-tests does.
+    // Only from inside the test's folder, as in `run-tests.php`.
     let name = name.trim().replace("..", "");
     fs::read(folder.join(&name)).map_err(|error| Unplanned::Borked(format!("{name}: {error}")))
 }

@@ -1,4 +1,4 @@
-//! Counting and keeping results.
+//! Counts and stores results.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,11 +13,11 @@ use super::run::Tested;
 #[derive(Debug, Default)]
 pub struct Report {
     tests: BTreeMap<String, (Outcome, Option<Outcome>)>,
-    /// Servers that did not end as they should; the reason was printed.
+    /// Number of servers that did not exit properly. The reason was printed.
     pub servers_unwell: usize,
 }
 
-/// The word for an outcome, as in `run-tests.php`.
+/// Word for an outcome, as in `run-tests.php`.
 pub fn word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Pass => "PASS",
@@ -55,12 +55,12 @@ impl Report {
         self.tests.insert(tested.name, (tested.outcome, tested.fpm));
     }
 
-    /// What became of a test.
+    /// Adds the outcome of a test.
     pub fn outcome(&self, name: &str) -> Option<&Outcome> {
         self.tests.get(name).map(|(outcome, _)| outcome)
     }
 
-    /// Names of the tests with this word, see [`word`].
+    /// Names of the tests with this outcome, see [`word`].
     pub fn with(&self, wanted: &str) -> Vec<&str> {
         let with = self
             .tests
@@ -69,7 +69,7 @@ impl Report {
         with.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Tests that PHP-FPM passes and the server does not.
+    /// Tests that pass with PHP-FPM but not with the server.
     pub fn worse_than_fpm(&self) -> Vec<&str> {
         let worse = self.tests.iter().filter(|(_, (outcome, fpm))| {
             matches!(outcome, Outcome::Fail { .. }) && matches!(fpm, Some(Outcome::Pass))
@@ -77,7 +77,8 @@ impl Report {
         worse.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Whether nothing is wrong: no failure, or with PHP-FPM to compare with none that it has not.
+    /// Whether the run succeeded: it has no failure, or with PHP-FPM for comparison, no failure
+    /// that PHP-FPM does not have.
     pub fn is_good(&self) -> bool {
         let compared = self.tests.values().any(|(_, fpm)| fpm.is_some());
         let failed = if compared {
@@ -88,7 +89,7 @@ impl Report {
         failed == 0 && self.servers_unwell == 0
     }
 
-    /// Counts, in a few lines.
+    /// Counts as text of a few lines.
     pub fn summary(&self) -> String {
         let mut text = format!("{} tests", self.tests.len());
         // Writing to a String cannot fail.
@@ -112,7 +113,8 @@ impl Report {
         text
     }
 
-    /// Writes `pass.txt`, `fail.txt`, `skip.txt`, … and for each failure `NAME.exp` and `NAME.out`.
+    /// Writes `pass.txt`, `fail.txt`, `skip.txt`, …, and `NAME.exp` and `NAME.out` for each
+    /// failure.
     pub fn write(&self, dir: &Path) -> io::Result<()> {
         fs::create_dir_all(dir)?;
         for word in ["PASS", "FAIL", "SKIP", "XFAIL", "WARN", "BORK"] {

@@ -1,11 +1,11 @@
-//! The request of a test, put together from several sections.
+//! The request of a test, built from several sections.
 
 use howdah_testkit::Request;
 
 use super::parse::Sections;
 use super::plan::{Unplanned, skip};
 
-/// CGI variables that a server makes itself: a test that sets them is for php-cgi alone.
+/// CGI variables that a server sets itself. A test that sets them is for php-cgi only.
 const MADE_BY_THE_SERVER: [&str; 16] = [
     "REQUEST_URI",
     "SCRIPT_NAME",
@@ -25,7 +25,7 @@ const MADE_BY_THE_SERVER: [&str; 16] = [
     "HTTPS",
 ];
 
-/// The request as it is put together from several sections.
+/// A request under construction.
 pub(super) struct RequestParts {
     method: String,
     query: Option<Vec<u8>>,
@@ -43,7 +43,7 @@ impl RequestParts {
             body: None,
         };
         if let Some(mut cookie) = trimmed("COOKIE") {
-            // An environment variable may have several lines, a field may not.
+            // An environment variable may have several lines, a header field may not.
             for byte in &mut cookie {
                 if matches!(byte, b'\r' | b'\n') {
                     *byte = b' ';
@@ -67,7 +67,7 @@ impl RequestParts {
         Ok(parts)
     }
 
-    /// A body whose first `Content-Type:` line is a field.
+    /// Adds a body. Its first `Content-Type:` line becomes a header field.
     fn raw(&mut self, method: &str, raw: &[u8]) -> Result<(), Unplanned> {
         method.clone_into(&mut self.method);
         let mut body: Option<Vec<u8>> = None;
@@ -94,8 +94,8 @@ impl RequestParts {
         Ok(())
     }
 
-    /// Makes part of the request of an environment variable that php-cgi would take for one; false
-    /// if it is none.
+    /// Applies an environment variable that php-cgi would read as part of the request. Returns
+    /// false for all other variables.
     pub(super) fn take_variable(&mut self, name: &str, value: &str) -> Result<bool, Unplanned> {
         match name {
             "REQUEST_METHOD" => value.clone_into(&mut self.method),
@@ -122,7 +122,7 @@ impl RequestParts {
         if let Some(query) = self.query {
             whole.push(b'?');
             for byte in query {
-                // What cannot stand in a request line; PHP decodes it again.
+                // Encodes characters that are invalid in a request line. PHP decodes them again.
                 if byte.is_ascii_graphic() && byte != b'#' {
                     whole.push(byte);
                 } else {

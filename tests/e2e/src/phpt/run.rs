@@ -1,4 +1,4 @@
-//! Running planned tests: one server for all that need the same settings.
+//! Runs planned tests: one server for all tests with the same settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,36 +17,36 @@ use super::parse::Sections;
 use super::plan::{Environment, Plan, Unplanned};
 use super::report::Report;
 
-/// Script that lists what is loaded; a name that no test has.
+/// File name of the script that lists the loaded extensions. No test has this name.
 const EXTENSIONS: &str = "howdah-extensions.php";
 
-/// What is to be run.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Folder with `.phpt` files at any depth. It is copied, not written to.
     pub folder: PathBuf,
-    /// Only tests whose path contains one of these; all if there is none.
+    /// Runs only tests whose path contains one of these. Runs all if empty.
     pub filters: Vec<String>,
-    /// Servers at a time.
+    /// Number of concurrent servers.
     pub jobs: usize,
-    /// Run each test with PHP-FPM too.
+    /// Runs each test with PHP-FPM too.
     pub compare: bool,
-    /// Settings for all tests, on top of those of `run-tests.php`.
+    /// Settings for all tests, in addition to those of `run-tests.php`.
     pub ini: Vec<(String, String)>,
 }
 
-/// One test and what became of it.
+/// A test and its outcome.
 #[derive(Debug)]
 pub struct Tested {
     /// Path below the folder, without extension.
     pub name: String,
-    /// In the server.
+    /// Outcome with the server.
     pub outcome: Outcome,
-    /// With PHP-FPM, if that was asked for.
+    /// Outcome with PHP-FPM, if requested.
     pub fpm: Option<Outcome>,
 }
 
-/// Runs the tests. `on_result` hears of each as it is done.
+/// Runs the tests. `on_result` is called after each test.
 pub fn run(options: &Options, on_result: &(dyn Fn(&Tested) + Sync)) -> io::Result<Report> {
     let copy = tempfile::Builder::new().prefix("howdah-phpt-").tempdir()?;
     let root = copy.path().canonicalize()?;
@@ -90,7 +90,7 @@ pub fn run(options: &Options, on_result: &(dyn Fn(&Tested) + Sync)) -> io::Resul
             }
         }
     }
-    // The largest first, so that none is left alone in the end.
+    // The largest group runs first, so that it does not run alone at the end.
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, plans)| plans.len());
     let groups = Mutex::new(groups);
@@ -117,7 +117,7 @@ fn plan(root: &Path, name: &str) -> Result<Plan, Unplanned> {
     Plan::new(root, name, &sections)
 }
 
-/// Copies the folder, since tests write beside themselves. Answers the tests in it, sorted.
+/// Copies the folder, because tests write files next to themselves. Returns its tests, sorted.
 fn copy_tests(from: &Path, to: &Path, filters: &[String]) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     let mut folders = vec![PathBuf::new()];
@@ -126,7 +126,7 @@ fn copy_tests(from: &Path, to: &Path, filters: &[String]) -> io::Result<Vec<Stri
         for entry in fs::read_dir(from.join(&folder))? {
             let entry = entry?;
             let path = folder.join(entry.file_name());
-            // Links are followed: what they lead to may not be copied.
+            // Links are followed, because a copied link may have no target.
             let kind = fs::metadata(entry.path());
             if kind.as_ref().is_ok_and(fs::Metadata::is_dir) {
                 folders.push(path);
@@ -153,7 +153,7 @@ fn run_group(
     done: &dyn Fn(Tested),
     report: &Mutex<Report>,
 ) {
-    // Starting and stopping a server panics when something is wrong with it.
+    // The server panics when it fails to start or to stop properly.
     let server = catch_unwind(AssertUnwindSafe(|| start(root, environment)));
     let Ok(server) = server else {
         for plan in plans {
@@ -184,7 +184,7 @@ fn run_group(
             fpm,
         });
     }
-    // Scripts of tests warn, crash and leave files as they like. Processes must not stay.
+    // Scripts of tests may log warnings, crash and leave files. No process may remain.
     server.allow_log("");
     if catch_unwind(AssertUnwindSafe(|| server.stop())).is_err() {
         report

@@ -1,6 +1,6 @@
-//! The kinds of steps that requests consist of, in the words of the report.
+//! The kinds of steps of requests, as named in the report.
 
-/// What a kind is about, and its steps, by their names in `tests/worker/coroutine/soak/`.
+/// Description of a kind, and its steps, by their names in `tests/worker/coroutine/soak/`.
 pub(super) const KINDS: [(&str, &[&str]); 13] = [
     (
         "state of a request",
@@ -79,7 +79,7 @@ pub(super) const KINDS: [(&str, &[&str]); 13] = [
     ),
 ];
 
-/// Steps that end a request: where they are chosen is in `plan.rs`.
+/// Steps that end a request. `plan.rs` chooses them.
 const ENDINGS: [&str; 8] = [
     "exit", "throw", "upload", "late", "fatal", "exceed", "overflow", "crash",
 ];
@@ -100,7 +100,8 @@ const NEEDS: [(&str, &str); 12] = [
     ("unknown", super::PROBE),
 ];
 
-/// Steps of all kinds that can be anywhere in a request, of those for which `is_set` finds what they need.
+/// Steps of all kinds that are possible at any place of a request, if `is_set` finds the variables
+/// that they need.
 pub(super) fn steps(is_set: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let all = KINDS.iter().flat_map(|(_, steps)| steps.iter().copied());
     all.filter(|step| !ENDINGS.contains(step))
@@ -111,7 +112,7 @@ pub(super) fn steps(is_set: impl Fn(&str) -> bool) -> Vec<&'static str> {
         .collect()
 }
 
-/// Variables of the environment that the worker script has to see.
+/// Environment variables that the worker script must see.
 pub(super) fn variables() -> impl Iterator<Item = &'static str> {
     let names = NEEDS.iter().map(|(_, variable)| *variable);
     names.collect::<std::collections::BTreeSet<_>>().into_iter()

@@ -1,5 +1,6 @@
-//! Requests of every kind in one process, each of which looks again and again whether it still has what is its
-//! own: `tests/worker/coroutine/soak.php`. Databases take part if the environment names them.
+//! Requests of every kind in one process. Each request repeatedly checks that its state is still
+//! its own: `tests/worker/coroutine/soak.php`. Databases are included if the environment names
+//! them.
 
 mod kinds;
 mod plan;
@@ -21,13 +22,14 @@ use crate::admin::Admin;
 use crate::meeting::Meeting;
 use crate::traffic::{Client, during};
 
-/// The extension of `worker/tests/probe.c`, which `make -C worker driver` builds beside `howdah-php`.
+/// The extension of `worker/tests/probe.c`, which `make -C worker driver` builds next to
+/// `howdah-php`.
 const PROBE: &str = "SOAK_PROBE";
 
-/// Responses between two crashes.
+/// Number of responses between two crashes.
 const BETWEEN_CRASHES: usize = 500;
 
-/// Crashes of a run, and responses since the last one.
+/// Crashes of a run, and responses since the last crash.
 #[derive(Debug, Default)]
 struct Crashes {
     begun: AtomicUsize,
@@ -35,22 +37,22 @@ struct Crashes {
     responses: AtomicUsize,
 }
 
-/// How a run differs.
+/// Settings of a run.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// Some requests end in fatal errors, each of which costs the process.
+    /// Some requests end in fatal errors, each of which terminates the process.
     pub fatal: bool,
     /// Some requests crash their process.
     pub crashes: bool,
-    /// Of php.ini.
+    /// Settings of php.ini.
     pub ini: &'static str,
-    /// Of the `worker` block.
+    /// Lines of the `worker` block.
     pub worker: &'static str,
-    /// A PHP executable with faults, and which of them it is to have (`worker/tests/faults.c`).
+    /// A PHP executable with faults, and the fault to enable (`worker/tests/faults.c`).
     pub fault: Option<(PathBuf, &'static str)>,
 }
 
-/// The files that requests load; each is loaded by several requests at a time.
+/// Writes the files that requests load. Several requests load each file at the same time.
 fn write_classes(meeting: &Meeting) {
     for n in 0..20 {
         for (name, code) in [
@@ -100,14 +102,14 @@ fn write_classes(meeting: &Meeting) {
         }
     }
     for n in 0..4 {
-        // Declared when it runs, and others want it meanwhile.
+        // The function is declared at run time, while other requests need it.
         let late = format!("<?php usleep(50000); if (true) {{ function late{n}() {{}} }}");
         meeting.write(&format!("late{n}.php"), &late);
     }
     meeting.write("lazy.php", "<?php return $_REQUEST['id'] ?? null;");
 }
 
-/// The extension that stands for those that Howdah does not know.
+/// Path of the extension that stands for extensions that Howdah does not know.
 fn probe(php: &Path) -> Option<PathBuf> {
     let folders = php.ancestors().skip(1).take(2);
     let found = folders
@@ -119,26 +121,27 @@ fn probe(php: &Path) -> Option<PathBuf> {
     found
 }
 
-/// A server that the requests are sent to, and what has been seen of it.
+/// A server that receives the requests, and the results so far.
 #[derive(Debug)]
 pub struct Soak {
-    /// Where they are sent to.
+    /// The server under test.
     pub server: Server,
-    /// What they have done.
+    /// Results of the requests.
     pub report: Report,
     steps: Vec<&'static str>,
     settings: Settings,
     crashes: Crashes,
     pids: Mutex<BTreeSet<String>>,
-    /// Its folder, which goes last.
+    /// Folder of the server. It must be dropped last.
     _meeting: Meeting,
 }
 
 impl Soak {
-    /// Starts it; `HOWDAH_PHP` names another PHP executable than the one beside `howdah`.
+    /// Starts the server. `HOWDAH_PHP` names a PHP executable to use instead of the one next to
+    /// `howdah`.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[track_caller]
     pub fn start(settings: Settings) -> Self {
         let meeting = Meeting::new();
@@ -177,8 +180,8 @@ impl Soak {
         }
         let server = builder.start();
         server.allow_hogs();
-        // What is left by clients that leave, by calls that are cut, or by fatal errors.
-        // A request with a client would report the last one, too.
+        // Messages caused by clients that disconnect, by calls that are aborted, or by fatal
+        // errors. A request with a connected client would report the last kind, too.
         for text in [
             "on purpose",
             "fatal error",
@@ -218,7 +221,7 @@ impl Soak {
     }
 
     fn next(&self, client: &mut Client<'_>, host: &str) -> Plan {
-        // One client crashes the process, so that there is one crash at a time.
+        // Only one client crashes the process, so that there is one crash at a time.
         let is_due = || self.crashes.responses.load(Ordering::Relaxed) >= BETWEEN_CRASHES;
         if self.settings.crashes && client.number == 0 && is_due() {
             self.crashes.responses.store(0, Ordering::Relaxed);
@@ -241,16 +244,16 @@ impl Soak {
         connection.reset().expect("reset");
     }
 
-    /// Sends so many requests and `answered` each response, with its plan.
+    /// Sends `count` requests and calls `answered` for each response, with its plan.
     ///
     /// # Panics
-    /// If there are no answers any more, or `answered` does.
+    /// Panics if there are no more responses, or if `answered` panics.
     pub fn send(
         &self,
         count: usize,
         answered: impl Fn(&Plan, &Result<Response, ClientError>) + Sync,
     ) -> usize {
-        // Where the application asks itself.
+        // Address at which the application sends requests to itself.
         let host = self.server.address().to_string();
         let round = |client: &mut Client<'_>| {
             let plan = self.next(client, &host);
@@ -265,7 +268,7 @@ impl Soak {
             let result = client.exchange(&plan.request);
             self.crashes.ended.fetch_add(crash, Ordering::SeqCst);
             self.crashes.responses.fetch_add(1, Ordering::Relaxed);
-            // A request is run again once.
+            // A request is retried once.
             let lived_through = self.crashes.begun.load(Ordering::SeqCst) - crashes;
             let is_lost = |response: &Response| response.status() == 502;
             if crash == 0 && lived_through > 1 && result.as_ref().is_ok_and(is_lost) {
@@ -286,10 +289,10 @@ impl Soak {
         rounds
     }
 
-    /// The same; all is to be well.
+    /// Sends `count` requests and checks that all responses are right.
     ///
     /// # Panics
-    /// If it is not.
+    /// Panics if one is not.
     pub fn run(&self, count: usize) -> usize {
         self.send(count, |plan, result| {
             if let Some(complaint) = complaint(plan, result) {
@@ -298,18 +301,18 @@ impl Soak {
         })
     }
 
-    /// The processes that have answered.
+    /// Process ids from all responses.
     ///
     /// # Panics
-    /// If a client has.
+    /// Panics if a client has panicked.
     pub fn pids(&self) -> BTreeSet<String> {
         self.pids.lock().expect("no panic").clone()
     }
 
-    /// The one process that has answered everything.
+    /// Id of the one process that handled all requests.
     ///
     /// # Panics
-    /// If there were others.
+    /// Panics if there were several processes.
     #[track_caller]
     pub fn only_pid(&self) -> u32 {
         let pids = self.pids();
@@ -318,7 +321,7 @@ impl Soak {
         pid.parse().expect("a process id")
     }
 
-    /// How processes and requests of the pool ended, as the metrics count them.
+    /// How processes and requests of the pool ended, as counted by the metrics.
     fn ends(&self) -> String {
         let page = Admin::of(&self.server).get("/metrics").text();
         let counted = |line: &&str| {
@@ -330,10 +333,10 @@ impl Soak {
         page.lines().filter(counted).collect::<Vec<_>>().join("\n")
     }
 
-    /// KiB of memory of the process, without what it shares with others, when nothing is on its way.
+    /// Private memory of the process in KiB, when no request is in flight.
     ///
     /// # Panics
-    /// If something stays on its way.
+    /// Panics if a request stays in flight.
     #[track_caller]
     pub fn memory(&self) -> u64 {
         let admin = Admin::of(&self.server);

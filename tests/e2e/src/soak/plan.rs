@@ -1,4 +1,4 @@
-//! What one request does, and whether its response is right.
+//! The plan of one request, and the check of its response.
 
 use howdah_testkit::client::ClientError;
 use howdah_testkit::{Request, Response};
@@ -6,7 +6,7 @@ use howdah_testkit::{Request, Response};
 use super::Settings;
 use crate::traffic::Client;
 
-/// Numbers that look as if by chance, and are the same in each run (splitmix64).
+/// Pseudorandom numbers that are the same in each run (splitmix64).
 struct Chance(u64);
 
 impl Chance {
@@ -19,21 +19,21 @@ impl Chance {
     }
 }
 
-/// When a client disconnects.
+/// The time at which a client disconnects.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Leaves {
     Never,
     AtOnce,
-    /// After it has had the response to a different request.
+    /// After it has received the response to a different request.
     Later,
 }
 
-/// What one request is to do.
+/// Plan of one request.
 #[derive(Debug)]
 pub struct Plan {
-    /// Its own name.
+    /// Id of the request.
     pub id: String,
-    /// One after another.
+    /// Steps in order.
     pub ops: Vec<&'static str>,
     pub(super) request: Request,
     pub(super) leaves: Leaves,
@@ -50,7 +50,7 @@ fn upload(request: Request, id: &str) -> Request {
         .body(body)
 }
 
-/// The ways to end in a fatal error. `ASan`'s builds have neither PHP's memory limit nor a stack that ends.
+/// Kinds of fatal errors. Builds with `ASan` have neither PHP's memory limit nor a stack limit.
 fn fatal(n: usize) -> &'static str {
     if std::env::var("USE_ZEND_ALLOC").is_ok_and(|value| value == "0") {
         return "fatal";
@@ -59,7 +59,7 @@ fn fatal(n: usize) -> &'static str {
 }
 
 impl Plan {
-    /// The next one of a client.
+    /// Plans the next request of a client.
     pub(super) fn next(
         client: &mut Client<'_>,
         kinds: &[&'static str],
@@ -71,12 +71,12 @@ impl Plan {
         let mut ops: Vec<_> = (0..=chance.below(4))
             .map(|_| kinds[chance.below(kinds.len())])
             .collect();
-        // How it ends, if in another way than by itself.
+        // Kind of its end, if it does not end normally.
         ops.extend(match chance.below(40) {
             0..4 => Some("exit"),
             4..6 => Some("throw"),
             6 if settings.fatal && n.is_multiple_of(2) => Some(fatal(n)),
-            // What has a body is not run again.
+            // A request with a body is not retried.
             7..10 if !settings.crashes => Some("upload"),
             10..13 => Some("late"),
             _ => None,
@@ -97,7 +97,8 @@ impl Plan {
             ops.join(","),
             client.number
         );
-        // A request is run again when another one crashes the process; otherwise none of it may be lost.
+        // A request is retried when another request crashes the process. Otherwise no part of it
+        // may be lost.
         let method = if settings.crashes { "GET" } else { "POST" };
         let mut request = Request::new(method, format!("/?{target}"))
             .header("X-Id", &id)
@@ -113,7 +114,7 @@ impl Plan {
         }
     }
 
-    /// One that crashes its process.
+    /// Plans a request that crashes its process.
     pub(super) fn crash(client: &mut Client<'_>, host: &str) -> Self {
         let n = client.number_next();
         let id = format!("{}x{n}", client.number);
@@ -127,7 +128,7 @@ impl Plan {
     }
 }
 
-/// What is wrong with a response, if anything is.
+/// Describes the error in a response. Returns `None` if it is right.
 pub fn complaint(plan: &Plan, result: &Result<Response, ClientError>) -> Option<String> {
     let response = match result {
         Ok(response) => response,
@@ -146,7 +147,7 @@ pub fn complaint(plan: &Plan, result: &Result<Response, ClientError>) -> Option<
     (!good).then(|| format!("{} {text}", response.status()))
 }
 
-/// Whether there was no response in time, of the request or of the server for it.
+/// Whether the request timed out, or the server's attempt to run it did.
 pub(super) fn is_hung(result: &Result<Response, ClientError>) -> bool {
     match result {
         Ok(response) => matches!(response.status(), 503 | 504),

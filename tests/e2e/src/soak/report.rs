@@ -1,4 +1,4 @@
-//! What requests of a run have done, and what was wrong with them.
+//! Results of the requests of a run, and their errors.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -17,7 +17,7 @@ pub struct Report(Mutex<Counts>);
 #[derive(Debug, Default)]
 struct Counts {
     steps: BTreeMap<&'static str, usize>,
-    /// Requests with at least one step of a kind, in the order of [`KINDS`].
+    /// Number of requests with at least one step of a kind, in the order of [`KINDS`].
     kinds: [usize; KINDS.len()],
     left_at_once: usize,
     left_later: usize,
@@ -56,7 +56,7 @@ impl Report {
         self.counts().gone += usize::from(result.as_ref().is_ok_and(gone));
     }
 
-    /// Requests with this step.
+    /// Number of requests with this step.
     pub fn count(&self, step: &str) -> usize {
         self.counts().steps.get(step).copied().unwrap_or_default()
     }
