@@ -78,9 +78,9 @@ mod metrics {
     }
 }
 
-/// The file that the server reads.
+/// Path of the configuration that the server reads.
 const OWN: &str = "/srv/Caddyfile";
-/// Bytes that a body may have.
+/// Limit of a request body in bytes.
 const MAX_BODY: usize = 1 << 20;
 const KILOBYTE: Bytes = Bytes::from_static(&[b' '; 1024]);
 
@@ -89,7 +89,7 @@ thread_local! {
         .enable_time()
         .build()
         .expect("a runtime");
-    /// With a TCP address, and on a Unix socket.
+    /// For requests over TCP, and for those on a Unix socket.
     static GUARDS: RefCell<[Guard; 2]> = RefCell::new(
         ["box.local:2019", "unix//run/a.sock"].map(|address| {
             Guard::new(&address.parse::<AdminAddress>().expect("an address"))
@@ -104,7 +104,7 @@ fuzz_target!(|data: &[u8]| {
     });
 });
 
-/// What a request did.
+/// Effect of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Did {
     Reload(Option<String>),
@@ -139,7 +139,7 @@ fn run(data: &[u8]) -> Option<()> {
             request,
             || {},
         ));
-        // Nothing that it waits for has to be waited for here.
+        // All futures that the response awaits are ready here.
         match answering.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => answer,
             Poll::Pending => panic!("it waits"),
@@ -153,7 +153,7 @@ fn run(data: &[u8]) -> Option<()> {
         assert_eq!((parts.uri.path(), &did[..]), ("/", &[][..]));
         return Some(());
     }
-    // Nothing is kept, and an error has a text.
+    // Responses must not be cached, and an error has a text.
     assert_eq!(head.headers[CACHE_CONTROL], "no-store");
     let kind = head.headers[CONTENT_TYPE].to_str().expect("text");
     if kind == "application/json" {
@@ -166,7 +166,7 @@ fn run(data: &[u8]) -> Option<()> {
     }
     let expected = match refusal(&parts, unix) {
         Some(status) => Err(status),
-        // They have tests of their own, and change nothing that the others do.
+        // These paths have separate tests and do not change the state of the others.
         None if is_for_display(parts.uri.path()) => return Some(()),
         None => expected(&parts, &sent, unix, php_restricted),
     };
@@ -189,13 +189,13 @@ fn run(data: &[u8]) -> Option<()> {
 }
 
 impl Did {
-    /// Nothing is asked for what is known without.
+    /// Number of expected calls. Responses with known content need none.
     fn count(&self) -> usize {
         usize::from(*self != Self::Asked(""))
     }
 }
 
-/// Of a request that a page of another site may have sent.
+/// Status of the refusal of a request that a page of another site may have sent.
 fn refusal(parts: &Parts, unix: bool) -> Option<StatusCode> {
     let headers = &parts.headers;
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
@@ -214,7 +214,7 @@ fn refusal(parts: &Parts, unix: bool) -> Option<StatusCode> {
     is_refused.then_some(StatusCode::FORBIDDEN)
 }
 
-/// What dashboards, profiles and reports of crashes are asked for by.
+/// Whether the path is for dashboards, profiles or crash reports.
 fn is_for_display(path: &str) -> bool {
     let paths = [
         "/activity",
@@ -229,7 +229,7 @@ fn is_for_display(path: &str) -> bool {
             .any(|folder| path.starts_with(folder))
 }
 
-/// A plain reader of the request: what is to be done, or the status of the refusal.
+/// Reference implementation: the expected effect of a request, or the status of its refusal.
 fn expected(
     parts: &Parts,
     body: &[u8],
@@ -260,7 +260,7 @@ fn expected(
     if parts.method != did.0 && !is_head {
         return Err(StatusCode::METHOD_NOT_ALLOWED);
     }
-    // PHP reaches what is reached over TCP.
+    // PHP can send every request that is accepted over TCP.
     let refused = match parts.uri.path() {
         "/load" | "/config" | "/config/" => php_restricted,
         "/reload" => matches!(
@@ -280,7 +280,7 @@ fn expected(
             let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
             let kind = kind.unwrap_or_default().to_ascii_lowercase();
             let kind = kind.split(|byte| *byte == b';').next();
-            // Values that are not text have no right answer.
+            // For values that are not text, no result is the only right one.
             if kind.unwrap_or_default().trim_ascii() != b"text/caddyfile" {
                 return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
             }
@@ -292,7 +292,7 @@ fn expected(
     }
 }
 
-/// Addresses, and the names that the admin API has.
+/// Whether the request has an address, or one of the names of the admin API.
 fn is_local(parts: &Parts) -> bool {
     let hosts: Vec<_> = parts.headers.get_all(HOST).iter().collect();
     let host = match (parts.uri.host(), &hosts[..]) {
@@ -313,7 +313,7 @@ fn is_local(parts: &Parts) -> bool {
     name == "localhost" || name == "box.local" || bare.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// As a form, of which nothing is left out: each name must be one that is known, each escape whole.
+/// Parses the query as a form and rejects unknown names and incomplete escapes.
 fn reload(query: &str) -> Result<Did, StatusCode> {
     let wrong = StatusCode::BAD_REQUEST;
     let (mut pool, mut file) = (None, None);
@@ -357,7 +357,7 @@ fn fields<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<HeaderMap> {
             HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).ok()?,
         );
     }
-    // What is not text is read as none.
+    // A value that is not text counts as missing.
     let text = |name| {
         headers
             .get(name)
@@ -366,16 +366,16 @@ fn fields<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<HeaderMap> {
     (text(CONTENT_TYPE) && text(ACCEPT)).then_some(headers)
 }
 
-/// A body as it comes, in pieces.
+/// A body that arrives in pieces.
 struct Pieces(VecDeque<Bytes>);
 
-/// The pieces, and all of them.
+/// Returns the pieces, and the whole body.
 fn pieces(setting: &str, body: &[u8]) -> (Pieces, Vec<u8>) {
     let mut pieces = VecDeque::new();
     let mut rest = body;
     for word in setting.split(' ') {
         if let Some(more) = word.strip_prefix('+').and_then(|more| more.parse().ok()) {
-            // More than twice as much as there may be says nothing new.
+            // A body of more than twice the limit would test nothing new.
             pieces.extend(std::iter::repeat_n(KILOBYTE, usize::min(more, 2048)));
         } else if let Ok(length) = word.parse::<usize>() {
             let (piece, left) = rest.split_at(length.min(rest.len()));
@@ -419,7 +419,7 @@ fn body_of<B: Body<Data = Bytes, Error = Infallible>>(body: B) -> Vec<u8> {
     whole
 }
 
-/// Remembers what is asked of it.
+/// Records the calls.
 struct Seen {
     did: Mutex<Vec<Did>>,
     php_restricted: bool,

@@ -1,6 +1,7 @@
-//! `howdah_config`: any text is a configuration or a list of errors; tidying it changes nothing.
+//! `howdah_config`: any text is a configuration or a list of errors, and formatting does not change
+//! it.
 //!
-//! Files to import follow the main text, each behind a line `---- NAME`.
+//! Files to import follow the main text, each after a line `---- NAME`.
 #![no_main]
 
 use std::io;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use howdah_config::{Files, fmt, parse};
 use libfuzzer_sys::fuzz_target;
 
-/// Files of the input, in place of a disk.
+/// Files of the input, instead of files on disk.
 struct Attached<'a>(Vec<(&'a str, &'a str)>);
 
 impl Files for Attached<'_> {
@@ -46,10 +47,11 @@ fuzz_target!(|data: &[u8]| {
     };
     let result = parse(text, "Caddyfile", &env, &files);
     match &result {
-        // Variables are put in before the text is read as words, so they may make a comment or a block
-        // of what looks like a word to `fmt`, which does not know their values.
+        // Variables are replaced before the text is split into words. They may turn text into a
+        // comment or a block, while `fmt` does not know their values.
         Ok(parsed) if !text.contains("{$") => {
-            // What is valid has a printable form and stays valid once tidied.
+            // A valid configuration has a debug representation, and it stays valid when it is
+            // formatted.
             assert!(!format!("{:?}", parsed.config).is_empty());
             let tidied = fmt(text);
             let again = parse(&tidied, "Caddyfile", &env, &files);

@@ -1,4 +1,4 @@
-//! `howdah_cgi`: a request, as text, becomes variables that decode to what went in.
+//! `howdah_cgi`: a request, as text, becomes variables that decode to the input.
 //!
 //! ```text
 //! METHOD TARGET
@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    // The decoder takes anything.
+    // The decoder accepts any bytes.
     if let Ok(records) = decode(data) {
         assert!(records.iter().all(|record| !record.value.contains(&0)));
     }

@@ -1,6 +1,7 @@
-//! `howdah_http`: what a FastCGI upstream sends, in records that hold the response of a CGI script.
+//! `howdah_http`: output of a FastCGI upstream, as records that contain the response of a CGI
+//! script.
 //!
-//! The first three bytes say where the rest is cut.
+//! The first three bytes are the positions at which the rest is split.
 #![no_main]
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ mod record;
 
 use record::{Decoder, Record};
 
-/// What came in records, and whether it went wrong or stopped within one.
+/// Contents of the records, and whether there was an error or an incomplete record.
 #[derive(Debug, Default, PartialEq)]
 struct Read {
     output: Vec<u8>,
@@ -43,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(whole, read(pieces.into_iter()));
     assert_eq!(whole, read(bytes.chunks(1)));
     check_head(&whole.output);
-    // Most inputs are not records, but any may be a header.
+    // Most inputs are not records, but any input may be a header.
     check_head(bytes);
     check_request(&pieces);
 });
@@ -73,7 +74,7 @@ fn read<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Read {
     read
 }
 
-/// The records of whole bytes, one after another.
+/// Reference implementation: reads the records one after another.
 fn plain(mut bytes: &[u8]) -> Read {
     let mut read = Read::default();
     while let [version, kind, _, _, high, low, padding, _, rest @ ..] = bytes {
@@ -129,7 +130,7 @@ fn check_head(bytes: &[u8]) {
         .filter(|line| !line.trim_ascii().is_empty());
     assert!(headers.len() + bad <= filled.count());
 
-    // Written and read again it is the same.
+    // A header that is written and parsed again is unchanged.
     let mut text = format!("Status: {}\r\n", status.as_u16()).into_bytes();
     for (name, value) in &headers {
         assert_ne!(name, "status");
@@ -140,7 +141,7 @@ fn check_head(bytes: &[u8]) {
     let again = head::parse(&text[..text.len() - 4]);
     assert_eq!(again, Ok((status, headers.clone(), 0)));
 
-    // It tells one length afterwards, or none.
+    // Afterwards it has at most one length.
     let length = head::normalize_length(&mut headers).unwrap_or(None);
     let declared = headers
         .get_all("content-length")
@@ -154,7 +155,7 @@ fn check_head(bytes: &[u8]) {
     );
 }
 
-/// What is sent for variables and a body is what an upstream reads.
+/// Variables and a body that are sent must reach an upstream unchanged.
 fn check_request(pieces: &[&[u8]; 4]) {
     let [a, b, c, d] = *pieces;
     let pairs = [(a, b), (c, d), (b"", c)];
@@ -173,7 +174,7 @@ fn check_request(pieces: &[&[u8]; 4]) {
     }
     assert!(content.is_empty());
 
-    // Long enough for several records now and then.
+    // In some runs the body is long enough for several records.
     let body = Bytes::from(a.repeat(1 + 512 * usize::from(b.len() == 7)));
     let mut out = Vec::new();
     for (header, content) in record::stdin(&body) {
@@ -184,7 +185,7 @@ fn check_request(pieces: &[&[u8]; 4]) {
     assert_eq!(read, body);
 }
 
-/// The contents of records of these kinds. The last one, and it alone, is empty.
+/// Contents of records of these kinds. The last record, and only the last, is empty.
 fn records(mut bytes: &[u8], kinds: &[u8]) -> Vec<Vec<u8>> {
     let mut contents = Vec::new();
     while let [1, kind, 0, 1, high, low, 0, 0, rest @ ..] = bytes {

@@ -1,7 +1,7 @@
-//! `howdah_http`: what comes on a connection is read before hyper reads it. Both must find the same
-//! requests, or one could hide another.
+//! `howdah_http`: the server reads the bytes of a connection before hyper does. Both must find the
+//! same requests. Otherwise one request could hide another.
 //!
-//! The first three bytes say where the rest is cut.
+//! The first three bytes are the positions at which the rest is split.
 #![no_main]
 
 use std::cell::RefCell;
@@ -52,7 +52,7 @@ fuzz_target!(|data: &[u8]| {
     check(&framing, &passed);
 });
 
-/// What the reader tells, and what hyper gets.
+/// Runs the reader on the pieces and returns its state, and the bytes that hyper gets.
 fn read(pieces: &[&[u8]]) -> (Framing, Vec<u8>) {
     let mut framing = Framing::default();
     let mut passed = Vec::new();
@@ -106,8 +106,8 @@ fn check(framing: &Framing, passed: &[u8]) {
     );
 }
 
-/// Reads whole bytes with httparse: the requests until something is wrong, and the number of the first
-/// whose length is given twice.
+/// Parses the bytes with httparse. Returns the requests up to the first error, and the number of
+/// the first request with two lengths.
 fn follow(mut bytes: &[u8]) -> (Vec<Found>, Option<u64>) {
     let mut found = Vec::new();
     loop {
@@ -155,7 +155,7 @@ fn follow(mut bytes: &[u8]) -> (Vec<Found>, Option<u64>) {
     }
 }
 
-/// A chunked body whose lines end in CR LF; `None` if it is invalid or incomplete.
+/// Parses a chunked body whose lines end in CR LF. `None` if it is invalid or incomplete.
 fn chunks(bytes: &mut &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {
@@ -179,7 +179,7 @@ fn chunks(bytes: &mut &[u8]) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// Up to its CR LF. Neither may stand alone.
+/// Reads a line up to its CR LF. A lone CR or LF is invalid.
 fn line<'b>(bytes: &mut &'b [u8]) -> Option<&'b [u8]> {
     let end = bytes.iter().position(|byte| *byte == b'\r')?;
     let (line, rest) = bytes.split_at(end);
@@ -187,7 +187,7 @@ fn line<'b>(bytes: &mut &'b [u8]) -> Option<&'b [u8]> {
     (!line.contains(&b'\n')).then_some(line)
 }
 
-/// The requests that hyper finds and the server would serve, with their bodies.
+/// The requests that hyper finds and the server would handle, with their bodies.
 fn serve(framing: &Framing, passed: &[u8]) -> Vec<Found> {
     let found = Rc::new(RefCell::new(Vec::new()));
     let heads = Rc::new(RefCell::new(0));
@@ -224,7 +224,7 @@ fn serve(framing: &Framing, passed: &[u8]) -> Vec<Found> {
             .serve_connection(io, service)
     );
     let mut cx = Context::from_waker(Waker::noop());
-    // Nothing ever waits, but hyper pauses now and then.
+    // No operation blocks, but hyper sometimes returns `Pending`.
     for _ in 0..1000 {
         if connection.as_mut().poll(&mut cx).is_ready() {
             break;
@@ -244,7 +244,7 @@ async fn whole(body: Incoming) -> Option<Vec<u8>> {
     Some(whole)
 }
 
-/// A socket on which all is there at once, and then the end, or an error.
+/// A socket from which all bytes can be read at once. After them comes the end or an error.
 struct Socket {
     bytes: Vec<u8>,
     broken: bool,

@@ -1,6 +1,7 @@
-//! `howdah_goridge`: what a worker of RoadRunner sends, in frames that hold responses, and forms of clients.
+//! `howdah_goridge`: output of a RoadRunner worker, as frames that contain responses, and forms of
+//! clients.
 //!
-//! The first byte is the size of the pieces that the rest comes in.
+//! The first byte is the size of the pieces in which the rest arrives.
 #![no_main]
 
 use bytes::BytesMut;
@@ -9,7 +10,7 @@ use howdah_goridge::form::urlencoded;
 use howdah_goridge::frame::{CONTEXT_MAX, Decoder, FrameError, Part};
 use libfuzzer_sys::fuzz_target;
 
-/// All of a stream: bodies whole, and the error that ends it.
+/// Contents of a stream: complete bodies, and the error at its end.
 #[derive(Debug, Default, PartialEq)]
 struct Stream {
     starts: Vec<(Vec<u8>, u32)>,
@@ -28,7 +29,7 @@ fn read<'d>(pieces: impl Iterator<Item = &'d [u8]>) -> Stream {
                 Ok(None) => break,
                 Ok(Some(Part::Start { context, body, .. })) => {
                     assert!(context.len() <= CONTEXT_MAX as usize);
-                    // It may be anything; it must not panic.
+                    // Any bytes are possible, and it must not panic.
                     let _ = Context::decode(&context);
                     stream.starts.push((context.to_vec(), body));
                 }

@@ -45,7 +45,7 @@ mod oracles;
 
 use neighbours::{clock, joined, settings};
 
-/// Folders of `howdah_http`, as files under test name them.
+/// Folders of `howdah_http`, under the names that the files under test use.
 mod message {
     pub(crate) use crate::neighbours::{file_origin, interim, route_error};
 }

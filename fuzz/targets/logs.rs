@@ -1,7 +1,8 @@
-//! `howdah_pool` and `howdah_observe`: what workers write into their log pipes, and access logs of hostile
-//! requests.
+//! `howdah_pool` and `howdah_observe`: output of workers in their log pipes, and access logs of
+//! hostile requests.
 //!
-//! The first three bytes say where the bytes of a pipe are cut. As an access log's entry the rest is
+//! The first three bytes are the positions at which the bytes of a pipe are split. As an access log
+//! entry, the rest is
 //!
 //! ```text
 //! METHOD TARGET
@@ -49,7 +50,7 @@ use encode::LineEncoder;
 use entry::Entry;
 use log_pipe::{LogParser, Message, Output};
 
-/// What records carry; one that the corpus has.
+/// The key that records contain. It is the same in the corpus.
 const KEY: u64 = 0;
 
 fuzz_target!(|data: &[u8]| {
@@ -73,7 +74,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// What comes out of a pipe does not depend on how it came in.
+/// The output of a pipe does not depend on how the input was split.
 fn check_pipe(bytes: &[u8], pieces: &[&[u8]; 4]) {
     let whole = messages([bytes].into_iter());
     assert_eq!(whole, messages(pieces.iter().copied()));
@@ -85,10 +86,10 @@ fn check_pipe(bytes: &[u8], pieces: &[&[u8]; 4]) {
             length += message.text.len();
         }
     }
-    // A byte that is not UTF-8 becomes a character of three.
+    // An invalid byte becomes a character of three bytes.
     assert!(length <= 3 * bytes.len(), "more came out than went in");
 
-    // A whole record comes through, whatever was written before it.
+    // A complete record is recognized, whatever was written before it.
     let text = String::from_utf8_lossy(pieces[1])
         .trim_end_matches('\n')
         .to_owned();
@@ -113,7 +114,7 @@ fn messages<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Vec<Output> {
     let mut parser = LogParser::new(KEY);
     let mut outputs = Vec::new();
     let mut sink = |mut output| {
-        // Whose a raw line is depends on what else was there to be read.
+        // The request of a raw line depends on how much input was available at that time.
         if let Output::Message(message) = &mut output
             && !message.logged
         {
@@ -198,7 +199,7 @@ fn check_entry(mut entry: Entry) {
     check_headers(&request["headers"], &entry.headers);
     check_headers(&shown["resp_headers"], &entry.response_headers);
 
-    // The same on a console, behind four words.
+    // The console format has the same line after four words.
     let console = LineFormat {
         encoding: Some(LogFormat::Console),
         time: Some(TimeFormat::Rfc3339Nanos),
@@ -228,7 +229,7 @@ fn check_headers(shown: &Value, headers: &HeaderMap) {
     }
 }
 
-/// What filters take out is not there under any spelling that an application understands.
+/// Filters remove a value under every spelling that an application understands.
 fn check_filters(entry: &Entry) {
     let path = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     let edits = vec![

@@ -1,4 +1,4 @@
-//! `howdah_mercure`: tokens, forms, templates and queries, and the events that come of them.
+//! `howdah_mercure`: tokens, forms, templates and queries, and the resulting events.
 //!
 //! ```text
 //! {"mercure":{…}}     the claims of a token, signed with the hub's key
@@ -55,7 +55,7 @@ fn run(input: &str) {
     let mut lines = input.split('\n');
     let mut line = || lines.next().unwrap_or_default();
     let [claims, query, form, below, pattern] = [line(), line(), line(), line(), line()];
-    // What is not JSON is a token as it stands.
+    // Text that is not JSON is used as the token itself.
     let claims: Option<Value> = serde_json::from_str(claims).ok();
     let token = match &claims {
         Some(claims) => signed(claims),
@@ -119,7 +119,7 @@ fn topic_query(topic: &str) -> String {
         .finish()
 }
 
-/// What has come until now.
+/// Reads all bytes that have arrived so far.
 fn read(response: &mut Response<Body>) -> Vec<u8> {
     let mut read = Vec::new();
     let mut context = Context::from_waker(Waker::noop());
@@ -130,7 +130,7 @@ fn read(response: &mut Response<Body>) -> Vec<u8> {
     read
 }
 
-/// Those of an event stream; `None`: it is not one.
+/// The events of an event stream. `None` if the response is not one.
 fn events(response: &mut Response<Body>) -> Option<Vec<Event>> {
     let is_stream = matches!(response.body(), Body::Events(_));
     let read = read(response);
@@ -184,7 +184,7 @@ fn check_updates(claims: Option<&Value>, token: &str, query: &str, form: &str) {
     assert_eq!(seen, [event.clone()], "another event than the form's");
     assert!(got.is_empty() || got == [event.clone()]);
 
-    // Only who has a right to a topic publishes it, and only who has one gets what is private.
+    // Publishing and private updates each require a claim for the topic.
     let mercure = claims.and_then(|claims| {
         let own = claims
             .get("https://mercure.rocks/")
@@ -212,7 +212,7 @@ fn check_updates(claims: Option<&Value>, token: &str, query: &str, form: &str) {
     };
     let (publish, subscribe) = (rights("publish"), rights("subscribe"));
     assert!(topics().next().is_some() && topics().all(|topic| may(&publish, topic)));
-    // What is the hub's own, as long as nothing has to be resolved.
+    // Topics that the hub reserves, as long as no relative URL has to be resolved.
     let reserved = |topic: &str| {
         let path = topic.strip_prefix("https://a").unwrap_or(topic);
         path.strip_prefix(PATH).is_some_and(|rest| {
@@ -224,7 +224,8 @@ fn check_updates(claims: Option<&Value>, token: &str, query: &str, form: &str) {
         assert!(topics().any(|topic| may(&subscribe, topic)));
     }
 
-    // Who comes back gets the same, and who was there last gets nothing.
+    // A subscriber that starts with the earliest event gets this one, and one that has it already
+    // gets none.
     let came = |since: &str, query: &str| {
         let mut query = Serializer::new(format!("{query}&"));
         let query = query.append_pair("lastEventID", since).finish();
@@ -241,7 +242,7 @@ fn check_updates(claims: Option<&Value>, token: &str, query: &str, form: &str) {
     }
 }
 
-/// What the API lists is found where the list says, and is what was asked for.
+/// Each subscription that the API lists can be fetched at its id and matches the query.
 fn check_subscriptions(token: &str, query: &str, below: &str) {
     let hub = hub();
     let subscriber = ask(&hub, &Method::GET, (PATH, query), Some(token), "");
@@ -250,7 +251,7 @@ fn check_subscriptions(token: &str, query: &str, below: &str) {
         .filter(|(name, _)| is_there && name == "topic")
         .map(|(_, topic)| topic.into_owned())
         .collect();
-    // Any path has an answer.
+    // Any path has a response.
     read(&mut ask(
         &hub,
         &Method::GET,
@@ -276,7 +277,7 @@ fn check_subscriptions(token: &str, query: &str, below: &str) {
     expected.sort_unstable();
     assert_eq!(found, expected);
     for one in listed {
-        // An empty segment of a path names nothing.
+        // An empty path segment does not name a topic.
         if one["topic"] != "" {
             let alone = shown(one["id"].as_str().expect("a path"));
             assert_eq!(alone["topic"], one["topic"]);
@@ -285,7 +286,7 @@ fn check_subscriptions(token: &str, query: &str, below: &str) {
     }
 }
 
-/// Whether a subscriber with that selector gets updates of that topic.
+/// Whether a subscriber with this selector gets updates of this topic.
 fn reaches(selector: &str, topic: &str) -> bool {
     let hub = hub();
     let query = topic_query(selector);
@@ -294,7 +295,7 @@ fn reaches(selector: &str, topic: &str) -> bool {
         topics: vec![topic.to_owned()],
         ..Draft::default()
     };
-    // A forbidden update reaches no subscriber, whatever the selector.
+    // A rejected update reaches no subscriber, whatever the selector.
     if hub.publish(draft).is_err() {
         return selector.contains('{');
     }

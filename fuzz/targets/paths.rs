@@ -1,4 +1,5 @@
-//! `howdah_http`: paths, hosts and queries of requests against plain readers of the same.
+//! `howdah_http`: paths, hosts and queries of requests, compared with simple reference
+//! implementations.
 //!
 //! ```text
 //! /escaped/path
@@ -31,15 +32,15 @@ mod replacement;
 use parameters::Parameters;
 use query::pairs;
 
-/// The folder of `howdah_http`, as files under test name it.
+/// The folder of `howdah_http`, under the name that the files under test use.
 mod message {
     pub(crate) use crate::{path, replacement};
 }
 
-/// The longest query that `http` takes behind `/?`, in bytes: offsets in a URI are `u16`.
+/// Length in bytes of the longest query that `http` accepts after `/?`: offsets in a URI are `u16`.
 const MAX_QUERY: usize = (u16::MAX - 1) as usize - "/?".len();
 
-/// Its kind, a name and a value.
+/// Kind of the change, name and value.
 type Change<'t> = (char, &'t str, &'t str);
 
 thread_local! {
@@ -84,7 +85,7 @@ fn check_path(escaped: &str) {
         found.split('/').any(hidden)
     );
 
-    // What is sent back comes back as the same path, of the same host.
+    // A redirect leads back to the same path on the same host.
     let encoded = path::encode(&found);
     assert_eq!(path::normalise(&encoded).as_deref(), Ok(&*found));
     let target = PathAndQuery::try_from(&*encoded).expect("what is encoded is a URI's path");
@@ -92,7 +93,7 @@ fn check_path(escaped: &str) {
     assert!(!encoded.starts_with("//") && !encoded.contains('\\'));
 }
 
-/// `None`: a bad escape, or NUL.
+/// `None` if there is an invalid escape or NUL.
 fn plain(escaped: &str) -> Option<String> {
     let mut pieces = escaped.split('%');
     pieces.next();
@@ -165,7 +166,8 @@ fn check_query(query: &str, changes: &[Change<'_>]) {
         let sent: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
         assert_eq!(text, sent.join("&"));
     }
-    // What could stand in a request's line still can, unless the changes made more of it than `http` takes.
+    // A query that is valid in a request line stays valid, unless it becomes longer than `http`
+    // accepts.
     if PathAndQuery::try_from(format!("/?{query}")).is_ok() && !query.contains('#') {
         match PathAndQuery::try_from(format!("/?{text}")) {
             Ok(target) => assert_eq!(target.query(), Some(&*text)),

@@ -1,4 +1,5 @@
-//! `howdah_http`: the header of the PROXY protocol against a plain reader of it.
+//! `howdah_http`: the header of the PROXY protocol, compared with a simple reference
+//! implementation.
 #![no_main]
 
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +13,7 @@ mod header;
 use header::{FirstBytes, LENGTH_MAX, detect};
 
 fuzz_target!(|data: &[u8]| {
-    // What is looked at is never more.
+    // No more bytes than these are ever read.
     let data = &data[..data.len().min(LENGTH_MAX)];
     match detect(data) {
         Ok(Some(FirstBytes::Header { length, client })) => {
@@ -23,7 +24,8 @@ fuzz_target!(|data: &[u8]| {
             }
             assert_eq!(detect(header), detect(data));
         }
-        // It is not a header as soon as that shows, and more bytes do not make it one.
+        // The bytes are rejected as early as possible, and more bytes do not turn them into a
+        // header.
         Ok(Some(FirstBytes::Other)) => {
             let begun = (0..data.len()).find(|end| detect(&data[..*end]) != Ok(None));
             for end in begun.unwrap_or(data.len())..data.len() {
@@ -35,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// The client of a whole header.
+/// Client address of a complete header.
 fn plain(header: &[u8]) -> Option<SocketAddr> {
     if header.starts_with(b"PROXY") {
         let line = str::from_utf8(header).ok()?;

@@ -1,5 +1,5 @@
-//! `howdah_http`: what the routes of a configuration make of a request: patterns, placeholders, document
-//! roots, candidates of `try_files`, rewrites.
+//! `howdah_http`: processing of a request by the routes of a configuration: patterns, placeholders,
+//! document roots, candidates of `try_files`, rewrites.
 //!
 //! ```text
 //! /a/*.php           a pattern of paths
@@ -10,10 +10,10 @@
 //! w /x/{p}?{q}       changes one after another: w, p, s, r, x or m
 //! ```
 //!
-//! Placeholders stand for what `parts` says: `{p}` is `{path}`, `{a}` is `{query.a}`.
+//! `parts` defines the placeholders: `{p}` is `{path}`, `{a}` is `{query.a}`.
 #![no_main]
 
-// The name by which files under test know what `neighbours` has in its place.
+// The files under test use `neighbours` under this name.
 extern crate self as howdah_observe;
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -108,7 +108,7 @@ mod texts;
 use context::{Context, Environment};
 use neighbours::{clock, connection, encode, outcome, shutdown, trace};
 
-/// Folders of `howdah_http`, as files under test name them.
+/// Folders of `howdah_http`, under the names that the files under test use.
 mod answer {
     pub(crate) mod files {
         pub(crate) use crate::stat;
@@ -138,7 +138,7 @@ mod route {
     };
 }
 
-/// What is the same for all requests, as on a front thread.
+/// State that is the same for all requests, as on a front thread.
 struct Thread {
     lookup: stat::StatCache,
     roots: stat::Roots,
@@ -182,7 +182,7 @@ fn run(data: &[u8]) -> Option<()> {
     let mut text = || str::from_utf8(lines.next()?).ok();
     let (path_pattern, host_pattern, target) = (text()?, text()?, text()?);
     let request = parts(target, lines.by_ref().take_while(|line| !line.is_empty()))?;
-    // A configuration has no control characters; what a client sends gets there as it does.
+    // A configuration has no control characters, but values of a client may contain them.
     let orders = lines.filter_map(|line| str::from_utf8(line).ok());
     let orders: Vec<&str> = orders
         .filter(|order| !order.contains(char::is_control))
@@ -190,7 +190,7 @@ fn run(data: &[u8]) -> Option<()> {
 
     let decoded = path::normalise(request.uri.path()).ok();
     patterns::paths(path_pattern, decoded.as_deref().unwrap_or(target));
-    // As the front has it: what is not a host has been refused.
+    // As in the front, which has refused invalid hosts before.
     let host = match request.headers.get(HOST) {
         None => None,
         Some(value) => Some(Host::parse(value.to_str().ok()?)?),
@@ -220,7 +220,7 @@ fn run(data: &[u8]) -> Option<()> {
     })
 }
 
-/// `None`: none that hyper would hand over.
+/// `None` if hyper would reject the request.
 fn parts<'l>(target: &str, fields: impl Iterator<Item = &'l [u8]>) -> Option<Parts> {
     let target = PathAndQuery::try_from(target).ok()?;
     let mut headers = HeaderMap::new();

@@ -1,8 +1,10 @@
-//! `howdah_shm`: the front's side against a worker that writes anything anywhere.
+//! `howdah_shm`: the front's side of shared memory, with a worker that writes any data at any
+//! place.
 //!
-//! The input is a sequence of steps, each one byte and its arguments. Some do what a good worker does,
-//! so that the fuzzer reaches the deep states; others write nonsense into the segment, through its
-//! file descriptor as a process would. The front must neither panic nor hand on what breaks its word.
+//! The input is a sequence of steps. Each step is one byte and its arguments. Some steps do what a
+//! correct worker does, so that the fuzzer reaches deep states. Others write random data to the
+//! segment, through its file descriptor as a process would. The front must neither panic nor pass
+//! on data that violates its contract.
 #![no_main]
 
 use std::os::fd::BorrowedFd;
@@ -46,7 +48,7 @@ fuzz_target!(|data: &[u8]| {
             break;
         }
     }
-    // However it went, the front can take back what dead workers held.
+    // In each case, the front can recover the slots of dead workers.
     for worker in 0..WORKERS as u16 {
         _ = run.front.recover(WorkerId(worker));
     }
@@ -54,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(run.front.free() <= SLOTS as usize);
 });
 
-/// A worker's access to the segment, without a worker's manners.
+/// Access of a misbehaving worker to the segment.
 struct Hostile<'a> {
     fd: BorrowedFd<'a>,
     slots: u64,
@@ -90,7 +92,7 @@ impl Hostile<'_> {
         self.put(at + 136, &id);
     }
 
-    /// A frame where the next one belongs, with a size that need not fit.
+    /// Writes a frame at the position of the next one, with a size that may be wrong.
     fn frame(&mut self, slot: u8, kind: u32, size: u32, payload: &[u8]) {
         let committed = &mut self.committed[usize::from(slot)];
         let at = *committed % u64::from(RING);
@@ -216,7 +218,7 @@ impl<'a> Run<'a> {
     }
 
     fn poll(&mut self) {
-        // Twice as many cells as can be new: more would be an endless loop.
+        // Twice the number of possible new cells. More would be an endless loop.
         for _ in 0..=4 * SLOTS * WORKERS {
             match self.front.poll() {
                 None => return,

@@ -1,4 +1,4 @@
-//! What must hold for requests of files: ranges and conditions.
+//! Properties of requests for files: ranges and conditions.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::message::file_origin::Identity;
 use crate::oracles::value;
 use crate::range::{self, ByteRange, RangeOutcome};
 
-/// Against a reader that looks at each byte of the file.
+/// Compares the result with an implementation that tests each byte of the file.
 pub(crate) fn ranges(headers: &HeaderMap, total: u64) {
     let mut values = headers.get_all(RANGE).iter();
     let expected = match (values.next(), values.next()) {
@@ -26,7 +26,7 @@ pub(crate) fn ranges(headers: &HeaderMap, total: u64) {
     assert_eq!(range::evaluate(headers, total), expected);
 }
 
-/// `None`: no range of bytes.
+/// `None` if the text is not a range of bytes.
 fn parse_range(text: &str, total: u64) -> Option<RangeOutcome> {
     let (unit, list) = text.split_once('=')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
@@ -66,7 +66,7 @@ fn parse_range(text: &str, total: u64) -> Option<RangeOutcome> {
     })
 }
 
-/// `None`: no number; `Some(None)`: left out.
+/// `None` if the text is not a number. `Some(None)` if it is empty.
 fn number(text: &str) -> Option<Option<u64>> {
     let text = text.trim();
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -108,7 +108,7 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
         assert_ne!(verdict, Verdict::PreconditionFailed);
     }
 
-    // A client that sends the validators back gets the response for the same file.
+    // A client that sends the validators back gets the response for the unchanged file.
     let single_header = |name, value: &HeaderValue| HeaderMap::from_iter([(name, value.clone())]);
     let verdict =
         |name, value: &HeaderValue| conditional::evaluate(&single_header(name, value), &version);
@@ -134,7 +134,7 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
             &version
         ));
     }
-    // Those of another one do not.
+    // Validators of a different file do not match.
     if let Some(sent) = headers.get(IF_RANGE)
         && conditional::range_applies(headers, &version)
     {
@@ -152,7 +152,7 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
     }
 }
 
-/// The entity tags of a list by the RFC; `None` if it is invalid.
+/// Parses a list of entity tags by the RFC. `None` if it is invalid.
 fn tags(list: &str) -> Option<Vec<String>> {
     if list.trim() == "*" {
         return Some(Vec::new());

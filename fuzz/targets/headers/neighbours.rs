@@ -1,4 +1,4 @@
-//! What the files under test expect of the crates that they are taken from.
+//! Replacements for items of other crates that the files under test use.
 
 use http::{HeaderMap, HeaderName};
 
@@ -37,7 +37,7 @@ pub(crate) mod route_error {
         }
     }
 
-    /// The name of a header field, spelled as in the configuration.
+    /// Parses the name of a header field, spelled as in the configuration.
     pub(crate) fn header_name(text: &str) -> Result<http::HeaderName, RouteErrorKind> {
         http::HeaderName::from_bytes(text.as_bytes()).map_err(|_| RouteErrorKind::HeaderName {
             text: text.to_owned(),
@@ -52,7 +52,7 @@ pub(crate) mod interim {
 
     use http::{HeaderMap, StatusCode};
 
-    /// Keeps what is sent.
+    /// Records the hints that are sent.
     #[derive(Clone, Copy)]
     pub(crate) struct Interim<'s>(pub(crate) &'s RefCell<Vec<HeaderMap>>);
 
@@ -69,7 +69,7 @@ pub(crate) mod interim {
 pub(crate) mod settings {
     use crate::context::TraceId;
 
-    /// The caller decides.
+    /// The caller decides about sampling.
     pub struct Sampler;
 
     impl Sampler {
@@ -79,9 +79,9 @@ pub(crate) mod settings {
     }
 }
 
-/// A time that stands still, so that runs are alike.
+/// A clock that stands still, so that runs are reproducible.
 pub(crate) mod clock {
-    /// Seconds since 1970: in 2026.
+    /// Seconds since 1970, at a time in 2026.
     pub(crate) fn seconds() -> i64 {
         1_790_000_000
     }

@@ -1,4 +1,4 @@
-//! What must hold for the fields of every request and response.
+//! Properties of the header fields of every request and response.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -50,13 +50,13 @@ pub(crate) fn codings(headers: &HeaderMap) {
             names(best.name()) || names("*"),
             "the client did not request it"
         );
-        // None of the others is liked better, whatever comes first.
+        // No other coding is preferred, whatever the order.
         for other in offers {
             let pair = accepted.best([best, other], |coding| *coding);
             assert_eq!(pair, Some(best));
         }
     }
-    // The last word on a coding counts.
+    // The last value for a coding counts.
     for coding in CODINGS {
         let ending = |weight: &str| {
             let mut headers = headers.clone();
@@ -71,7 +71,7 @@ pub(crate) fn codings(headers: &HeaderMap) {
     }
 }
 
-/// A compressed response in place of another one.
+/// Checks that a compressed response replaces another one correctly.
 pub(crate) fn compressed(request: &HeaderMap, response: &HeaderMap) {
     let mut headers = response.clone();
     header::vary(&mut headers);
@@ -118,7 +118,7 @@ pub(crate) fn clients(headers: &HeaderMap) {
             assert_eq!(found, proxy);
         }
     }
-    // Whatever a client sends, the address that the proxy has added is the one that counts.
+    // Whatever a client sends, the address that the proxy has added counts.
     for added in [
         "192.0.2.55",
         "192.0.2.55:80",
@@ -160,7 +160,8 @@ pub(crate) fn traces(headers: &HeaderMap) {
     assert_eq!(next.sampled, context.sampled);
 }
 
-/// What is learned from an answer is a part of it, and the same when it is learned again.
+/// The links learned from a response are part of it, and learning them again returns the same
+/// links.
 pub(crate) fn links(request: &HeaderMap, response: &HeaderMap) {
     let learned = |answer: &HeaderMap| {
         let hints = Hints::default();

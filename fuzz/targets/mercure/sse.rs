@@ -1,4 +1,5 @@
-//! A reader of event streams as the HTML standard describes it, but for what a browser would pass over.
+//! A parser of event streams by the HTML standard. It is stricter than a browser, which ignores
+//! errors.
 
 /// An event with all of its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -9,7 +10,7 @@ pub(crate) struct Event {
     pub(crate) data: String,
 }
 
-/// The events of a stream that is at the end of one.
+/// Parses the events of a stream that ends after an event.
 pub(crate) fn parse(text: &str) -> Vec<Event> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut events = Vec::new();

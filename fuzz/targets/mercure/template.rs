@@ -1,4 +1,4 @@
-//! Expands URI templates (RFC 6570) of plain values, up to level 4 without lists.
+//! Expands URI templates (RFC 6570) with simple values, up to level 4 without lists.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -8,9 +8,9 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// The template with the values in its variables, from left to right; one without a value, or with
-/// the value `~`, is not set.
-/// `None`: it is not a template, or larger than any that is in use.
+/// Expands the template. Its variables get the values from left to right. A variable is unset if it
+/// has no value or the value `~`. Returns `None` if the text is not a template, or if it is larger
+/// than templates in practice.
 pub(crate) fn expand(template: &str, values: &[&str]) -> Option<String> {
     if template.len() > 256 || !template.contains('{') {
         return None;

@@ -1,9 +1,9 @@
-//! A query, read plainly.
+//! Reference implementation of a query parser.
 
 use howdah_cgi::text_of;
 use percent_encoding::percent_decode_str;
 
-/// Names and values of a query, decoded. A byte that is not UTF-8 is as [`text_of`] has it.
+/// Decoded names and values of a query. Invalid UTF-8 is converted as by [`text_of`].
 pub(crate) fn pairs(query: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| {
         let text = text.replace('+', " ");

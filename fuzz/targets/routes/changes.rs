@@ -1,4 +1,4 @@
-//! Rewrites of the request, with text from it.
+//! Rewrites of the request that use text from it.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::texts::placeholder;
 use crate::uri::{Rewrite, UriChange};
 use crate::variables::Regexp;
 
-/// Carries out one change; `None`: the request is refused.
+/// Applies one change. `None` if the request is refused.
 pub(crate) fn run(order: &str, words: &Rc<Regexp>, context: &mut Context<'_>) -> Option<()> {
     let (kind, rest) = order.split_once(' ').unwrap_or((order, ""));
     let (left, right) = rest.split_once('=').unwrap_or((rest, ""));
@@ -54,12 +54,12 @@ pub(crate) fn run(order: &str, words: &Rc<Regexp>, context: &mut Context<'_>) ->
     };
     let change = UriChange::compile(&change).expect("a change");
     change.apply(context).ok()?;
-    // Nothing comes to it but the slash that a path has.
+    // Nothing is added except the slash at the start of a path.
     assert!(stripped.is_none_or(|before| context.path.len() <= before));
     Some(())
 }
 
-/// `{p}` and others become placeholders, the rest is text.
+/// `{p}` and similar letters become placeholders. The rest is text.
 fn template(text: &str) -> Template {
     let mut parts = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What the files under test expect of the crate that they are taken from.
+//! Replacements for items of other crates that the files under test use.
 
 /// `howdah_http::message::route_error`.
 pub(crate) mod route_error {
@@ -29,7 +29,7 @@ pub(crate) mod route_error {
         }
     }
 
-    /// The name of a header field, spelled as in the configuration.
+    /// Parses the name of a header field, spelled as in the configuration.
     pub(crate) fn header_name(text: &str) -> Result<http::HeaderName, RouteErrorKind> {
         http::HeaderName::from_bytes(text.as_bytes()).map_err(|_| RouteErrorKind::HeaderName {
             text: text.to_owned(),
@@ -47,7 +47,7 @@ pub(crate) mod outcome {
         Answer(Refusal),
     }
 
-    /// The answer to a request that cannot be what the configuration makes of it.
+    /// Response to a request that the configuration would turn into an invalid one.
     pub(crate) type Refusal = Box<Refused>;
 
     impl Outcome {
@@ -119,13 +119,13 @@ pub(crate) mod connection {
     }
 }
 
-/// `howdah_http::observe::log`: the fields of an access log are not under test.
+/// `howdah_http::observe::log`: the fields of an access log are not tested here.
 pub(crate) mod log {
     #[derive(Debug)]
     pub(crate) enum AppendedValue {}
 }
 
-/// `howdah_http::clock`: what is found on disk is looked at each time.
+/// `howdah_http::clock`: the result of a file lookup is never cached.
 pub(crate) mod clock {
     use std::cell::Cell;
 
@@ -174,7 +174,7 @@ pub(crate) mod intercept {
     pub(crate) struct Intercept;
 }
 
-/// `howdah_observe::trace` and `howdah_http::observe::trace`: there are none.
+/// `howdah_observe::trace` and `howdah_http::observe::trace`: tracing is off.
 pub(crate) mod trace {
     #[derive(Debug, Clone)]
     pub(crate) struct TraceContext {
@@ -200,7 +200,7 @@ pub(crate) mod trace {
     }
 }
 
-/// A server that is there to stay.
+/// A server that does not shut down.
 pub(crate) mod shutdown {
     use std::time::Duration;
 

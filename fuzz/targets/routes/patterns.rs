@@ -1,20 +1,20 @@
-//! Patterns of paths and hosts, against readers that try every way.
+//! Patterns of paths and hosts, compared with implementations that try all possible matches.
 
 use crate::matcher::HostPattern;
 use crate::pattern::Pattern;
 
-/// What matches one character of a pattern, or `*`.
+/// Part of a pattern: `*`, or something that matches one character.
 enum Piece {
     Star,
     Any,
     One(char),
     Class(bool, Vec<(char, char)>),
-    /// A class without its end.
+    /// An unclosed class. It matches no character.
     Nothing,
 }
 
 pub(crate) fn paths(pattern: &str, path: &str) {
-    // What a pattern costs is what its author wrote times what the client sends.
+    // The cost of a match is the length of the pattern times the length of the path.
     if pattern.len() > 200 || path.len() > 400 {
         return;
     }
@@ -25,7 +25,7 @@ pub(crate) fn paths(pattern: &str, path: &str) {
     let expected = if inner.contains(['*', '?', '[']) {
         every_way(&pieces(&lower), &path)
     } else {
-        // Without more than one star at an end, as they are meant to be written.
+        // As patterns are meant to be written, with at most one star at each end.
         let open = (lower.starts_with('*'), lower.ends_with('*'));
         if lower.len() - inner.len() > usize::from(open.0) + usize::from(open.1) {
             return;
@@ -59,7 +59,7 @@ fn pieces(glob: &str) -> Vec<Piece> {
     pieces
 }
 
-/// The rest of a class, and how many characters it has with its bracket.
+/// Parses the rest of a class. Returns it and its number of characters, including the bracket.
 fn class(rest: &[char]) -> Option<(Piece, usize)> {
     let negated = rest.first() == Some(&'^');
     let start = usize::from(negated);
@@ -82,7 +82,7 @@ fn class(rest: &[char]) -> Option<(Piece, usize)> {
     Some((Piece::Class(negated, ranges), at + 2))
 }
 
-/// Every place in the text that the pieces so far can lead to.
+/// Computes all positions in the text that the pieces so far can reach.
 fn every_way(pieces: &[Piece], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let mut places = vec![false; text.len() + 1];
@@ -120,7 +120,7 @@ fn takes(piece: &Piece, one: char) -> bool {
     }
 }
 
-/// A certificate for `*.a` is for one label, and so is a pattern.
+/// A star stands for one label, as in a certificate for `*.a`.
 pub(crate) fn hosts(pattern: &str, host: &str) {
     let name = |text: &str| {
         let bare = text

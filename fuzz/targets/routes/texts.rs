@@ -1,5 +1,5 @@
-//! Placeholders, and what is made of them: values against plain readers of the request, and roots and
-//! candidates that stay where the configuration has them.
+//! Placeholders and texts with them. Values are compared with reference implementations. Roots and
+//! candidates must stay in the configured folders.
 
 use std::path::{Component, Path};
 
@@ -17,7 +17,7 @@ use crate::query;
 use crate::root::RootText;
 use crate::text::Text;
 
-/// The placeholder of a letter in a change.
+/// Placeholder for a letter in a change.
 pub(crate) fn placeholder(letter: char) -> Option<Placeholder> {
     Some(match letter {
         'a' => Placeholder::QueryValue("a".into()),
@@ -37,10 +37,10 @@ pub(crate) fn placeholder(letter: char) -> Option<Placeholder> {
     })
 }
 
-/// Those that a client chooses, by their letters.
+/// Letters of placeholders whose values a client can choose.
 const CHOSEN: &str = "acdefghlnopqu";
 
-/// Values of a parameter that are asked for.
+/// Values of a query parameter that are compared.
 const WANTED: [&str; 3] = ["1", "*", ""];
 
 thread_local! {
@@ -80,7 +80,7 @@ pub(crate) fn check(context: &Context<'_>) {
     });
 }
 
-/// What may be looked for below a root.
+/// Whether the path may be looked up below a root.
 pub(crate) fn is_clean(own: &str) -> bool {
     let mut segments = own.split('/');
     segments.next() == Some("")
@@ -89,7 +89,7 @@ pub(crate) fn is_clean(own: &str) -> bool {
         && segments.all(|segment| !matches!(segment, "." | ".."))
 }
 
-/// Parts of paths and hosts make the whole.
+/// Parts of paths and hosts, joined, are the whole.
 fn pieces(context: &Context<'_>, own: &str) {
     let of = |placeholder| value(placeholder, context);
     assert_eq!(of(Placeholder::Dir) + &of(Placeholder::File), own);
@@ -128,7 +128,7 @@ fn pieces(context: &Context<'_>, own: &str) {
     }
 }
 
-/// A field, all of them; a cookie, the first.
+/// All values of a header field, and the first of a cookie.
 fn fields(context: &Context<'_>) {
     let headers = &context.original.headers;
     let all: Vec<_> = headers
@@ -151,7 +151,7 @@ fn fields(context: &Context<'_>) {
         }
     }
     let first = sent.first().copied().unwrap_or_default();
-    // The quotes around it do not belong to it.
+    // The quotes around the value are not part of it.
     let quoted = first
         .strip_prefix(b"\"")
         .and_then(|rest| rest.strip_suffix(b"\""));
@@ -160,7 +160,7 @@ fn fields(context: &Context<'_>) {
     assert_eq!(found.as_bytes(), first);
 }
 
-/// As every reader of forms has them.
+/// As in every form parser.
 fn queries(context: &Context<'_>) {
     let query = value(Placeholder::Query, context);
     let pairs = query::pairs(&query);
@@ -178,9 +178,9 @@ fn queries(context: &Context<'_>) {
     });
 }
 
-/// What a configuration may make of a text that the client chooses.
+/// Configured texts with a value that the client chooses.
 struct Compiled {
-    /// With the folder below it.
+    /// Document roots, and the folder in which each must stay.
     roots: Vec<(RootText, Option<&'static str>)>,
     candidates: Vec<Candidate>,
 }
@@ -219,7 +219,7 @@ impl Compiled {
     }
 }
 
-/// Whatever a client sends, the root is the folder that the configuration means.
+/// Whatever a client sends, the root stays in the configured folder.
 fn check_roots(compiled: &Compiled, context: &Context<'_>) {
     for (root, below) in &compiled.roots {
         let Some(root) = root.evaluate(context) else {
@@ -245,7 +245,7 @@ fn check_roots(compiled: &Compiled, context: &Context<'_>) {
     }
 }
 
-/// A candidate lies below the root, and a script that was found in it is one.
+/// A candidate is below the root, and a script found in it is one of the candidates.
 fn check_candidates(compiled: &Compiled, context: &Context<'_>) {
     let split = [".php".to_owned()];
     for candidate in &compiled.candidates {
