@@ -1,9 +1,9 @@
-//! Published advisories of servers of the same kind, and of libraries that this one is made of: what they tell of
-//! does not happen here. `docs/advisories.md` has the same list for people.
+//! Published advisories of similar servers and of the libraries that this one uses: the described
+//! problem does not occur here. `docs/advisories.md` has the same list for readers.
 
 use howdah_testkit::{Connection, Request, Server, ServerBuilder, Www};
 
-/// Ids, whose they are, what must be so here, and the test that shows it.
+/// Ids, affected project, expected behavior here, and the test that shows it.
 const ADVISORIES: [(&str, &str, &str, &str); 24] = [
     (
         "GHSA-g966-83w7-6w38",
@@ -259,7 +259,7 @@ fn paths() {
         server.get(target).assert(200, "index");
     }
     server.stop();
-    // What could not match is a mistake, not a hole.
+    // A pattern that can never match is a configuration error, not a security hole.
     let ended = site(&www, "@escaped path /private%2Ffile*\nrespond @escaped 403").run();
     ended.assert(2, "matches nothing: paths are compared decoded");
 }

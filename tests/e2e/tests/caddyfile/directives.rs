@@ -1,4 +1,4 @@
-//! Configuration files: what they do to requests, and how errors in them are reported.
+//! Configuration files: their effect on requests, and the reports of errors in them.
 
 use howdah_testkit::{Request, Server, ServerBuilder, Www};
 use howdah_tests::{caddyfile, www};
@@ -98,7 +98,7 @@ fn rewrite_and_try_files() {
     server.get("/short").assert(200, "other from=short");
     server.get("/a").assert(200, "text");
     server.get("/b?q=1").assert(200, "index /b?q=1 ");
-    // A slash is that of a directory.
+    // A path with a slash at its end names a directory.
     server.get("/a.txt/").assert(200, "index /a.txt/ ");
 }
 
@@ -176,7 +176,7 @@ fn the_access_log_of_a_site() {
     assert_eq!(server.wait_log("/logged").number("status"), Some(200));
 }
 
-/// The whole message for a file with this text.
+/// The complete error message for a file with this text.
 fn complaint(command: &[&str], text: &str) -> String {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("Caddyfile");
@@ -205,7 +205,7 @@ fn files_that_cannot_be_read_are_reported_with_the_error() {
 
 #[test]
 fn an_address_of_another_machine_is_an_error_with_its_reason() {
-    // Of the block for documentation (RFC 5737), so that no machine has it.
+    // An address of the block for documentation (RFC 5737), which no machine has.
     let args = ["php-server", "-l", "192.0.2.1:8080", "-r", "/tmp"];
     let ended = ServerBuilder::command(args).run();
     ended.assert(
@@ -317,7 +317,7 @@ fn validate_reports_what_a_start_would_report() {
     ] {
         for command in [["validate", "-c"], ["run", "-c"]] {
             let printed = complaint(&command, &text);
-            // A start ends with the first.
+            // A start stops at the first error.
             let expected = if command[0] == "run" { &expected[..1] } else { expected };
             for words in expected {
                 assert!(printed.to_lowercase().contains(&words.to_lowercase()), "{command:?} {text}: {printed}");

@@ -43,7 +43,8 @@ fn application() -> Www {
         .file("a.txt", "text")
 }
 
-/// With one front thread: each finds out for itself which upstreams are well.
+/// Starts a server with one front thread, because each thread finds out separately which upstreams
+/// are healthy.
 fn serve(www: &Www, fpm: &Fpm, block: &str) -> Server {
     let site = format!(
         "root * {}\n php_fastcgi unix/{} {{\n env APP own\n {block}\n }}\n file_server",
@@ -141,7 +142,7 @@ fn a_response_of_php_names_a_file() {
     response.assert(200, "text");
     assert_eq!(response.header("x-kept"), Some("1"));
     assert_eq!(response.header("x-gone"), None);
-    // Of several rules the first that fits; a file is not a response of PHP.
+    // The first matching rule applies. A file is not a response of PHP.
     server.get("/blog/").assert(202, "blog");
     server.get("/a.txt").assert(200, "text");
 }
@@ -154,7 +155,7 @@ fn bodies_of_all_sizes() {
         &fpm,
         "read_timeout 1m\n write_timeout 1m\n dial_timeout 10s",
     );
-    // In memory, more than a record, and in a file.
+    // Bodies in memory, larger than a record, and in a file.
     for size in [0, 1, 40_000, 70_000, 3_000_000] {
         let body = vec![b'x'; size];
         let request = Request::new("POST", "/echo.php")
@@ -184,7 +185,7 @@ fn errors_of_fpm_are_reported() {
     server.expect_log("the FastCGI server did not respond");
     drop(fpm);
     server.get("/").assert_status(502);
-    // What is not a script is served all the same.
+    // Files that are not scripts are served as well.
     server.get("/a.txt").assert(200, "text");
 }
 
@@ -238,7 +239,7 @@ fn the_health_of_php_fpm_is_checked() {
     let line = server.wait_log("upstream marked unhealthy");
     let name = format!("unix/{}", socket.display());
     assert_eq!(line.text("upstream"), Some(name.as_str()));
-    // No attempt to reach it fails: that would be a warning.
+    // No attempt to connect fails, because that would log a warning.
     for _ in 0..3 {
         let response = server.send(&Request::new("POST", "/echo.php").body("x"));
         response.assert_status(201);

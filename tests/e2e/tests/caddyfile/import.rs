@@ -1,4 +1,5 @@
-//! `howdah import`: what the Caddyfile does is what the original did. nginx itself is asked too, where it is installed.
+//! `howdah import`: the Caddyfile behaves like the original. The tests compare with nginx where it
+//! is installed.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -6,12 +7,12 @@ use std::path::Path;
 use howdah_testkit::{Connection, Request, Response, Server, ServerBuilder, Www, free_ports};
 use howdah_tests::nginx::Nginx;
 
-/// What a request gets.
+/// Expected response to a request.
 struct Case {
     method: &'static str,
     path: &'static str,
     status: u16,
-    /// A part of the body, or the whole of a `Location`.
+    /// A part of the body, or the whole `Location`.
     text: &'static str,
     header: Option<(&'static str, &'static str)>,
 }
@@ -62,14 +63,14 @@ fn check(what: &str, address: SocketAddr, cases: &[Case]) {
     }
 }
 
-/// The Caddyfile that a file becomes, without a note, served in this folder.
+/// Imports a file that must cause no notes, and serves the resulting Caddyfile in this folder.
 #[track_caller]
 fn imported(origin: &str, file: &Path, folder: &Path) -> Server {
     let made = ServerBuilder::command(["import", origin]).arg(file).run();
     made.assert(0, "was carried over");
     let lines = made.lines.iter().map(|line| line.raw.as_str());
     let text: Vec<_> = lines.filter(|line| !line.starts_with("howdah: ")).collect();
-    // Tests run at the same time.
+    // The default address is free for only one test, and tests run at the same time.
     let text = format!("{{\n\tadmin off\n}}\n{}\n", text.join("\n"));
     Server::caddyfile(text).current_dir(folder).start()
 }

@@ -1,4 +1,4 @@
-//! Configuration files: what they do to requests, and how errors in them are reported.
+//! Configuration files: their effect on requests, and the reports of errors in them.
 
 mod directives;
 mod fastcgi;

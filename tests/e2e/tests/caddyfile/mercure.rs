@@ -1,4 +1,4 @@
-//! The Mercure hub, from outside.
+//! The Mercure hub, tested over HTTP.
 
 use howdah_testkit::{Connection, PATIENCE, Request, Server, process};
 use howdah_tests::admin::{Admin, ON};
@@ -27,7 +27,7 @@ fn subscribe(server: &Server, query: &str) -> Connection {
     connection
 }
 
-/// The next piece of a body that goes on.
+/// Receives the next part of a body that has no end.
 #[track_caller]
 fn part(reader: &mut Connection) -> Vec<u8> {
     let part = reader.next_part().expect("the connection lives");
@@ -72,7 +72,7 @@ fn events_are_pushed_as_they_are_published() {
         String::from_utf8_lossy(&chunk),
         format!("id: {id}\ndata: three\n\n")
     );
-    // All else on the site is as it was.
+    // The rest of the site is unchanged.
     server.get("/hello.php").assert(200, "hello");
     server
         .get("/.well-known/mercurex")
@@ -124,7 +124,8 @@ fn a_server_that_stops_does_not_wait_for_subscribers() {
     let mut reader = subscribe(&server, "topic=t");
     reader.begin("GET").expect("a head");
     assert_eq!(part(&mut reader), b":\n");
-    // The grace for requests under way is an hour, and this one would never end by itself.
+    // The grace period for requests in flight is an hour, and this request would never end by
+    // itself.
     server.signal(howdah_testkit::Signal::TERM);
     assert_eq!(server.wait_exit().code(), Some(0));
 }

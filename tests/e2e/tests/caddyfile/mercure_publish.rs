@@ -1,4 +1,4 @@
-//! `mercure_publish()` in all ways that PHP code is run, and `hot_reload`.
+//! `mercure_publish()` in all modes of PHP, and `hot_reload`.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogey
 
 const HUB: &str = "mercure {\npublisher_jwt a-secret-of-more-than-32-bytes-for-HS256\nsubscriber_jwt a-secret-of-more-than-32-bytes-for-HS256\nanonymous\n}";
 
-/// Runs the code that it is sent, in whatever mode.
+/// Runs the code in the request, in any mode.
 const SCRIPT: &str = r"<?php
 $boot = 'not called';
 if (isset($_SERVER['FRANKENPHP_WORKER'])) {
@@ -41,7 +41,7 @@ struct Site {
 }
 
 impl Site {
-    /// `worker`: lines of the worker's block; `None`: classic.
+    /// `worker` contains lines of the worker's block. `None` selects classic mode.
     fn start(worker: Option<&str>, site: &str) -> Self {
         let www = Www::new().file("index.php", SCRIPT);
         let root = www.path().display();
@@ -64,7 +64,7 @@ impl Site {
         response.text()
     }
 
-    /// Somebody who listens to all topics. With `token` to private updates too.
+    /// Subscribes to all topics. With `token`, also to private updates.
     fn subscribe(&self, token: bool) -> Connection {
         let mut connection = self.server.connect();
         let mut request = Request::get("/.well-known/mercure?topic=*");
@@ -73,7 +73,7 @@ impl Site {
         }
         connection.send(&request).expect("sent");
         assert_eq!(connection.begin("GET").expect("a head").status, 200);
-        // The subscription counts from here on.
+        // The subscription is active from here on.
         connection
             .read_until(":\n")
             .expect("the first sign of life");
@@ -117,7 +117,7 @@ fn until(reader: &mut Connection, data: &str) -> String {
     String::from_utf8(seen.expect("the events come")).expect("UTF-8")
 }
 
-/// What holds in every mode.
+/// Checks that apply to every mode.
 fn publishes(worker: Option<&str>) {
     let site = Site::start(worker, HUB);
     let mut reader = site.subscribe(false);
@@ -135,12 +135,13 @@ fn publishes(worker: Option<&str>) {
 
     let same = site.run("echo mercure_publish(['a', 'b'], 'private', true, 'own');");
     assert_eq!(same, "own");
-    // Read before there is more: what has come is read in one.
+    // Read now, because everything that has arrived is read at once.
     assert_eq!(until(&mut trusted, "private"), "id: own\ndata: private\n\n");
     site.run("mercure_publish('a'); mercure_publish('a', 'public');");
     assert!(!until(&mut reader, "public").contains("private"));
 
-    // In order, and more than the ring holds; after the client has had its response.
+    // Updates arrive in order, also more than fit into the ring, and after the client has its
+    // response.
     let text = site.run(
         "for ($i = 0; $i < 500; $i++) { mercure_publish('t', str_pad((string) $i, 900, '.')); }
         echo 'sent'; fastcgi_finish_request();
@@ -160,7 +161,7 @@ fn publishes(worker: Option<&str>) {
         .collect();
     assert!(without_ids == expected, "{}", without_ids.len());
 
-    // Several times the ring.
+    // Several times the size of the ring.
     let large = 900_000;
     site.run(&format!(
         "mercure_publish('t', str_repeat('x', {large})); mercure_publish('t', 'after');"
@@ -235,7 +236,7 @@ fn publishes(worker: Option<&str>) {
             "{topic}: {said}"
         );
     }
-    // What only resembles the hub's path is anybody's, as for those who publish by POST.
+    // Topics that only resemble the hub's path may be published by anyone, as by `POST`.
     for topic in [
         "/.well-known/mercurex",
         "https://a/books/.well-known/mercure",
@@ -249,7 +250,7 @@ fn publishes(worker: Option<&str>) {
             format!("id: i\ndata: {topic}\n\n")
         );
     }
-    // None of those before came, and a byte that is not UTF-8 is replaced.
+    // None of the updates before has arrived, and invalid UTF-8 is replaced.
     site.run("mercure_publish('t', \"\\xffend\", id: 'é');");
     assert_eq!(
         until(&mut reader, "\u{fffd}end"),
@@ -285,7 +286,8 @@ fn several_requests_at_a_time() {
 fn coroutines_of_one_request_publish_whole_updates() {
     let site = Site::start(Some("concurrency 20"), HUB);
     let mut reader = site.subscribe(false);
-    // Each is larger than the ring: the writer has to wait, and the others run meanwhile.
+    // Each update is larger than the ring: the writer has to wait, and other requests run
+    // meanwhile.
     let text = site.run(
         "$part = fn (int $n) => function () use ($n) {
             mercure_publish('t', str_repeat((string) $n, 400_000));
@@ -361,7 +363,7 @@ fn browsers_are_notified_of_changed_files() {
             "<?= $_SERVER['FRANKENPHP_HOT_RELOAD'] ?? 'none';",
         )
         .file("css/a.css", "one");
-    // Without a key for publishers it works as well.
+    // The function also works without a key for publishers.
     for hub in [HUB, "mercure {\nanonymous\n}"] {
         browser_is_told(&www, hub);
     }

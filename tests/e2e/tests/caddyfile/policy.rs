@@ -1,4 +1,4 @@
-//! Which of several files `try_files` and the matcher `file` take.
+//! The choice of `try_files` and of the matcher `file` among several files.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use howdah_testkit::{Server, Www};
 use howdah_tests::caddyfile;
 
-/// Three files, of which one is small, one large and one old, a folder and a script.
+/// Creates three files (a small, a large and an old one), a folder and a script.
 fn start(site: &str) -> (Www, Server) {
     let www = Www::new()
         .file("small.txt", "small")
@@ -71,7 +71,7 @@ fn one_of_those_that_exist() {
             "{policy}: {}",
             found.text()
         );
-        // A folder is one only with a slash.
+        // A folder matches only with a slash at the end.
         server
             .get(&format!("/none/{policy}"))
             .assert(200, "nothing");
@@ -79,7 +79,7 @@ fn one_of_those_that_exist() {
     }
     server.get("/empty").assert(200, "");
     server.get("/folder").assert(200, "directory");
-    // What changes counts with the next request.
+    // A changed file counts at the next request.
     www.write("small.txt", "the largest of them all");
     server
         .get("/largest_size")
@@ -105,7 +105,7 @@ fn the_last_one_without_a_look() {
         .get("/other?q=1")
         .assert(200, "script q=1&p=%2Fother");
     server.get("/code/x").assert_status(410);
-    // It is taken though it is not there.
+    // The path is chosen although the file is missing.
     server.get("/file/x").assert_status(404);
     let found = server.get("/matcher/x");
     found.assert_status(200);

@@ -1,4 +1,4 @@
-//! Constructs of real projects' files, as they act on requests.
+//! Constructs from files of real projects, and their effect on requests.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use howdah_testkit::{Request, Server, Www, free_ports};
 use howdah_tests::caddyfile;
 
-/// What the server answers to these bytes before it closes the connection.
+/// Sends these bytes and returns the response of the server, up to the end of the connection.
 fn exchange(server: &Server, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.address()).expect("connected");
     stream.write_all(bytes).expect("sent");
@@ -96,6 +96,6 @@ fn errors_are_pages_for_browsers_and_text_for_others() {
     let down = browser("/down");
     down.assert_status(503);
     assert!(down.text().contains("<span>503</span>"));
-    // What the site itself answers is left alone.
+    // Responses of the site itself are unchanged.
     browser("/own").assert(404, "");
 }

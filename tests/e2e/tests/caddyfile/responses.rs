@@ -1,4 +1,4 @@
-//! What replaces a response: `handle_errors`, `intercept`, and files that PHP names.
+//! Replaced responses: `handle_errors`, `intercept`, and files that PHP names.
 
 use howdah_testkit::{Request, Server, Www};
 use howdah_tests::caddyfile;
@@ -28,7 +28,7 @@ fn a_php_script_forms_errors() {
     server.get("/app").assert(200, "index");
     server.expect_log("the PHP process died");
     server.expect_log("worker died");
-    // A request that is not safe is not run again.
+    // A request with an unsafe method is not run again.
     server
         .send(&Request::new("POST", "/crash.php").body("a"))
         .assert(502, "down");

@@ -1,5 +1,5 @@
-//! What a request that waits in a transaction costs in memory. With `PostgreSQL`, as `tests/databases.sh` starts it;
-//! skipped without.
+//! Memory per request that waits in a transaction. The test needs `PostgreSQL`, as started by
+//! `tests/databases.sh`, and is skipped without it.
 
 use std::thread;
 
@@ -8,13 +8,13 @@ use howdah_tests::meeting::Meeting;
 
 const DATABASE: &str = "HOWDAH_TEST_PGSQL";
 
-/// Requests that wait at a time.
+/// Number of requests that wait at the same time.
 const WAITING: usize = 100;
 
-/// For each of them, in KiB. It is 50 on Debian 12; libraries differ.
+/// Limit for each of them, in KiB. It is 50 on Debian 12. Libraries differ.
 const LIMIT_KIB: u64 = 100;
 
-/// The process that answers, and a number that it tells.
+/// Returns the id of the process that responds, and the number in the response.
 fn ask(server: &Server, op: &str) -> (u32, usize) {
     let text = server.get(&format!("/?{op}")).text();
     let (pid, number) = text.split_once(' ').expect("two numbers");

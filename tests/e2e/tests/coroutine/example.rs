@@ -1,4 +1,4 @@
-//! `examples/coroutines`, as its README runs it.
+//! `examples/coroutines`, run as its README describes.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

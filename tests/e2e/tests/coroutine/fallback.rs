@@ -1,4 +1,4 @@
-//! A pool that was configured for several requests at a time and whose PHP cannot run them says so.
+//! A pool that is configured for concurrent requests logs an error if its PHP cannot run them.
 
 use howdah_testkit::{PATIENCE, Server, Www, process};
 use howdah_tests::admin::{Admin, ON};

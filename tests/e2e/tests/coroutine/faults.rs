@@ -1,7 +1,8 @@
-//! Whether the checks of the soak test notice when requests are not kept apart: with a PHP executable that leaves
-//! out one part of that at a time (`worker/tests/faults.c`).
+//! Whether the checks of the soak test notice missing isolation of requests. The test uses a PHP
+//! executable that disables one part of the isolation at a time (`worker/tests/faults.c`).
 //!
-//! `HOWDAH_FAULTY_PHP` names it, `make -C worker faults` makes it. Without the variable the test is skipped.
+//! `HOWDAH_FAULTY_PHP` names it, and `make -C worker faults` builds it. Without the variable the
+//! test is skipped.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use howdah_tests::soak::{Settings, Soak, complaint};
 
 const FAULTS: &str = "HOWDAH_FAULTY_PHP";
 
-/// What is left out, and what the checks say that have to notice.
+/// Faults, and words in the reports of the checks that must notice them.
 const NOTICED_BY: [(&str, &[&str]); 18] = [
     ("context", &["stream context after"]),
     ("functions", &["autoloader after", "encoding after"]),
@@ -33,7 +34,7 @@ const NOTICED_BY: [(&str, &[&str]); 18] = [
         ],
     ),
     ("random", &["the random numbers of another one"]),
-    // A stream wrapper is freed that another request uses, which its process does not survive.
+    // A stream wrapper that another request uses is freed, and the process crashes.
     ("resources", &["502 "]),
     ("session", &["session: the id of another session"]),
     ("settings", &["ini after"]),
@@ -48,10 +49,11 @@ const NOTICED_BY: [(&str, &[&str]); 18] = [
     ("zone", &["time zone after"]),
 ];
 
-/// Some faults show only while a process is young, and requests must meet for any to show.
+/// Some faults show only while a process is new, and all require that requests run at the same
+/// time.
 const TRIES: usize = 20;
 
-/// The words that no check has said.
+/// Returns the words that no check has reported.
 fn unnoticed(php: &Path, fault: &'static str, words: &[&'static str]) -> BTreeSet<&'static str> {
     let missing = Mutex::new(words.iter().copied().collect::<BTreeSet<_>>());
     for _ in 0..TRIES {
@@ -59,7 +61,7 @@ fn unnoticed(php: &Path, fault: &'static str, words: &[&'static str]) -> BTreeSe
             fault: Some((php.to_owned(), fault)),
             ..Settings::default()
         });
-        // A process that mixes requests may say, and end by, anything.
+        // A process that mixes requests may log anything, and may exit in any way.
         soak.server.allow_log("");
         soak.send(300, |plan, result| {
             if let Some(complaint) = complaint(plan, result) {

@@ -1,5 +1,5 @@
-//! Limits of requests that share a process: a request whose time is over ends alone, queues are bounded, and a
-//! client that disconnects or does not read delays no other.
+//! Limits of requests that share a process: a timeout ends only its own request, queues are
+//! bounded, and a client that disconnects or does not read delays no other client.
 
 use std::thread;
 
@@ -24,7 +24,8 @@ fn pid(response: &Response) -> &str {
     response.header("x-pid").expect("a process id")
 }
 
-/// Has one request run into `request_timeout` while others come and go: these are answered, by one process.
+/// Lets one request exceed `request_timeout` while others run. One process must handle all of
+/// these.
 fn time_out(op: &str, lines: &str) {
     let meeting = Meeting::new();
     let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 5s\n{lines}"));
@@ -44,7 +45,7 @@ fn time_out(op: &str, lines: &str) {
         },
         |traffic| {
             send(&server, op, "slow", "").assert_status(504);
-            // Its shutdown functions run.
+            // The shutdown functions of the request run.
             meeting.wait("out-slow");
             traffic.wait(100);
         },
@@ -83,9 +84,10 @@ fn a_request_that_computes_too_long_is_named_and_ended() {
 #[test]
 fn a_request_that_cannot_be_ended_costs_its_process() {
     let meeting = Meeting::new();
-    // Without `hang_timeout` only the front ends it: otherwise either may be the first.
+    // Without `hang_timeout`, only the front terminates the process. With it, either may be the
+    // first.
     let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 5s\nhang_timeout off"));
-    // What the process was doing, and that it was killed.
+    // The log shows where the process was, and that it was killed.
     for text in [TIMEOUT, "app.php", KILLED] {
         server.allow_log(text);
     }
@@ -170,7 +172,7 @@ fn a_client_that_disconnects_ends_its_own_request() {
     });
 }
 
-/// A request of a client that leaves as soon as it is where the file says.
+/// Sends a request whose client disconnects as soon as the request has created the file.
 fn leave(meeting: &Meeting, server: &Server, id: &str, rest: &str, file: &str) {
     let mut connection = server.connect();
     connection
@@ -183,7 +185,7 @@ fn leave(meeting: &Meeting, server: &Server, id: &str, rest: &str, file: &str) {
 #[test]
 fn a_request_whose_client_disconnects_is_aborted_where_it_waits() {
     let meeting = Meeting::new();
-    // One place: the next request shows that it is free.
+    // There is one place in the queue, so the next request shows that it is free.
     let server = meeting.serve("", "num 1\nconcurrency 2\nmax_in_flight 1");
     let first = send(&server, "sleep", "first", "&us=1");
     for id in ["gone1", "gone2"] {
@@ -202,7 +204,8 @@ fn a_request_with_ignore_user_abort_runs_to_its_end() {
     let meeting = Meeting::new();
     let server = meeting.serve("", ONE);
     leave(&meeting, &server, "kept", "&how=ignore", "in-kept");
-    // One that heeds it, later on the same ways, has been ended: so word of the other has come too.
+    // A later request on the same path that stops at the abort has ended. So the abort has reached
+    // the other one, too.
     leave(&meeting, &server, "gone", "&how=sleep", "in-gone");
     meeting.wait("left-gone");
     assert!(!meeting.has("left-kept"));
@@ -239,7 +242,7 @@ fn a_request_whose_client_disconnects_is_aborted_in_a_query() {
     }));
     drop(connection);
     assert_eq!(meeting.wait("left-gone"), "1");
-    // Nothing was thrown at the code.
+    // No exception was thrown into the code.
     assert!(!meeting.has("caught-gone"));
 }
 
@@ -259,7 +262,7 @@ fn a_client_that_does_not_read_holds_up_its_own_request_alone() {
         })
         .collect();
     meeting.wait_there(3);
-    // They are far from their ends, and others come and go.
+    // They are far from their timeouts while other requests run.
     for n in 0..20 {
         let id = format!("quick{n}");
         send(&server, "sleep", &id, "&us=1000").assert(200, &format!("slept {id}"));

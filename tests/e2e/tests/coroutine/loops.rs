@@ -1,8 +1,10 @@
-//! Event loops of real libraries within the requests of one process: each request has a loop of its own, and no
-//! loop holds up the others, since none of them can end before all of them run (`event_loops.php`).
+//! Event loops of real libraries within the requests of one process. Each request has a separate
+//! loop. No loop blocks the others, because none can end before all of them run
+//! (`event_loops.php`).
 //!
-//! `ReactPHP` and version 2 of AMPHP are Debian packages. `HOWDAH_EVENT_LOOPS` names the autoloader of a folder
-//! with Revolt, version 3 of AMPHP and `ReactPHP`, such as Composer makes; without it those are skipped.
+//! `ReactPHP` and version 2 of AMPHP are Debian packages. `HOWDAH_EVENT_LOOPS` names the autoloader
+//! of a Composer folder with Revolt, version 3 of AMPHP and `ReactPHP`. Without it, their tests are
+//! skipped.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,12 +12,12 @@ use std::path::PathBuf;
 use howdah_testkit::load::at_once;
 use howdah_tests::meeting::Meeting;
 
-/// Requests at a time.
+/// Number of concurrent requests.
 const LOOPS: usize = 20;
 
 const NEWEST: &str = "HOWDAH_EVENT_LOOPS";
 
-/// An autoloader of a Debian package, unless that is missing.
+/// Path of a Debian package's autoloader, if the package is installed.
 fn packaged(path: &str, package: &str) -> Option<PathBuf> {
     let path = PathBuf::from(path);
     if path.is_file() {
@@ -35,7 +37,8 @@ fn newest() -> Option<PathBuf> {
     path
 }
 
-/// Each of the requests has what is its own, and they are all in one process, three times over.
+/// Checks in three rounds that each request has its own state and that one process handles all of
+/// them.
 fn each_has_its_own(op: &str, autoload: Option<PathBuf>) {
     let Some(autoload) = autoload else { return };
     let meeting = Meeting::new();

@@ -1,4 +1,4 @@
-//! Several requests at a time in one worker.
+//! Several concurrent requests in one worker.
 
 mod cost;
 mod example;

@@ -5,7 +5,8 @@ use howdah_tests::admin::ON;
 use howdah_tests::caddyfile;
 use howdah_tests::traffic::during;
 
-/// `use` takes 10 MiB in ten steps, `grow` a MiB at a time without end; others run between the steps.
+/// `use` allocates 10 MiB in ten steps, and `grow` one MiB after another without end. Other
+/// requests run between the steps.
 const SCRIPT: &str = r"<?php
 while (frankenphp_handle_request(static function () {
     $held = [];

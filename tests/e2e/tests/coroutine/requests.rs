@@ -1,5 +1,5 @@
-//! Several requests at a time in one worker: they wait side by side, and what happens to one of them, or to
-//! their process, is what should happen to the others.
+//! Several concurrent requests in one worker: they wait at the same time, and the failure of one
+//! request or of its process has the right effect on the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
@@ -23,8 +23,9 @@ fn pid(response: &Response) -> u32 {
     pid.parse().expect("a number")
 }
 
-/// Starts requests, one after another, that wait until the test writes `go`, and has `test` do something when all are there.
-/// Each is sent while the workers sleep: one that the machine keeps from running would miss its share.
+/// Starts requests one after another. They wait until the test writes `go`. Runs `test` when all
+/// have arrived. Each request is sent while the workers sleep, because a worker that gets no CPU
+/// time would not get its share.
 fn with_waiting<T>(
     server: &Server,
     meeting: &Meeting,
@@ -134,7 +135,7 @@ fn a_killed_worker_takes_its_own_requests_alone() {
         let killed = there["0"];
         process::kill(killed, Signal::KILL).expect("killed");
         server.wait_log("worker died");
-        // Those that are run again have come to another process.
+        // The requests that were run again are in a different process.
         let again = || {
             let mut now = meeting.there().into_iter();
             now.all(|(id, pid)| pid != killed || id.parse::<usize>().expect("a number") % 2 == 1)
@@ -230,8 +231,8 @@ fn a_fatal_error_ends_its_process_after_the_others() {
     assert!(process::wait_until(PATIENCE, gone), "it went on");
 }
 
-/// An error in each worker while another of its requests goes on: all of them leave and none has left. Their
-/// requests may be waiting for an answer of the same pool.
+/// Each worker has an error while another of its requests runs. All workers are exiting and none
+/// has exited. Their requests may wait for a response of the same pool.
 #[test]
 fn workers_that_exit_slowly_have_successors_until_all_places_are_taken() {
     let meeting = Meeting::new();
@@ -243,7 +244,7 @@ fn workers_that_exit_slowly_have_successors_until_all_places_are_taken() {
         let mut waiting = Vec::new();
         let mut pids = BTreeSet::new();
         for n in 0..16 {
-            // Until the one before takes no more.
+            // Until the previous process accepts no more requests.
             let again = || !pids.contains(&pid(&send(&server, "sleep", "next", "&us=1")));
             assert!(process::wait_until(PATIENCE, again), "no successor");
             let (server, id) = (&server, n.to_string());

@@ -1,9 +1,10 @@
-//! Requests of every kind in one process, a hundred at a time, each of which looks again and again whether it
-//! still has what is its own.
+//! Requests of every kind in one process, a hundred at the same time. Each request repeatedly
+//! checks that its state is still its own.
 //!
-//! `HOWDAH_SOAK` says how many requests there are in one process (default 1000); the runs with fatal errors, with
-//! crashes and with other settings have a tenth of them. Each run reports how many requests of each kind it had. Databases take part if the environment names them, as `make soak` does it: see
-//! `tests/worker/coroutine/soak.php`.
+//! `HOWDAH_SOAK` sets the number of requests in one process (default 1000). The runs with fatal
+//! errors, with crashes and with other settings have a tenth of that. Each run reports the number
+//! of requests of each kind. Databases are included if the environment names them, as `make soak`
+//! does: see `tests/worker/coroutine/soak.php`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,18 +13,18 @@ use howdah_tests::admin::Admin;
 use howdah_tests::soak::{Settings, Soak, complaint};
 use howdah_tests::traffic::many;
 
-/// Requests after which everything that is kept has been made once.
+/// Number of requests after which all caches are filled.
 const WARM: usize = 10_000;
 
-/// By how much one process may grow after that, however many requests there are.
+/// Allowed growth of one process after that, for any number of requests.
 const GROWTH_KIB: u64 = 8192;
 
-/// The requests of a run that differs.
+/// Number of requests of a run with different settings.
 fn tenth() -> usize {
     many("HOWDAH_SOAK", 1000).div_ceil(10).max(1000)
 }
 
-/// A tenth of the requests, all of them in one process, whose engine is as it should be.
+/// Runs a tenth of the requests, all in one process, and checks the state of its engine.
 fn with(settings: Settings, engine: &str) {
     let soak = Soak::start(settings);
     let request = Request::get("/?op=engine&id=engine&client=0");
@@ -88,7 +89,7 @@ fn one_process_serves_them_all_and_does_not_grow() {
 
 #[test]
 fn with_hardly_any_errors_reported() {
-    // Such values once made the self-test fail.
+    // Such values made the self-test fail in an earlier version.
     let settings = Settings {
         ini: "error_reporting 5\nsession.auto_start 0\nzend.assertions -1",
         ..Settings::default()

@@ -1,4 +1,5 @@
-//! Requests whose clients do not wait for the answer: what arrived whole is run.
+//! Requests whose clients do not wait for the response: a request that has arrived completely is
+//! run.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use howdah_tests::{encode, http3, in_time};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-/// Notes who was run, and with how many bytes of a body.
+/// Records the id of each request that was run, and the size of its body.
 const JOB: &str = r"<?php
 $note = $_GET['id'] . ' ' . strlen(file_get_contents('php://input')) . PHP_EOL;
 file_put_contents(dirname(__DIR__) . '/ran', $note, FILE_APPEND | LOCK_EX);
@@ -31,7 +32,7 @@ while (frankenphp_handle_request(function (): void {
 })) {
 }
 ";
-/// Prints, flushes if a parameter requires it, and notes that it went on.
+/// Prints, flushes if a parameter requires it, and records that it continued.
 const PRINTS: &str = r"<?php
 ignore_user_abort(isset($_GET['ignore']));
 echo str_repeat('x', (int) $_GET['bytes']);
@@ -41,16 +42,16 @@ if (isset($_GET['flush'])) {
 $note = $_GET['id'] . ' ' . connection_status() . PHP_EOL;
 file_put_contents(dirname(__DIR__) . '/ran', $note, FILE_APPEND | LOCK_EX);
 ";
-/// Takes its worker until the test lets it go.
+/// Blocks its worker until the test opens the gate.
 const BLOCK: &str = r"<?php
 file_put_contents($_GET['gate'] . '.reached', 'x');
 fgetc(fopen($_GET['gate'] . '.open', 'r'));
 echo 'let go';
 ";
-/// More than the buffers of a connection take.
+/// More than fits into the buffers of a connection.
 const SPOOLED: usize = 300_000;
 
-/// A site of these scripts, over HTTP and HTTPS.
+/// A site with these scripts, over HTTP and HTTPS.
 struct Site {
     server: Server,
     client: Client,
@@ -58,12 +59,12 @@ struct Site {
 }
 
 impl Site {
-    /// `php` goes to the block of the classic pool, `site` to those of the sites.
+    /// `php` is added to the block of the classic pool, `site` to those of the sites.
     fn start(php: &str, site: &str) -> Self {
         Self::serving(scripts(), php, &format!("{site}\nphp_server"))
     }
 
-    /// Has the directives `site` answer.
+    /// Starts a server whose sites have the directives `site`.
     fn serving(directory: Rc<TempDir>, php: &str, site: &str) -> Self {
         let root = directory.path().join("www");
         let authority = Authority::new();
@@ -106,10 +107,10 @@ impl Site {
         ran
     }
 
-    /// Waits until these were run, and tells what the others that were run noted.
+    /// Waits until these requests were run, and returns the records of all that were run.
     #[track_caller]
     fn wait(&self, expected: &BTreeMap<String, String>) {
-        // What is missing is shown below.
+        // The assertion below shows what is missing.
         let _ = process::wait_until(PATIENCE, || self.ran().len() >= expected.len());
         assert_eq!(&self.ran(), expected);
     }
@@ -118,7 +119,7 @@ impl Site {
         Connection::open(self.plain()).expect("it connects")
     }
 
-    /// Has the only worker wait at a gate.
+    /// Lets the only worker wait at a gate.
     fn block(&self, gate: &mut Gate) -> Connection {
         let mut connection = self.connect();
         let target = format!("/block.php?gate={}", encode(gate.path()));
@@ -127,7 +128,7 @@ impl Site {
         connection
     }
 
-    /// Has it run all that waits.
+    /// Opens the gate, so that the worker runs all waiting requests.
     fn release(&self, mut gate: Gate, mut blocked: Connection) {
         gate.open(1);
         let response = blocked.receive("GET").expect("a response");
@@ -153,7 +154,7 @@ fn scripts() -> Rc<TempDir> {
     Rc::new(directory)
 }
 
-/// A site in front of PHP-FPM, and one in front of another server; each with what runs its scripts.
+/// A site in front of PHP-FPM, and one in front of a second server, each with its upstream.
 fn fronts() -> [(Site, Box<dyn Any>); 2] {
     let (fpm, directory) = (Fpm::start(&Options::default()), scripts());
     let fastcgi = format!("php_fastcgi unix/{}", fpm.socket().display());
@@ -164,18 +165,18 @@ fn fronts() -> [(Site, Box<dyn Any>); 2] {
     [(front, Box::new(fpm)), (second, Box::new(behind.server))]
 }
 
-/// How a client leaves, by its name.
+/// A way to disconnect, with its name.
 type Leave = (&'static str, fn(Connection));
 
-/// A body: its name, its size, and how the request gets it.
+/// A kind of body: its name, its size, and a function that adds it to the request.
 type Kind = (&'static str, usize, fn(Request, &[u8]) -> Request);
 
-/// How clients of HTTP/1.1 leave.
+/// Ways to disconnect with HTTP/1.1.
 const LEAVES: [Leave; 3] = [
     ("close", drop),
     ("half", |mut connection| {
         connection.finish_sending().expect("half closed");
-        // With an answer or without one.
+        // With or without a response.
         let _ = connection.wait_closed();
     }),
     ("reset", |connection| connection.reset().expect("reset")),
@@ -192,14 +193,14 @@ fn bodies() -> [Kind; 4] {
     ]
 }
 
-/// All ways of HTTP/1.1 and HTTP/2 without TLS, each several times.
+/// Tests all ways of HTTP/1.1, and HTTP/2 without TLS, several times each.
 fn everything(site: &Site, script: &str) {
     let mut expected = BTreeMap::new();
     for round in 0..3 {
         for (way, leave) in LEAVES {
             for (kind, size, with) in bodies() {
                 if way == "reset" && size > 100_000 {
-                    // The client's own system throws away what has not left it.
+                    // The kernel of the client discards bytes that it has not sent yet.
                     continue;
                 }
                 let id = format!("1-{way}-{kind}-{round}");
@@ -220,7 +221,7 @@ fn everything(site: &Site, script: &str) {
             for size in [0, 5, 40_000] {
                 let id = format!("2-{way}-{size}-{round}");
                 let mut frames = upload(1, &format!("{script}?id={id}"), size, size);
-                // Another on the same connection.
+                // A second request on the same connection.
                 let other = format!("{id}-other");
                 frames.extend(upload(3, &format!("{script}?id={other}"), 0, 0));
                 frames.extend(last.clone());
@@ -233,7 +234,7 @@ fn everything(site: &Site, script: &str) {
     site.wait(&expected);
 }
 
-/// A request of HTTP/2 whose body has `sent` bytes of `size`.
+/// Frames of an HTTP/2 request whose body has `size` bytes, of which `sent` are sent.
 fn upload(stream: u32, path: &str, size: usize, sent: usize) -> Vec<Frame> {
     let length = size.to_string();
     if size == 0 {
@@ -277,13 +278,13 @@ fn complete_requests_are_run_by_coroutines() {
 fn complete_requests_are_run_by_upstreams() {
     for (site, behind) in fronts() {
         everything(&site, "/job.php");
-        // It ends last.
+        // It must be dropped last.
         drop((site, behind));
     }
 }
 
-/// Each protocol and size of a body, several times. `paused`: the server has done its part of the handshake and
-/// sees nothing of the rest before the client has left.
+/// Tests each protocol and size of a body several times. With `paused`, the server has done its
+/// part of the handshake and sees nothing more before the client disconnects.
 fn send_inside_of_tls(paused: bool) {
     let site = Site::start("num_threads 2", "");
     let leave = |send: &mut dyn FnMut()| {
@@ -360,14 +361,14 @@ fn the_same_over_http3() {
                 let status = Admin::of(&site.server).get("/status").json();
                 status["pools"][0]["queue"] == number + 1
             };
-            // It leaves when its request has arrived.
+            // The client disconnects when its request has arrived.
             while !queued() {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
             drop((asked, connection));
             expected.insert(number.to_string(), "0".to_owned());
         }
-        // Its answer comes when the last close has left.
+        // Its response arrives after the last close was sent.
         let opened = http3::Connection::open(&site.client, site.encrypted(), "localhost");
         let mut connection = opened.await.expect("a handshake");
         let (response, _) = connection.get("/none").await.expect("an answer");
@@ -425,7 +426,7 @@ fn incomplete(site: &Site) {
 fn php_hears_of_it_when_it_has_written_much_or_flushes() {
     let site = Site::start("num_threads 1", "");
     for (number, query) in [
-        // What PHP-FPM keeps to itself, and nothing at all.
+        // Sizes of output that PHP-FPM buffers, and no output.
         "bytes=0",
         "bytes=1",
         "bytes=8000",
@@ -469,7 +470,7 @@ fn php_hears_of_it_when_it_has_written_much_or_flushes() {
 
 #[test]
 fn a_password_is_checked_after_the_client_disconnected() {
-    // bcrypt of `secret`, cheap.
+    // bcrypt hash of `secret` with a low cost.
     let hash = "$2y$04$8pNqLZ3eO/rDpUsBW4mgZOuqfuqW0/36bIOYshc0RC8XCUfUrtWmi";
     let site = Site::start("num_threads 1", &format!("basic_auth {{\nuser {hash}\n}}"));
     let mut expected = BTreeMap::new();
@@ -499,7 +500,7 @@ fn a_password_is_checked_after_the_client_disconnected() {
     site.wait(&expected);
 }
 
-/// Has requests wait whose clients leave, and lets the worker go.
+/// Queues requests, disconnects their clients, and releases the worker.
 fn many_wait(site: &Site, count: usize, then: impl FnOnce()) {
     let mut gate = site.server.gate("gate");
     let blocked = site.block(&mut gate);
@@ -516,7 +517,7 @@ fn many_wait(site: &Site, count: usize, then: impl FnOnce()) {
     site.release(gate, blocked);
 }
 
-/// What `many_wait` has run.
+/// Expected records of `many_wait`.
 fn each(count: usize) -> BTreeMap<String, String> {
     let noted = |id: usize| (id.to_string(), "4".to_owned());
     let last = ("last".to_owned(), "0".to_owned());

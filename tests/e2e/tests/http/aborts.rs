@@ -1,9 +1,9 @@
-//! Clients that leave while their request runs.
+//! Clients that disconnect while their request runs.
 
 use howdah_testkit::{Connection, Gate, Request, Server};
 use howdah_tests::{encode, www};
 
-/// Starts abort.php, leaves while it runs, and answers how it ended.
+/// Starts abort.php, disconnects while it runs, and returns how it ended.
 fn leave(server: &Server, gate: &mut Gate, options: &str, go: impl FnOnce(Connection)) -> String {
     let mut connection = server.connect();
     let target = format!("/abort.php?gate={}{options}", encode(gate.path()));

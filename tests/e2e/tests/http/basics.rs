@@ -1,4 +1,4 @@
-//! Requests and responses as any client sends and gets them.
+//! Common requests and responses.
 
 use howdah_testkit::load::{CONCURRENCY, at_once};
 use howdah_testkit::{Request, Server, Www};
@@ -46,7 +46,7 @@ fn passes_query_and_form() {
 
 #[test]
 fn answers_404_for_missing_files() {
-    // No front controller, so there is nothing that PHP could say about them.
+    // There is no front controller, so PHP cannot log anything about them.
     let server = Server::builder(www()).workers(2).start();
     server.get("/missing.txt").assert_status(404);
     server.get("/missing/").assert_status(404);
@@ -57,7 +57,7 @@ fn answers_404_for_missing_files() {
 #[test]
 fn answers_404_for_a_script_that_is_not_there() {
     let server = Server::builder(www()).workers(2).start();
-    // As php-fpm logs it.
+    // PHP-FPM logs the same.
     server.allow_log("Primary script unknown");
     server.get("/missing.php").assert_status(404);
     server.get("/missing.php/path").assert_status(404);
@@ -76,7 +76,8 @@ fn answers_head_without_a_body() {
         .expect("a response");
     assert_eq!((head.status(), head.body.len()), (200, 0));
     assert_eq!(head.header("content-type"), get.header("content-type"));
-    // The connection is where it should be: a body behind the head would be taken for a response.
+    // The connection is in the right state: a body after the response head would be taken for a
+    // response.
     connection
         .exchange(&Request::get("/hello.php"))
         .expect("a response")
@@ -232,8 +233,8 @@ fn a_wrong_length_of_a_script_misleads_no_client() {
         connection
             .send(&Request::get(target.replace(", ", ",+")))
             .expect("sent");
-        // Whole, cut to the length, refused, or broken off: but never followed by stray bytes, and
-        // never with a wrong length.
+        // The response may be complete, cut to its length, refused or aborted. But no stray bytes
+        // may follow it, and its length must not be wrong.
         match connection.receive("GET") {
             Ok(response) if response.status() == 200 => {
                 assert!(

@@ -1,5 +1,5 @@
-//! A real browser in front of PHP: a page with its hints, over each version of HTTP, and the browser's own
-//! `EventSource` at the Mercure hub.
+//! A real browser in front of PHP: a page with early hints over each version of HTTP, and the
+//! browser's `EventSource` at the Mercure hub.
 
 use howdah_testkit::{Gate, Server, Www};
 use howdah_tests::browser::{Browser, Visit};
@@ -7,9 +7,9 @@ use howdah_tests::encode;
 use howdah_tests::tls::Authority;
 use tempfile::TempDir;
 
-/// Hints at its style sheet, waits until the browser has asked for that if it is one that heeds hints, and
-/// answers, also when it does not. Its `load` event waits for an image that comes when the page has shown what the hub sent, so the
-/// browser's document has that in it.
+/// Sends a hint for its style sheet and waits until the browser has requested it, if the browser
+/// supports hints. Then it responds in any case. Its `load` event waits for an image. The image is
+/// sent when the page has shown the hub's event, so the browser's document contains that event.
 const PAGE: &str = r#"<?php
 $gate = $_GET['gate'];
 header("Link: </style.php?gate=$gate>; rel=preload; as=style");
@@ -70,7 +70,7 @@ struct Site {
 }
 
 impl Site {
-    /// `None`: this machine has no browser.
+    /// `None` if this machine has no browser.
     fn start(scheme: &'static str) -> Option<Self> {
         let browser = Browser::find()?;
         let directory = tempfile::tempdir().expect("a directory");
@@ -106,7 +106,7 @@ impl Site {
         })
     }
 
-    /// `more`: of the query.
+    /// `more` is added to the query.
     #[track_caller]
     fn visit(&self, more: &str) -> Visit {
         let port = self.server.address().port();
@@ -116,8 +116,9 @@ impl Site {
     }
 }
 
-/// A visit in which the browser heeded the hints. Chromium passes them by when they come before it is ready for them, which
-/// on a busy machine one of some sixty does: then it is asked again.
+/// A visit in which the browser used the hints. Chromium ignores hints that arrive before it is
+/// ready for them. On a busy machine this happens to about one request in sixty. The visit is then
+/// repeated.
 fn heeding(start: impl Fn() -> Option<Site>) -> Option<Visit> {
     const ATTEMPTS: usize = 4;
     for _ in 0..ATTEMPTS {
@@ -129,7 +130,7 @@ fn heeding(start: impl Fn() -> Option<Site>) -> Option<Visit> {
     panic!("hints were ignored {ATTEMPTS} times");
 }
 
-/// What PHP and the browser take the protocol for, and what both know of the event.
+/// Checks the protocol as seen by PHP and by the browser, and the event as seen by both.
 #[track_caller]
 fn assert_document(visit: &Visit, php: &str, browser: &str) {
     let text = |id| visit.text(id).unwrap_or_else(|| panic!("{visit:?}"));
@@ -140,7 +141,7 @@ fn assert_document(visit: &Visit, php: &str, browser: &str) {
     assert_eq!(got, text("sent"));
 }
 
-/// The browser logged an event for each of `what`.
+/// Checks that the browser logged an event for each of `what`.
 #[track_caller]
 fn assert_logged(visit: &Visit, event: &str, what: &[&str]) {
     let logged = visit.logged(event);
@@ -159,7 +160,7 @@ fn over_http1() {
     let Some(site) = Site::start("http") else {
         return;
     };
-    // This one has hints with HTTP/1.1 logged, and does not heed them.
+    // This browser logs hints over HTTP/1.1 but does not use them.
     let visit = site.visit("");
     assert_document(&visit, "HTTP/1.1", "http/1.1");
     assert_logged(&visit, HINT, &["103", "rel=preload"]);

@@ -1,4 +1,4 @@
-//! 103 Early Hints of PHP scripts, as they are on the wire.
+//! 103 Early Hints of PHP scripts on the wire.
 
 use std::future::poll_fn;
 
@@ -13,11 +13,11 @@ use howdah_tests::{encode, in_both_modes};
 in_both_modes! {
     hints_come_while_the_script_is_busy("early_hints.php") = |site| {
         let mut connection = site.server.connect();
-        // Kept alive: the second request is like the first.
+        // The connection is persistent: the second request behaves like the first.
         for i in 0..3 {
             let mut gate = site.server.gate(&format!("gate{i}"));
             connection.send(&gated(site, &gate, "/a.css,/b.js")).expect("sent");
-            // The script stands at the gate until both are here.
+            // The script waits at the gate until both have arrived.
             hint(&mut connection, "/a.css");
             hint(&mut connection, "/b.js");
             gate.open(1);
@@ -70,12 +70,12 @@ in_both_modes! {
             for i in 0..3 {
                 let mut gate = site.server.gate(&format!("gate{i}"));
                 let mut first = ask(client, &gated_target(site, &gate, "/a.css,/b.js")).await;
-                // The script stands at the gate until both are here.
+                // The script waits at the gate until both have arrived.
                 assert_eq!(next_hint(&mut first).await.as_deref(), Some("/a.css"));
                 assert_eq!(next_hint(&mut first).await.as_deref(), Some("/b.js"));
                 gate.open(1);
                 assert_eq!(last(first).await, "hello");
-                // And of another stream of the connection, without any.
+                // A second stream of the connection has no hints.
                 let mut other = ask(client, &site.target("?hints=")).await;
                 assert_eq!(next_hint(&mut other).await, None);
                 assert_eq!(last(other).await, "hello");
@@ -114,7 +114,7 @@ in_both_modes! {
         });
     };
     a_client_that_left_after_the_hints_is_no_harm("early_hints.php") = |site| {
-        // The hint comes before the script is at the gate, which has to be there until it is.
+        // The hint arrives before the script reaches the gate. The gate must exist until then.
         let mut gates = Vec::new();
         for i in 0..3 {
             let mut gate = site.server.gate(&format!("gate{i}"));
@@ -130,7 +130,7 @@ in_both_modes! {
     files_and_errors_have_no_hints("early_hints.php") = |site| {
         let mut connection = site.server.connect();
         connection.exchange(&Request::get(site.target(""))).expect("a response").assert(200, "hello");
-        // A path with a NUL is refused before any script is looked for.
+        // A path with a NUL is refused before a script is looked up.
         for (target, status) in [("/words.txt", 200), ("/a%00", 400)] {
             let response = connection.exchange(&Request::get(target)).expect("a response");
             response.assert_status(status);
@@ -194,7 +194,7 @@ async fn ask(client: &SendRequest<Bytes>, target: &str) -> ResponseFuture {
     client.send_request(request, true).expect("a stream").0
 }
 
-/// The path of the next hint; `None`: the response has come.
+/// Path of the next hint. `None` if the response has arrived.
 async fn next_hint(response: &mut ResponseFuture) -> Option<String> {
     let hint = poll_fn(|cx| response.poll_informational(cx)).await?;
     let hint = hint.expect("the stream goes on");
@@ -213,7 +213,7 @@ async fn next_hint(response: &mut ResponseFuture) -> Option<String> {
     Some(path.to_owned())
 }
 
-/// The body of the response.
+/// Body of the response.
 async fn last(response: ResponseFuture) -> String {
     let response = response.await.expect("a response");
     assert_eq!(response.status(), 200);

@@ -12,11 +12,11 @@ const PAGE: &str = "<?php header('Content-Type: ' . ($_GET['type'] ?? 'text/html
     foreach ($_GET['h'] ?? [] as $header) header($header);
     if (isset($_GET['status'])) http_response_code((int) $_GET['status']);
     echo str_repeat(\"<li>A line of the page</li>\\n\", (int) ($_GET['lines'] ?? 100));";
-/// Bytes that no coding makes smaller, the same ones each time.
+/// Incompressible bytes, the same in each run.
 const NOISE: &str = "<?php header('Content-Type: text/plain');
     $random = new Random\\Randomizer(new Random\\Engine\\Mt19937(1));
     for ($i = 0; $i < (int) $_GET['kib']; $i++) { echo $random->getBytes(1024); }";
-/// Text that no other request has.
+/// Text that differs for each request.
 const OWN: &str = "<?php header('Content-Type: text/plain'); $text = '';
     for ($line = 0; $line < 64 * (int) $_GET['kib']; $line++) {
         $text .= sprintf(\"%07d %07d\\n\", $_GET['number'], $line);
@@ -46,7 +46,7 @@ fn www() -> Www {
         .file("picture.png", page(100))
 }
 
-/// A site that serves PHP, with an `encode` of its own.
+/// A site that serves PHP, with its own `encode` directive.
 fn site(directives: &str) -> (Www, Server) {
     let www = www();
     let root = www.path().display();
@@ -145,7 +145,7 @@ fn a_short_page_has_its_compressed_length() {
         let length = response.body.len().to_string();
         assert_eq!(response.header("content-length"), Some(length.as_str()));
         assert_eq!(response.header("transfer-encoding"), None);
-        // The script's own length is that of another body.
+        // The script's length is that of the uncompressed body.
         let own = "/?h[]=Content-Length:+2800";
         check(&server.send(&asking(own, coding)), Some(coding), &page(100));
     }
@@ -162,7 +162,7 @@ fn some_responses_are_left_alone() {
         ("/picture.png", false),
         ("/?h[]=Content-Encoding:+x-own", false),
         ("/?h[]=Cache-Control:+private,+no-transform", false),
-        // The whole would be compressed.
+        // The same response without the status of a range would be compressed.
         ("/?h[]=Content-Range:+bytes+0-1/9&status=206", true),
     ] {
         let response = server.send(&asking(target, "gzip"));
@@ -178,7 +178,7 @@ fn some_responses_are_left_alone() {
     part.assert_status(206);
     assert_eq!(part.header("content-encoding"), None);
     assert_eq!(part.body, &page(100)[..1000]);
-    // Errors are pages too.
+    // Error pages are compressed, too.
     let missing = server.send(&asking("/?status=404", "gzip"));
     missing.assert_status(404);
     assert_eq!(missing.header("content-encoding"), Some("gzip"));
@@ -196,7 +196,7 @@ fn bodies_that_do_not_shrink_are_sent_unchanged() {
             let response = server.send(&asking(&target, coding));
             check(&response, None, &plain.body);
             assert_eq!(response.header("vary"), Some("Accept-Encoding"));
-            // Unless the client takes nothing else.
+            // Unless the client accepts nothing else.
             let forced = server.send(&asking(&target, &format!("{coding}, identity;q=0")));
             assert_eq!(forced.header("content-encoding"), Some(coding));
             assert!(decode(Some(coding), &forced.body) == plain.body);
@@ -211,7 +211,7 @@ fn own(number: usize, kib: usize) -> Vec<u8> {
     lines.concat().into_bytes()
 }
 
-/// The server uses the memory of a page again: not while a client waits for a part of it.
+/// The server reuses memory, but not while a client waits for a part of it.
 #[test]
 fn pages_do_not_mix_while_some_clients_are_slow() {
     let www = www();
@@ -285,12 +285,12 @@ fn a_flush_reaches_the_client_through_the_encoder() {
     drop(www);
 }
 
-/// What can be decoded of a body that has not ended.
+/// Decodes the available part of an incomplete body.
 fn decoded_so_far(coding: &str, body: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::new();
     let mut read = |mut reader: Box<dyn Read + '_>| {
         let mut buffer = [0; 64];
-        // The end of what there is shows as an error.
+        // The end of the available part is reported as an error.
         while let Ok(count @ 1..) = reader.read(&mut buffer) {
             decoded.extend_from_slice(&buffer[..count]);
         }
@@ -332,7 +332,7 @@ fn tags_are_weak_and_are_recognised() {
     let unchanged = server.send(&again);
     unchanged.assert(304, "");
     assert_eq!(unchanged.header("etag"), Some(strong.as_str()));
-    // What keeps responses for others learns what the whole response depends on.
+    // `Vary` tells shared caches on which header the response depends.
     assert_eq!(unchanged.header("vary"), Some("Accept-Encoding"));
     let part = server.send(&asking("/small.txt", "gzip").header("Range", "bytes=0-3"));
     part.assert_status(206);
@@ -367,7 +367,7 @@ fn head_has_the_same_header() {
         ] {
             assert_eq!(head.header(name), get.header(name), "{target} {name}");
         }
-        // The length of the compressed body is not known without making it.
+        // The length of the compressed body is unknown before it is compressed.
         if get.header("content-encoding").is_some() {
             assert_eq!(head.header("content-length"), None, "{target}");
         }
@@ -404,8 +404,8 @@ fn http10_and_pipelined_requests_get_theirs() {
 #[test]
 fn files_are_compressed_once_and_again_when_they_change() {
     let (www, server) = site("encode zstd br gzip");
-    // A compressed form is kept when the file has been left alone for a few seconds; then its length
-    // is known.
+    // A compressed form is cached when the file has not changed for a few seconds. Its length is
+    // known then.
     let deadline = Instant::now() + PATIENCE;
     loop {
         let response = server.send(&asking("/large.txt", "zstd"));
@@ -493,7 +493,7 @@ fn blocks_have_their_own_encode() {
     assert_eq!(response.header("vary"), None);
     let plain = server.send(&asking("/inner/?type=text/plain&lines=20", "gzip, br"));
     check(&plain, Some("gzip"), &page(20));
-    // What the inner one does not match is left to the outer one.
+    // Responses that the inner directive does not match are left to the outer one.
     let html = server.send(&asking("/inner/", "gzip, br"));
     check(&html, Some("br"), &page(100));
     let failed = server.send(&asking("/inner/?type=text/plain&status=500", "gzip, br"));

@@ -95,8 +95,8 @@ fn a_reset_stream_harms_no_other() {
             let mut client = ready(client).await;
             let request = get("/stream.php?lines=500&flush=1");
             let (response, mut stream) = client.send_request(request, true).expect("a stream");
-            // In the middle of the response: resets of requests that were not even looked at are an
-            // attack, against which the server ends the connection.
+            // In the middle of the response, because resets before the response are an attack, and
+            // the server would close the connection.
             assert_eq!(response.await.expect("a response").status(), 200);
             stream.send_reset(h2::Reason::CANCEL);
         }

@@ -1,4 +1,5 @@
-//! Clients that use HTTP/2 to do harm: their connections end, memory has a bound, and others are served.
+//! Attacks over HTTP/2: their connections are closed, their memory is limited, and other clients
+//! are served.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -14,7 +15,8 @@ use howdah_tests::frames::{
 use howdah_tests::tls::{Authority, Client};
 use howdah_tests::{caddyfile, www};
 
-/// What a connection may cost the server at most, with a margin for what an allocator keeps.
+/// Limit of the memory that a connection may cost the server, with a margin for memory that the
+/// allocator caches.
 const MEMORY_MAX: u64 = 48 << 20;
 
 fn server(timeouts: &str) -> ServerBuilder {
@@ -29,7 +31,7 @@ fn open(server: &Server) -> Frames<TcpStream> {
     Frames::open(server.address(), &[])
 }
 
-/// Bytes of the server's own memory.
+/// Private memory of the server in bytes.
 fn memory(server: &Server) -> u64 {
     let path = format!("/proc/{}/status", server.pid());
     let status = std::fs::read_to_string(path).expect("it lives");
@@ -41,7 +43,7 @@ fn memory(server: &Server) -> u64 {
     kibibytes.parse::<u64>().expect("a number") << 10
 }
 
-/// Sends the same bytes again and again, until the server ends the connection.
+/// Sends the same bytes repeatedly until the server closes the connection.
 fn flood<S: Read + Write>(client: &mut Frames<S>, bytes: &[u8]) {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
@@ -69,7 +71,7 @@ fn resets(first: u32, count: u32) -> Vec<Frame> {
 fn requests_that_are_reset_at_once_end_the_connection() {
     let server = server("").start();
     let mut client = open(&server);
-    // What the server has not read when it ends the connection does not matter.
+    // Bytes that the server has not read when it closes the connection do not matter.
     let _ = client.send(&resets(1, 500));
     assert_eq!(client.last_words(), ENHANCE_YOUR_CALM);
     server.get("/hello.php").assert(200, "hello");
@@ -96,7 +98,7 @@ fn the_same_inside_of_tls() {
         Frames::begin(stream, &[])
     };
     let mut other = connect();
-    // Who agreed on HTTP/2 and says something else gets no answer of HTTP/1.1.
+    // A client that negotiated HTTP/2 and sends something else gets no HTTP/1.1 response.
     let mut wrong = trusted
         .connect(server.address(), "localhost")
         .expect("a handshake");
@@ -104,7 +106,7 @@ fn the_same_inside_of_tls() {
         .write_all(b"GET /hello.php HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .expect("sent");
     let mut answer = Vec::new();
-    // However it ends.
+    // Whether the connection ends properly does not matter.
     let _ = wrong.read_to_end(&mut answer);
     let answer = String::from_utf8_lossy(&answer);
     assert!(!answer.contains("HTTP/1.1"), "{answer}");
@@ -117,7 +119,7 @@ fn the_same_inside_of_tls() {
         .send(&[frame(HEADERS, END_STREAM, 1, head)])
         .expect("sent");
     flood(&mut client, &frame(CONTINUATION, 0, 1, []).to_bytes());
-    // A connection beside them, and a new one.
+    // An existing connection, and a new one.
     for client in [&mut other, &mut connect()] {
         client.get(1, "/hello.php").expect("sent");
         client.wait("response", |frame| frame.is_status(200));
@@ -128,7 +130,7 @@ fn the_same_inside_of_tls() {
 fn a_header_that_goes_on_and_on_ends_the_connection() {
     let server = server("").start();
     let field = block(&[("x-more", "x".repeat(8000))]);
-    // Empty frames, and frames with as much as they may have.
+    // Empty frames, and frames of the maximum size.
     for payload in [Vec::new(), field] {
         let before = memory(&server);
         let mut client = open(&server);
@@ -147,7 +149,7 @@ fn a_small_header_that_is_large_when_unpacked_is_refused() {
     let server = server("").start();
     let before = memory(&server);
     let mut client = open(&server);
-    // A field of 4,000 bytes goes into the table, and then comes 12,000 times by its number.
+    // A header field of 4,000 bytes is added to the table and then referenced 12,000 times.
     let mut head = block(&request("GET", "/hello.php"));
     head.extend(b"\x40\x01x\x7f\xa1\x1e");
     head.extend([b'x'; 4000]);
@@ -167,7 +169,8 @@ fn a_small_header_that_is_large_when_unpacked_is_refused() {
     server.get("/hello.php").assert(200, "hello");
 }
 
-/// The server's answers to these are never read: it stops taking them, and then ends the connection.
+/// The client never reads the responses. The server stops reading requests, and then closes the
+/// connection.
 #[test]
 fn clients_that_do_not_read_are_cut() {
     let server = server("write 500ms").start();
@@ -180,10 +183,10 @@ fn clients_that_do_not_read_are_cut() {
     }
 }
 
-/// What says nothing does not keep a connection: it is one without requests.
+/// Frames without effect do not keep a connection open, because it has no requests.
 #[test]
 fn silent_clients_get_goaway() {
-    // Long enough for a connection of a busy machine to say what it wants.
+    // Long enough for a client on a busy machine to send its request.
     let server = server("idle 3s").start();
     let said = [
         frame(PRIORITY, 0, 3, [0, 0, 0, 0, 1]),
@@ -307,7 +310,7 @@ fn clients_that_read_nothing_are_cut_and_cost_little() {
             .get(stream, "/stream.php?lines=100000")
             .expect("sent");
     }
-    // Ends with an error once the server has cut it.
+    // Fails when the server has closed the connection.
     let ping = frame(PING, 0, 0, [1; 8]).to_bytes();
     flood(&mut client, &ping);
     assert!(memory(&server) < before + MEMORY_MAX);
@@ -318,7 +321,7 @@ fn clients_that_read_nothing_are_cut_and_cost_little() {
 fn more_streams_than_allowed_are_refused() {
     let server = server("").start();
     let mut client = open(&server);
-    // One process: the requests wait for it.
+    // There is one process, and the requests wait for it.
     for number in 0..400 {
         client.get(2 * number + 1, "/hello.php").expect("sent");
     }

@@ -7,7 +7,7 @@ use howdah_testkit::Server;
 use howdah_tests::tls::Authority;
 use howdah_tests::www;
 
-/// The program: `HOWDAH_H2SPEC`, else `h2spec` of `PATH`.
+/// The program: `HOWDAH_H2SPEC`, or `h2spec` in `PATH`.
 fn program() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("HOWDAH_H2SPEC") {
         return Some(path.into());
@@ -18,7 +18,7 @@ fn program() -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// What it says; `None`: it is not installed.
+/// Output of the program. `None` if it is not installed.
 fn run(server: &Server, tls: bool) -> Option<String> {
     let Some(program) = program() else {
         println!("skipped: h2spec is not installed (make h2spec)");
@@ -47,7 +47,7 @@ fn run(server: &Server, tls: bool) -> Option<String> {
 fn all_but_one_without_tls() {
     let server = Server::builder(www()).workers(2).start();
     if let Some(text) = run(&server, false) {
-        // What is not a preface of HTTP/2 is answered as HTTP/1.1, which the port speaks too.
+        // An invalid HTTP/2 preface is handled as HTTP/1.1, which the port supports too.
         let (_, failures) = text.split_once("Failures:").expect("one failure");
         assert!(
             failures.contains("Sends invalid connection preface"),

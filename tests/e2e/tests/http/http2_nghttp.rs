@@ -1,4 +1,4 @@
-//! The programs of nghttp2, a client that shares no code with the server, if they are installed.
+//! The programs of nghttp2, which share no code with the server, if they are installed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::thread;
 use howdah_testkit::Server;
 use howdah_tests::{caddyfile, www};
 
-/// What a program writes; `None`: it is not installed.
+/// Output of a program. `None` if it is not installed.
 fn run(program: &str, arguments: &[&str]) -> Option<String> {
     let output = match Command::new(program).args(arguments).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -9,7 +9,7 @@ use howdah_tests::{encode, in_time};
 use http::Method;
 use tempfile::TempDir;
 
-/// A server of `tests/worker` with HTTPS, and who trusts it.
+/// A server of `tests/worker` with HTTPS, and a client that trusts it.
 struct Fixture {
     server: Server,
     client: Client,
@@ -17,7 +17,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// With `lines` in the options of its workers of `early_hints.php`, or none of them.
+    /// With `worker`, `early_hints.php` runs in a worker pool, otherwise in classic mode.
     fn start(worker: bool) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let authority = Authority::new();
@@ -42,7 +42,7 @@ impl Fixture {
         }
     }
 
-    /// Runs `work` with what makes connections.
+    /// Runs `work` in a runtime that can open connections.
     fn run(&self, work: impl AsyncFnOnce(&Self)) {
         in_time(work(self));
     }
@@ -72,7 +72,7 @@ fn hints_come_while_the_script_is_busy(worker: bool) {
                 .ask(Method::GET, &target)
                 .await
                 .expect("an answer");
-            // The script stands at the gate until both are here.
+            // The script waits at the gate until both have arrived.
             hint(&mut stream, "/a.css").await;
             hint(&mut stream, "/b.js").await;
             gate.open(1);
@@ -87,7 +87,7 @@ fn hints_come_while_the_script_is_busy(worker: bool) {
             .await
             .expect("an answer");
         assert_eq!((response.status().as_u16(), text.as_str()), (200, "hello"));
-        // HEAD has hints too, and nothing else before its end.
+        // A response to HEAD has hints too, and no body.
         let mut stream = connection
             .ask(Method::HEAD, "/early_hints.php")
             .await
@@ -113,7 +113,7 @@ fn hints_come_while_a_worker_is_busy() {
 fn responses_without_a_body_end() {
     let fixture = Fixture::start(false);
     fixture.run(async |fixture| {
-        // As the first request of a connection, and as a later one.
+        // As the first request of a connection, and as later ones.
         for _ in 0..5 {
             let mut connection = fixture.connect().await;
             for (method, target) in [

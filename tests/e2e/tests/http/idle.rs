@@ -1,10 +1,10 @@
-//! Thousands of connections on which nothing happens.
+//! Thousands of idle connections.
 
 use howdah_testkit::{Connection, Request, Server};
 use howdah_tests::www;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// As many as `HOWDAH_IDLE` says, default 10,000.
+/// Number of connections: `HOWDAH_IDLE`, by default 10,000.
 fn connection_count() -> usize {
     std::env::var("HOWDAH_IDLE").map_or(10_000, |n| n.parse().expect("HOWDAH_IDLE is a number"))
 }
@@ -36,7 +36,8 @@ fn harm_nobody() {
     for n in 0..connection_count() {
         let mut connection = server.connect();
         match n % 50 {
-            // Most have sent nothing; some half a request; some have had a response.
+            // Most have sent nothing, some have sent half a request, and some have received a
+            // response.
             0 => connection.send_bytes(&used[..20]).expect("sent"),
             1 => connection
                 .exchange(&Request::get("/hello.php"))
@@ -56,7 +57,7 @@ fn harm_nobody() {
                 .assert(200, &format!("[{id}][{id}]"));
         }
     });
-    // Each is still good. Half a request may have been given up by now.
+    // Each connection still works. Half a request may have timed out by now.
     for (n, connection) in idle
         .iter_mut()
         .enumerate()

@@ -1,5 +1,5 @@
-//! Files that do not fit into a buffer: over plain HTTP/1.1 the kernel sends them, over TLS and HTTP/2
-//! the server does.
+//! Files that do not fit into a buffer. Over plain HTTP/1.1 the kernel sends them, over TLS and
+//! HTTP/2 the server does.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,12 +13,12 @@ use howdah_tests::tls::{Authority, Client};
 use howdah_tests::{caddyfile, in_time};
 use rustls::pki_types::ServerName;
 
-/// Not a multiple of any size of a buffer.
+/// Not a multiple of any buffer size.
 const SIZE: usize = (5 << 20) + 12_345;
 /// More than the buffers of two sockets.
 const HUGE: usize = 20 << 20;
 
-/// Bytes of which no two places are alike.
+/// Bytes without repetition, so that each offset is distinguishable.
 fn contents(size: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size + 8);
     while bytes.len() < size {
@@ -46,7 +46,7 @@ fn huge(www: &Www) -> PathBuf {
     www.write("huge.bin", contents(HUGE))
 }
 
-/// Ends of ranges that are spread over the file, others for each `seed`.
+/// Bounds of ranges across the file. They differ for each `seed`.
 fn ranges(seed: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
     (1..=count).map(move |index| {
         let first = (seed * 7_919_111 + index * 1_299_709) % SIZE;
@@ -122,7 +122,7 @@ fn pipelined_requests_are_answered_in_order() {
     page.assert(200, "hello");
 }
 
-/// Small files are kept once they have been left alone for a while, as those of this repository have.
+/// Small files are cached when they have not changed for a while, like those of this repository.
 #[test]
 fn kept_files_arrive_whole_and_in_parts() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -204,7 +204,7 @@ fn a_slow_reader_gets_all_and_delays_no_request() {
         seen += part.len();
     }
     assert_eq!(seen, HUGE);
-    // The others leave in the middle.
+    // The others disconnect in the middle.
     for (index, other) in slow.into_iter().skip(1).enumerate() {
         if index == 0 {
             other.reset().expect("a reset");
@@ -213,7 +213,7 @@ fn a_slow_reader_gets_all_and_delays_no_request() {
     server.get("/small.txt").assert(200, "small");
 }
 
-/// The lines of the access log about the huge file.
+/// Waits for the access log's line about the huge file and returns its number of bytes.
 fn wait_for_cut(server: &Server) -> u64 {
     let line = server.wait_line("a response that was cut", |line| {
         line.raw.contains("/huge.bin") && line.raw.contains("\"size\":")
@@ -221,7 +221,7 @@ fn wait_for_cut(server: &Server) -> u64 {
     line.number("size").expect("bytes")
 }
 
-/// Receives until the connection ends before the body does.
+/// Receives until the server closes the connection before the end of the body.
 fn read_until_cut(connection: &mut Connection) -> Vec<u8> {
     let mut seen = Vec::new();
     loop {
@@ -261,12 +261,12 @@ fn a_file_that_becomes_shorter_ends_the_connection() {
     reader.begin("GET").expect("a head");
     let file = File::options().write(true).open(path).expect("it is there");
     file.set_len(4096).expect("it can be cut");
-    // What was on its way when the file was cut may be anything.
+    // Bytes that were in flight when the file was truncated may have any value.
     let seen = read_until_cut(&mut reader).len() as u64;
     let logged = wait_for_cut(&server);
     assert!(seen <= logged, "{seen} of {logged}");
     assert!(logged < HUGE as u64, "{logged}");
-    // The shorter file is a file like any other.
+    // The shorter file is served as usual.
     let now = server.get("/huge.bin");
     assert!(now.body == contents(4096));
 }
@@ -306,7 +306,7 @@ fn tls_and_http2_give_the_same() {
     over_http2(&server, &client, &whole);
 }
 
-/// Several parts at a time on one connection.
+/// Several concurrent ranges on one connection.
 fn over_http2(server: &Server, client: &Client, file: &[u8]) {
     in_time(async {
         let socket = tokio::net::TcpStream::connect(server.address()).await;

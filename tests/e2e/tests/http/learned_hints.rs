@@ -1,4 +1,5 @@
-//! `early_hints learn`: what a page asks for is named to the next ones before PHP answers.
+//! `early_hints learn`: the resources of a page are sent as hints for later requests before PHP
+//! responds.
 
 use std::future::poll_fn;
 
@@ -27,7 +28,7 @@ fn serve(lines: &str) -> (Www, Server) {
         .file("other.php", PAGE);
     let root = www.path().display();
     let text = format!("root * {root}\nphp_server {{\n{lines}\n}}");
-    // What a front thread has learned is its own.
+    // Each front thread learns separately.
     let server = Server::caddyfile(caddyfile("howdah {\nfront_threads 1\n}", &text)).start();
     (www, server)
 }
@@ -40,21 +41,21 @@ fn hints_come_before_php_answers() {
         let mut gate = server.gate("gate");
         let target = format!("/?gate={}", encode(gate.path()));
         let mut response = ask(client, &target, &[]).await;
-        // PHP stands at the gate.
+        // PHP waits at the gate.
         let hint = poll_fn(|cx| response.poll_informational(cx)).await;
         let hint = hint.expect("before the response").expect("a hint");
         assert_eq!(hint.status(), 103);
         assert_eq!(hint.headers()["link"], HINT);
         gate.open(1);
         assert_eq!(response.await.expect("a response").status(), 200);
-        // Sent to clients with a session too, and not for requests by scripts.
+        // Hints are also sent to clients with a session, but not for requests by scripts.
         assert_eq!(
             request_hints(client, "/", &[("cookie", "a=b")]).await,
             [HINT]
         );
         let script = ask_as(client, "/", "cors", &[]).await;
         assert_eq!(all(script).await, [""; 0]);
-        // The page has none any more.
+        // The page no longer has any.
         assert_eq!(hints(client, "/?plain").await, [HINT]);
         assert_eq!(hints(client, "/").await, [""; 0]);
     });
@@ -105,7 +106,7 @@ async fn ask(client: &SendRequest<Bytes>, target: &str, fields: &[(&str, &str)])
     ask_as(client, target, "navigate", fields).await
 }
 
-/// The links of all hints before the response.
+/// Links of all hints before the response.
 async fn all(mut response: ResponseFuture) -> Vec<String> {
     let mut links = Vec::new();
     while let Some(hint) = poll_fn(|cx| response.poll_informational(cx)).await {

@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Refused requests, and how they are refused.
 
 use std::sync::mpsc;
 use std::thread;
@@ -40,7 +40,7 @@ fn malformed_requests_are_answered_400() {
 
 #[test]
 fn nothing_is_smuggled() {
-    // The second request hides in what one of two readings takes for the body of the first.
+    // The second request is hidden: a different reading takes it for the body of the first.
     let server = Server::builder(www()).workers(1).start();
     let hidden = "GET /id.php?id=smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
     for fields in [
@@ -102,7 +102,7 @@ fn a_request_of_two_lengths_is_refused_and_nothing_follows_it() {
                 .unwrap_or_else(|error| panic!("{fields}: {error}"));
         }
     }
-    // One length is fine, whatever else is in the request.
+    // A single length is valid, whatever else is in the request.
     let innocent = Request::new("POST", "/hello.php")
         .header("X-Note", "Content-Length: 3")
         .chunked(["Content-Length: 3\r\n\r\n", "abc"]);
@@ -177,13 +177,14 @@ fn a_request_that_does_not_come_is_answered_408() {
         response.assert_status(408);
         connection.wait_closed().expect("it is closed");
     };
-    // The limits are so long that a busy machine sends in time, and are waited for together.
+    // The timeouts are long enough for a busy machine, and the tests wait for them at the same
+    // time.
     thread::scope(|scope| {
         scope.spawn(|| late(b"GET /hello.php HTTP/1.1\r\nHost:"));
         scope.spawn(|| {
             late(b"PUT /dump.php HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nfour");
         });
-        // Nothing at all was asked, so nothing is answered.
+        // No request was sent, so there is no response.
         scope.spawn(|| {
             let mut idle = server.connect();
             idle.wait_closed().expect("an idle connection is closed");
@@ -211,7 +212,7 @@ fn a_full_queue_is_answered_503() {
         )))
         .expect("sent");
     gate.reached();
-    // Whichever two come first wait, the others are refused at once.
+    // The first two wait, whichever they are. The others are refused at once.
     let (answered, answers) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..20 {
@@ -293,7 +294,7 @@ fn running_too_long_is_answered_504() {
     let next = server.get("/pid.php");
     next.assert_status(200);
     assert_ne!(next.text(), pid, "the worker that hangs was to be replaced");
-    // What has been sent already cannot be taken back: the response is cut.
+    // Bytes that were sent cannot be revoked, so the response is aborted.
     let mut connection: Connection = server.connect();
     let target = format!("/gate.php?gate={}", encode(gate.path()));
     let error = connection

@@ -13,7 +13,7 @@ use serde_json::Value;
 const OWN: &str = "127.0.0.2";
 const OTHER: &str = "127.0.0.1";
 
-/// Where it listens on this IP address.
+/// Address with this IP on which the server listens.
 fn at(server: &Server, ip: &str) -> SocketAddr {
     let ip: IpAddr = ip.parse().expect("an address");
     let mut addresses = server.addresses().iter();
@@ -52,7 +52,8 @@ fn a_listener_has_its_own_limits_and_no_other_has_them() {
     );
     let server = start(&global, &log);
 
-    // The other one's client is as slow, and is still waited for when this one's was answered.
+    // The client on the other address is equally slow. The server still waits for it after it has
+    // responded to this one.
     let mut patient = connect(&server, OTHER);
     let half = b"GET /client HTTP/1.1\r\nHost:";
     patient.send_bytes(half).expect("sent");
@@ -73,7 +74,7 @@ fn a_listener_has_its_own_limits_and_no_other_has_them() {
     send(&server, OWN, &large).assert_status(431);
     send(&server, OTHER, &large).assert_status(200);
 
-    // What is left out has its default: the two are not merged.
+    // Missing values have their defaults: the two blocks are not merged.
     let upload = Request::new("PUT", "/dump.php").body("x".repeat(200));
     send(&server, OWN, &upload).assert_status(200);
     send(&server, OTHER, &upload).assert_status(413);

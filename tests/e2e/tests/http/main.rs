@@ -1,4 +1,4 @@
-//! Requests and responses: HTTP/1.1, 2 and 3, compression, files, limits, and clients that mean harm.
+//! Requests and responses: HTTP/1.1, 2 and 3, compression, files, limits, and hostile clients.
 
 mod abandoned;
 mod aborts;

@@ -1,4 +1,4 @@
-//! Clients that send or receive a byte at a time, and those beside them.
+//! Clients that send or receive one byte at a time, and their effect on other clients.
 
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ fn lines(count: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A client that has room for a few kilobytes only and has not begun to read.
+/// A client that has a buffer of a few kilobytes and has not started to read.
 fn stalled(server: &Server, target: &str) -> Connection {
     let mut slow =
         Connection::open_with_receive_buffer(server.address(), 4096).expect("it connects");
@@ -24,7 +24,7 @@ fn stalled(server: &Server, target: &str) -> Connection {
 
 #[test]
 fn a_request_may_come_byte_by_byte() {
-    // One PHP process: a request that is not complete must not hold it.
+    // There is one PHP process, and an incomplete request must not block it.
     let server = Server::builder(www()).workers(1).start();
     let mut slow = server.connect();
     let mut other = server.connect();
@@ -77,7 +77,7 @@ fn a_reader_that_takes_a_byte_at_a_time_gets_all() {
 #[test]
 fn a_reader_that_stalls_does_not_hold_php() {
     let server = Server::builder(www()).workers(1).start();
-    // 600 KiB wait in the front (its limit is 1 MiB), PHP is free.
+    // 600 KiB wait in the front (its limit is 1 MiB), and PHP is free.
     let mut slow: Vec<_> = (0..5)
         .map(|_| stalled(&server, "/stream.php?lines=600"))
         .collect();
@@ -89,7 +89,7 @@ fn a_reader_that_stalls_does_not_hold_php() {
     }
 }
 
-/// Readers of more than memory is for, beside the one process that writes it all.
+/// Clients that read more than the front buffers in memory, with one process that writes all of it.
 #[track_caller]
 fn readers_that_stall_leave_the_rest_in_files(mode: Mode) {
     let letters = |kb: usize| -> Vec<u8> {
@@ -143,11 +143,11 @@ fn on_a_full_disk_nothing_of_a_response_is_lost() {
     server.get("/hello.php").assert(200, "hello");
 }
 
-/// The one file of a server's front that has no name any longer.
+/// The only deleted file that the front of a server has open.
 fn nameless_file(server: &Server) -> Option<PathBuf> {
     let files = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("its files");
     files.flatten().map(|file| file.path()).find(|file| {
-        // One that was closed in the meantime has none either.
+        // A file that was closed in the meantime has no name either.
         let target = std::fs::read_link(file).unwrap_or_default();
         target.starts_with(server.temp_dir()) && target.to_string_lossy().ends_with("(deleted)")
     })
@@ -163,7 +163,7 @@ fn a_response_whose_file_is_lost_is_cut_off() {
     assert!(process::wait_until(PATIENCE, || nameless_file(&server).is_some()));
     let file = nameless_file(&server).expect("the rest of the response");
     let cut = loop {
-        // Again and again: what is appended after it brings the length back.
+        // Repeatedly, because data that is appended afterwards restores the length.
         if let Ok(file) = OpenOptions::new().write(true).open(&file) {
             file.set_len(0).expect("it is emptied");
         }
@@ -186,7 +186,7 @@ fn a_large_response_waits_for_its_reader() {
     let global = "admin off\nfrankenphp {\nnum_threads 2\nresponse_spool off\n}";
     let site = format!("root * {}\nphp_server", www().display());
     let server = Server::caddyfile(caddyfile(global, &site)).start();
-    // 40 MiB do not fit anywhere: PHP has to wait, and the other process serves.
+    // 40 MiB exceed all buffers: PHP has to wait, and the second process serves other requests.
     let mut slow = stalled(&server, "/stream.php?lines=40000&flush=50");
     slow.begin("GET").expect("a head");
     for _ in 0..50 {

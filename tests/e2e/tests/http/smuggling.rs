@@ -1,17 +1,17 @@
-//! Requests that two servers in a row could read in two ways (HTTP/1.1): refused, and nothing that follows
-//! on the connection is read as a request.
+//! HTTP/1.1 requests that two servers could parse differently. They are refused, and no later bytes
+//! of the connection are parsed as a request.
 
 use howdah_testkit::{Connection, Server};
 use howdah_tests::www;
 
-/// The request that hides behind another.
+/// The request that is hidden in another one.
 const HIDDEN: &str = "GET /id.php?id=smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
 
 fn server() -> Server {
     Server::builder(www()).workers(1).start()
 }
 
-/// All that the server says to these bytes, to the end of the connection.
+/// Sends these bytes and returns all that the server sends, up to the end of the connection.
 #[track_caller]
 fn answers(server: &Server, request: &[u8]) -> String {
     let mut connection = server.connect();
@@ -31,7 +31,8 @@ fn to_the_end(mut connection: Connection) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Sends each, with the hidden request behind it: one answer, an error, and the end.
+/// Sends each with the hidden request. The response must be one error, and the connection must be
+/// closed.
 #[track_caller]
 fn refused(server: &Server, requests: &[&str]) {
     for request in requests {
@@ -74,7 +75,7 @@ fn lengths_that_are_repeated_or_invalid() {
             "Content-Length: 5\r\ncontent-LENGTH: 0",
             "Content-Length: 5, 5",
             "Content-Length: 5,0",
-            // No numbers.
+            // Invalid numbers.
             "Content-Length:",
             "Content-Length: +5",
             "Content-Length: -5",
@@ -149,23 +150,23 @@ fn lines_that_end_in_another_way() {
     refused(
         &server(),
         &[
-            // A lone CR ends nothing.
+            // A lone CR does not end a line.
             "POST /hello.php HTTP/1.1\rHost: a\r\rX: y\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: a\r\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\r\nHost: a\r\n\r\n",
             "\r\r\n\r\nPOST /hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
-            // Nor does a lone LF.
+            // Neither does a lone LF.
             "POST /hello.php HTTP/1.1\nHost: a\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\nHost: a\n\r\n",
             "POST /hello.php HTTP/1.1\r\nHost: a\r\n\n",
             "POST /hello.php HTTP/1.1\nHost: a\n\n",
             "\nPOST /hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
-            // And nothing but an end of line does.
+            // No other character ends a line.
             "POST /hello.php HTTP/1.1\r\nHost: a\x00\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: \x7f\r\n\r\n",
-            // The request line.
+            // Invalid request lines.
             "POST  /hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
             "POST /hello.php  HTTP/1.1\r\nHost: a\r\n\r\n",
             "POST\t/hello.php\tHTTP/1.1\r\nHost: a\r\n\r\n",
@@ -203,7 +204,7 @@ fn invalid_chunks() {
         "3;a=\"\n0\r\n\r\n",
         "3;\nabc\r\n0\r\n\r\n",
         "3;a\rb\r\nabc\r\n0\r\n\r\n",
-        // Trailers, which would swallow the next request.
+        // Trailers, which would hide the next request.
         "3\r\nabc\r\n0\r\n\n",
         "3\r\nabc\r\n0\r\nX: a\n\n",
         "3\r\nabc\r\n0\r\nX: a\r\n\n",
@@ -217,7 +218,7 @@ fn invalid_chunks() {
     }
 }
 
-/// Wherever the bytes of a request are cut, it is refused: its length cannot be declared after so many bytes.
+/// A request whose length follows too much padding is refused, wherever its bytes are split.
 #[test]
 fn a_length_that_comes_in_pieces() {
     let server = server();
@@ -234,7 +235,7 @@ fn a_length_that_comes_in_pieces() {
             connection
                 .send_bytes(&first.as_bytes()[..cut])
                 .expect("sent");
-            // The first piece is read before the second is there.
+            // The first piece is read before the second arrives.
             server.get("/hello.php").assert(200, "hello");
             connection.send_bytes(rest.as_bytes()).expect("sent");
             let all = to_the_end(connection);
@@ -264,13 +265,13 @@ fn hosts_that_differ() {
         "GET @b/hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
     ] {
-        // Where it ends is clear, so that the connection would go on.
+        // The end of this request is clear, so the connection would stay open.
         let closing = request.replacen("\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1);
         let all = answers(&server, format!("{closing}{HIDDEN}").as_bytes());
         assert!(all.starts_with("HTTP/1.1 4"), "{request:?}: {all}");
         assert_eq!(all.matches("HTTP/1.1 ").count(), 1, "{request:?}: {all}");
     }
-    // The target's counts, and PHP sees no other.
+    // The host in the target counts, and PHP sees no other.
     let request =
         "GET http://right.test/dump.php HTTP/1.1\r\nHost: wrong.test\r\nConnection: close\r\n\r\n";
     let all = answers(&server, request.as_bytes());
@@ -279,14 +280,14 @@ fn hosts_that_differ() {
     assert!(!all.contains("wrong.test"), "{all}");
 }
 
-/// What is allowed and looks odd is read as it is meant: the hidden request is part of a body.
+/// Unusual but valid requests are parsed as intended: the hidden request is part of a body.
 #[test]
 fn bodies_stay_bodies() {
     let server = server();
     let length = HIDDEN.len();
     let next = "GET /id.php?id=next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     for request in [
-        // Methods that have no body as a rule.
+        // Methods that usually have no body.
         format!("GET /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"),
         format!(
             "DELETE /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"
@@ -297,7 +298,7 @@ fn bodies_stay_bodies() {
         format!(
             "GET /hello.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{HIDDEN}\r\n0\r\n\r\n"
         ),
-        // White space around a value, zeros before a number, an extension, a trailer.
+        // White space around a value, zeros before a number, a chunk extension, a trailer.
         format!(
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length:\t {length} \t\r\n\r\n{HIDDEN}"
         ),
@@ -308,12 +309,12 @@ fn bodies_stay_bodies() {
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nTRANSFER-encoding:\tCHUNKED \r\n\r\n\
              0{length:X};a=b\r\n{HIDDEN}\r\n000\r\nContent-Length: 3\r\n\r\n"
         ),
-        // No upgrade is made, and what follows is still HTTP/1.1.
+        // The server does not upgrade, and the next bytes are still HTTP/1.1.
         format!(
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\
              HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"
         ),
-        // A file that needs no body, and a path that there is not.
+        // A file, which needs no body, and a missing path.
         format!("POST /static.txt HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"),
         format!("POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"),
         // A method that is refused before its body is read.
@@ -326,7 +327,7 @@ fn bodies_stay_bodies() {
         ),
     ] {
         let all = answers(&server, format!("{request}{next}").as_bytes());
-        // Nothing follows a body that was not read.
+        // No request follows a body that was not read.
         let is_next = all.matches("HTTP/1.1 ").count() == 2 && all.contains("[next]");
         let is_last = all.matches("HTTP/1.1 ").count() == 1 && !all.contains("[next]");
         assert!(is_next || is_last, "{request}: {all}");

@@ -1,5 +1,5 @@
-//! Requests over HTTP/2 that would be different ones over HTTP/1.1, and invalid ones: refused alone, and the
-//! connection goes on.
+//! HTTP/2 requests that would be different ones over HTTP/1.1, and invalid requests. Only they are
+//! refused, and the connection stays open.
 
 use howdah_testkit::Server;
 use howdah_tests::frames::{
@@ -13,7 +13,7 @@ fn server() -> Server {
     Server::builder(www()).workers(1).start()
 }
 
-/// A request that is right, without the fields `less` and with `more`.
+/// A valid request without the fields `less` and with the fields `more`.
 fn request<'a>(less: &[&str], more: &[(&'a str, &'a str)]) -> Fields<'a> {
     let usual: [(&str, &str); 4] = [
         (":method", "POST"),
@@ -29,7 +29,7 @@ fn request<'a>(less: &[&str], more: &[(&'a str, &'a str)]) -> Fields<'a> {
         .collect()
 }
 
-/// What comes of a request: the first frame of its stream, or of the end of the connection.
+/// Sends a request and returns the first frame of its stream, or the one that ends the connection.
 #[track_caller]
 fn outcome(server: &Server, fields: &Fields<'_>, body: Option<&[u8]>) -> Frame {
     let mut client = Frames::open(server.address(), &[]);
@@ -67,7 +67,7 @@ fn the_usual_request_is_answered() {
     assert!(outcome(&server, &request(&[], &[]), None).is_status(200));
     let fields = request(&[], &[("content-length", "3"), ("te", "trailers")]);
     assert!(outcome(&server, &fields, Some(b"abc")).is_status(200));
-    // Without :authority, `host` is the one.
+    // Without `:authority`, `host` counts.
     let fields = request(&[":authority"], &[("host", "localhost")]);
     assert!(outcome(&server, &fields, None).is_status(200));
     let fields = request(&[], &[("host", "localhost")]);

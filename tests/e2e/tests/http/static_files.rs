@@ -1,4 +1,4 @@
-//! Files that are sent as they are.
+//! Static files.
 
 use howdah_testkit::{Request, Response, Server, Www};
 
@@ -86,7 +86,7 @@ fn ranges_can_be_requested() {
     let response = range("bytes=10-");
     response.assert_status(416);
     assert_eq!(response.header("content-range"), Some("bytes */10"));
-    // What is not a range of bytes is ignored.
+    // A range in other units is ignored.
     range("lines=1-2").assert(200, "0123456789");
     range("bytes=3-1").assert(200, "0123456789");
     let stale = Request::get("/a.txt")

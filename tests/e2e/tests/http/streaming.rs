@@ -22,7 +22,7 @@ fn a_flush_reaches_the_client_before_the_script_ends() {
         b"first "
     );
     gate.reached();
-    // The script stands at the gate, another one runs beside it.
+    // The script waits at the gate while another one runs.
     server.get("/hello.php").assert(200, "hello");
     gate.open(1);
     assert_eq!(connection.read_until("last").expect("the rest"), b"last");

@@ -1,4 +1,4 @@
-//! Sites on Unix sockets, as a proxy on the same machine asks them.
+//! Sites on Unix sockets, with requests like those of a proxy on the same machine.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -9,7 +9,7 @@ use std::process::Command;
 use howdah_testkit::{PATIENCE, Server, Www};
 use howdah_tests::admin::{Admin, ON};
 
-/// What curl prints of a target of `http://shop.test`.
+/// Output of curl for a target of `http://shop.test`.
 fn curl(socket: &Path, target: &str, args: &[&str]) -> Vec<u8> {
     let mut command = Command::new("curl");
     command.args(["-sS", "--noproxy", "*", "--max-time", "30"]);
@@ -55,7 +55,7 @@ fn a_proxy_reaches_php_and_files() {
     assert_eq!(text(&plain, "/index.php"), "127.0.0.1 80 shop.test 0");
     let body = curl(&socket, "/", &["-H", "Host: other.test"]);
     assert_eq!(body, b"other 127.0.0.1");
-    // By the kernel, from the page cache.
+    // Sent by the kernel from the page cache.
     assert_eq!(curl(&socket, "/large.bin", &[]), large);
     let upload = format!("@{}", www.path().join("large.bin").display());
     let bytes = "Content-Type: application/octet-stream";
@@ -90,7 +90,7 @@ fn leftovers_of_a_killed_server_do_not_prevent_a_start_and_a_running_one_does() 
     server.stop();
 }
 
-/// One request on a connection that stays.
+/// Sends one request on a persistent connection.
 fn exchange(connection: &mut BufReader<UnixStream>) -> String {
     let request = "GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n";
     connection
@@ -145,7 +145,7 @@ fn it_stays_over_a_reload_and_is_removed_when_unused() {
     server.wait_log("no longer listening on a Unix socket");
     assert_eq!(text(&next, "/"), "three");
     assert!(!socket.exists());
-    // The connection of before has no listener any more.
+    // The listener of the existing connection is closed.
     let mut rest = Vec::new();
     kept.read_to_end(&mut rest).expect("the end");
     assert!(rest.is_empty());

@@ -24,7 +24,7 @@ fn upload(target: &str, content: &[u8]) -> Request {
         .body(body)
 }
 
-/// Bytes without a pattern that a copy in the wrong order would keep.
+/// Bytes without repetition, so that a copy in the wrong order is noticed.
 fn noise(size: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..size)
@@ -49,7 +49,7 @@ fn large() -> Server {
 fn arrive_whole_at_each_size() {
     let server = large();
     let dir = tempfile::tempdir().expect("a directory");
-    // Around what stays in memory (64 KiB), and what is surely spooled.
+    // Sizes around the limit of what stays in memory (64 KiB), and sizes that are always spooled.
     for size in [0, 1, 60_000, 65_000, 65_536, 66_000, 1 << 20, 10 << 20] {
         let content = noise(size, size as u64);
         let copy = dir.path().join(size.to_string());
@@ -138,7 +138,7 @@ fn php_s_limits_are_kept() {
     let answer = server.send(&upload("/dump.php", &noise(200_000, 1))).json();
     assert_eq!(answer["files"]["file"]["error"], 1);
     assert_eq!(answer["post"]["note"], "über");
-    // Past post_max_size PHP drops the body and says so.
+    // Above post_max_size, PHP discards the body and logs a message.
     server.expect_log("exceeds the limit of 1048576 bytes");
     let answer = server.send(&upload("/dump.php", &noise(2 << 20, 1))).json();
     assert_eq!(answer["post"], serde_json::json!([]));
@@ -157,7 +157,7 @@ fn the_server_s_limit_is_kept() {
         .send(&Request::new("PUT", "/dump.php").body(noise(999_000, 1)))
         .json();
     assert_eq!(answer["input_size"], 999_000);
-    // Told in advance: refused before a byte of the body is sent.
+    // The length is declared: the request is refused before a byte of the body is sent.
     let mut connection = server.connect();
     let head = "PUT /dump.php HTTP/1.1\r\nHost: x\r\nContent-Length: 1000001\r\nExpect: 100-continue\r\n\r\n";
     connection.send_bytes(head.as_bytes()).expect("sent");
@@ -167,10 +167,10 @@ fn the_server_s_limit_is_kept() {
         response.informational.is_empty(),
         "it asked for a body that it does not want"
     );
-    // Found out on the way.
+    // The length is not declared: the request is refused when the limit is exceeded.
     let mut connection = server.connect();
     let request = Request::new("PUT", "/dump.php").chunked(noise(1_200_000, 1).chunks(60_000));
-    // The server may answer and close before all is sent.
+    // The server may respond and close the connection before all bytes are sent.
     let sent = connection.send(&request);
     match connection.receive("PUT") {
         Ok(response) => response.assert_status(413),
@@ -191,7 +191,7 @@ fn a_client_that_disconnects_midway_leaves_nothing() {
         connection.send_bytes(&bytes[..part]).expect("sent");
         connection.reset().expect("reset");
     }
-    // The spool directory is looked at when the server ends.
+    // The spool directory is checked when the server is stopped.
     server.get("/hello.php").assert(200, "hello");
 }
 
@@ -227,7 +227,7 @@ fn a_full_disk_is_answered_507_and_nothing_is_left() {
             assert_eq!(bodies(), Vec::<String>::new());
         }
     }
-    // There is room for what fits.
+    // There is enough space for this body.
     let content = noise(300 << 10, 7);
     let fits = Request::new("PUT", "/dump.php").body(&content);
     assert_eq!(server.send(&fits).json()["input_size"], content.len());
