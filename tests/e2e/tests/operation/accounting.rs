@@ -1,4 +1,4 @@
-//! What a request costs in PHP: in access logs, as `Server-Timing` and in spans.
+//! Cost of a request in PHP: in access logs, as `Server-Timing` and in spans.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, encode};
 use serde_json::Value;
 
-/// 20 ms of CPU time, and a query of SQLite that takes some more.
+/// 20 ms of CPU time, and an SQLite query that takes some more.
 const WORK: &str = "
     $slow = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT sum(i) FROM n';
     (new PDO('sqlite::memory:'))->query($slow)->fetchColumn();
@@ -38,11 +38,11 @@ fn number(php: &Value, name: &str) -> f64 {
     value.unwrap_or_else(|| panic!("no {name} in {php}"))
 }
 
-/// Checks the object of an access log's line, whose times are in seconds.
+/// Checks the object of an access log line. Its times are in seconds.
 fn assert_work(php: &Value) {
     assert!(number(php, "queue") < 5.0, "{php}");
     assert!(number(php, "time") >= 0.02, "{php}");
-    // Another process may have had the processor for a part of the time.
+    // A different process may have used the CPU for a part of the time.
     let cpu = number(php, "cpu");
     assert!(cpu > 0.005 && cpu <= number(php, "time") * 2.0, "{php}");
     let database = number(php, "database");
@@ -51,7 +51,7 @@ fn assert_work(php: &Value) {
     assert!(number(php, "memory_peak") >= f64::from(8 << 20), "{php}");
 }
 
-/// The milliseconds of `Server-Timing` by name.
+/// Value of a `Server-Timing` entry in milliseconds.
 fn timing(header: &str, name: &str) -> Option<f64> {
     let metric = header
         .split(", ")
@@ -88,7 +88,7 @@ fn access_logs_have_what_requests_cost_though_nothing_else_is_observed() {
     let server = Server::caddyfile(caddyfile("admin off", &site)).start();
     server.get("/classic.php?alone").assert(200, "done");
     assert_work(&server.wait_log("/classic.php?alone").fields["php"]);
-    // The rest of its cost is not known when the response is over.
+    // The rest of the cost is unknown when the response ends.
     server.get("/finish.php").assert(200, "finished");
     let line = server.wait_log("/finish.php");
     assert_only_queue(&line.fields["php"]);
@@ -99,7 +99,7 @@ fn assert_only_queue(php: &Value) {
     assert_eq!(names, ["queue"], "{php}");
 }
 
-/// The first process that runs it has it for two seconds and is killed.
+/// The first process that runs the request works on it for two seconds and is killed.
 #[test]
 fn the_time_in_a_worker_that_crashed_is_not_queue_time() {
     let www = Www::new().file(
@@ -186,7 +186,7 @@ fn responses_have_server_timing_if_that_is_on() {
     assert!(time("db") > 0.0 && time("db") < time("php"), "{header}");
     assert!(time("queue") < 5000.0, "{header}");
     assert!(header.ends_with("desc=\"1 query\""), "{header}");
-    // The header goes before the end of the script is known.
+    // The header is sent before the script ends.
     let early = server.get("/early.php");
     early.assert(200, "early");
     let header = early.header("server-timing").expect("a header");
@@ -196,7 +196,8 @@ fn responses_have_server_timing_if_that_is_on() {
     assert_eq!(off.get("/classic.php").header("server-timing"), None);
 }
 
-/// With a limit of its time the kernel brings the clock of a process up to date at ticks only, every 4 ms by default.
+/// With a timeout, the kernel updates the CPU clock of a process only at ticks, every 4 ms by
+/// default.
 #[test]
 fn cpu_time_is_exact_while_a_time_limit_is_set() {
     let script = "<?php for ($i = 0; $i < 200000; $i++) { } echo 'done';";
@@ -212,7 +213,7 @@ fn cpu_time_is_exact_while_a_time_limit_is_set() {
     }
 }
 
-/// What a request cost, by the placeholders for it.
+/// Checks the placeholders for the cost of a request.
 #[track_caller]
 fn assert_cost(words: &[&str]) {
     let number = |at: usize| -> f64 {
@@ -228,7 +229,7 @@ fn assert_cost(words: &[&str]) {
     assert!(number(7) >= 20.0 && number(7) < 60_000.0, "{words:?}");
 }
 
-/// `header` has what is known when the header is written, `log_append` all of it.
+/// `header` contains the values known when the header is written, `log_append` all values.
 #[test]
 fn headers_and_log_fields_have_what_requests_cost_as_placeholders() {
     let www = php();
@@ -256,7 +257,7 @@ fn headers_and_log_fields_have_what_requests_cost_as_placeholders() {
     assert_eq!(field[8..], ["0", "4", "GET"]);
     assert!(text("took").ends_with('s'), "{}", line.raw);
 
-    // The script runs on.
+    // The script continues.
     let early = server.get("/slow.php");
     let header: Vec<&str> = early
         .header("x-cost")
@@ -265,7 +266,7 @@ fn headers_and_log_fields_have_what_requests_cost_as_placeholders() {
         .collect();
     assert_eq!((header[0], header[2]), ("200", ""), "{header:?}");
     assert!(!header[1].is_empty(), "{header:?}");
-    // No PHP, no cost of it.
+    // Without PHP there is no cost.
     let none = server.get("/none.txt");
     let header: Vec<&str> = none
         .header("x-cost")

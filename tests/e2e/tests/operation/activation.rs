@@ -1,5 +1,5 @@
-//! Sockets that a service manager passes, and its notifications. A shell plays the service manager: what
-//! tests pass as standard input and output becomes descriptors 3 and 4.
+//! Sockets from a service manager, and notifications to it. A shell acts as the service manager: it
+//! passes the standard input and output of the tests as descriptors 3 and 4.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -17,14 +17,14 @@ use tempfile::TempDir;
 const MANAGER: &str = "exec 3<&0 4<&1 </dev/null >&2\n\
                        LISTEN_PID=$$ LISTEN_FDS=$FDS LISTEN_FDNAMES=$NAMES exec \"$@\"";
 
-/// A server under the shell.
+/// A server that the shell started.
 struct Activated {
     child: Child,
     log: LogBook,
     _dir: TempDir,
 }
 
-/// Starts one with these sockets and names, and a file with these global options and sites.
+/// Starts a server with these sockets, their names, and a file with these global options and sites.
 fn start(sockets: [OwnedFd; 2], names: &str, global: &str, sites: &str) -> Activated {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("Caddyfile");
@@ -65,14 +65,14 @@ impl Activated {
         assert!(ready.is_some(), "not ready: {:?}", self.log.lines());
     }
 
-    /// Ends it in order; its log has no alarm.
+    /// Stops the server and checks that its log has no alarm.
     #[track_caller]
     fn stop(self) {
         process::kill(self.child.id(), Signal::TERM).expect("it is there");
         self.wait_stopped();
     }
 
-    /// It was ordered to stop.
+    /// Waits for the exit of a server that was ordered to stop, and checks its log.
     #[track_caller]
     fn wait_stopped(mut self) {
         let status = self.child.wait().expect("ours");
@@ -82,7 +82,7 @@ impl Activated {
         assert!(complaints.is_empty(), "{complaints:?}");
     }
 
-    /// It ends by itself with exit code 2 and these words.
+    /// Checks that the server exits by itself with code 2 and this message.
     #[track_caller]
     fn assert_refused(mut self, text: &str) {
         assert_eq!(self.child.wait().expect("ours").code(), Some(2));
@@ -97,7 +97,7 @@ impl Activated {
 
 impl Drop for Activated {
     fn drop(&mut self) {
-        // A failed test leaves nothing behind; after the others it is gone already.
+        // A failed test must leave no process. After other tests the server has already exited.
         if matches!(self.child.try_wait(), Ok(None)) {
             drop(self.child.kill());
             drop(self.child.wait());
@@ -127,12 +127,12 @@ fn sites_and_the_admin_api_are_served_on_sockets_that_were_there() {
     let path = dir.path().join("admin.sock");
     let unix = UnixListener::bind(&path).expect("bound");
     let (socket, address) = tcp();
-    // Clients may come before the server: it is their socket that waits.
+    // Clients may connect before the server starts, because the socket listens already.
     let mut early = Connection::open(address).expect("the socket listens");
     early
         .send(&Request::get("/hello.php?name=early"))
         .expect("sent");
-    // PHP sees neither the words about the sockets nor any that listens.
+    // PHP gets neither the variables of the sockets nor a listening socket.
     let www = Www::new().file("hello.php", "<?php echo 'hello';").file(
         "env.php",
         "<?php
@@ -223,7 +223,7 @@ fn http3_is_served_on_a_udp_socket_that_was_there() {
         &sites,
     );
     server.wait_ready();
-    // No other process could have bound the address: the socket is this one, and quinn has set it up.
+    // No other process could have bound the address. The flags show that quinn uses this socket.
     let flags = rustix::fs::fcntl_getfl(&copy).expect("flags");
     assert!(flags.contains(rustix::fs::OFlags::NONBLOCK), "{flags:?}");
     let client = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -348,7 +348,8 @@ fn the_service_manager_is_notified() {
     assert!(server.wait_exit().success());
 }
 
-/// The socket stays with its maker: who comes after the end waits for the next server.
+/// The socket belongs to the service manager. A client that connects after the exit waits for the
+/// next server.
 #[test]
 fn no_request_is_refused_while_one_server_replaces_another() {
     let (socket, address) = tcp();

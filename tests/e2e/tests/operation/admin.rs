@@ -17,7 +17,7 @@ fn classic(global: &str) -> ServerBuilder {
     ))
 }
 
-/// What `/frankenphp/threads` says of each worker.
+/// The workers in the response of `/frankenphp/threads`.
 fn threads(admin: &Admin) -> Vec<serde_json::Value> {
     let answer = admin.get("/frankenphp/threads").json();
     answer["ThreadDebugStates"]
@@ -38,7 +38,7 @@ fn shows_pools_and_processes() {
         (&pool["name"], &pool["mode"]),
         (&"php".into(), &"classic".into())
     );
-    // A worker can be ready before its zygote has said which process it is.
+    // A worker can be ready before its zygote has reported the process id.
     let same = || {
         let status = admin.get("/status").json();
         let shown = status["pools"][0]["workers"].as_array().expect("workers");
@@ -56,7 +56,7 @@ fn shows_pools_and_processes() {
             .iter()
             .all(|thread| thread["Name"] == "Regular PHP Thread")
     );
-    // A worker counts a request when its client has the response already.
+    // A worker counts a request after its client has received the response.
     let counted = || {
         let threads = self::threads(&admin);
         let counts = threads
@@ -111,7 +111,7 @@ fn stops_after_running_requests() {
     let target = format!("/gate.php?gate={}", encode(gate.path()));
     running.send(&Request::get(target)).expect("sent");
     gate.reached();
-    // As Octane sends it.
+    // The same request as from Octane.
     let stop = Request::new("POST", "/stop").body("[]");
     admin.send(&stop).assert_status(200);
     let refused = || Connection::open(server.address()).is_err();
@@ -144,7 +144,7 @@ fn commands_reach_the_server() {
         .command(&["reload", "--pool", "nobody"])
         .assert(1, "there is no pool nobody; there are: php");
     admin.command(&["stop"]).assert(0, "");
-    // It has waited for the end; what is left is that the system takes the process down.
+    // The command has waited for the shutdown. The kernel may still have to remove the process.
     let is_alive =
         || process::Process::find(server.pid()).is_some_and(|process| process.is_alive());
     assert!(process::wait_until(PATIENCE, || !is_alive()));
@@ -165,7 +165,7 @@ fn commands_find_the_address_in_the_caddyfile() {
     );
     let named = |words: &[&str]| ServerBuilder::command(words).arg("-c").arg(&file).run();
     named(&["status"]).assert(0, "PLACE");
-    // Without a word the Caddyfile of the working directory.
+    // By default, the Caddyfile of the working directory.
     ServerBuilder::command(["status"])
         .current_dir(dir.path())
         .run()
@@ -224,7 +224,7 @@ fn an_address_that_was_chosen_has_to_be_free() {
 
 #[test]
 fn the_default_address_may_be_taken() {
-    // By this server, or by the one that has it already.
+    // Taken by this test or by a server that has the address already.
     let taken = TcpListener::bind("127.0.0.1:2019");
     let server = classic("").start();
     server.expect_log("the admin API is off: admin localhost:2019: the address is in use");
@@ -302,7 +302,7 @@ fn a_request_under_way_is_shown_with_its_phase_and_worker() {
     let mut waiting = server.connect();
     waiting.send(&Request::get("/hello.php")).expect("sent");
     let shown = || admin.get("/requests").json()["requests"].clone();
-    // It is seen before it is in the queue.
+    // A request is visible before it is in the queue.
     let both = || {
         shown()
             .as_array()

@@ -1,4 +1,4 @@
-//! Commands and flags, as far as no server comes of them.
+//! Commands and flags that do not start a server.
 
 use std::process::Command;
 
@@ -26,7 +26,8 @@ fn as_frankenphp_it_tells_which_version_it_stands_for() {
         .map(|n| n.parse().expect("a number"))
         .collect();
     assert!(numbers.len() == 3 && numbers >= vec![1, 3, 0], "{line}");
-    // Other commands are the same under both names, and PHP is found beside the real program.
+    // The remaining commands are the same under both names, and PHP is found next to the real
+    // program.
     assert_eq!(
         output(Command::new(&alias).arg("version")),
         output(Command::new(howdah()).arg("version"))
@@ -158,7 +159,7 @@ fn a_server_in_the_background_is_started_checked_and_stopped() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name);
     let [port, admin] = free_ports();
-    // Nothing here is root's alone, so that a server of root changes to another user.
+    // All files are accessible to others, so a server started by root changes to a different user.
     let text = format!(
         "{{\n\tadmin localhost:{admin}\n}}\nhttp://:{port} {{\n\tbind 127.0.0.1\n\trespond ok\n}}\n"
     );
@@ -182,7 +183,7 @@ fn a_server_in_the_background_is_started_checked_and_stopped() {
     let said = String::from_utf8_lossy(&started.stdout).into_owned();
     assert!(said.contains(&format!("process {}", pid.trim())), "{said}");
     assert!(said.contains("howdah stop --config "), "{said}");
-    // It serves as soon as the command has ended.
+    // The server accepts requests as soon as the command has exited.
     let url = format!("http://127.0.0.1:{port}/");
     let healthy = output(Command::new(howdah()).args(["healthcheck", &url]));
     assert_eq!(healthy, "");

@@ -1,5 +1,6 @@
-//! The dashboard in a real browser: with mixed traffic it fills, obeys its own policy, shows what clients send as text,
-//! and reloads. `HOWDAH_SCREENSHOTS=FOLDER` has it photographed.
+//! The dashboard in a real browser with mixed traffic: all views have data, the page's policy is
+//! not violated, values from clients are shown as text, and reloads work.
+//! `HOWDAH_SCREENSHOTS=FOLDER` saves screenshots.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +68,7 @@ while (frankenphp_handle_request(page(...))) {
 }
 ";
 
-/// What is asked for, over and over.
+/// Request targets that are repeated.
 const TARGETS: [&str; 16] = [
     "/",
     "/products/17",
@@ -86,7 +87,7 @@ const TARGETS: [&str; 16] = [
     "/login",
     "/products/3",
 ];
-/// Paths that are markup where somebody takes them for it.
+/// Paths that contain markup.
 const HOSTILE: [&str; 2] = [
     "/report/<script>window.hacked=1</script>",
     "/report/\"><img/src=x/onerror=window.hacked=1>",
@@ -127,7 +128,8 @@ impl Site {
         }
     }
 
-    /// Has clients ask for all kinds of pages while `look` runs, so many requests a second together.
+    /// Lets clients request pages of all kinds while `look` runs, with this total number of
+    /// requests per second.
     fn with_traffic(&self, per_second: u32, look: impl FnOnce()) {
         const CLIENTS: u32 = 10;
         let pace = Duration::from_secs(1) * CLIENTS / per_second;
@@ -153,7 +155,7 @@ impl Site {
         });
     }
 
-    /// One client, at a steady pace however long responses take.
+    /// One client that sends requests at a constant rate, whatever the response times.
     fn ask(&self, number: usize, pace: Duration, is_over: &AtomicBool) {
         let mut next = Instant::now() + pace * number as u32 / 10;
         for target in TARGETS.iter().cycle().skip(number * 3) {
@@ -180,7 +182,7 @@ fn open_tab(page: &mut Page, name: &str) {
     page.wait(name, &shown);
 }
 
-/// Text that a view shows once it is filled, or a script that is true then.
+/// Text that a view shows when it has data, or a script that is then true.
 const FILLED: [(&str, &str); 8] = [
     (
         "Workers",
@@ -307,7 +309,7 @@ fn a_page_of_another_site_cannot_use_it() {
     server.allow_log("refused: ");
 }
 
-/// A hundred workers and 50 requests/s, for the pictures of the guide.
+/// A hundred workers and 50 requests/s, for the screenshots of the guide.
 #[test]
 fn is_photographed() {
     let Some(folder) = std::env::var_os("HOWDAH_SCREENSHOTS").map(PathBuf::from) else {
@@ -332,7 +334,7 @@ fn is_photographed() {
         page.photograph(&folder.join(name));
     };
     site.with_traffic(50, || {
-        // More than a minute fills the charts.
+        // More than a minute, so that the charts are full.
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(75) {
             site.admin.get("/activity").assert_status(200);

@@ -1,5 +1,5 @@
-//! Deployments: a reload serves the new code, in both modes, however it was deployed and whatever files OPcache
-//! does not check.
+//! Deployments: a reload serves the new code in both modes, whatever the way of deployment and
+//! whichever files OPcache does not check.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::traffic::{Client, during};
 use howdah_tests::{encode, www};
 
-/// Classic, and worker mode with code that is loaded by a request alone.
+/// Classic mode, and worker mode with code that only requests load.
 const INDEX: &str = "<?php require __DIR__ . '/part.php'; echo part();";
 const WORKER: &str = "<?php
 while (frankenphp_handle_request(function () {
@@ -21,14 +21,14 @@ while (frankenphp_handle_request(function () {
 }
 ";
 
-/// Files are cached at once, although they have just been written.
+/// Files are cached at once, although they were written just now.
 const CACHED: &str = "php_ini opcache.file_update_protection 0\n";
 
 fn part(version: &str) -> String {
     format!("<?php function part() {{ return '{version}'; }}")
 }
 
-/// Both modes at `root`, which may be a link.
+/// Both modes at `root`, which may be a symbolic link.
 fn site(root: &Path, php: &str) -> String {
     let root = root.display();
     format!(
@@ -44,7 +44,7 @@ fn release(version: &str) -> Www {
         .file("part.php", part(version))
 }
 
-/// In each process, and with what OPcache has from the first time.
+/// Checks the response of each process, also with files that OPcache has cached before.
 #[track_caller]
 fn assert_both(server: &Server, version: &str) {
     for _ in 0..4 {
@@ -60,7 +60,8 @@ fn reload(admin: &Admin) -> Option<String> {
     done.json()["fresh"].as_str().map(str::to_owned)
 }
 
-/// Writes a file whose time is that of before, as `rsync --times` and `cp -p` may have it.
+/// Writes a file with the modification time of the previous one, as `rsync --times` and `cp -p` can
+/// do.
 fn write_with_time(path: &Path, text: &str, time: SystemTime) {
     fs::write(path, text).expect("written");
     let file = File::options().write(true).open(path).expect("opened");
@@ -68,7 +69,7 @@ fn write_with_time(path: &Path, text: &str, time: SystemTime) {
         .expect("set");
 }
 
-/// What a fresh tree has compiled in advance is what an inclusion compiles.
+/// Code that a new tree compiles in advance is equal to code that is compiled by an inclusion.
 #[test]
 fn classes_are_there_above_their_declarations() {
     let www = release("one")
@@ -145,7 +146,7 @@ fn a_link_to_the_next_release_is_followed() {
     ] {
         for resolve in ["true", "false"] {
             let (one, two, www) = (release("one"), release("two"), Www::new());
-            // As deployed: before the server started, and long before.
+            // As after a deployment long before the start of the server.
             let time = SystemTime::now() - Duration::from_secs(86_400);
             for (www, version) in [(&one, "one"), (&two, "two")] {
                 write_with_time(&www.path().join("part.php"), &part(version), time);
@@ -167,7 +168,7 @@ fn a_link_to_the_next_release_is_followed() {
             };
             switch(&two);
             assert_both(&server, "two");
-            // And back.
+            // Switches back.
             switch(&one);
             assert_both(&server, "one");
         }
@@ -204,7 +205,7 @@ fn classes_that_were_preloaded_are_new() {
     www.write("Release.php", class("two"));
     assert!(reload(&admin).is_some_and(|reason| reason.contains("preload")));
     assert_both(&server, "two");
-    // Of one pool, too: there is one set of preloaded classes.
+    // A reload of one pool, too, because all pools share one set of preloaded classes.
     www.write("Release.php", class("three"));
     let done = admin.post("/reload?pool=app");
     done.assert_status(200);
@@ -256,7 +257,7 @@ fn a_reload_without_news_is_new_processes_alone() {
     assert!(["2", "none"].contains(&&*text), "{text}");
 }
 
-/// Some 60 KiB of OPcache's memory each.
+/// About 60 KiB of OPcache's memory each.
 fn big(release: usize, number: usize) -> String {
     let function = |at: usize| {
         format!(
@@ -274,7 +275,7 @@ foreach (get_included_files() as $file) { $own += opcache_is_script_cached($file
 echo $own, ' of ', count(get_included_files()), opcache_get_status(false)['cache_full'] ? ', full' : '';
 ";
 
-/// What OPcache has done until now, and how full it is in percent.
+/// Counters of OPcache, and its memory use in percent.
 const WORK: &str = "<?php
 ['opcache_statistics' => $done, 'memory_usage' => $memory] = opcache_get_status(false);
 $used = $memory['used_memory'] + $memory['wasted_memory'];
@@ -285,7 +286,7 @@ echo json_encode([
 ]);
 ";
 
-/// What OPcache does for an answer that it has everything for: hits, misses and restarts.
+/// Work of OPcache for a response with all files cached: hits, misses and restarts.
 #[track_caller]
 fn work(server: &Server, expected: &str) -> [i64; 3] {
     let counts = || {
@@ -298,13 +299,13 @@ fn work(server: &Server, expected: &str) -> [i64; 3] {
     std::array::from_fn(|at| after[at] - before[at])
 }
 
-/// An answer of the last release is as much work as one of the first.
+/// A response of the last release costs as much work as one of the first.
 #[test]
 fn opcache_does_not_fill_up_over_releases() {
     const FILES: usize = 30;
     let www = Www::new();
     let current = www.path().join("current");
-    // The application takes a fifth of it.
+    // The application uses a fifth of this memory.
     let php = "php_ini opcache.memory_consumption 9\nphp_ini opcache.interned_strings_buffer 1\n\
                php_ini opcache.max_accelerated_files 200";
     let mut server: Option<(Server, Admin)> = None;
@@ -358,7 +359,7 @@ fn no_request_fails_while_releases_change() {
         };
         let ((), rounds) = during(&server, 4, round, |traffic| {
             for number in 1..7 {
-                // In one step, as deployments do it.
+                // In one atomic step, as deployments do.
                 let next = www.write("next", part(&number.to_string()));
                 fs::rename(next, www.path().join("part.php")).expect("renamed");
                 reload(&admin);
@@ -407,7 +408,7 @@ fn opcache_does_not_fill_up_with_files_that_are_replaced() {
     let mut server: Option<(Server, Admin)> = None;
     let mut fresh = Vec::new();
     for number in 0..8 {
-        // More of them each time: a few, then too many to leave their memory wasted.
+        // More files each time: at first a few, then so many that their wasted memory matters.
         let count = if number == 0 { 30 } else { 4 * number };
         for file in 0..count {
             www.write(&format!("big{file}.php"), big(number, file));
@@ -440,7 +441,7 @@ fn opcache(server: &Server) -> serde_json::Value {
     response.json()
 }
 
-/// A worker holds its code at the same time: it is asked to wait at a gate.
+/// A worker holds its code at the same time, because it waits at a gate.
 #[test]
 fn opcache_reset_works_at_once_with_worker_pools() {
     let gate = www().join("gate.php").display().to_string();
@@ -489,7 +490,7 @@ while (frankenphp_handle_request(function () {{
         }
         server.get("/invalidate.php").assert(200, "bool(true)\n");
         assert_eq!(opcache(&server)["cached"], false);
-        // Longer than force_restart_timeout, as PHP's clock counts.
+        // Longer than force_restart_timeout by PHP's clock.
         let begun = SystemTime::now();
         while begun
             .elapsed()
@@ -501,7 +502,7 @@ while (frankenphp_handle_request(function () {{
         let response = running.receive("GET").expect("a response");
         response.assert_status(200);
         assert!(response.text().ends_with("one"), "{}", response.text());
-        // In worker mode it is a reload.
+        // In worker mode this is a reload.
         let done = server.get("/worker?reset=1");
         done.assert_status(200);
         server.wait_log("pool reloaded");
@@ -529,7 +530,7 @@ fn opcache_reset_works_in_place_without_worker_pools() {
     server.get("/index.php").assert(200, "two");
 }
 
-/// What OPcache does by itself when it is full and some of it is wasted.
+/// The restart of OPcache when it is full and part of its memory is wasted.
 #[test]
 fn opcache_that_is_worn_out_is_replaced() {
     const FILES: usize = 20;
@@ -594,7 +595,7 @@ fn a_full_opcache_is_reported_with_its_setting() {
     server.wait_log("raise opcache.memory_consumption");
 }
 
-/// Templates that an application compiles to PHP files, and includes.
+/// Templates that an application compiles to PHP files and includes.
 #[test]
 fn files_that_requests_write_are_cached_and_seen() {
     let worker = "<?php
@@ -612,7 +613,7 @@ while (frankenphp_handle_request(function () {
 ";
     for more in ["", "concurrency 4", "isolation request"] {
         let www = release("one").file("worker.php", worker);
-        // OPcache's own settings.
+        // The default settings of OPcache.
         let text = site(www.path(), "").replace(CACHED, "");
         let text = text.replace("match /worker*", &format!("match /worker*\n{more}"));
         let server = Server::caddyfile(text).start();

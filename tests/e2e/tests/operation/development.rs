@@ -1,11 +1,12 @@
-//! `howdah` without a command, and `howdah dev`: an application is served for development.
+//! `howdah` without a command, and `howdah dev`: serving an application during development.
 
 use howdah_testkit::{PATIENCE, Request, Server, ServerBuilder, Www, process};
 
-/// Two that look for a free port at the same time may find the same one, so that only one test does.
+/// Two servers that look for a free port at the same time may find the same one, so only one test
+/// does this.
 const ANY_PORT: &[&str] = &["dev", "--listen", "127.0.0.1:0"];
 
-/// In a folder of its own; what the command says is not a message of the log.
+/// Starts in a separate folder. Messages of the command are not log lines.
 fn start(www: &Www, arguments: &[&str]) -> Server {
     let server = ServerBuilder::command(arguments)
         .current_dir(www.path())
@@ -32,7 +33,7 @@ fn an_application_is_served_without_a_file() {
     www.write("public/index.php", page("two"));
     let changed = process::wait_until(PATIENCE, || server.get("/").text().contains("two"));
     assert!(changed, "the change never came");
-    // What is written down stays: the next server's port may be another one.
+    // The written file remains, because the port of the next server may differ.
     drop(server);
     let left = std::fs::read_dir(www.path()).expect("readable").count();
     assert_eq!(left, 1);
@@ -54,10 +55,10 @@ fn errors_are_shown_in_the_browser() {
     ] {
         server.expect_log(message);
         let response = server.get(path);
-        // As PHP has it with `display_errors`.
+        // As PHP shows errors with `display_errors`.
         assert_eq!(response.status(), 200);
         assert!(response.text().contains(message), "{}", response.text());
-        // It reloads when the mistake is mended.
+        // The page reloads when the error is fixed.
         assert!(
             response.text().contains("EventSource"),
             "{}",

@@ -1,4 +1,5 @@
-//! `howdah doctor`: what it finds before a server starts, and whether an application is safe with `concurrency`.
+//! `howdah doctor`: problems that it finds before a server starts, and whether an application is
+//! safe with `concurrency`.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +11,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::caddyfile;
 use serde_json::Value;
 
-/// Its exit code and report for an application that would listen on a free port.
+/// Runs the command for an application on a free port and returns its exit code and report.
 fn doctor(app: &Www, lines: &str, arguments: &[&str]) -> (ExitReport, Value) {
     let root = app.path().join("public");
     let root = root.display();
@@ -30,7 +31,7 @@ fn report(ended: &ExitReport) -> Value {
     serde_json::from_str(&ended.text()).unwrap_or_else(|error| panic!("{error}: {}", ended.text()))
 }
 
-/// The finding with this text.
+/// Finds the finding with this text.
 #[track_caller]
 fn finding<'a>(report: &'a Value, text: &str) -> &'a Value {
     let mut findings = report["findings"].as_array().expect("findings").iter();
@@ -71,7 +72,7 @@ fn an_application_in_order_has_no_errors() {
     for text in ["PHP 8.", "document root", "127.0.0.1:0 is free", "kernel"] {
         assert_eq!(finding(&report, text)["level"], "ok", "{text}");
     }
-    // Not asked for, and no worker has it.
+    // The check was not requested, and no worker needs it.
     assert_eq!(report.get("coroutines"), None);
 }
 
@@ -85,7 +86,7 @@ fn faults_of_the_installation_are_errors_with_advice() {
     );
     assert_code(&ended, 1);
     for (text, level) in [
-        // The server starts, and warns too.
+        // The server starts and logs the same warning.
         ("document root", "warning"),
         ("worker script /nowhere/worker.php: No such file", "error"),
         ("date.timezone is Vienna", "warning"),
@@ -219,7 +220,7 @@ fn code_that_requests_can_bear_side_by_side_is_safe() {
          $x->define('a'); $y = \"{$this->request}\"; exit; }\n}\n",
     );
     let lines = worker(&app, LOOP);
-    // A worker with concurrency is looked at without being asked.
+    // A worker with concurrency is always checked.
     let (ended, report) = doctor(&app, &lines, &[]);
     assert_code(&ended, 0);
     assert_eq!(report["coroutines"], "safe", "{report:#}");
@@ -357,7 +358,7 @@ fn a_loop_that_keeps_its_request_in_a_property_is_not_safe() {
     let (ended, report) = doctor(&app, &lines, &[]);
     assert_code(&ended, 1);
     assert_eq!(report["coroutines"], "unsafe");
-    // What run() writes before the loop begins is the boot's.
+    // Writes by `run()` before the loop starts belong to the boot.
     assert_places(
         &report,
         "object with the loop",
@@ -386,7 +387,7 @@ fn a_framework_is_judged_by_where_its_application_is_made() {
     let (ended, report) = doctor(&app, &worker(&app, in_callback), &[]);
     assert_code(&ended, 0);
     assert_eq!(finding(&report, "Laravel v11.1.0")["level"], "warning");
-    // Without Composer its names in the code tell.
+    // Without Composer, the names in the code identify the framework.
     let app = Www::new().file(
         "src/a.php",
         "<?php\nuse Symfony\\Component\\HttpKernel\\Kernel;\n",

@@ -1,4 +1,4 @@
-//! `howdah doctor --leaks`, which starts a server of its own, and `--dsn`, which asks a database.
+//! `howdah doctor --leaks`, which starts a separate server, and `--dsn`, which queries a database.
 
 use howdah_testkit::{ExitReport, ServerBuilder, Www};
 use serde_json::Value;
@@ -113,7 +113,7 @@ fn a_script_that_does_not_boot_is_an_error_with_the_servers_message() {
     assert!(findings(&report, "leaks")[0].contains("no-path is not a path"));
 }
 
-/// A variable that `tests/databases.sh` sets, as a DSN of PDO.
+/// Converts a variable that `tests/databases.sh` sets to a DSN of PDO.
 fn dsn(driver: &str, variable: &str) -> Option<String> {
     let Ok(text) = std::env::var(variable) else {
         println!("skipped: {variable} is not set");

@@ -1,5 +1,4 @@
-//! From the order to stop to the end: load balancers turn away first, and nobody who got a connection goes
-//! without an answer.
+//! Shutdown: load balancers first remove the server, and each accepted connection gets a response.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -15,7 +14,7 @@ use howdah_tests::{caddyfile, encode, http3, in_time, www};
 
 const READY_OFF: &str = "not ready any more";
 
-/// The health check of Caddy's documentation.
+/// The health check from Caddy's documentation.
 const SITE: &str = "
 	handle /health-check {
 		@goingDown vars {http.shutting_down} true
@@ -72,7 +71,7 @@ fn everything_is_served_until_the_delay_is_over() {
     let text = health.text();
     let left = text.strip_prefix("Bye-bye in ").expect("Caddy's text");
     assert!(left.ends_with('s') && left < "4", "{text}");
-    // New connections and those of before; only towards the end they are closed.
+    // New and existing connections are served. They are closed only towards the end.
     let response = kept.exchange(&hello).expect("a response");
     response.assert(200, "hello");
     assert_eq!(response.header("connection"), None);
@@ -111,7 +110,8 @@ fn a_second_signal_ends_the_delay_at_once() {
 
 #[test]
 fn a_load_balancer_that_polls_readiness_is_waited_for() {
-    // What a load balancer asks: the admin API, or a site that tells by a placeholder or has it answered.
+    // Health checks of a load balancer: the admin API, or sites that use a placeholder or respond
+    // by themselves.
     for target in ["/readyz", "/health-check", "/ready"] {
         let server = server(ON);
         let admin = Admin::of(&server);
@@ -134,7 +134,7 @@ fn a_load_balancer_that_polls_readiness_is_waited_for() {
 
 #[test]
 fn without_a_load_balancer_nothing_is_waited_for() {
-    // A script that waits for the start polls until it succeeds once.
+    // A script that waits for the start polls until the first success.
     for (global, asked) in [(ON, 1), ("admin localhost:0\nshutdown_delay 0", 3)] {
         let site = format!("root * {}\nphp_server", www().display());
         let server = Server::caddyfile(caddyfile(global, &site)).start();
@@ -149,8 +149,8 @@ fn without_a_load_balancer_nothing_is_waited_for() {
     }
 }
 
-/// Has eight clients open a connection for each request until they are refused. How many were connected and
-/// not answered, and how many were answered.
+/// Lets eight clients open a connection for each request until they are refused. Returns the number
+/// of connections without a response and the number of responses.
 fn until_refused(
     ask: impl Fn() -> Option<bool> + Sync,
     stop: impl FnOnce(&dyn Fn() -> usize),
@@ -218,7 +218,7 @@ fn clients_of_a_unix_socket_get_their_responses() {
     assert!(!socket.exists());
 }
 
-/// A pool whose boot fails has no process that takes requests.
+/// A pool whose boot fails has no process that accepts requests.
 #[test]
 fn a_site_is_not_ready_while_a_pool_is_not() {
     let worker = "<?php
@@ -247,8 +247,8 @@ while (frankenphp_handle_request(function () { echo getmypid(); })) {}";
     server.get("/app").assert_status(200);
 }
 
-/// A connection of HTTP/3 is served until the delay is over; what it has asked by then is answered, and it is told
-/// to go.
+/// An HTTP/3 connection is served until the delay ends. Its requests up to then get responses, and
+/// then it receives `GOAWAY`.
 #[test]
 fn http3_is_served_and_drained() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -272,7 +272,7 @@ fn http3_is_served_and_drained() {
         assert_eq!(response.status(), 200);
         let target = format!("/gate.php?gate={}", encode(gate.path()));
         let mut running = before.ask(http::Method::GET, &target).await.expect("asked");
-        // On a thread of its own: what blocks this one keeps the connection from sending.
+        // In a separate thread, because blocking this one would stop the connection from sending.
         let waited = tokio::task::spawn_blocking(move || {
             gate.reached();
             gate
@@ -286,12 +286,12 @@ fn http3_is_served_and_drained() {
             assert_eq!((response.status().as_u16(), text.as_str()), (200, "hello"));
         }
         server.wait_line("stopping", |line| line.message() == "stopping");
-        // It has nothing under way.
+        // No request is in flight.
         let reason = after.ended().await;
         let by_server = matches!(reason, quinn::ConnectionError::ApplicationClosed(_));
         assert!(by_server, "{reason:?}");
         assert!(open().await.is_err(), "a connection after the end");
-        // Refused, and not left without an answer.
+        // The request is refused, not left without a response.
         let late = before.get("/hello.php").await;
         assert!(late.is_err(), "{late:?}");
         gate.open(1);
@@ -311,7 +311,7 @@ fn the_first_request_of_a_fresh_connection_is_served() {
         .args(["--front-threads", "1"])
         .start();
     let mut fresh = server.connect();
-    // Accepted before the one that is answered.
+    // Accepted before the connection that gets the response.
     server.get("/").assert(200, "index");
     server.signal(Signal::TERM);
     server.wait_line("stopping", |line| line.message() == "stopping");

@@ -1,5 +1,5 @@
-//! What PHP code can access of other processes of the same user, and which descriptors PHP processes have. Only root can
-//! change users: for anybody else these tests print that they were left out.
+//! Access of PHP code to other processes of the same user, and descriptors of PHP processes. Only
+//! root can change users. For other users, these tests print a note and are skipped.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::privileges::{Place, process_of, reachable};
 
-/// Tries files below `/proc`, system calls and a program that PHP starts.
+/// Tries to access files below `/proc`, system calls, and a program that PHP starts.
 const LOOK: &str = r#"<?php
 $look = static function (int $pid, FFI $c): array {
     $at = "/proc/$pid";
@@ -83,7 +83,7 @@ while (frankenphp_handle_request(static function () use ($boot) {
 })) {}
 ";
 
-/// With the scripts of these tests.
+/// A site with the scripts of these tests. `None` without the right to change users.
 fn place() -> Option<Place> {
     let place = Place::new()?;
     let files = [
@@ -108,10 +108,10 @@ fn with_ffi(place: &Place, more: &str) -> String {
     )
 }
 
-/// What the process that handles the request can access of these.
+/// Access of the process that handles the request to these processes.
 fn look(server: &Server, target: &str, processes: &[u32]) -> Value {
     let pids: Vec<String> = processes.iter().map(u32::to_string).collect();
-    // An address that is mapped in each PHP process: they are forks.
+    // An address that is mapped in each PHP process, because they are forks.
     let root = process_of(server, "howdah: php ");
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", root.pid)).expect("root may");
     let (address, _) = maps.split_once('-').expect("lines of ranges");
@@ -138,7 +138,7 @@ fn assert_sees_nothing(server: &Server, pids: &[u32], uid: u32) {
         let mut found = answer["found"].as_object().expect("an object").clone();
         found.retain(|pid, _| !opened.contains(pid));
         assert!(found.is_empty(), "{target}: {answer}");
-        // The others can access a process that has made itself dumpable.
+        // Other processes can access a process that has made itself dumpable.
         if target.contains("opens") {
             opened.push(answer["pid"].to_string());
         }
@@ -158,7 +158,7 @@ fn php_code_cannot_access_processes_of_its_user() {
     all.push(server.pid());
     assert_sees_nothing(&server, &all, 33);
 
-    // And those that a reload starts.
+    // And processes that a reload starts.
     Admin::of(&server).post("/reload").assert_status(200);
     assert_sees_nothing(&server, &pids(&server.processes()), 33);
     server.stop();
@@ -174,7 +174,7 @@ fn php_code_cannot_access_a_server_of_its_user() {
     assert_sees_nothing(&server, &all, 65534);
     server.stop();
 
-    // And one that this user starts.
+    // And a process that this user starts.
     let text = place.text("", &php);
     let file = place.path("Caddyfile");
     std::fs::write(&file, text).expect("written");
@@ -203,7 +203,7 @@ fn dumpable_allows_access() {
     let found = answer["found"].as_object().expect("an object");
     assert_eq!(found.keys().collect::<Vec<_>>(), [&open.pid.to_string()]);
     let can = found.values().next().expect("one").to_string();
-    // So in the tests above none of them fails for another reason.
+    // So no access in the tests above fails for a different reason.
     for way in [
         "reads mem",
         "task/",
@@ -225,7 +225,7 @@ fn dumpable_allows_access() {
     }
     server.stop();
 
-    // For all, the server among them.
+    // For all processes, including the server.
     let php = with_ffi(&place, &format!("dumpable\nphp {}", place.php().display()));
     let server = place.site("user nobody", &php).start();
     let answer = look(&server, "/look.php?", &[server.pid()]);
@@ -236,7 +236,7 @@ fn dumpable_allows_access() {
     server.stop();
 }
 
-/// Target of each descriptor by number, and whether programs inherit it.
+/// Target of each descriptor by its number, and whether programs inherit it.
 fn descriptors(pid: u32) -> BTreeMap<u32, (String, bool)> {
     let numbers = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("root may");
     let numbers = numbers.flatten().map(|entry| entry.file_name());
@@ -253,7 +253,7 @@ fn descriptors(pid: u32) -> BTreeMap<u32, (String, bool)> {
     numbers.map(one).collect()
 }
 
-/// The script, which PHP opens like any file, and in worker mode its folder.
+/// The script, which PHP opens like any file, and its folder in worker mode.
 fn is_of_script(link: &str) -> bool {
     link.contains("/www")
 }
@@ -289,7 +289,7 @@ fn php_processes_have_only_descriptors_that_they_need() {
     for target in ["/child.php", "/childer.php", "/concurrent.php"] {
         let answer = server.get(target);
         answer.assert_status(200);
-        // Of a program that the script starts, at the boot and in a request.
+        // Descriptors of a program that the script starts, at the boot and in a request.
         for lines in answer.json().as_object().expect("an object").values() {
             let lines = lines.as_object().expect("an object");
             assert!(lines.len() >= 3, "{target}: {lines:?}");
@@ -304,7 +304,7 @@ fn php_processes_have_only_descriptors_that_they_need() {
     for process in server.processes() {
         for (number, (link, inherited)) in descriptors(process.pid) {
             let what = format!("{}: {number} {link}", process.command);
-            // A spare waits at a socket.
+            // A spare worker waits on a socket.
             let waits = process.command.contains(" spare") && link.starts_with("socket:");
             assert!(waits || is_known(&process.command, number, &link), "{what}");
             let may_be_inherited = number <= 2 || is_of_script(&link);

@@ -1,4 +1,4 @@
-//! What Ember, the terminal dashboard for Caddy and FrankenPHP, asks the admin API for.
+//! Requests of Ember, the terminal dashboard for Caddy and FrankenPHP, to the admin API.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, www};
 use serde_json::{Value, json};
 
-/// As Ember orders a log at its start.
+/// Orders a log as Ember does at its start.
 fn order(listener: &TcpListener, selection: &str) -> String {
     let address = listener.local_addr().expect("an address");
     let writer = json!({"output": "net", "address": format!("tcp/{address}"), "soft_start": true});
@@ -16,7 +16,7 @@ fn order(listener: &TcpListener, selection: &str) -> String {
         .to_string()
 }
 
-/// The first line of a log for which `is_wanted`.
+/// Returns the first line of a log for which `is_wanted` is true.
 #[track_caller]
 fn line(listener: &TcpListener, is_wanted: impl Fn(&Value) -> bool) -> Value {
     let (stream, _) = listener.accept().expect("the server connects");
@@ -43,7 +43,7 @@ fn its_tabs_are_filled() {
         assert_eq!(admin.get(&path).json()["writer"]["output"], "net");
         if selection == "include" {
             server.get("/hello.php").assert(200, "hello");
-            // Requests are collected from the moment on at which the server has connected.
+            // Requests are logged from the moment at which the server has connected.
             let is_seen = |line: &Value| line["request"]["uri"] == "/hello.php";
             let asked = std::thread::scope(|scope| {
                 let seen = scope.spawn(|| line(&listener, is_seen));

@@ -1,10 +1,10 @@
-//! What PHP's processes have of the server's environment.
+//! Environment variables of the server in PHP processes.
 
 use howdah_testkit::{Server, ServerBuilder, Www};
 use serde_json::Value;
 
-/// Where a process of PHP finds a variable. The titles of processes are written over what `/proc` has of their
-/// environment, which is why nothing has to be there.
+/// Shows where a PHP process finds a variable. Process titles overwrite the environment in `/proc`,
+/// so that one may be empty.
 const LOOK: &str = r#"<?php
 header('Content-Type: application/json');
 $found = [];
@@ -61,7 +61,7 @@ fn variables_of_the_configuration_are_withheld_from_php() {
     for name in ["PLAIN", "PATH"] {
         assert_eq!(found[name], "process child", "{name}: {found}");
     }
-    // `env` passes the variables that it names, whatever else uses them.
+    // `env` passes the named variables, even if other parts use them.
     assert_eq!(found["GIVEN"], "process child server", "{found}");
     assert_eq!(found["BOTH"], "server", "{found}");
     server.stop();

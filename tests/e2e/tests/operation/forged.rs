@@ -1,5 +1,5 @@
-//! Log output of an application is distinguished from that of the server and PHP, whatever it looks like, and
-//! hides no other entry.
+//! Log output of an application is distinguished from that of the server and of PHP, whatever its
+//! content, and hides no other entry.
 
 use howdah_testkit::log::LogLine;
 use howdah_testkit::{PATIENCE, Server, Www, process};
@@ -93,7 +93,7 @@ fn endless_output_is_cut_and_does_not_silence_others() {
         line.message()
             .starts_with("dropped log messages of PHP code")
     };
-    // A busy machine may give PHP no more time than the log needs.
+    // On a busy machine, PHP may get no more CPU time than the log needs.
     let mut floods = 0;
     let dropped = (0..10).any(|_| {
         server.get("/flood.php").assert(200, "flooded");
@@ -112,7 +112,7 @@ fn endless_output_is_cut_and_does_not_silence_others() {
         (line.text("pool"), line.level()),
         (Some("loud"), Some("warn"))
     );
-    // The worker logs again, and all is accounted for.
+    // The worker logs again, and no entry is unaccounted for.
     let accounted = process::wait_until(PATIENCE, || {
         let lines = server.log().lines();
         let lost: u64 = lines

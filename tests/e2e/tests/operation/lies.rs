@@ -1,6 +1,6 @@
-//! A zygote that its application has taken over: a boot script runs in it, as the pool's user, and speaks for it on
-//! its control socket. What it says that cannot be ends its generation; the server, another pool and a process of
-//! root keep working.
+//! A zygote that its application controls: a boot script runs in it as the pool's user and sends
+//! messages on its control socket. An invalid message ends its generation. The server, a second
+//! pool and a process of root continue to work.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,7 +11,8 @@ use howdah_testkit::{PATIENCE, Server, howdah_php};
 use howdah_tests::admin::Admin;
 use serde_json::json;
 
-/// Says once what `lie.json` names, when the first worker runs: from a child, which outlives the zygote.
+/// Sends the message of `lie.json` once, when the first worker runs. The sender is a child that
+/// outlives the zygote.
 const LIAR: &str = r"<?php
 $lie = @file_get_contents(__DIR__ . '/lie.json');
 if ($lie && unlink(__DIR__ . '/lie.json')) {
@@ -116,13 +117,13 @@ impl Victim {
 
 impl Drop for Victim {
     fn drop(&mut self) {
-        // It may be gone already.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Makes a file that its reader may remove at once: it is complete when it appears.
+/// Creates a file whose reader may remove it at once. It is complete when it appears.
 fn write(path: &Path, text: &str, mode: u32) {
     let new = path.with_extension("new");
     std::fs::write(&new, text).expect("written");
@@ -144,7 +145,7 @@ fn false_messages_of_a_zygote_harm_no_other_process() {
     let dir = tempfile::tempdir().expect("a directory");
     folder(dir.path(), 0o755);
     folder(&dir.path().join("www"), 0o755);
-    // The liar's own: it removes what it has said.
+    // The folder is writable for the sender, which removes the file.
     folder(&dir.path().join("app"), 0o777);
     folder(&dir.path().join("bin"), 0o755);
     for name in ["howdah-php", "howdah-php.so"] {
@@ -241,8 +242,8 @@ fn false_messages_of_a_zygote_harm_no_other_process() {
         let seen = server.log().containing(said).len();
         let reported = (0..6).any(|_| {
             write(&dir.path().join("app/lie.json"), &lie.to_string(), 0o666);
-            // Whether the lie comes before the reload is done is its own affair. If a generation ends for another
-            // reason with the lie in hand, the next one tells it.
+            // The message may arrive before or after the end of the reload. If a generation ends
+            // for a different reason before the message is sent, the next generation sends it.
             admin.post("/reload?pool=app");
             if lie["instead"] == true {
                 write(&dir.path().join("app/go"), "", 0o666);

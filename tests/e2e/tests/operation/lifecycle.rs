@@ -1,4 +1,4 @@
-//! Start and end.
+//! Start and shutdown.
 
 use std::net::TcpListener;
 
@@ -7,7 +7,7 @@ use howdah_testkit::{
 };
 use howdah_tests::{caddyfile, encode, www};
 
-/// A server with a request that stands at a gate.
+/// Sends a request that waits at a gate.
 fn with_running_request(server: &Server) -> (howdah_testkit::Gate, Connection) {
     let mut gate = server.gate("gate");
     let mut running = server.connect();
@@ -37,7 +37,7 @@ fn finishes_what_runs_before_it_stops() {
     let server = Server::builder(www()).workers(1).start();
     let (mut gate, mut running) = with_running_request(&server);
     server.signal(Signal::TERM);
-    // New connections are refused from now on; the request in hand is not.
+    // New connections are refused from now on. The request in flight continues.
     let refused = || Connection::open(server.address()).is_err();
     assert!(process::wait_until(PATIENCE, refused), "it still accepts");
     assert!(!server.has_ended());
@@ -66,7 +66,8 @@ fn finishes_what_waits_before_it_stops() {
             connection
         })
         .collect();
-    // The only front thread has read all of them when it has answered later ones several times.
+    // The only front thread has read all of them after it has responded to later requests several
+    // times.
     for _ in 0..3 {
         server.get("/static.txt").assert(200, "a static file\n");
     }
@@ -201,7 +202,7 @@ fn reports_a_missing_php() {
 fn reports_invalid_php_settings() {
     let refused = |builder: ServerBuilder| builder.try_start().expect_err("it cannot start");
     refused(Server::builder(www()).args(["--php-ini", "novalue"])).assert(2, "NAME=VALUE");
-    // PHP goes on without an extension that is not there, and so does the server; but it says so.
+    // PHP continues without a missing extension, and so does the server, but it logs the error.
     let server = Server::builder(www())
         .workers(1)
         .ini("extension", "no_such_extension.so")
@@ -249,7 +250,7 @@ fn works_as_the_first_process_of_a_container() {
         .send(&Request::new("POST", "/die.php?how=kill"))
         .assert_status(502);
     server.get("/hello.php").assert(200, "hello");
-    // Orphans of PHP's children fall to the first process, which has to reap them.
+    // Orphans of PHP's children become children of the first process, which must reap them.
     server.get("/orphan.php").assert(200, "left one");
     let zombie = || {
         process::all()

@@ -1,4 +1,4 @@
-//! The requests in flight: where each is, and what it waits for, in all modes.
+//! Requests in flight: their location and what they wait for, in all modes.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use howdah_tests::{caddyfile, encode};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 
-/// Waits as the query says.
+/// Waits as the query specifies.
 const HANDLER: &str = r"
     switch ($_GET['do'] ?? '') {
         case 'finish':
@@ -52,7 +52,7 @@ const HANDLER: &str = r"
 
 struct Mode {
     name: &'static str,
-    /// The pool's lines; `None`: classic.
+    /// Lines of the pool. `None` selects classic mode.
     worker: Option<&'static str>,
 }
 
@@ -89,7 +89,7 @@ impl Mode {
     }
 }
 
-/// The request whose URI begins so, once it is as wanted.
+/// Waits until the request whose URI starts with this text is as wanted.
 fn wait_for(admin: &Admin, uri: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let mut found = Value::Null;
     let arrived = process::wait_until(PATIENCE, || {
@@ -153,7 +153,7 @@ fn sleeps(mode: &Mode) {
         .assert(0, "no requests\n");
 }
 
-/// The script runs on after the end of its client's interest.
+/// The script continues after its client has lost interest.
 fn runs_on(mode: &Mode, client: &str) {
     let www = Www::new();
     let server = mode.serve(&www);
@@ -199,7 +199,7 @@ fn reads(mode: &Mode) {
     thread::scope(|scope| {
         let response = scope.spawn(|| server.get(&target));
         let (connection, _) = peer.accept().expect("connected");
-        // It has just connected, and will read.
+        // The script has just connected and is about to read.
         let is_in_read = |own: &Value| {
             let top = own["top"].as_str();
             top.is_some_and(|top| top.starts_with("fread() in handle() "))
@@ -234,7 +234,7 @@ fn queries(mode: &Mode) {
             waits_for(own, "descriptor").is_some()
         });
         assert_eq!(seen["wait"]["peer"], *peer, "{seen:#}");
-        // PDO has the thread to itself: the connection is the only one of the process.
+        // PDO blocks the thread, so the only connection of the process is the one.
         let is_guess = mode
             .worker
             .is_none_or(|lines| !lines.contains("concurrency"));

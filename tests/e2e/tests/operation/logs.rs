@@ -1,4 +1,4 @@
-//! What scripts write into the log, and the access log.
+//! Log output of scripts, and the access log.
 
 use std::path::Path;
 
@@ -69,7 +69,7 @@ fn lines_of_any_kind_stay_json() {
     server.get("/log.php?how=long&mark=long").assert_status(200);
     let begin = server.wait_log("begin long");
     assert!(begin.level().is_some(), "{}", &begin.raw[..200]);
-    // All of it comes, in one line or in several.
+    // The whole text is logged, in one line or several.
     let end = server.wait_line("the end of the long line", |line| {
         line.raw.contains("end long") || line.raw.contains("xxxx")
     });
@@ -77,7 +77,7 @@ fn lines_of_any_kind_stay_json() {
     server.allow_log("xxxxxxxx");
 }
 
-/// A record by which a worker asks for a reload, encoded as a client sends it.
+/// A log record with which a worker requests a reload, encoded as a client would send it.
 const RELOAD: &str = "%1es000000000000000000000006reload";
 
 #[test]
@@ -182,13 +182,13 @@ fn a_request_has_one_id_everywhere() {
     );
 }
 
-/// The request of a line of an access log.
+/// The request object of an access log line.
 fn request_of(line: &LogLine) -> Option<Value> {
     let shown: Value = serde_json::from_str(&line.raw).ok()?;
     (shown["logger"] == "http.log.access").then(|| shown["request"].clone())
 }
 
-/// Waits until the file has so many lines.
+/// Waits until the file has this number of lines.
 fn lines_of(file: &Path, count: usize) -> Vec<Value> {
     let read = || {
         let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -261,13 +261,13 @@ fn an_access_log_that_cannot_be_opened_ends_the_start() {
     );
 }
 
-/// The Caddyfile of a server whose own log goes to `output`.
+/// Caddyfile of a server that writes its log to `output`.
 fn logging_to(output: &str) -> String {
     let global = format!("{ON}\nlog {{\noutput {output}\n}}");
     caddyfile(&global, &format!("root * {}\nphp_server", www().display()))
 }
 
-/// Has the server log to `output` from now on.
+/// Changes the output of the server's log.
 fn log_to(server: &Server, output: &str) -> howdah_testkit::Response {
     let file = server.temp_dir().with_file_name("Caddyfile");
     std::fs::write(file, logging_to(output)).expect("written");
@@ -311,7 +311,7 @@ fn the_servers_own_log_goes_to_a_file_after_a_reload() {
     );
     assert!(logged().contains("the configuration was not reloaded"));
 
-    // What the file does not take is not lost.
+    // Lines that the file rejects are not lost.
     let full = "file /dev/full {\nroll_disabled\n}";
     log_to(&server, full).assert_status(200);
     server
@@ -324,7 +324,7 @@ fn the_servers_own_log_goes_to_a_file_after_a_reload() {
 fn old_files_of_the_servers_own_log_that_stay_do_not_stop_it() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("own.log");
-    // It has the name of an old file, and cannot be compressed.
+    // It has the name of an old log file and cannot be compressed.
     let stays = dir.path().join("own-2006-01-02T15-04-05.000.log");
     std::fs::create_dir(stays).expect("made");
     let server = Server::caddyfile(logging_to("stderr")).start();

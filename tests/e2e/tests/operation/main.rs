@@ -1,4 +1,4 @@
-//! What who runs a server has to do with: commands, reloads, users, logs, metrics.
+//! Operation of a server: commands, reloads, users, logs, metrics.
 
 mod accounting;
 mod activation;

@@ -5,7 +5,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::meeting::{Meeting, request};
 use howdah_tests::{caddyfile, encode, www};
 
-/// The value of a line of the page, by name and labels.
+/// Value of a sample, by name and labels.
 fn value(page: &str, sample: &str) -> Option<f64> {
     let line = page.lines().find_map(|line| line.strip_prefix(sample))?;
     line.trim().parse().ok()
@@ -36,7 +36,8 @@ fn requests_are_counted_and_timed_by_phase() {
     }
     server.get("/static.txt");
     server.send(&Request::new("POST", "/dump.php").body("12345"));
-    // A response is counted when its last byte was handed over, which a client may see before.
+    // A response is counted after its last byte was sent, and the client may receive that byte
+    // before.
     let counted = || {
         let page = page(&admin);
         let get = r#"howdah_http_requests_total{pool="php",method="GET",status="2xx"} "#;
@@ -165,14 +166,14 @@ fn a_hold_of_a_worker_with_several_requests_is_seen_by_a_later_scrape() {
             r#"howdah_php_longest_hold_seconds{pool="app",place="0"} "#,
         )
     };
-    // Computed again where a busy machine has let the one who watches look too late.
+    // Repeated, because on a busy machine the observer may look too late.
     let seen = || {
         let computed = server.send(&request("GET", "compute", "hog", "&us=1000000"));
         computed.assert(200, "computed hog");
         held(&page(&admin)).is_some_and(|held| held > 0.3)
     };
     assert!(process::wait_until(PATIENCE, seen), "{}", page(&admin));
-    // It is not gone with the look.
+    // Reading the page does not reset it.
     let shown = page(&admin);
     assert!(held(&shown).is_some_and(|held| held > 0.3), "{shown}");
     assert!(
@@ -206,7 +207,7 @@ fn workers_that_end_as_planned_are_counted() {
         let ended =
             format!("howdah_php_workers_ended_total{{pool=\"{pool}\",reason=\"recycled\"}} ");
         let value = |sample: &str| value(&page, sample).unwrap_or_default();
-        // Twelve lives are over at least, and who is gone has been counted.
+        // At least twelve processes have ended, and those that exited have been counted.
         (value(&started), value(&ended))
     };
     for pool in ["php", "left"] {

@@ -47,7 +47,7 @@ fn handshakes_and_certificates() {
     let page = || admin.get("/metrics").text();
     let counted = |labels: &str, count: u32| {
         let line = format!("howdah_tls_handshakes_total{{{labels}}} {count}");
-        // The server learns of a refusal after the client.
+        // The server learns of a refusal later than the client.
         let shown = || page().lines().any(|own| own == line);
         assert!(process::wait_until(PATIENCE, shown), "{line}: {}", page());
     };

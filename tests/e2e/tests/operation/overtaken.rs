@@ -1,5 +1,6 @@
-//! A reload whose boot hangs keeps the next one, which may mend it, waiting for a short while alone. The cases in
-//! which a reload is a fresh tree; those of new processes are in the supervisor's own tests.
+//! A reload whose boot hangs delays the next one, which may fix it, only for a short time. These
+//! tests are for reloads with a new tree. Those with new processes are tested in the supervisor's
+//! tests.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ while (frankenphp_handle_request(function () { echo VERSION; })) {
 }
 ";
 const HANGS: &str = "<?php touch(__DIR__ . '/hanging'); sleep(300);";
-/// A boot that hangs ends by itself after two minutes.
+/// A boot that hangs exits by itself after two minutes.
 const SOON: Duration = Duration::from_secs(60);
 
 fn version(version: &str) -> String {
@@ -23,7 +24,7 @@ fn version(version: &str) -> String {
 
 fn start(www: &Www) -> (Server, Admin) {
     let root = www.path().display();
-    // OPcache does not look at files: each reload is a fresh tree.
+    // OPcache does not check files, so each reload is a new tree.
     let server = Server::caddyfile(format!(
         "{{\n{ON}\nfrankenphp {{\nnum_threads 1\nphp_ini opcache.validate_timestamps 0\n\
          php_ini opcache.file_update_protection 0\n}}\n}}\n\
@@ -66,12 +67,12 @@ fn a_later_reload_gives_up_a_boot_that_hangs() {
         mended.assert_status(200);
         assert!(mended.json()["fresh"].is_string());
         assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
-        // Callers that waited for the first get the result of the second.
+        // Callers that waited for the first reload get the result of the second.
         let hanging = hanging.join().expect("an answer");
         hanging.assert_status(200);
     });
     server.get("/app").assert(200, "two");
-    // What serves was not in danger.
+    // The active generation was not at risk.
     www.write("part.php", version("three"));
     admin.post("/reload").assert_status(200);
     server.get("/app").assert(200, "three");
@@ -96,7 +97,7 @@ fn so_does_a_signal() {
     server.get("/app").assert(200, "two");
 }
 
-/// No other reload is requested: a slow boot has all its time and comes to serve.
+/// Without a second reload, a slow boot gets all the time it needs and becomes active.
 #[test]
 fn a_slow_boot_is_waited_for() {
     let www = application();

@@ -1,5 +1,5 @@
-//! Several PHPs in one server: each pool runs the one that it names. The versions are folders as packages install them;
-//! all hold the same build, so that the mapped files of a process show whose it is.
+//! Several PHP versions in one server: each pool runs the configured one. The versions are folders
+//! as in packages. All contain the same build, so the mapped files of a process show its version.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use howdah_testkit::{PATIENCE, Server, ServerBuilder, Www, howdah, howdah_php, p
 use howdah_tests::admin::{Admin, ON};
 use tempfile::TempDir;
 
-/// Which folder the `howdah-php.so` of this process is from.
+/// Folder of the `howdah-php.so` of this process.
 const WHICH: &str = "<?php
 function which(): string {
     preg_match('~/(php[0-9.]+)/howdah-php\\.so~', file_get_contents('/proc/self/maps'), $found);
@@ -22,14 +22,14 @@ while (frankenphp_handle_request(function () { echo which(); })) {
 }
 ";
 
-/// `bin/howdah` and `lib/howdah/phpX.Y`, as a package has them.
+/// `bin/howdah` and `lib/howdah/phpX.Y`, as in a package.
 struct Installation(TempDir);
 
 impl Installation {
     fn new(versions: &[&str]) -> Self {
         let own = Self(tempfile::tempdir().expect("a directory"));
         fs::create_dir(own.0.path().join("bin")).expect("made");
-        // A link would be followed to where the build is.
+        // A symbolic link would be resolved to the build.
         fs::copy(howdah(), own.howdah()).expect("copied");
         for version in versions {
             own.install(version);
@@ -62,7 +62,7 @@ fn www() -> Www {
         .file("other.php", WORKER)
 }
 
-/// A Caddyfile with two sites: the first one has the PHP of the server, the second one these lines.
+/// A Caddyfile with two sites. The first uses the server's PHP, the second these lines.
 fn text(www: &Www, php: &str, site: &str) -> String {
     let root = www.path().display();
     format!(
@@ -127,7 +127,7 @@ fn pools_of_two_versions_run_next_to_each_other() {
     check("php9.7");
     assert_eq!(pools(&admin), ["php", "php9.7", "app", "other"]);
 
-    // A pool of the second PHP reloads alone, and all of both.
+    // A pool of the second PHP can be reloaded alone, or all pools of both.
     assert_eq!(reloaded(&admin, "/reload?pool=other"), ["other"]);
     assert_eq!(
         reloaded(&admin, "/reload"),
@@ -135,7 +135,7 @@ fn pools_of_two_versions_run_next_to_each_other() {
     );
     check("php9.7");
 
-    // A worker that crashes is replaced by one of the same PHP.
+    // A crashed worker is replaced by one of the same PHP.
     let victims = server.workers();
     for victim in &victims {
         process::kill(victim.pid, rustix::process::Signal::KILL).expect("it is ours");
@@ -151,7 +151,7 @@ fn pools_of_two_versions_run_next_to_each_other() {
     }));
     check("php9.7");
 
-    // Another version of the one, and the other pools stay as they are.
+    // The version of one pool changes, and the other pools stay unchanged.
     let file = server.temp_dir().with_file_name("Caddyfile");
     let site = format!("php 9.8\nworker {root}/other.php 1\n");
     let pool = "pool php9.8 {\nworkers 1\nphp 9.8\n}";
@@ -160,7 +160,7 @@ fn pools_of_two_versions_run_next_to_each_other() {
     server.wait_log("worker other: php changed from 9.7 to 9.8");
     check("php9.8");
 
-    // One that is missing changes nothing, and says what to install.
+    // A missing version changes nothing, and the message says what to install.
     fs::write(&file, text(&www, "php 8.2", "php 9.9")).expect("written");
     server.expect_log("howdah-php9.9");
     let refused = admin.post("/reload");
@@ -190,7 +190,7 @@ fn a_start_that_fails_in_one_php_ends_the_others() {
         www.path().display()
     );
     let started = installation.serve(&www, "php 8.2", &site).try_start();
-    // The harness checks that no process is left.
+    // Dropping the server checks that no process remains.
     started
         .expect_err("it does not boot")
         .assert(2, "no database");

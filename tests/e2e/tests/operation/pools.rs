@@ -1,4 +1,4 @@
-//! Classic pools of single sites: what one does does not concern the others.
+//! Classic pools of single sites: each is independent of the others.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +20,7 @@ echo json_encode([
 ]);
 ";
 
-/// Two sites on ports of their own, the first of which has the pool `slow`. `howdah` are options of all.
+/// Two sites on separate ports. The first has the pool `slow`. `howdah` are options for all pools.
 fn text(www: &Www, howdah: &str, slow: &str) -> String {
     let root = www.path().display();
     format!(
@@ -64,7 +64,7 @@ fn a_slow_site_keeps_no_other_waiting() {
         gate.reached();
         let second = scope.spawn(held);
         assert!(process::wait_until(PATIENCE, || waiting() == Some(1)));
-        // Its process is taken and its queue full, and the other site has nothing of it.
+        // Its process is busy and its queue full, but the other site is not affected.
         for _ in 0..20 {
             server.get("/hello.php").assert_status(200);
         }
@@ -190,7 +190,7 @@ fn each_pool_has_its_user() {
     server.stop();
 }
 
-/// What a client sends ends up in a value, whatever it looks like, and never as a setting of its own.
+/// Input from a client always becomes part of a value and never a separate setting.
 #[test]
 fn no_client_sets_anything() {
     let www = site();

@@ -1,5 +1,5 @@
-//! `preload`: PHP is started another time with the classes that requests have used. What is answered stays the
-//! same, unless it asks what has been loaded.
+//! `preload`: PHP is started again with the classes that requests have used. Responses stay the
+//! same, unless they depend on the list of loaded classes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,8 @@ use howdah_tests::admin::{Admin, ON};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// An application with an autoloader, classes that only it loads, and files that are more than classes.
+/// An application with an autoloader, classes that only the autoloader loads, and files that
+/// contain more than classes.
 const INDEX: &str = r"<?php
 define('MODE', $_GET['mode'] ?? 'none');
 $loaded = [];
@@ -94,7 +95,7 @@ fn reload(admin: &Admin) {
     admin.post("/reload").assert_status(200);
 }
 
-/// The names of preloaded files, and of the others with the reason.
+/// Names of preloaded files, and the other files with the reason.
 fn listed(admin: &Admin) -> (Vec<String>, Value) {
     let preloads = admin.get("/preload").json();
     let files = preloads[0]["files"].as_array().cloned().unwrap_or_default();
@@ -141,7 +142,7 @@ fn answers_are_the_same_with_classes_that_are_there_already() {
         "two",
         "a constant of the request"
     );
-    // What only an autoloader notices: it is asked for less.
+    // Only an autoloader notices the difference: it gets fewer calls.
     let asked = json!({"loaded": ["App\\WithHelper", "Plugin"], "known": false});
     assert_eq!(server.get("/?loaded").json(), asked);
     let (loaded, left) = listed(&admin);
@@ -171,7 +172,7 @@ fn answers_are_the_same_with_classes_that_are_there_already() {
         assert!(metrics.contains(line), "no {line} in\n{metrics}");
     }
 
-    // A file that is used for the first time afterwards is loaded as ever, and preloaded by the next reload.
+    // A file that is first used afterwards is loaded as usual, and preloaded by the next reload.
     www.write(
         "public/later.php",
         "<?php\nspl_autoload_register(fn () => require __DIR__ . '/../src/App/Unused.php');\n\
@@ -224,7 +225,7 @@ fn after_a_deployment_the_new_classes_are_there() {
             assert!(path.starts_with(&folder), "{}", path.display());
         }
     }
-    // In place: also a file that is preloaded, and one that is gone.
+    // Changes in place, including a preloaded file and a removed one.
     releases[2].write(
         "src/App/Base.php",
         "<?php\nnamespace App;\nabstract class Base { public $mended; }\n",
@@ -252,7 +253,7 @@ fn it_happens_by_itself_once_no_new_files_come() {
     server.wait_line("it serves", |line| line.message() == "reloaded");
     assert_eq!(server.get("/").json(), before);
     assert_eq!(listed(&admin).0.len(), 5);
-    // The root zygote has it again when it is started again.
+    // The root zygote preloads them again after its restart.
     let root = |server: &Server| -> Option<u32> {
         let processes = server.processes();
         let root = processes
@@ -292,7 +293,7 @@ fn all_takes_functions_too() {
     assert_eq!(server.get("/?loaded").json()["loaded"], json!([]));
 }
 
-/// Two applications with classes of the same name, and with one that only the first has.
+/// Two applications with classes of the same name, and with one class that only the first has.
 fn two_applications() -> (Www, Server) {
     let index = "<?php\nspl_autoload_register(function (string $class): void {\n\
         require __DIR__ . '/../src/' . $class . '.php';\n});\n\
@@ -339,7 +340,7 @@ fn no_application_sees_the_classes_of_another() {
     let mut sorted = pools.clone();
     sorted.sort();
     assert_eq!(sorted, [r#"["blog"]"#, r#"["php"]"#], "{preloads}");
-    // A new version of one of them.
+    // A new version of one application.
     www.write(
         "blog/src/Thing.php",
         "<?php\nclass Thing { const NAME = 'newer'; }\n",
@@ -428,7 +429,7 @@ fn php_ini_may_not_preload_as_well() {
     ended.assert(2, "opcache.preload in php.ini");
 }
 
-/// The rights of the pool's user: a class that only it can read.
+/// The permissions of the pool's user: a class that only this user can read.
 #[test]
 fn files_are_read_as_the_user_of_php() {
     if !rustix::process::geteuid().is_root() {
@@ -448,7 +449,7 @@ fn files_are_read_as_the_user_of_php() {
     let admin = Admin::of(&server);
     let before = server.get("/").json();
     assert_eq!(before["release"], "first");
-    // Only root can read it now, whose processes must not hand it to those of others.
+    // Only root can read it now. Processes of root must not pass it to those of others.
     let secret = www.path().join("src/App/Suit.php");
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).expect("changed");
     reload(&admin);
@@ -457,7 +458,7 @@ fn files_are_read_as_the_user_of_php() {
     assert_eq!(left["Suit.php"], "missing");
 }
 
-/// A folder that every user can enter, with the PHP side.
+/// A folder that every user can enter, with a copy of PHP.
 struct Place(TempDir);
 
 impl Place {
