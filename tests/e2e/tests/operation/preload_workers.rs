@@ -1,5 +1,5 @@
-//! `preload` beside worker scripts, also concurrent ones: answers stay the same, a deployment is served, and what the
-//! pools use together is listed.
+//! `preload` with worker scripts, including concurrent ones: responses stay the same, a deployment
+//! is served, and files that several pools use are listed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,7 +17,7 @@ spl_autoload_register(function (string $class): void {
     }
 });
 ";
-/// Boots with one class, and loads others by requests.
+/// Boots with one class and loads others in requests.
 const WORKER: &str = r"<?php
 require __DIR__ . '/../src/loader.php';
 $kernel = new App\Kernel();
@@ -83,7 +83,7 @@ fn start(root: &Path, php: &str, worker: &str) -> (Server, Admin) {
     (server, admin)
 }
 
-/// A round of requests of both pools, whose answers depend on what each process has done before.
+/// One round of requests to both pools. The responses depend on what each process has done before.
 fn answers(server: &Server) -> Vec<Value> {
     let targets = [
         "/app",
@@ -128,7 +128,8 @@ fn answers_of_workers_are_the_same() {
         admin.post("/reload").assert_status(200);
         assert_eq!(names(&admin), CLASSES, "{worker}");
         assert_eq!(answers(&server), expected, "{worker}: preloaded");
-        // What the worker script has used at boot is there for the other pool, and the other way round.
+        // Files that the worker script used at its boot are available to the other pool, and the
+        // reverse.
         let shown = admin.command(&["status", "--preload"]);
         shown.assert(0, "5 files, 5 classes, 0 functions, ");
         shown.assert(0, "it was not loaded by an autoloader (3)");
@@ -157,7 +158,7 @@ fn a_deployment_is_served_by_workers() {
                 }
             }
             assert_eq!(names(&admin), CLASSES, "{worker} {php}");
-            // In place, too.
+            // Changes in place, too.
             let (_, last) = &releases[2];
             last.write(
                 "src/App/Release.php",

@@ -1,5 +1,5 @@
-//! Users of pools and of the server, and what their processes may do. Only root can change users: for other users
-//! these tests print that they are skipped.
+//! Users of pools and of the server, and the privileges of their processes. Only root can change
+//! users. For other users, these tests print a note and are skipped.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use howdah_tests::hang_until_traced;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Users that every Debian and Ubuntu has.
+/// Users that exist on every Debian and Ubuntu.
 pub(crate) const WEB: (u32, u32) = (33, 33);
 pub(crate) const NOBODY: (u32, u32) = (65534, 65534);
 /// `CAP_NET_BIND_SERVICE`.
@@ -70,11 +70,11 @@ function hang(): void {
 }
 ";
 
-/// A directory that every user can read, with one that every user can write to.
+/// A directory that every user can read, with a directory that every user can write.
 pub(crate) struct Place(TempDir);
 
 impl Place {
-    /// `None`, and a word about it, without the right to change users.
+    /// Returns `None` and prints a note without the right to change users.
     pub(crate) fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("left out: only root can change users");
@@ -112,12 +112,12 @@ impl Place {
         std::fs::set_permissions(self.path(name), permissions).expect("changed");
     }
 
-    /// The PHP side where every user can run it.
+    /// Copies PHP to a place where every user can run it.
     pub(crate) fn php(&self) -> PathBuf {
         self.copy_of_php(&howdah_php())
     }
 
-    /// The same of another executable.
+    /// Like `php`, for another executable.
     pub(crate) fn copy_of_php(&self, executable: &Path) -> PathBuf {
         for name in ["howdah-php", "howdah-php.so"] {
             let from = executable.with_file_name(name);
@@ -128,12 +128,12 @@ impl Place {
         self.path("bin/howdah-php")
     }
 
-    /// A site of these scripts. `global` are global options, `php` those of `frankenphp`.
+    /// A site with these scripts. `global` are global options, `php` those of `frankenphp`.
     pub(crate) fn site(&self, global: &str, php: &str) -> ServerBuilder {
         Server::caddyfile(self.text(global, php)).env("TMPDIR", self.path("tmp"))
     }
 
-    /// Its Caddyfile.
+    /// Caddyfile of the site.
     pub(crate) fn text(&self, global: &str, php: &str) -> String {
         format!(
             "{{\nadmin localhost:0\n{global}\nfrankenphp {{\nnum_threads 2\n{php}\n}}\n}}\n\
@@ -154,7 +154,7 @@ pub(crate) fn who(server: &Server, target: &str) -> Value {
     response.json()
 }
 
-/// The answer is that of a process which has this user's rights and no others.
+/// Checks that the process which responds has this user's privileges and no others.
 #[track_caller]
 pub(crate) fn assert_is(answer: &Value, (uid, gid): (u32, u32)) {
     assert_eq!(answer["ids"], json!([uid, uid, gid, gid]), "{answer}");
@@ -172,7 +172,8 @@ pub(crate) fn assert_is(answer: &Value, (uid, gid): (u32, u32)) {
     }
 }
 
-/// A body that is spooled, and the same as a form's file: PHP reads them and makes files of its own.
+/// Sends a body that is spooled, and the same body as a file of a form. PHP reads them and creates
+/// its own files.
 #[track_caller]
 pub(crate) fn assert_takes_bodies(
     server: &Server,
@@ -221,12 +222,13 @@ pub(crate) fn status_line(pid: u32, name: &str) -> String {
         .replace('\t', " ")
 }
 
-/// The line `Uid` of a server that root started: PHP can signal a process only by the first and the third.
+/// The line `Uid` of a server that root started. PHP could signal the server only with its first or
+/// third user.
 pub(crate) fn users_of_front(uid: u32) -> String {
     format!("65533 {uid} 65533 {uid}")
 }
 
-/// The process under the server whose title has this text.
+/// The process below the server whose title contains this text.
 pub(crate) fn process_of(server: &Server, title: &str) -> Process {
     let processes = server.processes();
     let mut found = processes
@@ -261,7 +263,7 @@ fn pools_have_users_of_their_own() {
     for (target, user) in [("/who.php", WEB), ("/worker.php", NOBODY)] {
         assert_takes_bodies(&server, &place, target, user);
     }
-    // It can be opened again by its name.
+    // The file can be opened again by its name.
     for (target, uid) in [("/who.php?stderr", 33), ("/worker.php?stderr", 65534)] {
         let line = format!("written to stderr by {uid}");
         server.expect_log(&line);
@@ -269,7 +271,7 @@ fn pools_have_users_of_their_own() {
         server.wait_log(&line);
     }
 
-    // The server itself stays, and what it starts for pools without a user.
+    // The server remains root, and so do processes that it starts for pools without a user.
     assert_eq!(status_line(server.pid(), "Uid"), "0 0 0 0");
     for (title, user) in [
         ("pool php", WEB),
@@ -284,7 +286,7 @@ fn pools_have_users_of_their_own() {
     server.stop();
 }
 
-/// PHP that gave the server a configuration without `user` would be root.
+/// If PHP could give the server a configuration without `user`, it would become root.
 #[test]
 fn php_of_another_user_does_not_configure_the_server() {
     let Some(place) = Place::new() else { return };
@@ -310,7 +312,7 @@ fn php_of_another_user_does_not_configure_the_server() {
     server.stop();
 }
 
-/// Servers without a configured address share one socket of the machine: nothing else here uses it.
+/// Servers without a configured address share one socket of the machine. No other test uses it.
 #[test]
 fn the_admin_api_is_out_of_reach_of_php_by_default() {
     let Some(place) = Place::new() else { return };
@@ -329,7 +331,7 @@ fn the_admin_api_is_out_of_reach_of_php_by_default() {
     assert_eq!(Admin::of(&server).address, socket);
     let mode = std::fs::metadata(&socket[5..]).expect("it is there").mode();
     assert_eq!(mode & 0o777, 0o600);
-    // The commands find it.
+    // The commands find the socket.
     let command = ServerBuilder::command(["status", "--config"]);
     command.arg(&file).run().assert(0, "php");
     server.stop();
@@ -362,22 +364,23 @@ fn the_server_commands_processes_of_other_users() {
         .start();
     let admin = Admin::of(&server);
 
-    // A request that takes too long is traced, and its worker killed.
+    // A request that exceeds its limit is traced, and its worker is killed.
     server.expect_log("took longer than 3s");
     server.expect_log("worker killed: request timed out");
     hang_until_traced(&server, "/slow.php", "hang()");
 
-    // A reload ends the old generation.
+    // A reload stops the previous generation.
     let before = who(&server, "/worker.php");
     admin.post("/reload").assert_status(200);
     let after = who(&server, "/worker.php");
     assert_ne!(before["pid"], after["pid"]);
     assert_is(&after, NOBODY);
 
-    // A worker and a zygote that die are replaced by others of the same user.
+    // A worker and a zygote that were killed are replaced by others of the same user.
     for title in ["worker worker", "pool worker", "pool php"] {
         server.allow_log("died");
-        // One of the generation before may still be leaving, and be gone before it is killed.
+        // A process of the previous generation may still be exiting, and may be gone before it is
+        // killed.
         let victim = loop {
             let victim = process_of(&server, title);
             if process::kill(victim.pid, Signal::KILL).is_ok() {
@@ -389,7 +392,7 @@ fn the_server_commands_processes_of_other_users() {
     assert_is(&who(&server, "/worker.php"), NOBODY);
     assert_is(&who(&server, "/who.php"), WEB);
 
-    // So is PHP as a whole.
+    // The same for the root process of PHP.
     server.allow_log("the PHP root process exited");
     let root = process_of(&server, "howdah: php ");
     process::kill(root.pid, Signal::KILL).expect("it is there");
@@ -404,7 +407,7 @@ fn they_end_with_a_server_that_is_killed() {
     let Some(place) = Place::new() else { return };
     let server = place.site("", "user www-data").start();
     assert_is(&who(&server, "/who.php"), WEB);
-    // That nothing is left is checked when it is dropped.
+    // Dropping the server checks that nothing remains.
     server.kill();
     server.wait_exit();
     for left in std::fs::read_dir(place.path("tmp"))
@@ -434,7 +437,7 @@ fn the_server_gives_up_its_rights() {
     for set in ["CapPrm", "CapEff"] {
         assert_eq!(status_line(server.pid(), set), format!("{LISTEN:016x}"));
     }
-    // Each thread of it.
+    // Each thread of the server.
     let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).expect("it is there");
     for task in tasks.flatten() {
         let task: u32 = task
@@ -493,7 +496,7 @@ fn impossible_settings_are_reported_at_the_start() {
     start("", "user nobody:howdah-none").assert(2, "user nobody:howdah-none: there is no group");
     start("", "user 4242424").assert(2, "name its group too: `user 4242424:GROUP`");
 
-    // Somebody else than root.
+    // A user other than root.
     let text = format!(
         "{{\nadmin off\nfrankenphp {{\nuser www-data\n}}\n}}\nhttp://:0 {{\nbind 127.0.0.1\nroot * {}\nphp_server\n}}\n",
         place.path("www").display()
@@ -519,7 +522,7 @@ fn impossible_settings_are_reported_at_the_start() {
     );
 }
 
-/// The program where every user can run it.
+/// Copies the program to a place where every user can run it.
 pub(crate) fn reachable(place: &Place) -> PathBuf {
     let (from, to) = (howdah_testkit::howdah(), place.path("bin/howdah"));
     link_or_copy(&from, &to);

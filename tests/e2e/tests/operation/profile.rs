@@ -1,4 +1,5 @@
-//! Profiles: that the time of PHP is where it was spent, in each mode, and what becomes of orders that cannot be obeyed.
+//! Profiles: in each mode, the time of PHP is assigned to the right place. Invalid requests for a
+//! profile are refused.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use howdah_tests::browser::Browser;
 use howdah_tests::caddyfile;
 use howdah_tests::devtools::Page;
 
-/// What a request does: `?spins`, `?sleeps`, `?waits` for a stream, or `?deep`, for some 100 ms.
+/// Work of a request: `?spins`, `?sleeps`, `?waits` for a stream, or `?deep`, for about 100 ms.
 const WORK: &str = r"
 function tight(): int
 {
@@ -88,7 +89,7 @@ impl Stacks {
         Self(stacks.collect())
     }
 
-    /// The share of the time in stacks that match, in percent.
+    /// Share of the time in stacks that match, in percent.
     fn share(&self, matches: impl Fn(&[String]) -> bool) -> u64 {
         let sum = |stacks: &mut dyn Iterator<Item = &(Vec<String>, u64)>| -> u64 {
             stacks.map(|(_, time)| time).sum()
@@ -113,12 +114,12 @@ impl Stacks {
     }
 }
 
-/// Whether a frame of the stack begins so, the innermost included.
+/// Whether a frame of the stack starts with this text, including the innermost frame.
 fn has(frames: &[String], start: &str) -> bool {
     frames.iter().any(|frame| frame.starts_with(start))
 }
 
-/// The numbers of the header.
+/// Numbers in the header.
 fn counts(response: &Response) -> BTreeMap<String, u64> {
     let summary = response.header("X-Howdah-Profile").expect("a summary");
     let words: Vec<&str> = summary
@@ -135,7 +136,7 @@ fn counts(response: &Response) -> BTreeMap<String, u64> {
     counts
 }
 
-/// A profile, while clients send these requests one after another.
+/// Takes a profile while clients send these requests one after another.
 #[track_caller]
 fn profile(server: &Server, query: &str, targets: &[&str]) -> Response {
     let admin = Admin::of(server);
@@ -160,18 +161,18 @@ fn stacks(server: &Server, query: &str, targets: &[&str]) -> Stacks {
     Stacks::parse(&response.text())
 }
 
-/// The line of the source that has this text.
+/// Number of the source line that contains this text.
 fn line_of(source: &str, text: &str) -> usize {
     let at = source.lines().position(|line| line.contains(text));
     at.expect("the text is there") + 1
 }
 
-/// What is true in each mode.
+/// Checks that apply to every mode.
 fn check(server: &Server, pool: &str, file: &str, source: &str) {
     let query = &*format!("seconds=1&hz=200&pool={pool}");
     let spins = stacks(server, query, &["/?spins=1"]);
     let line = line_of(source, "for ($i = 0; $i < 100_000");
-    // Between two instructions of a loop the engine says where it is at the jump to its start.
+    // Between two instructions of a loop, the engine reports the location at the jump to its start.
     let lines = [line, line + 1].map(|line| format!("tight {file}:{line}"));
     spins.assert_most(80, |frames| lines.contains(&frames[frames.len() - 1]));
     let call = format!(
@@ -366,7 +367,7 @@ fn orders_that_fail_report_the_error() {
     admin.post("/profile?seconds=1").assert_status(200);
 }
 
-/// A client that leaves, or the end of the server, ends a profile.
+/// A profile ends when its client disconnects or the server shuts down.
 #[test]
 fn a_profile_ends_when_its_client_disconnects() {
     let www = Www::new().file("index.php", "<?php echo 'done';");
@@ -388,13 +389,13 @@ fn a_profile_ends_when_its_client_disconnects() {
     let begun = || server.log().containing("taking a profile").len() >= 3;
     assert!(process::wait_until(PATIENCE, begun));
     server.stop();
-    // It may hear of the end, or only see it.
+    // The client may receive a message, or only the end of the connection.
     if let Ok(response) = client.receive("POST") {
         response.assert_status(503);
     }
 }
 
-/// How often the threads beside PHP's own have run.
+/// Number of wakeups of the threads other than PHP's.
 fn wakes(server: &Server) -> u64 {
     let mut wakes = 0;
     for worker in server.workers() {
@@ -430,7 +431,7 @@ fn nothing_runs_while_there_is_no_profile() {
             }
             wakes(&server) == before
         };
-        // The last wake of a profile may still be on its way.
+        // The last wakeup of a profile may still be pending.
         assert!(process::wait_until(PATIENCE, quiet), "round {round}");
         if round == 0 {
             let before = wakes(&server);
@@ -444,7 +445,7 @@ fn nothing_runs_while_there_is_no_profile() {
     }
 }
 
-/// The parts of time that a flame graph is made of: a loop, sleep, a stream that waits, and coroutines that do.
+/// The times in a flame graph: a loop, sleep, a stream that waits, and coroutines that wait.
 #[test]
 fn a_flame_graph_is_enlarged_and_searched_in_a_browser() {
     let Some(browser) = Browser::find() else {
@@ -478,7 +479,7 @@ fn a_flame_graph_is_enlarged_and_searched_in_a_browser() {
     assert!(complaints.is_empty(), "{complaints:#?}");
 }
 
-/// Enlarges the box of this frame and goes back, then searches it.
+/// Enlarges the box of this frame, returns to the whole graph, and searches for the frame.
 fn check_flame_graph(page: &mut Page, file: &Path, frame: &str) {
     page.load(&format!("file://{}", file.display()));
     page.wait(
@@ -518,7 +519,8 @@ fn check_flame_graph(page: &mut Page, file: &Path, frame: &str) {
     assert!(page.value(found).as_u64().is_some_and(|boxes| boxes > 0));
 }
 
-/// What waits for a database is below the query: the wait with its server is the innermost frame, in the graph too.
+/// The wait for a database is below the query: the innermost frame is the wait with its server, in
+/// the graph too.
 #[test]
 fn a_slow_query_shows_the_database_that_it_waits_for() {
     for (driver, variable, query) in [
@@ -560,7 +562,7 @@ while (frankenphp_handle_request('slow'));
     }
 }
 
-/// The widest box that nothing is called from is the wait.
+/// Checks that the widest box without callees is the wait.
 fn check_wait_in_graph(server: &Server, www: &Www, driver: &str, port: &str) {
     let Some(browser) = Browser::find() else {
         return;

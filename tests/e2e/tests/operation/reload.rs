@@ -1,4 +1,4 @@
-//! Reloads: the new generation serves before the old one leaves, and a boot that fails changes nothing.
+//! Reloads: the new generation serves before the old one exits, and a failed boot changes nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -17,7 +17,7 @@ fn the_new_generation_has_the_new_files() {
     let www = application();
     let server = Server::caddyfile(worker_site(www.path(), "")).start();
     let admin = Admin::of(&server);
-    // Faster than OPcache looks at files, and as often as it takes to see it go wrong.
+    // Faster than OPcache checks files, and often enough to detect errors.
     for version in 2..8 {
         www.write("version.php", format!("<?php return 'version {version}';"));
         let done = admin.post("/reload?pool=app");
@@ -44,7 +44,7 @@ fn a_boot_that_fails_leaves_the_old_generation() {
         "<?php throw new Exception('no such database');",
     ] {
         www.write("version.php", broken);
-        // With what PHP and the supervisor say about it.
+        // PHP and the supervisor log the error.
         server.allow_log("version.php");
         server.allow_log("before it called frankenphp_handle_request()");
         server.expect_log("not reloaded");
@@ -124,7 +124,7 @@ while (frankenphp_handle_request($handler)) {
 
 fn reloads_at(signal: Signal) {
     let www = application();
-    // A session of its own has no terminal, so SIGHUP does not stand for the end of one.
+    // A separate session has no terminal, so SIGHUP does not mean the end of a terminal.
     let server = Server::caddyfile(worker_site(www.path(), ""))
         .through(["setsid", "--fork", "--wait"])
         .start();
@@ -147,7 +147,7 @@ fn sighup_reloads_a_service() {
     reloads_at(Signal::HUP);
 }
 
-/// Runs a command in a session that has a terminal, with the output where it was.
+/// Runs a command in a session with a terminal. Its output is unchanged.
 const WITH_TERMINAL: &str = "
 import fcntl, os, pty, sys, termios
 ours, theirs = pty.openpty()

@@ -1,5 +1,5 @@
-//! Another configuration for a running server: what is served changes, what is being served does not, and
-//! what is wrong changes nothing.
+//! A changed configuration for a running server: new requests are served by the new one, requests
+//! in flight continue, and an invalid configuration changes nothing.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use howdah_testkit::{Connection, EndOnDrop, PATIENCE, Request, Server, ServerBui
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{encode, tls, www};
 
-/// A site on the free port that the server has, in a file with these options.
+/// A site on the port of the server, in a file with these options.
 fn text(global: &str, site: &str) -> String {
     format!(
         "{{\n{ON}\nfrankenphp {{\nnum_threads 1\n}}\n{global}\n}}\nhttp://:0 {{\nbind 127.0.0.1\n{site}\n}}\n"
@@ -28,7 +28,7 @@ fn write(file: &PathBuf, text: &str) {
     std::fs::write(file, text).expect("written");
 }
 
-/// The address that was listened on last.
+/// The latest address on which the server listens.
 fn newest(server: &Server, known: &[SocketAddr]) -> SocketAddr {
     let line = server.wait_line("another address", |line| {
         let address = line.text("address").and_then(|text| text.parse().ok());
@@ -44,7 +44,8 @@ fn no_request_fails_while_a_header_changes() {
     let (server, admin, file) = start(&site(0));
     let (done, answered) = (AtomicBool::new(false), AtomicU32::new(0));
     let seen = Mutex::new(std::collections::BTreeSet::new());
-    // Front threads change over one after another: while they do, another connection may get what was before.
+    // Front threads switch one after another. Meanwhile, another connection may get the previous
+    // configuration.
     let check = |connection: &mut Connection, latest: &mut u32, behind: u32| {
         let response = connection.exchange(&Request::get("/")).expect("a response");
         response.assert(200, "ok");
@@ -138,12 +139,12 @@ fn listeners_come_and_go_and_requests_end_where_they_began() {
         .exchange(&Request::get("/"))
         .expect("answered")
         .assert(200, "second");
-    // The connection of before goes on.
+    // The existing connection stays open.
     kept.exchange(&Request::get("/dump.php"))
         .expect("answered")
         .assert_status(200);
 
-    // A request that is under way while its listener goes.
+    // A request that is in flight while its listener is closed.
     let text_of_second = second.replace("respond second", &slow);
     write(&file, &format!("{one}{text_of_second}"));
     admin.post("/reload").assert_status(200);
@@ -158,7 +159,7 @@ fn listeners_come_and_go_and_requests_end_where_they_began() {
         server.wait_line("the listener goes", |line| {
             line.message() == "no longer listening"
         });
-        // What it answers is not wanted any more on this connection.
+        // The connection accepts no further requests after this response.
         let left = || on_second.exchange(&Request::get("/")).is_err();
         assert!(process::wait_until(PATIENCE, left), "it stays open");
         let closed = || Connection::open(other).is_err();
@@ -191,7 +192,8 @@ fn a_port_in_use_changes_nothing() {
     assert!(error.contains(&format!("port {port} is in use")), "{error}");
     server.get("/").assert(200, "one");
     drop(taken);
-    // A process that another test forks at this moment has the port as well, until it executes its program.
+    // A process that another test forks at this moment holds the port as well, until it executes
+    // its program.
     let reloaded = || admin.post("/reload").status() == 200;
     assert!(process::wait_until(PATIENCE, reloaded), "still in use");
     server.get("/").assert(200, "two");
@@ -254,12 +256,12 @@ fn a_configuration_from_elsewhere() {
     server.expect_log("nonsense");
     load("{\nnonsense\n}\n", "text/caddyfile").assert_status(400);
     server.get("/").assert(200, "two");
-    // The file is what a reload reads.
+    // A reload reads the file.
     admin.post("/reload").assert_status(200);
     server.get("/").assert(200, "one");
     let other = file.with_file_name("Other");
     write(&other, &text("", "respond three"));
-    // Over TCP no other file is read: the command sends its text.
+    // Over TCP, no other file is read, because the command sends its text.
     admin.post("/reload?config=/etc/passwd").assert_status(403);
     let reload = || {
         let command = ServerBuilder::command(["reload", "--address", &admin.address, "--config"]);

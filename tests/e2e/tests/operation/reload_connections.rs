@@ -1,5 +1,5 @@
-//! Connections of every kind while the configuration changes: those that may go on do, those that may not
-//! end with a word, and what is under way is answered.
+//! Connections of every kind during a change of the configuration. Those that may stay open do, the
+//! others are closed properly, and requests in flight get their responses.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -38,7 +38,7 @@ fn site(name: &str, directives: &str) -> String {
 }
 
 impl Fixture {
-    /// `sites` is given the directory and the authority.
+    /// `sites` gets the directory and the authority.
     fn start(args: &[&str], sites: impl FnOnce(&Path, &Authority) -> String) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let authority = Authority::new();
@@ -64,7 +64,7 @@ impl Fixture {
         self.admin.post("/reload").assert_status(200);
     }
 
-    /// The same while the connections of this runtime go on.
+    /// Reloads while the connections of this runtime continue.
     async fn reload_beside(&self, global: &str, sites: &str) {
         let text = text(self.directory.path(), global, sites);
         std::fs::write(&self.file, text).expect("written");
@@ -81,7 +81,7 @@ impl Fixture {
     }
 }
 
-/// A request on a connection that stays open, and its answer.
+/// Sends a request on a persistent connection and returns the response.
 fn exchange(
     stream: &mut StreamOwned<ClientConnection, TcpStream>,
     host: &str,
@@ -90,7 +90,7 @@ fn exchange(
     receive(stream)
 }
 
-/// An answer whose body is as long as its header says.
+/// Receives a response whose body is as long as its header says.
 fn receive(stream: &mut StreamOwned<ClientConnection, TcpStream>) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     loop {
@@ -131,7 +131,7 @@ fn a_watched_caddyfile_is_applied_without_losing_a_connection() {
     let more = directory.path().join("more");
     let more_text = |value: &str| format!("header X-More {value}\n");
     std::fs::write(&more, more_text("a")).expect("written");
-    // Imports are relative to the file that has them, so it is not the one that the test kit writes.
+    // Imports are relative to the importing file, so this is not the file that the test kit writes.
     let server = Server::caddyfile(format!("import {}\n", file.display()));
     std::fs::write(&file, site("0")).expect("written");
     let server = server.arg("--watch").start();
@@ -169,13 +169,14 @@ fn a_watched_caddyfile_is_applied_without_losing_a_connection() {
         };
         for version in 1..=5 {
             let version = version.to_string();
-            // In turn as a program writes it, and as an editor does: beside it, then over it.
+            // The file is written in turns as a program does, and as an editor does: next to the
+            // old file, then renamed over it.
             if version == "2" || version == "4" {
                 let new = file.with_file_name("Caddyfile~");
                 std::fs::write(&new, site(&version)).expect("written");
                 std::fs::rename(&new, &file).expect("renamed");
             } else {
-                // All texts are equally long: it is never a part of one that is read.
+                // All texts have the same length, so a reader never sees a part of one.
                 let mut open = std::fs::OpenOptions::new();
                 let file = open.write(true).open(&file).expect("it is there");
                 file.write_all_at(site(&version).as_bytes(), 0)
@@ -193,7 +194,7 @@ fn a_watched_caddyfile_is_applied_without_losing_a_connection() {
         }
     });
 
-    // A mistake is reported, and changes nothing, until it is fixed.
+    // An error is reported and changes nothing until it is fixed.
     server.allow_log("the configuration was not reloaded");
     server.expect_log("nonsense");
     std::fs::write(&file, site("6\nnonsense")).expect("written");
@@ -220,7 +221,7 @@ fn http3_goes_on_with_another_configuration() {
         let mut kept = fixture.http3("a.test").await;
         let (_, body) = kept.get("/version").await.expect("an answer");
         assert_eq!(body, "one");
-        // Under way while the configuration changes.
+        // The request is in flight while the configuration changes.
         let mut gate = fixture.server.gate("gate");
         let target = format!("/gate.php?gate={}", encode(gate.path()));
         let mut running = kept.ask(Method::GET, &target).await.expect("a stream");
@@ -233,7 +234,7 @@ fn http3_goes_on_with_another_configuration() {
             fixture.reload_beside("", &sites(version)).await;
             let (response, body) = kept.get("/version").await.expect("an answer");
             assert_eq!((response.status().as_u16(), &*body), (200, version));
-            // Who comes now sees the new certificate, and is not in the way of who was there.
+            // A new client sees the new certificate, and existing connections are not affected.
             let mut fresh = fixture.http3("a.test").await;
             assert_ne!(fresh.certificate(), kept.certificate());
             let (_, body) = fresh.get("/version").await.expect("an answer");
@@ -278,7 +279,7 @@ fn http3_is_turned_off_and_on() {
             assert!(!announced());
             let refused = http3::Connection::open(&fixture.client(), address, "a.test").await;
             refused.expect_err("there is no HTTP/3 now");
-            // What was under way is answered, and nothing follows.
+            // Requests in flight get responses, and no further requests are accepted.
             gate.open(1);
             let response = running.recv_response().await.expect("a response");
             assert_eq!(response.status(), 200);
@@ -291,7 +292,7 @@ fn http3_is_turned_off_and_on() {
     });
 }
 
-/// Hosts for members and for all, and what clients need.
+/// Hosts for members and for all, and the files that clients need.
 struct Members {
     server_pair: Pair,
     clients: Authority,
@@ -299,7 +300,7 @@ struct Members {
 }
 
 impl Members {
-    /// A server with the first version.
+    /// Starts a server with the first version.
     fn start(asks: bool) -> (Fixture, Self) {
         let mut members = None;
         let fixture = Fixture::start(&[], |directory, authority| {
@@ -320,7 +321,7 @@ impl Members {
         members
     }
 
-    /// Whose certificates are asked for.
+    /// Changes the authority of client certificates.
     fn trust(&self, clients: &Authority) {
         std::fs::write(self.directory.join("clients.pem"), clients.pem()).expect("written");
     }
@@ -372,7 +373,7 @@ fn client_certificates_are_requested_after_a_reload_too() {
     );
     for version in ["two", "three"] {
         fixture.reload("", &members.sites(true, version));
-        // The connection of before ends with a word of TLS, or its next answer is the last.
+        // The existing connection ends with a TLS alert, or after the next response.
         if let Ok(answer) = exchange(&mut kept, "auth.test") {
             assert!(answer.contains("connection: close"), "{answer}");
         }
@@ -391,7 +392,8 @@ fn client_certificates_are_requested_after_a_reload_too() {
         assert_eq!(evading.expect("an answer").status, 421);
         kept = member.connect(address, "auth.test").expect("a handshake");
     }
-    // Another authority: who has a session of before, by its ticket, is asked again.
+    // With a different authority, a client that resumes a session by its ticket must authenticate
+    // again.
     let others = Authority::new();
     members.trust(&others);
     fixture.reload("", &members.sites(true, "four"));
@@ -409,7 +411,7 @@ fn client_certificates_are_required_despite_earlier_sessions() {
     let address = fixture.server.address();
     let member = members.member(&members.clients, &fixture.authority.pem());
     let anonymous = fixture.client();
-    // It has a ticket, an open connection and one of HTTP/3.
+    // The client has a ticket, an open connection and an HTTP/3 connection.
     anonymous
         .get(address, "auth.test", "/")
         .expect("an answer")
@@ -450,7 +452,7 @@ fn client_certificates_are_required_despite_earlier_sessions() {
             .expect("an answer")
             .assert(200, "all two");
 
-        // And for all again, HTTP/3 too.
+        // And without client certificates again, for HTTP/3 too.
         fixture
             .reload_beside("", &members.sites(false, "three"))
             .await;

@@ -1,5 +1,5 @@
-//! Another configuration whose pools differ: PHP is started beside the one that serves, takes over, and what
-//! was there before ends without anybody noticing.
+//! A changed configuration with different pools: PHP is started next to the active one and takes
+//! over, and the previous one exits without failed requests.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::traffic::during;
 use howdah_tests::{encode, www};
 
-/// Answers the variable VERSION of its boot; waits at a gate if the request names one.
+/// Responds with the variable VERSION of its boot. Waits at a gate if the request names one.
 const WORKER: &str = "<?php
 if (is_file(__DIR__ . '/broken')) {
     throw new Exception('no such database');
@@ -30,7 +30,7 @@ struct Site {
     file: PathBuf,
 }
 
-/// A worker pool that gets the paths which begin with its name.
+/// A worker pool for the paths that start with its name.
 fn worker(www: &Www, name: &str, lines: &str) -> String {
     let root = www.path().display();
     format!("worker {{\nname {name}\nfile {root}/{name}.php\nmatch /{name}*\n{lines}\n}}\n")
@@ -76,19 +76,21 @@ impl Site {
         self.admin.post("/reload").assert_status(200);
     }
 
-    /// What its own memory shows of pools.
+    /// Number of shared segments of pools that the server has mapped.
     fn segments(&self) -> usize {
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.server.pid()));
         let maps = maps.expect("readable");
         maps.matches("memfd:howdah-pool").count()
     }
 
-    /// Waits until nothing is left of earlier configurations: so many pools and workers there are.
+    /// Waits until earlier configurations have no process left, only this number of pools and
+    /// workers.
     #[track_caller]
     fn assert_left(&self, pools: usize, workers: usize) {
         let gone = || self.admin.get("/status").json()["leaving"].is_null();
         assert!(process::wait_until(PATIENCE, gone), "PHP is still leaving");
-        // A root zygote, one for each pool, and workers; not the spares, which come when there is time.
+        // A root zygote, one zygote per pool, and workers. Spares are not counted, because they
+        // start later.
         let spare = |process: &process::Process| process.command.ends_with(" spare");
         let count = || {
             let processes = self.server.processes();
@@ -124,7 +126,7 @@ fn no_request_fails_while_pools_change() {
         let app = |number| site.worker("app", &version(number));
         let other = site.worker("other", "num 1");
         let steps: [(&str, Vec<String>); 6] = [
-            // An environment, a number, a pool more, another order, a setting of PHP, a pool fewer.
+            // A variable, a number, one pool more, another order, a setting of PHP, one pool fewer.
             ("num_threads 1", vec![app(1)]),
             ("num_threads 2", vec![app(2)]),
             ("num_threads 2", vec![app(3), other.clone()]),
@@ -137,7 +139,7 @@ fn no_request_fails_while_pools_change() {
             site.reload();
             traffic.wait(4);
         }
-        // One after the other, without a pause.
+        // Several changes without a pause.
         for number in 7..10 {
             site.write("num_threads 1", &[app(number)]);
             site.reload();
@@ -152,7 +154,8 @@ fn no_request_fails_while_pools_change() {
     site.write("num_threads 1", &[site.worker("app", &version(10))]);
     site.reload();
     site.assert_left(2, 2);
-    // Connections to the admin API come and go meanwhile; a tree that stays would have more.
+    // Connections to the admin API come and go meanwhile. A tree that remains would have more
+    // descriptors.
     let closed = process::wait_until(PATIENCE, || {
         let now = fs::read_dir(format!("/proc/{}/fd", site.server.pid()));
         now.expect("readable").count() <= before + 2

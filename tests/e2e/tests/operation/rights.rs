@@ -1,4 +1,4 @@
-//! What a server that root starts may do while it serves, without a word about users in the configuration.
+//! Privileges of a running server that root started, without users in its configuration.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::{MetadataExt, chown, symlink};
@@ -16,12 +16,12 @@ use crate::privileges::{
     LISTEN, NOBODY, Place, WEB, assert_is, reachable, status_line, users_of_front, who,
 };
 
-/// A server of `www-data`. `{place}` in the texts is the place.
+/// A server of `www-data`. `{place}` in the texts stands for the directory.
 fn site(place: &Place, global: &str, site: &str, more: &str) -> ServerBuilder {
     site_with(place, "", global, site, more)
 }
 
-/// The same with options of PHP.
+/// Like `site`, with options of PHP.
 pub(crate) fn site_with(
     place: &Place,
     php: &str,
@@ -60,7 +60,7 @@ pub(crate) fn monitor(server: &Server) -> Process {
     monitor
 }
 
-/// The name of the variable, and its value without a configured user.
+/// Name of the variable, and its value without a configured user.
 const NO_USER: (&str, &str) = ("HOWDAH_USER", "");
 
 #[test]
@@ -109,7 +109,7 @@ fn assert_only_the_monitor_is_root(server: Server) {
     server.stop();
 }
 
-/// Sends signals to the server, or to PHP's zygotes, which are above the process of the request.
+/// Sends signals to the server, or to PHP's zygotes, which are ancestors of the request's process.
 const SIGNALS: &str = r"<?php
 function parent(int $pid): int {
     return (int) preg_replace('/^.*\) \S+ (\d+) .*$/s', '$1', (string) file_get_contents('/proc/' . $pid . '/stat'));
@@ -199,7 +199,7 @@ fn links_lead_nowhere_that_the_user_may_not_read() {
                 !text.contains("for root alone") && !text.contains("secret"),
                 "{target}: {text}"
             );
-            // The page of an error is not to be had, so the error itself is sent.
+            // The error page is unreadable, so the error itself is sent.
             let expected = if target == "/error" {
                 [403, 404]
             } else {
@@ -286,7 +286,7 @@ fn keys_are_for_the_monitor_alone() {
         .expect("served")
         .assert(200, "given");
 
-    // Another certificate in these files, and a further import: both are read by the monitor.
+    // A new certificate in these files, and an additional import. The monitor reads both.
     let other = Authority::new();
     issue(&other);
     write(&place, "keys/more", "header X-More yes\n", 0o600);
@@ -305,7 +305,7 @@ fn keys_are_for_the_monitor_alone() {
     let answer = Client::trusting(&other.pem()).get(tls, "given.example", "/");
     let answer = answer.expect("served by the other one");
     assert_eq!(answer.header("x-more"), Some("yes"));
-    // The server serves no file that only root may read.
+    // The server serves no file that only root can read.
     assert_eq!(
         admin.get("/config").json()["statements"],
         serde_json::Value::Null
@@ -348,7 +348,7 @@ fn logs_stay_roots() {
     }
 }
 
-/// One of 127.0.0.1 that only root may listen on.
+/// A port of 127.0.0.1 on which only root may listen.
 fn low_port() -> u16 {
     let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     (600..1024).rev().find(free).expect("a free port")
@@ -374,7 +374,7 @@ fn a_reload_may_add_a_port_below_1024() {
 #[test]
 fn nothing_outlives_server_or_monitor() {
     let Some(place) = Place::new() else { return };
-    // That nothing is left is checked when it is dropped.
+    // Dropping the server checks that nothing remains.
     let server = site(&place, "", "php_server", "").start();
     assert_is(&who(&server, "/who.php"), WEB);
     server.kill();
@@ -382,7 +382,7 @@ fn nothing_outlives_server_or_monitor() {
     drop(server);
 
     let server = site(&place, "", "php_server", "").start();
-    // Signals that somebody sends to all processes of a name do not end it before the server.
+    // Signals to all processes with a name do not terminate the monitor before the server.
     let monitor = monitor(&server);
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         process::kill(monitor.pid, signal).expect("it is there");
@@ -409,7 +409,7 @@ fn a_server_does_not_start_where_its_user_reaches_nothing() {
         ended.assert(2, part);
     }
     place.mode("www", 0o755);
-    // The same above it.
+    // The same for the directory above.
     place.mode("", 0o700);
     let ended = site(&place, "user www-data", "php_server", "").run();
     ended.assert(2, "the way to the document root");
@@ -444,13 +444,13 @@ fn a_server_without_a_user_stays_root_where_only_root_may_enter() {
     let diagnosis = diagnosis.run().text();
     let expected = "clients as root: user www-data may not enter";
     assert!(diagnosis.contains(expected), "{diagnosis}");
-    // It does so over reloads, since rights are given up at the start.
+    // This also works after reloads, because privileges are dropped at the start.
     place.mode("", 0o755);
     Admin::of(&server).command(&["reload"]).assert(0, "");
     assert_eq!(who(&server, "/who.php")["ids"], json!(ROOT));
     server.stop();
 
-    // Sockets are made by the user too.
+    // Sockets are created by the user too.
     let sockets = format!("bind unix/{}", place.path("http.sock").display());
     let more = format!("http://other.localhost {{\n{sockets}\nrespond ok\n}}");
     let server = site(&place, "", "php_server", &more)
@@ -532,7 +532,7 @@ fn other_users_than_root_need_no_monitor() {
     server.stop();
 }
 
-/// Crashes, or tells what it can read of the folder of crash reports.
+/// Crashes, or returns what it can read in the folder of crash reports.
 const CRASHES: &str = "<?php
 if (!isset($_GET['folder'])) {
     posix_kill(getmypid(), SIGSEGV);

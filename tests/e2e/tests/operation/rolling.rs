@@ -1,4 +1,4 @@
-//! A rolling restart behind `HAProxy` by SIGTERM alone.
+//! A rolling restart behind `HAProxy` that uses only SIGTERM.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -14,7 +14,7 @@ use howdah_tests::www;
 const SERVERS: usize = 3;
 const CLIENTS: usize = 8;
 
-/// Where a server is, at every start.
+/// Addresses of a server, the same at every start.
 struct Place {
     site: SocketAddr,
     admin: SocketAddr,
@@ -25,7 +25,7 @@ fn free() -> SocketAddr {
     socket.local_addr().expect("bound")
 }
 
-/// The last one says how long it stays, the others find out that they are polled.
+/// The last server has a configured delay. The others detect that they are polled.
 fn start(place: &Place, number: usize) -> Server {
     let delay = if number + 1 == SERVERS {
         "shutdown_delay 5s"
@@ -41,12 +41,12 @@ fn start(place: &Place, number: usize) -> Server {
     Server::caddyfile(text).start()
 }
 
-/// Ends with its owner.
+/// Stopped when it is dropped.
 struct Balancer(Child);
 
 impl Drop for Balancer {
     fn drop(&mut self) {
-        // It may have ended by itself, which the test has noticed.
+        // It may have exited by itself, which the test has noticed.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -85,7 +85,7 @@ fn balance(
     Balancer(child.expect("haproxy is installed: scripts/setup.sh test"))
 }
 
-/// Whether requests are sent to a server.
+/// Whether the balancer sends requests to a server.
 fn is_up(statistics: SocketAddr, number: usize) -> bool {
     let ask = || {
         let mut connection = Connection::open(statistics)?;
@@ -99,7 +99,8 @@ fn is_up(statistics: SocketAddr, number: usize) -> bool {
     })
 }
 
-/// `HOWDAH_ROLLING` says how many requests; the servers are restarted in turn as long as they last.
+/// `HOWDAH_ROLLING` sets the number of requests. Until they are done, the servers are restarted in
+/// turn.
 #[test]
 fn no_request_fails_while_servers_restart_in_turn() {
     let wanted = many("HOWDAH_ROLLING", 5_000);
@@ -120,7 +121,7 @@ fn no_request_fails_while_servers_restart_in_turn() {
     for (number, place) in places.iter().enumerate() {
         let up = || is_up(statistics, number);
         assert!(process::wait_until(PATIENCE, up), "server {number}");
-        // The balancer takes a server for ready before it has asked; its first questions.
+        // The balancer considers a server ready before its first health checks.
         for _ in 0..2 {
             let mut asking = Connection::open(place.admin).expect("it listens");
             let ready = asking

@@ -1,5 +1,5 @@
-//! Document roots that are not there yet, go and come back, or are switched at a deployment: their requests are
-//! answered 404 meanwhile, and everything else is served.
+//! Document roots that do not exist yet, are removed and created again, or are switched by a
+//! deployment. Their requests get 404 meanwhile, and everything else is served.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::path::Path;
 use howdah_testkit::{Server, ServerBuilder, Www, process};
 use howdah_tests::admin::{Admin, ON};
 
-/// Sites of all kinds below `dir`, of which only `here` is there.
+/// Sites of all kinds below `dir`, of which only `here` exists.
 fn text(dir: &Path) -> String {
     let dir = dir.display();
     format!(
@@ -40,7 +40,7 @@ fn folders_that_come_later_are_served_then() {
     for path in ["/files/a.txt", "/php/", "/php/a.php", "/none"] {
         assert_eq!(server.get(path).status(), 404, "{path}");
     }
-    // PHP-FPM may have the front controller on another machine. Here is no PHP-FPM.
+    // PHP-FPM may have the front controller on a different machine. There is no PHP-FPM here.
     server.expect_log("the FastCGI server did not respond");
     assert_eq!(server.get("/fpm/").status(), 502);
     www.write("files/a.txt", "a file");
@@ -58,14 +58,14 @@ fn a_folder_may_go_and_come_back() {
     www.write("php/index.php", "<?php echo 'one';");
     server.get("/php/").assert(200, "one");
     fs::remove_dir_all(www.path().join("php")).expect("removed");
-    // What was there is known for up to a second, and PHP is asked for it.
+    // A lookup is cached for up to a second, and PHP gets the request.
     server.allow_log("Failed to open stream: No such file or directory");
     server.allow_log("Primary script unknown");
     let gone = process::wait_until(howdah_testkit::PATIENCE, || {
         server.get("/php/").status() == 404
     });
     assert!(gone, "it is not there any more");
-    // A deployment: a release, and a link to it in the place of the folder.
+    // A deployment: a release, and a symbolic link to it in place of the folder.
     www.write("release/index.php", "<?php echo 'two';");
     symlink(www.path().join("release"), www.path().join("php")).expect("linked");
     server.get("/php/").assert(200, "two");

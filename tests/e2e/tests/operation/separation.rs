@@ -1,6 +1,6 @@
-//! A server that root starts, and whose pools have users of their own: the front is never root while it serves. The
-//! monitor starts PHP, signals its processes and gives request bodies to their users, and does that for nothing which
-//! the configuration does not name.
+//! A server that root starts and whose pools have different users: the front never runs as root
+//! while it serves. The monitor starts PHP, signals its processes and gives request bodies to their
+//! users, but only as the configuration specifies.
 
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -27,18 +27,19 @@ use crate::privileges::{
 };
 use crate::rights::{monitor, site_with, write};
 
-/// A user that every Debian and Ubuntu has, and no configuration here names at the start.
+/// A user that exists on every Debian and Ubuntu, and that no configuration here names at the
+/// start.
 const GAMES: (u32, u32) = (5, 60);
 
-/// The capabilities that the packaged unit leaves to root: it may not ignore permissions, give files away, or signal
-/// processes of others.
+/// The capabilities that the packaged unit leaves to root: it may not ignore permissions, give
+/// files away, or signal processes of others.
 const AS_UNIT: [&str; 3] = [
     "sh",
     "-c",
     "setpriv --bounding-set=-all,+setuid,+setgid,+net_bind_service \"$0\" \"$@\"; exit $?",
 ];
 
-/// Pools of `www-data` and `nobody`.
+/// A server with pools of `www-data` and `nobody`.
 fn two_users(place: &Place, more: &str) -> ServerBuilder {
     two_users_and(place, more, "", "php_server", "")
 }
@@ -52,7 +53,7 @@ fn two_users_and(place: &Place, php: &str, global: &str, site: &str, more: &str)
     site_with(place, &pools.join("\n"), global, site, more).through(AS_UNIT)
 }
 
-/// No thread of the front has user 0, group 0 or a capability but the one to listen.
+/// Checks that no thread of the front has user 0, group 0 or a capability except the one to listen.
 #[track_caller]
 fn assert_front_is_not_root(server: &Server) {
     let (uid, gid) = WEB;
@@ -89,7 +90,7 @@ fn a_front_whose_pools_have_several_users_is_not_root() {
     let monitor = monitor(&server);
     assert_eq!(status_line(monitor.pid, "Uid"), "0 0 0 0");
     assert_eq!(status_line(monitor.pid, "Threads"), "1");
-    // Besides the monitor only PHP's first process, which runs nothing of the application.
+    // Apart from the monitor, only the first process of PHP, which runs no code of the application.
     let root = process_of(&server, "howdah: php ");
     assert_eq!(status_line(root.pid, "PPid"), monitor.pid.to_string());
     for process in server.processes() {
@@ -126,7 +127,7 @@ fn a_front_whose_pools_have_several_users_is_not_root() {
 #[test]
 fn a_front_that_is_not_root_commands_processes_of_other_users() {
     let Some(place) = Place::new() else { return };
-    // Minutes, in one call.
+    // One call that takes minutes.
     let hanging = "<?php $texts = [str_repeat('ab', 400_000), str_repeat('cd', 400_000)];
         while (frankenphp_handle_request(function () use ($texts) { echo similar_text(...$texts); }));";
     write(&place, "www/hanging.php", hanging, 0o644);
@@ -160,7 +161,8 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
     assert_is(&after, NOBODY);
 
     for title in ["worker worker", "pool worker", "pool php"] {
-        // One of the generation before may still be leaving, and be gone before it is killed.
+        // A process of the previous generation may still be exiting, and may be gone before it is
+        // killed.
         let victim = loop {
             let victim = process_of(&server, title);
             if process::kill(victim.pid, Signal::KILL).is_ok() {
@@ -172,7 +174,7 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
     assert_is(&who(&server, "/worker.php"), NOBODY);
     assert_is(&who(&server, "/who.php"), WEB);
 
-    // The monitor starts PHP as a whole again, and reaps what was there before.
+    // The monitor starts PHP again and reaps the previous processes.
     server.allow_log("the PHP root process exited");
     let root = process_of(&server, "howdah: php ");
     process::kill(root.pid, Signal::KILL).expect("it is there");
@@ -184,7 +186,7 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
     assert!(server.wait_exit().success());
 }
 
-/// What belongs to another user: a folder for keys that nobody else may enter, and one of logs.
+/// Files of another user: a folder for keys that no one else may enter, and a folder for logs.
 #[test]
 fn the_monitor_acts_as_the_owner_where_root_lacks_the_right() {
     let Some(place) = Place::new() else { return };
@@ -229,7 +231,7 @@ fn links_of_a_pool_lead_only_to_files_of_its_user() {
     for folder in ["other", "www/uploads", "www/uploads/own"] {
         std::fs::create_dir(place.path(folder)).expect("made");
     }
-    // The files of another application: the server reads them, and the pool's user does not.
+    // Files of a second application: the server reads them, and the pool's user cannot.
     write(&place, "other/index.html", "of another", 0o644);
     place.mode("other", 0o750);
     give("other", (0, WEB.1));
@@ -298,7 +300,7 @@ fn links_of_a_pool_lead_only_to_files_of_its_user() {
 fn a_boot_that_hangs_is_killed() {
     let Some(place) = Place::new() else { return };
     let server = two_users(&place, "").start();
-    // A fresh tree, whose boot does not end: the order to stop kills it.
+    // A new tree whose boot does not end. The shutdown kills it.
     write(
         &place,
         "www/worker.php",
@@ -311,19 +313,19 @@ fn a_boot_that_hangs_is_killed() {
     server.stop();
 }
 
-/// That nothing is left is checked when the server is dropped.
+/// Dropping the server checks that nothing remains.
 #[test]
 fn nothing_outlives_a_front_that_is_killed() {
     let Some(place) = Place::new() else { return };
     let server = two_users(&place, "").start();
     assert_is(&who(&server, "/worker.php"), NOBODY);
-    // The shell's word.
+    // The shell prints this word.
     server.expect_log("Killed");
     server.kill();
     server.wait_exit();
     drop(server);
 
-    // Without its monitor the server stops. PHP ends with its control sockets.
+    // Without its monitor, the server shuts down. PHP exits when its control sockets are closed.
     let server = two_users(&place, "").start();
     server.expect_log("the monitor exited");
     server.allow_log("PHP processes killed after the grace period");
@@ -404,7 +406,7 @@ fn a_pool_of_another_user_gets_a_new_segment() {
         .iter()
         .cycle()
     {
-        // A name that only the pool's user can take away.
+        // A name that only the pool's user can remove.
         write(&place, "tmp/next", &format!("{word}\n"), 0o600);
         chown(place.path("tmp/next"), Some(NOBODY.0), None).expect("root may");
         std::fs::rename(place.path("tmp/next"), place.path("tmp/write")).expect("renamed");
@@ -420,7 +422,7 @@ fn a_pool_of_another_user_gets_a_new_segment() {
     server.stop();
 }
 
-/// The units of systemd hide the processes of others: `ProtectProc=invisible`.
+/// The systemd units hide processes of other users: `ProtectProc=invisible`.
 #[test]
 fn processes_may_be_hidden_from_the_front() {
     let Some(place) = Place::new() else { return };
@@ -448,7 +450,8 @@ fn processes_may_be_hidden_from_the_front() {
     server.stop();
 }
 
-/// PHP of the server's user reaches the admin API at its Unix socket. It gets no rights of other pools there.
+/// PHP of the server's user can connect to the admin API on its Unix socket, but gets no access to
+/// other pools.
 #[test]
 fn php_of_the_servers_user_does_not_configure_pools_of_others() {
     let Some(place) = Place::new() else { return };
@@ -486,7 +489,8 @@ fn php_of_the_servers_user_does_not_configure_pools_of_others() {
     server.stop();
 }
 
-/// The server's end of the socket to its monitor: the one that it had made before it gave up its rights.
+/// The server's end of the socket to its monitor, which it created before it dropped its
+/// privileges.
 fn socket_of_front(server: &Server) -> OwnedFd {
     let front = Pid::from_raw(server.pid().cast_signed()).expect("a process");
     let pidfd = pidfd_open(front, PidfdFlags::empty()).expect("it runs");
@@ -504,7 +508,7 @@ fn socket_of_front(server: &Server) -> OwnedFd {
     sockets.next().expect("there is one")
 }
 
-/// The error number of the monitor's reply to this request.
+/// Sends a request to the monitor and returns the error number of the reply.
 fn ask(socket: &OwnedFd, numbers: [u32; 3], descriptor: Option<BorrowedFd<'_>>) -> i32 {
     let header = [numbers[0], numbers[1], numbers[2], 0].map(u32::to_le_bytes);
     send(socket, &header.concat(), descriptor.as_slice());
@@ -549,7 +553,7 @@ const CLASSIC: u32 = 1;
 /// `HOWDAH_POOL_FLAG_USER`.
 const HAS_USER: u32 = 32;
 
-/// What an attacker has who executes code in the front: its socket to the monitor.
+/// An attacker who executes code in the front has its socket to the monitor.
 #[test]
 fn the_monitor_only_grants_what_the_configuration_names() {
     let Some(place) = Place::new() else { return };
@@ -561,7 +565,7 @@ fn the_monitor_only_grants_what_the_configuration_names() {
         let code = ask(&socket, [START, key, key], Some(output.as_fd()));
         assert_eq!(code, DENIED, "{key}");
     }
-    // Signals: not to strangers, and none but those that the server sends.
+    // Signals are sent only to processes of PHP, and only those that the server uses.
     let mut bystander = Command::new("sleep").arg("600").spawn().expect("started");
     let pidfd = |pid: u32| {
         let pid = Pid::from_raw(pid.cast_signed()).expect("a process");
@@ -577,7 +581,7 @@ fn the_monitor_only_grants_what_the_configuration_names() {
     assert!(bystander.try_wait().expect("a child").is_none());
     bystander.kill().expect("killed");
     bystander.wait().expect("ended");
-    // Files: only its own, and only to users of the configuration.
+    // Files are given away only if the server owns them, and only to users of the configuration.
     let secret = std::fs::File::open(place.path("secret")).expect("root may");
     assert_eq!(
         ask(&socket, [GIVE, NOBODY.0, NOBODY.1], Some(secret.as_fd())),
@@ -597,27 +601,27 @@ fn the_monitor_only_grants_what_the_configuration_names() {
         0
     );
     std::fs::remove_file(place.path("tmp/own")).expect("removed");
-    // The monitor ends when nobody holds the other end.
+    // The monitor exits when no process holds the other end of the socket.
     drop(socket);
     assert_is(&who(&server, "/worker.php"), NOBODY);
     server.stop();
 }
 
-/// `struct howdah_identity` and what follows it, of a user without name and home.
+/// `struct howdah_identity` and its data, for a user without name and home.
 fn identity(uid: u32, gid: u32, groups: &[u32]) -> Vec<u8> {
     let count = u32::try_from(groups.len()).expect("a few");
     let words = [&[uid, gid, count, 0, 0], groups].concat();
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// A control message: its kind, and data.
+/// A control message: its kind and its data.
 fn message(kind: u32, data: &[u8]) -> Vec<u8> {
     let size = u32::try_from(data.len()).expect("a few");
     let header = [kind, 0, 0, 0, size, 0].map(u32::to_le_bytes).concat();
     [header, data.to_vec()].concat()
 }
 
-/// POOL: classic, with a name of one letter.
+/// The message POOL for a classic pool with a name of one letter.
 fn pool(user: Option<&[u8]>) -> Vec<u8> {
     const OPTIONS_SIZE: usize = 88;
     let mut data = vec![0; OPTIONS_SIZE];
@@ -632,7 +636,7 @@ fn pool(user: Option<&[u8]>) -> Vec<u8> {
     message(POOL, &data)
 }
 
-/// The zygote that is root, played by a front that has been taken over.
+/// A front that an attacker controls sends messages to the zygote of root.
 #[test]
 fn php_starts_processes_of_no_users_but_those_that_the_monitor_has_sent() {
     let Some(_place) = Place::new() else { return };
@@ -673,11 +677,11 @@ fn php_starts_processes_of_no_users_but_those_that_the_monitor_has_sent() {
         assert_eq!(kind, FAILED, "{user:?}");
         assert!(text.contains("does not name its user"), "{user:?}: {text}");
     }
-    // The one that is named fails for what comes next.
+    // The named user fails at the next step.
     send(&ours, &pool(Some(&named)), &files);
     let (kind, text) = receive();
     assert!(kind == FAILED && !text.contains("its user"), "{text}");
-    // The list comes once.
+    // The list may be sent only once.
     send(&ours, &message(USERS, &identity(0, 0, &[])), &[]);
     assert_eq!(receive().0, FAILED);
     send(&ours, &pool(Some(&identity(0, 0, &[]))), &files);

@@ -1,4 +1,4 @@
-//! Each signal to each process, under load: what `docs/guides/signals.md` promises.
+//! Each signal to each process under load, as documented in `docs/guides/signals.md`.
 
 use std::collections::HashSet;
 use std::process::Command;
@@ -9,14 +9,14 @@ use howdah_testkit::{PATIENCE, Request, Server, Signal, process};
 use howdah_tests::traffic::{self, Traffic};
 use howdah_tests::www;
 
-/// Whose default ends the process, and which nobody means for a server.
+/// Signals that terminate a process by default and have no meaning for a server.
 const WITHOUT_MEANING: [&str; 9] = [
     "ALRM", "VTALRM", "PROF", "IO", "STKFLT", "XFSZ", "PIPE", "36", "64",
 ];
-/// Whose default is to do nothing.
+/// Signals that are ignored by default.
 const HARMLESS: [&str; 4] = ["URG", "WINCH", "CHLD", "CONT"];
 
-/// By its name without `SIG`, or its number.
+/// Sends a signal, given by its name without `SIG` or by its number.
 fn send(signal: &str, pid: u32) {
     let status = Command::new("kill")
         .args([&format!("-{signal}"), "--", &pid.to_string()])
@@ -32,7 +32,7 @@ fn named(server: &Server, title: &str) -> Option<Process> {
     processes.find(|process| process.command.contains(title))
 }
 
-/// Answers of a script while `disturb` runs; how many were not what they should be.
+/// Number of wrong responses of a script while `disturb` runs.
 fn failures_during(server: &Server, disturb: impl FnOnce(&Traffic)) -> usize {
     let failed = AtomicUsize::new(0);
     let request = Request::get("/hello.php");
@@ -90,7 +90,7 @@ fn user_signals_reload() {
 
 #[test]
 fn orders_to_stop_let_requests_finish() {
-    // As a shell starts jobs in the background, and as a supervisor may: ignored.
+    // Ignored, as for background jobs of a shell, and as a supervisor may do.
     let ignoring = "trap '' QUIT INT TERM USR2 PWR; \"$0\" \"$@\"; exit $?";
     for signal in ["QUIT", "PWR", "37"] {
         let server = Server::builder(www())
@@ -139,7 +139,7 @@ fn zygotes_pass_over_all_but_faults() {
     server.stop();
 }
 
-/// The three workers that answer, once they are there.
+/// The three workers that respond, once they have started.
 fn workers(server: &Server, pool: &str) -> Vec<Process> {
     let title = format!("howdah: {pool} worker ");
     let find = || {
@@ -155,7 +155,8 @@ fn workers(server: &Server, pool: &str) -> Vec<Process> {
     find()
 }
 
-/// Sends each to a worker of a pool under load. `ends`: the worker is to end, at the cost of its request at most.
+/// Sends each signal to a worker of a pool under load. With `ends`, the worker must exit, at the
+/// cost of at most its request.
 fn to_workers(server: &Server, pool: &str, signals: &[&str], ends: bool) {
     for signal in signals {
         let before = workers(server, pool);
@@ -182,7 +183,7 @@ fn a_signal_costs_a_classic_worker_at_most_its_request() {
     let (server, pool) = (Server::builder(www()).workers(3).start(), "php");
     to_workers(&server, pool, &PASSED_OVER, false);
     to_workers(&server, pool, &HARMLESS, false);
-    // As PHP-FPM's children: it finishes what it runs, and nothing is said of it.
+    // As for PHP-FPM's children: the worker finishes its request, and nothing is logged.
     to_workers(&server, pool, &["QUIT"], true);
     server.allow_log("worker died");
     server.allow_log("gave no response");

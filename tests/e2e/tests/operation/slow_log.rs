@@ -1,4 +1,4 @@
-//! `slow_log`: requests that run for long are logged with where they are, and what they wait for is not interrupted.
+//! `slow_log`: the log shows where slow requests are, and their waits are not interrupted.
 
 use std::thread;
 
@@ -10,7 +10,7 @@ use howdah_tests::meeting::{Meeting, request};
 const SLOW: &str = "slow request, ";
 const ENDED: &str = "slow request ended after ";
 
-/// Waits in two functions, and answers with what interrupted it.
+/// Waits in two functions and responds with the interruptions.
 const WAITS: &str = r"<?php
 final class Report
 {

@@ -17,7 +17,7 @@ fn serve() -> (Server, Admin) {
     (server, admin)
 }
 
-/// `howdah top` in a terminal of 80 columns and 24 lines, and after it what the terminal is like.
+/// `howdah top` in a terminal of 80 columns and 24 lines, and the state of the terminal afterwards.
 struct Terminal {
     child: Child,
     shown: Arc<Mutex<String>>,
@@ -72,7 +72,7 @@ impl Terminal {
         pid.and_then(|pid| pid.parse().ok()).expect("a pid")
     }
 
-    /// It has ended with this code, and the terminal is as it was.
+    /// Checks that the command exited with this code and that the terminal is restored.
     #[track_caller]
     fn assert_restored(&mut self, code: i32) {
         self.wait("over");
@@ -90,7 +90,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It has ended, unless the test has failed.
+        // It has exited, unless the test has failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -106,7 +106,7 @@ fn shows_the_server_until_q() {
     terminal.press("2");
     terminal.wait("PLACE");
     terminal.press("r");
-    // Blanks that are on the screen already are not sent.
+    // Spaces that are already on the screen are not sent again.
     terminal.wait("again?");
     terminal.press("y");
     terminal.wait("(generation");
@@ -132,7 +132,7 @@ fn ends_with_its_terminal() {
     terminal.wait("requests/s");
     let command_line = format!("/proc/{}/cmdline", terminal.pid());
     terminal.child.kill().expect("it runs");
-    // One that nobody has waited for has an empty one.
+    // The command line of a process that was not reaped is empty.
     let runs = || std::fs::read(&command_line).is_ok_and(|line| !line.is_empty());
     assert!(process::wait_until(PATIENCE, || !runs()));
 }

@@ -1,4 +1,4 @@
-//! Traces: from the caller to PHP, and spans to a collector, which is a socket of the test.
+//! Traces from the caller to PHP, and spans to a collector, which is a socket of the test.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -21,7 +21,8 @@ impl Collector {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("bound").port();
         let (sender, spans) = channel();
-        // Ends with the test's process; a server that has ended sends nothing more.
+        // The thread ends with the process of the test. A server that has exited sends no more
+        // data.
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.expect("a connection");
@@ -56,7 +57,7 @@ impl Collector {
         Self { port, spans }
     }
 
-    /// The next spans.
+    /// Returns the next spans.
     fn take(&self, count: usize) -> Vec<Value> {
         (0..count)
             .map(|_| self.spans.recv_timeout(PATIENCE).expect("a span"))
@@ -201,7 +202,7 @@ fn a_caller_that_does_not_sample_is_followed() {
         .assert(200, "0af7651916cd43dd8448eb211c80319c");
     let begun = server.get("/loud").text();
     assert_eq!(begun.len(), 32, "{begun}");
-    // Of the two requests only the second is exported.
+    // Only the second of the two requests is exported.
     let span = collector.take(1).remove(0);
     assert_eq!(span["traceId"], begun);
     assert_eq!(span.get("parentSpanId"), None);

@@ -1,4 +1,4 @@
-//! `watch`: changed files reload the pool that they belong to.
+//! `watch`: changed files reload their pool.
 
 use howdah_testkit::{PATIENCE, Server, Www, process};
 use howdah_tests::admin::{VERSION_WORKER, worker_site};
@@ -28,12 +28,12 @@ fn becomes(server: &Server, version: &str) {
 fn a_saved_file_reloads() {
     let www = application();
     let server = start(&www, "watch {www}/**/*.php");
-    // Often enough to fall within the time in which OPcache does not look.
+    // Often enough to fall into the interval in which OPcache does not check files.
     for version in ["two", "three", "four"] {
         www.write("version.php", format!("<?php return '{version}';"));
         becomes(&server, version);
     }
-    // As editors save: beside it, then over it.
+    // As editors save: to a new file, which then replaces the old one.
     let new = www.write("version.php~", "<?php return 'five';");
     std::fs::rename(new, www.path().join("version.php")).expect("renamed");
     becomes(&server, "five");
@@ -79,7 +79,7 @@ fn other_files_do_not() {
     ] {
         www.write(name, "x");
     }
-    // Events come in order, and the first that counts is named.
+    // Events arrive in order, and the log names the first that counts.
     www.write("version.php", "<?php return 'two';");
     becomes(&server, "two");
     let lines = server.log().containing("files changed");
@@ -125,7 +125,7 @@ fn the_limit_of_watched_folders_is_reported() {
     let server = Server::caddyfile(text).through(limited).start();
     server.expect_log("raise it with sysctl fs.inotify.max_user_watches");
     server.wait_log("watching files");
-    // What could be watched is.
+    // The files that can be watched are watched.
     server.get("/").assert(200, "one");
     www.write("version.php", "<?php return 'two';");
     becomes(&server, "two");

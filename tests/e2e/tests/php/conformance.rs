@@ -1,5 +1,5 @@
-//! The conformance cases on Howdah and on PHP-FPM, side by side: same requests, same settings, same
-//! files, and no difference but those that a case names with a reason.
+//! The conformance cases on Howdah and on PHP-FPM with the same requests, settings and files.
+//! Responses may differ only where a case allows it with a reason.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ fn folder() -> PathBuf {
     folder.canonicalize().expect("the cases are there")
 }
 
-/// The answers to a case's requests, one after the other with one cookie jar.
+/// Responses to a case's requests, sent one after another with one cookie jar.
 fn steps(case: &Case, mut ask: impl FnMut(&Case, &Jar) -> Answer) -> Vec<Answer> {
     let mut jar = Jar::default();
     let mut answers: Vec<Answer> = Vec::new();
@@ -39,7 +39,7 @@ fn steps(case: &Case, mut ask: impl FnMut(&Case, &Jar) -> Answer) -> Vec<Answer>
     answers
 }
 
-/// An answer that no case expects, for a request that got none.
+/// A response that no case expects, for a request without a response.
 fn no_answer(error: &impl ToString) -> Answer {
     Answer {
         status: 0,
@@ -102,7 +102,8 @@ fn howdah_answers_as_php_fpm_does_with_preloaded_classes() {
     compare(true);
 }
 
-/// `preload`: all requests have been there once before, and PHP was started with what they used.
+/// Compares the responses. With `preload`, all requests have run once before, and PHP was started
+/// with the files that they used.
 fn compare(preload: bool) {
     let folder = folder();
     let mut all = cases::load(&folder.join("cases")).unwrap_or_else(|error| panic!("{error}"));
@@ -115,7 +116,8 @@ fn compare(preload: bool) {
     let (ours, theirs) = (ours.expect("a directory"), theirs.expect("a directory"));
     let www = folder.join("www");
     let root = www.to_str().expect("UTF-8");
-    // PHP-FPM's children stay where it was started; Howdah's are in the root directory.
+    // PHP-FPM's children stay in the directory where it was started. Howdah's are in the root
+    // directory.
     std::env::set_current_dir("/").expect("it is there");
     let fpm = Fpm::start(&Options {
         children: 1,
@@ -125,14 +127,14 @@ fn compare(preload: bool) {
             theirs.path().to_str().expect("UTF-8"),
         )],
     });
-    // One worker, so that state left behind by a request would be seen by the next. No front
-    // controller and no static files: the cases are about PHP.
+    // There is one worker, so that the next request would see state left by the previous one. There
+    // is no front controller and there are no static files, because the cases are about PHP.
     let global = format!(
         "{ON}\n frankenphp {{\n num_threads 1\n preload {}\n php_ini session.save_path {}\n }}",
         if preload { "auto" } else { "off" },
         ours.path().display()
     );
-    // The two lines of `rewrite` are what nginx calls fastcgi_index.
+    // The two lines of `rewrite` correspond to `fastcgi_index` of nginx.
     let site = format!(
         "root * {root}\n @directory {{\n path */\n not path *.php/*\n }}\n \
          rewrite @directory {{path}}index.php\n php"
@@ -141,7 +143,7 @@ fn compare(preload: bool) {
         .env("HOWDAH_CONFORMANCE_TMP", ours.path())
         .env("PHPRC", folder.join("php.ini"))
         .start();
-    // The scripts of the cases warn and die on purpose.
+    // The scripts of the cases log warnings and crash on purpose.
     server.allow_log("PHP ");
     server.allow_log("\"request_id\"");
     if preload {
@@ -149,7 +151,7 @@ fn compare(preload: bool) {
             steps(case, |case, jar| ask_howdah(&server, case, jar));
         }
         Admin::of(&server).post("/reload").assert_status(200);
-        // Sessions among it, which begin as they did.
+        // This includes sessions, so that they start in the same state.
         for left in std::fs::read_dir(ours.path()).expect("readable") {
             let left = left.expect("readable").path();
             std::fs::remove_file(&left)

@@ -1,4 +1,5 @@
-//! Crash reports: what is in them, who may read them, and that nothing else suffers where they cannot be written.
+//! Crash reports: their content, who may read them, and no further failure where they cannot be
+//! written.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -9,7 +10,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, encode, small_disk};
 use serde_json::Value;
 
-/// Crashes as the query says. FFI reads any address, and lets the C library abort.
+/// Crashes as the query specifies. FFI reads any address, and can call `abort` of the C library.
 const HANDLER: &str = r#"
     error_log('is asked for ' . ($_GET['do'] ?? 'nothing'));
     switch ($_GET['do'] ?? '') {
@@ -85,8 +86,8 @@ function Evil\u{9b}2J(): void { crash(); }
 final class Fragile { public function __destruct() { crash(); } }
 ";
 
-/// A server with one pool for all requests; `global` goes to the global block, `limits` to that of PHP. `worker`: lines
-/// for the block of the worker script, which classic mode lacks.
+/// A server with one pool for all requests. `global` is added to the global block, `limits` to that
+/// of PHP. `worker` contains lines for the block of the worker script. `None` selects classic mode.
 fn limited(www: &Www, global: &str, limits: &str, worker: Option<&str>) -> ServerBuilder {
     let root = www.path().display();
     let (script, block) = match worker {
@@ -100,7 +101,7 @@ fn limited(www: &Www, global: &str, limits: &str, worker: Option<&str>) -> Serve
         }
     };
     www.write("index.php", format!("<?php\n{script}"));
-    // PHP since 8.3 throws before the stack overflows.
+    // PHP since 8.3 throws an error before the stack overflows.
     let global = format!(
         "{ON}\n{global}\nfrankenphp {{\nnum_threads 2\n{limits}\nphp_ini ffi.enable 1\n\
          php_ini zend.max_allowed_stack_size -1\n{block}\n}}"
@@ -124,7 +125,7 @@ fn allow_crashes(server: &Server) {
     server.allow_log("the PHP process died");
 }
 
-/// Has a process crash, and waits for its report, which has this number.
+/// Crashes a process and waits for its report, which has this number.
 fn crash(server: &Server, number: u64, query: &str) {
     server
         .send(&Request::new("POST", format!("/?{query}")))
@@ -250,7 +251,7 @@ fn a_killed_process_is_reported_without_its_data() {
     assert!(text(&report["log"]).contains("is asked for kill"));
 }
 
-/// The log of the process is full and its reader stands still, so that the report cannot be written.
+/// The log pipe of the process is full and its reader is stopped, so the report cannot be written.
 #[test]
 fn a_report_that_takes_too_long_ends_with_the_signal() {
     let www = Www::new();
@@ -284,7 +285,7 @@ fn a_report_that_takes_too_long_ends_with_the_signal() {
     );
 }
 
-/// Only of a process that is dumpable. The kernel writes no more of it than the limit permits.
+/// A core file is written only for a dumpable process, up to the limit.
 #[test]
 fn a_core_dump_is_written_and_reported() {
     let www = Www::new();
@@ -341,11 +342,11 @@ fn a_process_that_the_kernel_kills_for_lack_of_memory_is_reported_so() {
     server.get("/").assert(200, "served");
 }
 
-/// A control group whose processes may have 64 MiB together.
+/// A control group whose processes may use 64 MiB together.
 struct MemoryGroup(PathBuf);
 
 impl MemoryGroup {
-    /// `None`: control groups cannot be made here, which it prints.
+    /// Returns `None` and prints a note if control groups cannot be created here.
     fn new() -> Option<Self> {
         let name = format!("howdah-test-{}", std::process::id());
         for (parent, limit) in [
@@ -371,7 +372,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        // A process that ended may still be counted for a moment.
+        // A process that exited may be counted for a moment longer.
         let _ = process::wait_until(PATIENCE, || std::fs::remove_dir(&self.0).is_ok());
     }
 }
@@ -425,7 +426,8 @@ fn a_coroutine_process_names_all_its_requests() {
     assert!(text(&report["php_backtrace"]).contains("crash() "));
 }
 
-/// A coroutine's own stack has a reserve, so that its request ends with an error. In a Fiber PHP since 8.3 throws.
+/// The stack of a coroutine has a reserve, so its request ends with an error. In a Fiber, PHP since
+/// 8.3 throws an error.
 #[test]
 fn a_fiber_without_stack_is_reported() {
     let www = Www::new();

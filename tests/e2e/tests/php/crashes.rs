@@ -1,4 +1,4 @@
-//! Whose crash it is: crashes of PHP processes by route, and routes in quarantine.
+//! Crashes of PHP processes by route, and routes in quarantine.
 
 use std::thread;
 
@@ -6,7 +6,7 @@ use howdah_testkit::{PATIENCE, Request, Response, Server, Signal, Www, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, encode};
 
-/// Answers paths: `/crash…` kills its process, `/wait` says that it has come and waits for a file.
+/// Routes: `/crash…` kills its process, `/wait` reports its arrival and waits for a file.
 const HANDLER: &str = r"
     $path = strtok($_SERVER['REQUEST_URI'], '?');
     if (str_contains($path, 'crash')) {
@@ -22,7 +22,7 @@ const HANDLER: &str = r"
     echo 'served ', $path;
 ";
 
-/// A mode of PHP: the index of its pool in the status, its name, and the Caddyfile's block.
+/// A mode of PHP: index of its pool in the status, its name, and the block of the Caddyfile.
 struct Mode {
     index: usize,
     pool: &'static str,
@@ -46,7 +46,7 @@ const COROUTINE: Mode = Mode {
 };
 
 impl Mode {
-    /// `limits` go to the global block.
+    /// `limits` are added to the global block.
     fn serve(&self, www: &Www, limits: &str) -> Server {
         let root = www.path().display();
         let (script, block) = if self.lines.is_empty() {
@@ -73,7 +73,7 @@ impl Mode {
     }
 }
 
-/// A request that is not run again when its process dies.
+/// A request that is not run again when its process crashes.
 fn post(server: &Server, target: &str) -> Response {
     server.send(&Request::new("POST", target))
 }
@@ -142,7 +142,7 @@ fn a_crash_does_not_count_for_waiting_requests() {
     let target = format!("/wait?gate={}", encode(&gate));
     let came = www.path().join("gate.in");
     thread::scope(|scope| {
-        // They are run again, which a crash of their own would forbid.
+        // They are run again. If they had crashed themselves, they would not be.
         let waiting: Vec<_> = (0..3)
             .map(|_| scope.spawn(|| server.get(&target)))
             .collect();

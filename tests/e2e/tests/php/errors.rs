@@ -1,9 +1,9 @@
-//! Scripts that go wrong: what the client gets, what the log says, and that the worker lives on.
+//! Failing scripts: the response, the log, and a worker that continues.
 
 use howdah_testkit::{Response, Server};
 use howdah_tests::www;
 
-/// One worker, whose process id is looked at again in the end.
+/// A server with one worker, whose process id is compared at the end.
 struct OneWorker {
     server: Server,
     pid: String,
@@ -91,7 +91,7 @@ fn are_shown_if_php_is_configured_to() {
 fn keep_what_was_written_before() {
     let one = OneWorker::new(&[]);
     one.server.expect_log("the_undefined_function");
-    // As php-fpm: the status is 500 as long as no byte has been sent.
+    // As with PHP-FPM, the status is 500 as long as no byte has been sent.
     one.get("/die.php?how=undefined&before=begin")
         .assert(500, "begin");
     one.get("/die.php?how=undefined&before=begin&flush=1")

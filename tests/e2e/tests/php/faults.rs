@@ -1,4 +1,4 @@
-//! PHP processes that die, one by one and in masses.
+//! PHP processes that crash, one by one and many at the same time.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use howdah_testkit::{EndOnDrop, PATIENCE, Request, Server, Signal, process};
 use howdah_tests::{encode, www};
 
-/// Deaths and the requests that they cost are logged.
+/// Crashes and the requests that they cost are logged.
 fn expect_deaths(server: &Server) {
     server.expect_log("worker died");
     server.allow_log("the PHP process died");
-    // A kill may come while the next one starts.
+    // A kill may come while the next process starts.
     server.allow_log("a worker exited before it was ready");
-    // A disk that is slow to sync gets more of them than it can take.
+    // On a disk with slow syncs, more reports may arrive than can be written.
     server.allow_log("crash reports were dropped");
 }
 
@@ -38,7 +38,7 @@ fn a_worker_killed_in_a_request_is_answered_502() {
             .receive("POST")
             .expect("a response")
             .assert_status(502);
-        // The connection is good for the next one, and so is the pool.
+        // The connection can be used for the next request, and the pool works.
         let next = connection
             .exchange(&Request::get("/pid.php"))
             .expect("a response");
@@ -106,7 +106,7 @@ fn requests_that_wait_survive_the_death_of_the_one_before() {
 
 #[test]
 fn php_that_crashes_takes_only_its_own_request() {
-    // PHP since 8.3 throws before the stack overflows.
+    // PHP since 8.3 throws an error before the stack overflows.
     let server = Server::builder(www())
         .workers(2)
         .ini("zend.max_allowed_stack_size", "-1")
@@ -121,7 +121,7 @@ fn php_that_crashes_takes_only_its_own_request() {
         server.get("/hello.php").assert(200, "hello");
     }
     expect_deaths(&server);
-    // Last words of PHP's allocator.
+    // Last message of PHP's allocator.
     server.allow_log("Out of memory");
 }
 
@@ -144,8 +144,8 @@ fn crashes_harm_no_concurrent_request() {
     expect_deaths(&server);
 }
 
-/// As many kills as `HOWDAH_KILLS` says (default 150) while requests come in at full speed: each is
-/// answered, with its own answer or with 502, and then all is as before.
+/// Kills as many workers as `HOWDAH_KILLS` says (default 150) under full load. Each request gets
+/// its own response or 502, and afterwards the pool works as before.
 #[test]
 fn nothing_is_lost_or_mixed_up_under_a_rain_of_kills() {
     let kills =
@@ -181,7 +181,7 @@ fn nothing_is_lost_or_mixed_up_under_a_rain_of_kills() {
                             torn.fetch_add(1, Ordering::Relaxed);
                         }
                         Ok(response) => panic!("{}: {}", response.status(), response.text()),
-                        // Cut in the middle, when the head was on its way already.
+                        // Aborted in the middle, after the response head was sent.
                         Err(error) if error.is_closed() => {
                             torn.fetch_add(1, Ordering::Relaxed);
                         }
@@ -190,14 +190,14 @@ fn nothing_is_lost_or_mixed_up_under_a_rain_of_kills() {
                 }
             });
         }
-        // Ends the load even when this thread fails.
+        // Stops the load even if this thread panics.
         let _stop = EndOnDrop(&over);
         let started = Instant::now();
         while killed.load(Ordering::Relaxed) < kills {
             assert!(!over.load(Ordering::Relaxed));
             let workers = server.workers();
             let count = killed.load(Ordering::Relaxed);
-            // A pool that does not come back would let this go on for ever.
+            // A pool that does not recover would let this loop run forever.
             assert!(
                 started.elapsed() < PATIENCE + Duration::from_secs(5) * kills as u32,
                 "{count} kills"
@@ -208,7 +208,8 @@ fn nothing_is_lost_or_mixed_up_under_a_rain_of_kills() {
             {
                 killed.fetch_add(1, Ordering::Relaxed);
             }
-            // Let some requests through before the next one, or nobody would ever be in one.
+            // Some requests must pass before the next kill. Otherwise no request would ever be in a
+            // process.
             assert!(
                 process::wait_until(PATIENCE, || answered.load(Ordering::Relaxed)
                     > before + count % 5),

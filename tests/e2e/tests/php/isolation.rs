@@ -1,11 +1,11 @@
-//! What a script must not be able to do to the process that it shares with later requests.
+//! Functions that a script must not use, because they would affect later requests of the process.
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Server, Www};
 
 #[test]
 fn there_is_no_chroot() {
-    // It would lock the worker up for all requests to come; php-fpm has none either.
+    // It would stop the worker for all later requests. PHP-FPM does not have it either.
     let www = Www::new().file(
         "a.php",
         "<?php echo function_exists('chroot') ? 'there' : 'absent';",

@@ -1,4 +1,4 @@
-//! What scripts find and do, and what happens when they or their processes fail.
+//! The environment of scripts, and failures of scripts and of their processes.
 
 mod conformance;
 mod crash_reports;

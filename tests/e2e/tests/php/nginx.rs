@@ -1,5 +1,5 @@
-//! `$_SERVER` beside what PHP-FPM behind nginx has: the same keys are set, and their values are the same, but for
-//! what differs on purpose.
+//! Compares `$_SERVER` with PHP-FPM behind nginx: the same keys are set to the same values, except
+//! for intended differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ const DUMP: &str =
     "<?php echo json_encode($_SERVER, JSON_INVALID_UTF8_SUBSTITUTE | JSON_FORCE_OBJECT);";
 const WORKER: &str = "<?php while (frankenphp_handle_request(function (): void { require __DIR__ . '/dump.inc'; })) {}";
 
-/// What is set here alone, and why.
+/// Variables that are set only here, and why.
 const ONLY_HERE: [(&str, &str); 3] = [
     ("HOWDAH_REQUEST_ID", "names the request in the logs"),
     (
@@ -24,7 +24,7 @@ const ONLY_HERE: [(&str, &str); 3] = [
     ),
     ("PATH_TRANSLATED", "of the CGI, with a PATH_INFO"),
 ];
-/// What is set there alone, and why.
+/// Variables that are set only there, and why.
 const ONLY_THERE: [(&str, &str); 5] = [
     ("FCGI_ROLE", "there is no FastCGI here"),
     ("HOME", "PHP-FPM's pool sets it"),
@@ -38,7 +38,7 @@ const ONLY_THERE: [(&str, &str); 5] = [
         "Debian's nginx makes one up where the request names none",
     ),
 ];
-/// What has another value, and why.
+/// Variables with a different value, and why.
 const OTHERWISE: [(&str, &str); 7] = [
     ("SERVER_SOFTWARE", "its own name"),
     (
@@ -144,7 +144,7 @@ fn ask(address: SocketAddr, request: &Request) -> Variables {
     variables.into_iter().collect()
 }
 
-/// A document root with the script in all its places.
+/// A document root that contains the script in all its places.
 fn root() -> TempDir {
     let root = tempfile::tempdir().expect("a directory");
     std::fs::create_dir(root.path().join("folder")).expect("a directory");
@@ -199,7 +199,7 @@ fn variables_are_those_of_php_fpm_behind_nginx() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // Fields that come twice and the host are treated differently by nginx's versions.
+    // Versions of nginx treat repeated header fields and the host differently.
     let varies = |name: &str| matches!(name, "HTTP_X_A" | "HTTP_HOST");
     let all = ONLY_HERE.iter().chain(&ONLY_THERE).chain(&OTHERWISE);
     let unused: Vec<_> = all
@@ -229,7 +229,7 @@ fn each_mode_has_the_same_variables() {
         };
         for (own, known) in with("/worker.php").iter().zip(with("/dump.php")) {
             let (mut found, known) = (keys(&server, own), keys(&classic, &known));
-            // As in FrankenPHP, the environment of the server is there in worker mode.
+            // As in FrankenPHP, worker mode has the environment of the server.
             found.retain(|name| {
                 let is_environment = name.starts_with("HOWDAH_TEST_")
                     || name == "TMPDIR"

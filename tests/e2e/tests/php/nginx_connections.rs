@@ -1,5 +1,5 @@
-//! `$_SERVER` beside what PHP-FPM behind nginx has, by the ways in which a request may come: other kinds of
-//! listeners, TLS, HTTP/2, a proxy that is trusted, an error page.
+//! Compares `$_SERVER` with PHP-FPM behind nginx for all kinds of connections: different listeners,
+//! TLS, HTTP/2, a trusted proxy, an error page.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,13 +11,13 @@ use howdah_tests::tls::{Authority, Pair};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// As the body, and where there is none as a field.
+/// Sends the variables as the body, or as a header field if the response has no body.
 const DUMP: &str = "<?php
 $dump = json_encode($_SERVER, JSON_FORCE_OBJECT);
 if ($_SERVER['REQUEST_METHOD'] === 'HEAD') { header('X-Dump: ' . $dump); }
 echo $dump;";
 
-/// What differs for all requests; [`super::nginx`] says why.
+/// Variables that differ for all requests. [`super::nginx`] has the reasons.
 const ALWAYS: [&str; 9] = [
     "HOWDAH_REQUEST_ID",
     "REMOTE_HOST",
@@ -30,31 +30,31 @@ const ALWAYS: [&str; 9] = [
     "SERVER_PORT",
 ];
 
-/// A way in which a request comes.
+/// A kind of connection.
 struct Way {
     name: &'static str,
-    /// The `server` of nginx: how it listens, and what else it tells PHP.
+    /// The `server` block of nginx: its listener and additional variables for PHP.
     nginx: String,
     parameters: &'static str,
-    /// The site: its address and its own directives, and global options.
+    /// The site: its address and its directives, and global options.
     site: String,
     global: &'static str,
     php: &'static str,
-    /// Arguments of curl; `PORT` is the port.
+    /// Arguments of curl. `PORT` is replaced by the port.
     curl: Vec<String>,
-    /// Variables that differ, which they do, and their values here if they are to be certain ones.
+    /// Variables that differ, and their values here if they are fixed.
     differs: &'static [(&'static str, Option<&'static str>)],
 }
 
-/// What nginx's documentation has for applications that look at the encryption.
+/// Parameters from nginx's documentation for applications that check for encryption.
 const OF_TLS: &str =
     "fastcgi_param SSL_PROTOCOL $ssl_protocol;\nfastcgi_param SSL_CIPHER $ssl_cipher;";
-/// And for those that look at the certificates of clients.
+/// And for applications that check certificates of clients.
 const OF_CLIENT: &str = "fastcgi_param SSL_PROTOCOL $ssl_protocol;\nfastcgi_param SSL_CIPHER $ssl_cipher;\n\
     fastcgi_param SSL_CLIENT_VERIFY $ssl_client_verify;\nfastcgi_param SSL_CLIENT_S_DN $ssl_client_s_dn if_not_empty;\n\
     fastcgi_param SSL_CLIENT_I_DN $ssl_client_i_dn if_not_empty;\n\
     fastcgi_param SSL_CLIENT_M_SERIAL $ssl_client_serial if_not_empty;";
-/// An error page is answered with the request as it is, as in Caddy; nginx makes another one of it.
+/// Here, an error page has the original request, as in Caddy. nginx changes the request.
 const OF_ERROR: &[(&str, Option<&str>)] = &[("QUERY_STRING", Some("a=1"))];
 const OF_ERROR_FOR_POST: &[(&str, Option<&str>)] = &[
     ("QUERY_STRING", Some("a=1")),
@@ -63,7 +63,7 @@ const OF_ERROR_FOR_POST: &[(&str, Option<&str>)] = &[
 
 type Variables = BTreeMap<String, Value>;
 
-/// Asks with curl.
+/// Sends a request with curl.
 #[track_caller]
 fn ask(way: &Way, port: u16, socket: &Path) -> Variables {
     let arguments = way.curl.iter().map(|text| {
@@ -96,7 +96,7 @@ fn root() -> TempDir {
     root
 }
 
-/// The name of the other side, and its pair and that of the client.
+/// Name of the server, and the certificates of the server and of the client.
 struct Certificates {
     authority: Authority,
     server: Pair,
@@ -230,7 +230,7 @@ fn ways(directory: &Path) -> Vec<Way> {
             nginx: format!("listen 127.0.0.1:PORT ssl;\n{tls}"),
             site: encrypted.clone(),
             parameters: OF_TLS,
-            // The name of the IANA, which TLS 1.3 has everywhere.
+            // IANA's name of the cipher, which is the same everywhere in TLS 1.3.
             differs: &[("SSL_CIPHER", None)],
             ..way("TLS 1.2", secure(&["--http1.1", "--tls-max", "1.2"]))
         },
@@ -272,14 +272,15 @@ fn ways(directory: &Path) -> Vec<Way> {
                 [secure(&["--http1.1"]), shown.to_vec()].concat(),
             )
         },
-        // PHP sees who connects, as in Caddy and FrankenPHP; applications look at the proxy's fields.
+        // PHP sees the address of the proxy, as in Caddy and FrankenPHP. Applications read the
+        // proxy's fields.
         Way {
             nginx: format!("{plain}\n{real_ip}"),
             global: trusted,
             differs: &[("REMOTE_ADDR", Some("127.0.0.1")), ("REMOTE_PORT", None)],
             ..way("a trusted proxy", forwarded.clone())
         },
-        // nginx knows no port of the client's.
+        // nginx does not get the client's port.
         Way {
             nginx: format!("{plain}\n{real_ip}"),
             global: trusted,
@@ -335,13 +336,13 @@ fn each_way_has_the_same_variables() {
 fn differences(way: &Way, there: &Variables, here: &Variables) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut used = Vec::new();
-    // That of each connection is its own, as is that of the server.
+    // These values differ for each connection, and so does the port of the server.
     let own = |name: &str, value: &Value| match (name, value) {
         ("REMOTE_PORT", Value::String(port)) if port.parse::<u16>().is_ok_and(|port| port > 0) => {
             Value::from("a port")
         }
         ("HTTP_HOST", Value::String(host)) => {
-            // Debian's nginx leaves the port out.
+            // Debian's nginx omits the port.
             let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
             let bare = if port.parse::<u16>().is_ok() {
                 name

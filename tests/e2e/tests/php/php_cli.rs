@@ -1,4 +1,4 @@
-//! `howdah php-cli`: scripts run as the php command runs them.
+//! `howdah php-cli` runs scripts like the php command.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -17,7 +17,7 @@ fn run(args: &[&str], input: &[u8]) -> Output {
         .spawn()
         .expect("it runs");
     let mut stdin = child.stdin.take().expect("it is piped");
-    // Scripts that do not read are gone before all is written.
+    // Scripts that do not read may exit before all input is written.
     drop(stdin.write_all(input));
     drop(stdin);
     child.wait_with_output().expect("it ends")
@@ -36,7 +36,8 @@ fn passes_arguments() {
 
 #[test]
 fn settings_have_their_effect() {
-    // php.ini would take `=` and `;` for the end of a value, and drop what follows a syntax error.
+    // php.ini would take `=` and `;` for the end of a value, and would ignore the text after a
+    // syntax error.
     let script = "echo json_encode([ini_get('session.save_path'), ini_get('error_prepend_string'), \
                   ini_get('error_append_string'), (int) ini_get('error_reporting') === (E_ALL & ~E_NOTICE), \
                   ini_get('memory_limit')], JSON_UNESCAPED_SLASHES);";

@@ -1,4 +1,4 @@
-//! The runner of external `.phpt` files, on files made for it.
+//! The runner of external `.phpt` files, tested with files created for this purpose.
 
 use std::fs;
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use howdah_tests::phpt::Outcome;
 use howdah_tests::phpt::report::{Report, line, word};
 use howdah_tests::phpt::run::{Options, run};
 
-/// Files, and the word that the runner must have for each.
+/// Files, and the expected outcome of each.
 const FILES: [(&str, &str, &str); 21] = [
     (
         "pass",
@@ -172,6 +172,6 @@ fn survives_scripts_that_take_php_down() {
     let report = run_in(folder.path(), true);
     assert_eq!(report.with("FAIL"), ["a-dies"]);
     assert_eq!(report.with("PASS"), ["b-exits"]);
-    // PHP-FPM's child dies of it as well.
+    // PHP-FPM's child crashes as well.
     assert_eq!(report.worse_than_fpm(), Vec::<&str>::new());
 }

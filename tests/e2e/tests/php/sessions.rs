@@ -1,4 +1,4 @@
-//! Sessions with PHP's own files handler.
+//! Sessions with PHP's files handler.
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Request, Response, Server};

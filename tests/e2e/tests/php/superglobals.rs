@@ -1,4 +1,4 @@
-//! What a script finds in its superglobals, and that it finds nothing of other requests.
+//! Values in the superglobals of a script. They contain nothing of other requests.
 
 use howdah_testkit::load::{CONCURRENCY, at_once};
 use howdah_testkit::{Request, Server};
@@ -55,7 +55,7 @@ fn describe_the_request() {
             .as_str()
             .is_some_and(|s| s.starts_with("Howdah"))
     );
-    // Applications read these without a question, and ask whether the others are set.
+    // Applications read these without checking, and check whether the other variables are set.
     for name in ["CONTENT_TYPE", "CONTENT_LENGTH"] {
         assert_eq!(answer["server"][name], "", "{name}");
     }
@@ -85,7 +85,7 @@ fn cannot_be_forged_by_fields() {
     assert_eq!(answer["server"]["HTTP_REMOTE_ADDR"], "1.2.3.4");
 }
 
-/// What browsers encode and careless clients do not.
+/// Characters that browsers encode and other clients may not.
 #[test]
 fn show_odd_bytes_of_targets_encoded() {
     let server = Server::builder(www()).workers(1).start();
@@ -172,7 +172,7 @@ fn nothing_outlives_a_request() {
     assert_eq!(first["cwd"], true);
 }
 
-/// As nginx and php-fpm have it: the bytes are those of the disk.
+/// As in nginx and PHP-FPM, the bytes are those on disk.
 #[test]
 fn take_paths_that_are_not_utf8() {
     use std::os::unix::ffi::OsStrExt;
@@ -205,7 +205,7 @@ fn take_paths_that_are_not_utf8() {
             "file": true,
         })
     );
-    // The same letters in UTF-8 are another name.
+    // The same letters in UTF-8 are a different name.
     server.get("/caf%C3%A9/%FC.php").assert(200, "index");
 }
 
