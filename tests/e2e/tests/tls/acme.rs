@@ -1,4 +1,4 @@
-//! Certificates by ACME: from an authority of the test, and from Pebble if there is one.
+//! Certificates by ACME: from an authority of the test, and from Pebble if it is installed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Setup {
         self.directory.path()
     }
 
-    /// A server with these sites, whose ports are the system's choice.
+    /// A server with these sites. The system chooses their ports.
     fn server(&self, sites: &str) -> ServerBuilder {
         Server::caddyfile(format!(
             "{{\nhttp_port 0\nhttps_port 0\nemail admin@example.com\nacme_ca {}\nacme_ca_root {}/root.pem\n\
@@ -40,7 +40,7 @@ impl Setup {
         ))
     }
 
-    /// What belongs to the authority in this folder of the storage, where Caddy would have it.
+    /// Path of the authority's data in this folder of the storage, where Caddy would have it.
     fn kept(&self, folder: &str) -> PathBuf {
         let authority = self.acme.directory();
         let authority = authority.trim_start_matches("https://");
@@ -48,13 +48,13 @@ impl Setup {
         self.path().join("storage").join(folder).join(authority)
     }
 
-    /// The file of the host's certificate that ends so.
+    /// Path of the file for the host's certificate with this extension.
     fn certificate(&self, end: &str) -> PathBuf {
         let folder = self.kept("certificates").join(HOST);
         folder.join(format!("{HOST}.{end}"))
     }
 
-    /// The file of the account that ends so.
+    /// Path of the file for the account with this suffix.
     fn account(&self, end: &str) -> PathBuf {
         let folder = self.kept("acme").join("users/admin@example.com");
         folder.join(format!("admin.{end}"))
@@ -76,7 +76,7 @@ fn json(file: &Path) -> serde_json::Value {
     serde_json::from_slice(&text).expect("JSON")
 }
 
-/// Writes it with its folders.
+/// Writes a file and creates its folders.
 fn put(file: &Path, text: &str) {
     let folder = file.parent().expect("it is in one");
     std::fs::create_dir_all(folder).expect("created");
@@ -95,7 +95,7 @@ fn a_certificate_is_obtained_over_http_and_kept() {
     let [https, http] = *server.addresses() else {
         panic!("two listeners: {:?}", server.addresses())
     };
-    // There is none yet, and nothing is served without.
+    // There is no certificate yet, and nothing is served without one.
     client.get(https, HOST, "/").expect_err("no certificate");
     setup.acme.check_at(Ports {
         http: Some(http),
@@ -107,7 +107,7 @@ fn a_certificate_is_obtained_over_http_and_kept() {
         .expect("an answer")
         .assert(200, "secret");
     assert_eq!(setup.acme.tried(), [Some("http-01".to_owned())]);
-    // The proof is gone, and the path is the site's again.
+    // The challenge has been removed, and the site handles the path again.
     let mut connection = howdah_testkit::Connection::open(http).expect("it connects");
     let target = "/.well-known/acme-challenge/token-0";
     let request = howdah_testkit::Request::get(target).host(HOST);
@@ -136,7 +136,7 @@ fn a_certificate_is_obtained_over_http_and_kept() {
     assert_eq!(account["status"], "valid");
     server.stop();
 
-    // Another start asks nobody.
+    // After a restart, no authority is contacted.
     let server = setup.server(&sites).start();
     let https = server.address();
     client
@@ -160,7 +160,7 @@ fn several_names_are_ordered_at_the_same_time_by_one_account() {
     let [https, http] = *server.addresses() else {
         panic!("two listeners: {:?}", server.addresses())
     };
-    // None of them has a certificate yet.
+    // None of the hosts has a certificate yet.
     let all = || setup.acme.tried().len() == hosts.len();
     assert!(howdah_testkit::process::wait_until(PATIENCE, all));
     setup.acme.check_at(Ports {
@@ -194,14 +194,14 @@ fn a_certificate_is_obtained_over_tls() {
         .expect("an answer")
         .assert(200, "secret");
     assert_eq!(setup.acme.tried(), [Some("tls-alpn-01".to_owned())]);
-    // Whoever asks for the protocol of the proof later gets none.
+    // A later client with the protocol of the challenge gets no certificate.
     assert!(Client::certificate_for_acme(https, HOST).is_none());
 }
 
 #[test]
 fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
     let setup = Setup::new();
-    // Who is asked is a site of the same server.
+    // The `ask` endpoint is a site of the same server.
     let [port] = free_ports();
     let text = format!(
         "{{\nhttp_port 0\nhttps_port 0\nacme_ca {}\nacme_ca_root {1}/root.pem\nstorage file_system {1}/storage\n\
@@ -219,7 +219,7 @@ fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
         https: Some(https),
     });
     let client = Client::trusting(&setup.acme.root());
-    // Several that come at once wait for one certificate.
+    // Several concurrent handshakes wait for one certificate.
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -232,7 +232,7 @@ fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
     client
         .get(https, "stranger.example.com", "/")
         .expect_err("it may have none");
-    // No public authority has one for this name, so nobody is asked but who decides.
+    // No public authority issues a certificate for this name, so only the `ask` endpoint is called.
     client
         .get(https, "localhost", "/")
         .expect_err("it may have none");
@@ -243,7 +243,7 @@ fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
     assert_eq!(setup.acme.tried().len(), 2);
     server.stop();
 
-    // Another start has them, and asks the authority nothing.
+    // After a restart the certificates are in the storage, and the authority is not contacted.
     let server = Server::caddyfile(&text).start();
     let client = Client::trusting(&setup.acme.root());
     client
@@ -251,7 +251,7 @@ fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
         .expect("an answer")
         .assert(200, "shop of shop.example.com");
     assert_eq!(setup.acme.tried().len(), 2);
-    // A reload keeps it, though who is asked is gone.
+    // A reload keeps the certificate, although the `ask` endpoint is gone.
     let (without, _) = text.split_once("http://127.0.0.1:").expect("in `ask`");
     let (_, after) = text.split_once("/may\n").expect("in `ask`");
     let (sites, _) = after.rsplit_once("http://127.0.0.1:").expect("the site");
@@ -266,7 +266,7 @@ fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
         .assert(200, "shop of shop.example.com");
 }
 
-/// The authority comes to this server, over HTTP.
+/// The authority validates this server over HTTP.
 fn check_over_http(setup: &Setup, server: &Server) {
     let [_, http] = *server.addresses() else {
         panic!("two listeners: {:?}", server.addresses())
@@ -299,7 +299,7 @@ fn an_authority_that_has_enough_is_left_alone() {
     let left = until.parse::<u64>().expect("a time") - now.expect("after 1970").as_secs();
     assert_eq!(count, "1");
     assert!((3000..4000).contains(&left), "{left} s");
-    // A start within this time does not ask, and says so.
+    // A restart within this time does not contact the authority, and logs this.
     let server = setup.server(&sites).start();
     let line = server.wait_log("the next certificate request is at");
     assert!(
@@ -316,7 +316,7 @@ fn a_start_retries_what_failed_before() {
     let setup = Setup::new();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.expect("after 1970").as_secs();
-    // An even number, so that the first proof has its turn.
+    // An even number, so that the first challenge type is used.
     let text = format!("6 {}\n{} failed no route\n", now + 14_000, now - 3600);
     put(&setup.kept("acme").join("shop.example.com.failed"), &text);
     let server = setup.server(&format!("{SECRET}{OPEN}")).start();
@@ -347,7 +347,7 @@ fn an_expired_certificate_is_reported() {
 #[test]
 fn a_certificate_that_cannot_be_kept_is_served() {
     let setup = Setup::new();
-    // Where the folder of the host's certificate would be.
+    // A file where the folder of the host's certificate would be.
     put(&setup.kept("certificates").join(HOST), "a file");
     let server = setup.server(&format!("{SECRET}{OPEN}")).start();
     server.expect_log("a stored certificate is unusable");
@@ -366,7 +366,7 @@ fn a_certificate_that_cannot_be_kept_is_served() {
 fn a_name_that_cannot_be_checked_has_no_certificate() {
     let setup = Setup::new();
     let server = setup.server(&format!("{SECRET}{OPEN}")).start();
-    // Nobody answers at the place that the authority takes for this server.
+    // No process listens at the address that the authority has for this server.
     setup.acme.check_at(Ports {
         http: None,
         https: None,
@@ -388,7 +388,7 @@ fn one_of_two_servers_with_one_storage_orders() {
     let setup = Setup::new();
     let sites = format!("{SECRET}{OPEN}");
     let servers = [(); 2].map(|()| setup.server(&sites).start());
-    // The authority comes to the second one, whichever has asked.
+    // The authority validates at the second server, whichever has ordered.
     let [_, http] = *servers[1].addresses() else {
         panic!("two listeners: {:?}", servers[1].addresses())
     };
@@ -409,7 +409,7 @@ fn one_of_two_servers_with_one_storage_orders() {
     assert_eq!(setup.acme.tried(), [Some("http-01".to_owned())]);
 }
 
-/// Leaves a certificate of the authority in the storage as Caddy has it.
+/// Writes a certificate of the authority to the storage as Caddy would.
 fn leave_as_caddy(setup: &Setup) {
     let authority = setup.acme.authority();
     let pair = authority.issue(setup.path(), "caddys", &[HOST]);
@@ -424,7 +424,7 @@ fn leave_as_caddy(setup: &Setup) {
          \t\t\"account\": \"{base}/account/7\"\n\t}}\n}}"
     );
     put(&setup.certificate("json"), &facts);
-    // Only the account's key counts here, so any will do.
+    // Only the key of the account counts here, so any certificate will do.
     put(&setup.account("key"), &as_of_caddy(&pair.key));
     let registration = format!(
         "{{\n\t\"status\": \"valid\",\n\t\"contact\": [\n\t\t\"mailto:admin@example.com\"\n\t],\n\
@@ -448,7 +448,7 @@ fn certificates_of_caddy_are_served_without_a_new_order() {
     assert_eq!((setup.acme.tried().len(), setup.acme.accounts()), (0, 0));
     assert_eq!(files(), before);
 
-    // A key that is not the certificate's is told, and the account of Caddy asks for another.
+    // A certificate with a different key is reported, and Caddy's account orders a new one.
     let other = setup.acme.authority().issue(setup.path(), "other", &[HOST]);
     put(&setup.certificate("key"), &as_of_caddy(&other.key));
     let server = setup.server(&sites).start();
@@ -502,19 +502,19 @@ fn files_of_an_earlier_version_are_moved_without_a_new_order() {
     assert_eq!((setup.acme.tried().len(), setup.acme.accounts()), (0, 0));
 }
 
-/// Ends what it was given when the test is over.
+/// Kills the child process at the end of the test.
 struct Running(std::process::Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// `HOWDAH_TEST_PEBBLE` is the path of Pebble, Let's Encrypt's server for tests, with its
-/// `pebble-challtestsrv` beside it: `go install github.com/letsencrypt/pebble/v2/cmd/...@latest`.
+/// `HOWDAH_TEST_PEBBLE` is the path of Pebble, Let's Encrypt's test server. `pebble-challtestsrv`
+/// must be next to it: `go install github.com/letsencrypt/pebble/v2/cmd/...@latest`.
 #[test]
 fn pebble_issues_by_both_challenges() {
     let Some(pebble) = std::env::var_os("HOWDAH_TEST_PEBBLE").map(PathBuf::from) else {
@@ -555,7 +555,7 @@ fn pebble_issues_by_both_challenges() {
         .arg("-dnsserver")
         .arg(format!("127.0.0.1:{dns}"))
         .env("PEBBLE_VA_NOSLEEP", "1")
-        // Refusing nonces at random would have an order fail at random.
+        // If nonces were rejected at random, an order could fail at random.
         .env("PEBBLE_WFE_NONCEREJECT", "0")
         .stdout(quiet())
         .stderr(quiet())

@@ -1,4 +1,4 @@
-//! HTTPS with given certificates and with those of the internal authority.
+//! HTTPS with configured certificates and with those of the internal authority.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,8 @@ fn directory() -> TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-/// A Caddyfile with its certificates in `directory`, which is not a directory of a server's own.
+/// Starts a server with a Caddyfile and with its certificates in `directory`, which is not removed
+/// with the server.
 fn start(directory: &Path, global: &str, sites: &str) -> Server {
     let storage = directory.join("storage");
     let text = format!(
@@ -32,7 +33,7 @@ fn site(names: &str, directives: &str) -> String {
     format!("{names} {{\nbind 127.0.0.1\n{directives}\n}}\n")
 }
 
-/// The internal authority's root.
+/// Root certificate of the internal authority.
 fn root(directory: &Path) -> String {
     std::fs::read_to_string(directory.join("storage/authority/root.crt")).expect("it was made")
 }
@@ -92,7 +93,7 @@ fn php_gets_the_parameters_of_encryption() {
         assert_eq!(server_vars["HTTPS"], "on");
         assert_eq!(server_vars["REQUEST_SCHEME"], "https");
         assert_eq!(server_vars["SSL_PROTOCOL"], name);
-        // By the `Host`, which has no port.
+        // The port of the `Host` header, which has none.
         assert_eq!(server_vars["SERVER_PORT"], "443");
         let suite = server_vars["SSL_CIPHER"].as_str().expect("a text");
         assert!(suite.starts_with(suites), "{suite}");
@@ -116,7 +117,7 @@ fn names_choose_certificates() {
             "https://*.b.test:0",
             &format!("tls {}\nrespond two", issue("b", &["*.b.test"])),
         ),
-        // The certificate for all below b.test is for this one as well.
+        // The certificate for all names below b.test is also valid for this one.
         site("https://own.b.test:0", "respond three"),
     ];
     let server = start(directory.path(), "", &sites.concat());
@@ -146,7 +147,7 @@ fn the_internal_authority_issues_for_local_names() {
             "https://shop.example:0",
             "tls internal {\nissuer internal {\nlifetime 1h\n}\n}\nrespond shop",
         );
-    // `tls internal` and `issuer` say the same twice.
+    // `tls internal` and `issuer` are equivalent.
     let text = format!("{{\n}}\n{sites}");
     ServerBuilder::command(["validate", "-c"])
         .arg(write(directory.path(), &text))
@@ -179,7 +180,7 @@ fn the_internal_authority_issues_for_local_names() {
         .run();
     assert_eq!(ended.text().trim(), root(directory.path()).trim());
     server.stop();
-    // Another start has the same root.
+    // After a restart the root certificate is the same.
     let before = root(directory.path());
     let server = start(directory.path(), "", &sites);
     assert_eq!(root(directory.path()), before);
@@ -200,7 +201,7 @@ fn the_internal_authority_issues_for_names_that_clients_come_for() {
     );
     let server = start(directory.path(), &global, &shops);
     let client = Client::trusting_anyone();
-    // Nobody answers yet.
+    // No authority is listening yet.
     client
         .get(server.address(), "a.shops.test", "/")
         .expect_err("nobody says that it may");
@@ -211,7 +212,7 @@ fn the_internal_authority_issues_for_names_that_clients_come_for() {
     let _decides = Server::caddyfile(&decides).start();
     let answer = client.get(server.address(), "b.shops.test", "/");
     answer.expect("an answer").assert(200, "b");
-    // It is the authority's, and in capitals it is the same name.
+    // The name has a certificate of the authority. Upper case does not make a difference.
     let trusting = Client::trusting(&root(directory.path()));
     let answer = trusting.get(server.address(), "B.Shops.Test", "/");
     answer.expect("an answer").assert(200, "B");
@@ -240,7 +241,7 @@ fn a_client_that_waits_for_its_certificate_is_not_slow() {
     let client =
         std::thread::spawn(move || Client::trusting_anyone().get(address, "shop.test", "/"));
     let (mut question, _) = asked.accept().expect("it is asked");
-    // By the time that this one is given up the other one would be too.
+    // By the time that this connection times out, the other one would have, too.
     let mut idle = Connection::open(address).expect("it connects");
     idle.wait_closed().expect("it is given up");
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -249,7 +250,7 @@ fn a_client_that_waits_for_its_certificate_is_not_slow() {
     answer.expect("an answer").assert(200, "shop");
 }
 
-/// A script that sends back what it got.
+/// A script that returns the request body.
 fn echo() -> Www {
     Www::new().file("echo.php", "<?php readfile('php://input');")
 }
@@ -306,7 +307,7 @@ fn http2_by_alpn() {
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
         let (client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
         let driver = tokio::spawn(connection);
-        // Larger than all buffers on the way, in both directions, and several at a time.
+        // Larger than all buffers on the path, in both directions, and several at the same time.
         let body = Bytes::from(vec![b'x'; 3 << 20]);
         let mut requests = tokio::task::JoinSet::new();
         for _ in 0..4 {
@@ -403,7 +404,7 @@ fn slow_handshakes_delay_no_client() {
             let mut stream = TcpStream::connect(server.address()).expect("it connects");
             stream.set_read_timeout(Some(PATIENCE)).expect("set");
             if index % 2 == 0 {
-                // The start of a handshake of 512 bytes that never come.
+                // The start of a handshake message of 512 bytes that never arrive.
                 stream
                     .write_all(&[22, 3, 1, 2, 0, 1, 0, 1, 252])
                     .expect("sent");
@@ -417,7 +418,7 @@ fn slow_handshakes_delay_no_client() {
         .assert(200, "OK");
     for mut stream in slow {
         let mut rest = Vec::new();
-        // Closed or reset, but not left open.
+        // The connection may be closed or reset, but not left open.
         let _ = stream.read_to_end(&mut rest).map_err(|error| {
             assert_ne!(error.kind(), std::io::ErrorKind::WouldBlock, "left open");
         });
@@ -504,7 +505,7 @@ fn client_certificates() {
         .get(address, "open.test", "/")
         .expect("an answer")
         .assert(200, "all");
-    // The same one shows itself where it is asked.
+    // The client sends its certificate where the host requests it.
     let subject = |host: &str| {
         let dump = member.get(address, host, "/dump.php").expect("an answer");
         let dump: serde_json::Value = serde_json::from_str(&dump.body).expect("JSON");
@@ -534,7 +535,7 @@ fn client_certificates() {
     let dump: serde_json::Value = serde_json::from_str(&dump.body).expect("JSON");
     assert_eq!(dump["server"]["SSL_CLIENT_VERIFY"], "NONE");
     assert_eq!(dump["server"]["SSL_CLIENT_S_DN"], serde_json::Value::Null);
-    // What one host asks for is not evaded by a connection to the other.
+    // A connection to one host does not bypass the client authentication of another.
     let evading = nobody.send(address, "open.test", "auth.test", "/", &[]);
     assert_eq!(evading.expect("an answer").status, 421);
 }
@@ -557,7 +558,7 @@ fn a_replaced_certificate_is_served_without_a_restart() {
     };
     let before = get();
     before.assert(200, "OK");
-    // A key without its certificate is not taken: the old pair stays.
+    // A certificate with a different key is rejected, and the previous pair stays active.
     let other = authority.issue(directory.path(), "b", &["a.test"]);
     std::fs::copy(&other.key, &pair.key).expect("copied");
     server.wait_log("the changed certificate is invalid");
@@ -643,7 +644,7 @@ fn invalid_files_are_reported_before_anything_is_served() {
 fn http_is_redirected_to_https() {
     let directory = directory();
     let storage = directory.path().join("storage");
-    // Another program may take a port between the look and the start.
+    // A different program may take a port between the check and the start.
     let (server, [http, https]) = (0..10)
         .find_map(|_| {
             let [http, https] = free_ports();
@@ -674,7 +675,7 @@ fn http_is_redirected_to_https() {
         redirect.header("location"),
         Some("https://localhost/a%20b?c=d")
     );
-    // A site for HTTP that the file has itself is served.
+    // An HTTP site in the file replaces the redirect.
     get("b.localhost").assert(200, "own");
     get("c.localhost").assert_status(404);
     let client = Client::trusting(&root(directory.path()));
@@ -715,7 +716,8 @@ fn a_client_without_a_name_gets_the_default() {
         "default_sni a.test",
         &site("https://a.test:0", &format!("tls {pair}\nrespond OK")),
     );
-    // An address is not a name that could be sent. The certificate is not for it, but it is there.
+    // A client sends no address as a server name. The certificate is not valid for it, but it is
+    // sent.
     let client = Client::trusting(&authority.pem());
     let error = client
         .connect(server.address(), "127.0.0.1")

@@ -1,4 +1,4 @@
-//! HTTPS: certificates, where they come from, and what is spoken with them.
+//! HTTPS: certificates, their sources, and TLS protocols.
 
 mod acme;
 mod certificates;

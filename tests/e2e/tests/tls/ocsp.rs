@@ -42,7 +42,7 @@ impl Setup {
         ))
     }
 
-    /// What OpenSSL as a client says about the response in a handshake.
+    /// Output of OpenSSL's client about the OCSP response in a handshake.
     fn handshake(&self, server: &Server, version: &str) -> String {
         let output = Command::new("openssl")
             .args(["s_client", "-status", "-servername", "a.test", version])
@@ -85,7 +85,7 @@ fn a_good_response_is_stapled_and_kept() {
         server.wait_log(STAPLED);
         setup.assert_good(&server);
         server.stop();
-        // OpenSSL believes it as well.
+        // OpenSSL accepts it as well.
         let output = Command::new("openssl")
             .args(["ocsp", "-no_nonce", "-respin"])
             .arg(setup.kept())
@@ -102,7 +102,7 @@ fn a_good_response_is_stapled_and_kept() {
         assert!(text.contains("Response verify OK"), "{signer:?}: {text}");
         assert!(text.contains(": good"), "{signer:?}: {text}");
 
-        // The next start has it from the first handshake on, and asks nobody.
+        // After a restart the response is stapled from the first handshake on, without a request.
         setup.responder.set_away(true);
         let server = setup.server("").start();
         setup.assert_good(&server);
@@ -147,7 +147,7 @@ fn a_revoked_certificate_is_an_error_and_has_nothing_stapled() {
 #[test]
 fn stapling_can_be_turned_off() {
     let setup = Setup::new(Signer::Authority);
-    // What is in the storage is not stapled either.
+    // The response in the storage is not stapled either.
     let server = setup.server("").start();
     server.wait_log(STAPLED);
     server.stop();

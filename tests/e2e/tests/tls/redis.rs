@@ -1,5 +1,5 @@
-//! Certificates that several servers share through Redis. Each server has a directory of its own, as on a
-//! machine of its own.
+//! Certificates that several servers share through Redis. Each server has a separate directory, as
+//! on separate machines.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ impl Setup {
         self.directory.path()
     }
 
-    /// A server of this machine, with these sites.
+    /// A server for this machine with these sites.
     fn server(&self, machine: &str, sites: &str) -> ServerBuilder {
         Server::caddyfile(format!(
             "{{\nhttp_port 0\nhttps_port 0\nemail admin@example.com\nacme_ca {}\nacme_ca_root {root}/root.pem\n\
@@ -78,7 +78,7 @@ fn has_certificate(server: &Server) {
 fn one_of_two_servers_orders_and_either_responds_over_http() {
     let Some(setup) = Setup::new() else { return };
     let servers = ["one", "two"].map(|machine| setup.server(machine, SITES).start());
-    // The authority comes to the second one, whichever has asked.
+    // The authority validates at the second server, whichever has ordered.
     let [_, http] = *servers[1].addresses() else {
         panic!("two listeners: {:?}", servers[1].addresses())
     };
@@ -94,7 +94,7 @@ fn one_of_two_servers_orders_and_either_responds_over_http() {
     assert_eq!(both[0], both[1]);
     assert_eq!(setup.acme.tried(), [Some("http-01".to_owned())]);
     assert_eq!(setup.acme.accounts(), 1);
-    // The proof is gone, and the path is the site's again.
+    // The challenge has been removed, and the site handles the path again.
     let mut connection = howdah_testkit::Connection::open(http).expect("it connects");
     let target = "/.well-known/acme-challenge/token-0";
     let request = howdah_testkit::Request::get(target).host(HOST);
@@ -106,13 +106,13 @@ fn one_of_two_servers_orders_and_either_responds_over_http() {
         "{keys}"
     );
     assert!(!keys.contains("challenges"), "{keys}");
-    // The lock is given back after the certificate is in the log.
+    // The lock is released after the certificate was logged.
     let unlocked = || !setup.keys().contains("locks");
     assert!(process::wait_until(PATIENCE, unlocked), "{}", setup.keys());
     for server in servers {
         server.stop();
     }
-    // A third machine finds it there, and asks nobody.
+    // A third machine finds it there and contacts no authority.
     let third = setup.server("three", SITES).start();
     assert_eq!(serves(&client, &third), both[0]);
     assert_eq!(setup.acme.tried().len(), 1);
@@ -152,7 +152,7 @@ fn certificates_in_redis_are_served_during_an_outage_even_after_a_start() {
     let first = serves(&client, &server);
     setup.redis.stop();
     assert_eq!(serves(&client, &server), first, "it stays in use");
-    // Even over a reload without the copies.
+    // Also after a reload without the copies.
     let [copies, hidden] = ["one", "hidden"].map(|name| setup.path().join(name));
     std::fs::rename(&copies, &hidden).expect("moved");
     server.expect_log(AWAY);
@@ -168,7 +168,7 @@ fn certificates_in_redis_are_served_during_an_outage_even_after_a_start() {
     server.expect_log(AWAY);
     assert_eq!(serves(&client, &server), first, "its copy");
     server.stop();
-    // Another machine has none, says so, and goes on looking.
+    // A different machine has no certificate, logs this, and retries.
     let other = setup.server("two", SITES).start();
     other.expect_log(AWAY);
     client
@@ -187,7 +187,7 @@ fn the_lock_of_a_server_that_was_killed_is_free_after_a_while() {
     let first = setup.server("one", SITES).start();
     let held = || setup.keys().contains("/locks/");
     assert!(process::wait_until(PATIENCE, held), "it asks");
-    // The authority has not looked yet.
+    // The authority has not validated yet.
     first.kill();
     first.wait_exit();
     assert!(held(), "it had no time to give it back");
@@ -200,7 +200,7 @@ fn the_lock_of_a_server_that_was_killed_is_free_after_a_while() {
         .parse()
         .expect("a time");
     assert!(left <= 30_000, "{left} ms");
-    // What is left of its time, at once.
+    // Expires the lock immediately.
     setup.redis.ask(&["-n", "2", "PEXPIRE", lock, "1"]);
     let second = setup.server("two", SITES).start();
     let [_, http] = *second.addresses() else {
@@ -232,7 +232,7 @@ fn the_internal_authority_is_that_of_all() {
         server.stop();
     }
     setup.redis.stop();
-    // By its copy one goes on issuing; a machine without waits.
+    // A machine with a copy continues to issue certificates. One without a copy waits.
     let one = setup.server("one", INTERNAL).start();
     one.expect_log(AWAY);
     let answer = client.get(one.address(), "localhost", "/");
@@ -273,7 +273,7 @@ fn keys_travel_over_tls_to_the_verified_server_only() {
             path(machine).display(),
         ))
     };
-    // Whoever answers there has no certificate of the authority that is named.
+    // The server at this address has no certificate of the named authority.
     let wary = server("wary", "other.pem").start();
     wary.expect_log(AWAY);
     wary.wait_log("invalid peer certificate");

@@ -1,4 +1,4 @@
-//! `reverse_proxy` to a server with HTTPS, which is trusted by the system's authorities.
+//! `reverse_proxy` to an HTTPS server whose certificate is checked with the system's authorities.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use howdah_testkit::{Server, ServerBuilder};
 use howdah_tests::caddyfile;
 use howdah_tests::tls::Authority;
 
-/// A server whose system trusts the authorities in this file.
+/// A server on a system that trusts the authorities in this file.
 fn front(upstream: &Server, roots: &Path) -> ServerBuilder {
     let port = upstream.address().port();
     let site = format!("reverse_proxy https://localhost:{port}");

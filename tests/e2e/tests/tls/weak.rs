@@ -1,5 +1,5 @@
-//! What is weak in TLS is not spoken: old protocols, ciphers without authenticated encryption or forward
-//! secrecy, compression, renegotiation. Asked with OpenSSL, which still can.
+//! Weak TLS is refused: old protocols, ciphers without authenticated encryption or forward secrecy,
+//! compression, renegotiation. The client is OpenSSL, which still supports them.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use howdah_testkit::Server;
 use tempfile::TempDir;
 
-/// A server with a certificate of this kind of key, as `openssl req -newkey` takes it.
+/// A server with a certificate for this type of key, in the syntax of `openssl req -newkey`.
 fn start(key: &[&str]) -> (Server, TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
     let made = openssl(&[
@@ -44,7 +44,7 @@ fn openssl(args: &[&str]) -> Command {
     command
 }
 
-/// What `openssl s_client` says when it connects with these options and sends `input`.
+/// Runs `openssl s_client` with these options, sends `input`, and returns the output.
 fn connect(server: &Server, options: &[&str], input: &str) -> (Output, String) {
     let address = server.address().to_string();
     let mut client = openssl(&["s_client", "-connect", &address, "-servername", "a.test"]);
@@ -56,7 +56,7 @@ fn connect(server: &Server, options: &[&str], input: &str) -> (Output, String) {
         .spawn()
         .expect("openssl is installed");
     let mut stdin = client.stdin.take().expect("piped");
-    // It may be gone already.
+    // The process may have exited already.
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
     let output = client.wait_with_output().expect("it ends");
@@ -65,7 +65,7 @@ fn connect(server: &Server, options: &[&str], input: &str) -> (Output, String) {
     (output, text)
 }
 
-/// A handshake that has to fail at the server's word, and not for the client's own reasons.
+/// A handshake that the server must refuse, so that it does not fail for a reason of the client.
 #[track_caller]
 fn refused(server: &Server, options: &[&str]) {
     let (output, text) = connect(server, options, "");
@@ -112,7 +112,7 @@ fn weak_ciphers() {
             assert!(text.contains(&format!("Cipher is {cipher}")), "{text}");
             others = format!("{others}:!{cipher}");
         }
-        // All that OpenSSL has beside these: CBC, CCM, static RSA, finite fields, no encryption.
+        // All remaining ciphers of OpenSSL: CBC, CCM, static RSA, finite fields, no encryption.
         let listed = openssl(&["ciphers", "-tls1_2", "-s", &others]).output();
         let listed = String::from_utf8(listed.expect("openssl is installed").stdout);
         let listed = listed.expect("names");
@@ -129,7 +129,7 @@ fn weak_ciphers() {
             accepted(&server, &["-tls1_3", "-ciphersuites", suite]);
         }
         for suite in ["TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"] {
-            // OpenSSL itself does without the short tags of CCM_8 above level 0.
+            // Above level 0, OpenSSL itself refuses the short tags of CCM_8.
             let mut options = vec!["-tls1_3", "-cipher", "DEFAULT:@SECLEVEL=0"];
             options.extend(["-ciphersuites", suite]);
             refused(&server, &options);
@@ -142,8 +142,8 @@ fn no_compression_and_no_renegotiation() {
     let (server, _directory) = start(CURVE);
     let text = accepted(&server, &["-tls1_2", "-comp"]);
     assert!(text.contains("Compression: NONE"), "{text}");
-    // Letter R has OpenSSL ask for another handshake in the connection. It hears of the refusal when the
-    // server has waited long enough for a request.
+    // With the letter R, OpenSSL starts another handshake on the connection. It receives the
+    // refusal after the server's timeout for a request.
     let (output, text) = connect(&server, &["-tls1_2"], "R\n");
     assert!(text.contains("RENEGOTIATING"), "{text}");
     assert!(text.contains("no renegotiation"), "{text}");

@@ -1,4 +1,4 @@
-//! The boot of a worker script, what of it lives on in requests, and when it is done again.
+//! The boot of a worker script, its effect on requests, and when it is repeated.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn variables_of_the_worker_are_there_at_the_boot_and_in_requests() {
     }
 }
 
-/// Each worker runs the script for itself, with the environment of its zygote.
+/// Each worker runs the script separately, with the environment of its zygote.
 #[test]
 fn variables_of_the_worker_are_there_with_boot_each() {
     let site = Site::configured("boot_env.php", "boot each\nenv FOO bar");
@@ -76,7 +76,7 @@ fn variables_of_the_worker_are_there_with_boot_each() {
     assert_eq!(answer["getenv"], "bar");
 }
 
-/// As `octane:start` tells its worker script where the application is.
+/// The path of the application, as `octane:start` passes it to its worker script.
 #[test]
 fn the_environment_is_there_at_the_boot_and_in_requests() {
     let site = Site::with(Mode::Worker, "boot_env.php", 1, |server| {
@@ -150,7 +150,7 @@ fn a_slow_boot_is_reported_while_it_runs() {
     server.get("/slow.php").assert(200, "served");
 }
 
-/// The zygote cannot tell: each worker runs the script for itself.
+/// The zygote cannot detect it, so each worker runs the script separately.
 #[test]
 fn a_boot_that_fails_in_each_worker_stops_the_start() {
     for (script, said) in [
@@ -185,7 +185,7 @@ fn a_missing_script_stops_the_start() {
 
 #[test]
 fn requests_cannot_be_taken_elsewhere() {
-    // In a classic script, whether the server has workers or not.
+    // In a classic script, whether or not the server has workers.
     let text = "frankenphp_handle_request() called while not in worker mode";
     Site::start(Mode::Classic, "outside.php")
         .get("")
@@ -196,14 +196,14 @@ fn requests_cannot_be_taken_elsewhere() {
         .get("/hello.php?i=classic")
         .assert(200, "hello classic");
     site.get("").assert(200, "requests:1");
-    // Nor inside a request.
+    // And not inside a request.
     let nested = Site::start(Mode::Worker, "nested.php");
     for _ in 0..3 {
         nested.get("").assert(200, "RuntimeException");
     }
 }
 
-/// `pid:count` answers of many requests, as the highest count of each pid.
+/// Converts `pid:count` responses of many requests to the highest count per pid.
 fn counts(site: &Site, requests: usize) -> BTreeMap<String, u32> {
     let mut highest = BTreeMap::new();
     for text in at_once(requests, |_| {
@@ -250,7 +250,7 @@ fn isolation_request_forgets_statics() {
         assert_eq!(site.get("").json(), fresh);
     }
     at_once(CONCURRENCY, |_| assert_eq!(site.get("").json(), fresh));
-    // And this is what it protects from.
+    // Isolation protects from this leak.
     let leaking = Site::configured("statics.php", "isolation worker");
     assert_eq!(leaking.get("").json(), fresh);
     assert_eq!(
@@ -274,7 +274,7 @@ fn workers_do_not_share_random_numbers() {
         let mut seen: Vec<String> = answers.iter().map(|a| a[kind].to_string()).collect();
         seen.sort();
         seen.dedup();
-        // Two of a hundred 31-bit numbers are the same once in 400,000 runs, all of them never.
+        // Two of a hundred 31-bit numbers are equal in one of 400,000 runs. All of them never are.
         assert!(
             seen.len() > 98,
             "number {kind}: {} of 100 differ",

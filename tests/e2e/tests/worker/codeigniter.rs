@@ -1,6 +1,6 @@
-//! CodeIgniter's own worker script and Caddyfile, unmodified, from 4.7.1 on; those of the Composer package
-//! `php/codeigniter4` for 4.3 to 4.6. `HOWDAH_CODEIGNITER` names the folder; its `app` gets the pages of
-//! `tests/worker/codeigniter`.
+//! CodeIgniter's own worker script and Caddyfile, unmodified, from 4.7.1 on, and those of the
+//! Composer package `php/codeigniter4` for 4.3 to 4.6. `HOWDAH_CODEIGNITER` names the folder. The
+//! pages of `tests/worker/codeigniter` are added to its `app`.
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Request, Server};

@@ -1,6 +1,6 @@
-//! What the Composer package `php/codeigniter4` does beyond the worker mode of CodeIgniter 4.7: with a CodeIgniter from
-//! 4.3 to 4.6 in `HOWDAH_CODEIGNITER`. The tests of `codeigniter.rs`, `codeigniter_stores.rs` and `half_way.rs` use the
-//! package then, too.
+//! Features of the Composer package `php/codeigniter4` beyond the worker mode of CodeIgniter 4.7.
+//! `HOWDAH_CODEIGNITER` names a CodeIgniter from 4.3 to 4.6. The tests of `codeigniter.rs`,
+//! `codeigniter_stores.rs` and `half_way.rs` then use the package, too.
 
 use std::fs;
 
@@ -76,7 +76,7 @@ fn the_debug_toolbar_shows_one_request() {
     }
 }
 
-/// Queries that the toolbar has counted for this response.
+/// Number of queries that the toolbar has counted for this response.
 fn queries(www: &Www, response: &Response) -> u64 {
     let text = response.text();
     let (_, rest) = text.split_once("data-time=\"").expect("a toolbar");

@@ -1,7 +1,8 @@
-//! CodeIgniter's own worker script with either database, and with Redis or memcached for its cache and its
-//! sessions. What is not there (`HOWDAH_TEST_*`, see `tests/databases.sh`) is skipped, and the test says so.
+//! CodeIgniter's worker script with each database, and with Redis or memcached for its cache and
+//! its sessions. Tests of missing services (`HOWDAH_TEST_*`, see `tests/databases.sh`) print a note
+//! and are skipped.
 //!
-//! `HOWDAH_ROUNDS` says how many requests a test of many connections sends (default 1000).
+//! `HOWDAH_ROUNDS` sets the number of requests of a test with many connections (default 1000).
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{PATIENCE, Request, Server, Www};
@@ -12,7 +13,7 @@ use serde_json::json;
 
 const WORKERS: usize = 4;
 
-/// What a variable of `tests/databases.sh` holds.
+/// Value of a variable of `tests/databases.sh`.
 fn named(variable: &str) -> Option<String> {
     let value = std::env::var(variable).ok();
     if value.is_none() {
@@ -21,7 +22,7 @@ fn named(variable: &str) -> Option<String> {
     value
 }
 
-/// `.env` for the database of `variable`, whose value is a list of `key=value`.
+/// `.env` for the database in `variable`, whose value is a list of `key=value`.
 fn database(variable: &str, driver: &str, charset: &str) -> Option<String> {
     let text = named(variable)?;
     let get = |key: &str| {
@@ -73,7 +74,7 @@ fn site(settings: &str, workers: usize) -> Option<(Www, Server)> {
     Some((www, server))
 }
 
-/// Whatever way a request leaves a transaction, the next one on its worker knows nothing of it.
+/// However a request leaves a transaction open, the next one on its worker does not see it.
 fn transactions_do_not_leak(settings: Option<String>) {
     let Some((_www, server)) = settings.and_then(|settings| site(&settings, 1)) else {
         return;
@@ -83,8 +84,9 @@ fn transactions_do_not_leak(settings: Option<String>) {
     for how in ["return", "statement", "exit"] {
         for round in 0..3 {
             let lost = format!("lost-{how}-{round}");
-            // CodeIgniter rolls back what its own methods began; a statement that it did not see is left to the server,
-            // and so is a request that ends before CodeIgniter's loop goes on.
+            // CodeIgniter rolls back transactions of its own methods. A statement that it did not
+            // see is left to the server, and so is a request that ends before CodeIgniter's loop
+            // continues.
             server.allow_log("rolled back a transaction that the request left open");
             server.allow_log("Uncommitted transaction detected");
             server
@@ -111,7 +113,7 @@ fn transactions_of_mariadb_do_not_leak() {
     transactions_do_not_leak(mariadb());
 }
 
-/// Cache and sessions are one for all workers, and each client has its own.
+/// All workers share the cache, and each client has its own session.
 fn cache_and_sessions_are_shared(settings: Option<String>) {
     let Some((_www, server)) = settings.and_then(|settings| site(&settings, WORKERS)) else {
         return;
@@ -167,12 +169,12 @@ fn sessions_in_memcached_keep_their_connection() {
     sessions_keep_their_connection(memcached());
 }
 
-/// A request after the database has closed the worker's connection is answered as any other.
+/// A request is handled as usual after the database has closed the worker's connection.
 fn lost_connections_come_back(settings: Option<String>) {
     let Some(www) = settings.and_then(|settings| application(&settings)) else {
         return;
     };
-    // By default the server replaces the worker, before CodeIgniter looks.
+    // By default, the server replaces the worker before CodeIgniter checks the connection.
     let server = serve_with(&www, 1, "connections ignore");
     for _ in 0..3 {
         server.get("/store/two").assert(200, "12");
@@ -195,8 +197,8 @@ fn lost_connections_of_mariadb_come_back() {
     lost_connections_come_back(mariadb());
 }
 
-/// Many connections at once: each request is answered with its own values, and the database sees as many connections
-/// as there are workers.
+/// Many connections at the same time: each response has the values of its request, and the database
+/// has one connection per worker.
 fn many_clients(database: Option<String>, store: Option<String>, clients: usize) {
     let settings = database.zip(store).map(|(a, b)| a + &b);
     let Some((_www, server)) = settings.and_then(|settings| site(&settings, WORKERS)) else {
@@ -219,7 +221,7 @@ fn many_clients(database: Option<String>, store: Option<String>, clients: usize)
     });
     let held = server.get("/store/connections").text();
     let held: usize = held.parse().expect("a number");
-    // This page's worker has one of them. Other tests may use the database beside.
+    // The worker of this page has one of them. Other tests may use the database at the same time.
     assert!(held >= 1 && held < clients, "{held} connections");
 }
 

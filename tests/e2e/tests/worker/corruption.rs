@@ -1,8 +1,9 @@
-//! PHP processes that overwrite what they share with the server: the pool heals within a second or so, and no
-//! other pool notices. With a PHP executable that writes where it is told to (`worker/tests/faults.c`).
+//! PHP processes that overwrite memory shared with the server: the pool recovers within about a
+//! second, and no other pool is affected. The test uses a PHP executable that writes to configured
+//! places (`worker/tests/faults.c`).
 //!
-//! `HOWDAH_FAULTY_PHP` names it, `make -C worker faults` makes it. Without the variable the tests are skipped.
-//! `HOWDAH_SCRIBBLES` says how many writes there are (default 300).
+//! `HOWDAH_FAULTY_PHP` names it, and `make -C worker faults` builds it. Without the variable the
+//! tests are skipped. `HOWDAH_SCRIBBLES` sets the number of writes (default 300).
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,10 +13,10 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::caddyfile;
 
 const FAULTS: &str = "HOWDAH_FAULTY_PHP";
-/// A pool heals in a second. More is allowed here, where tests share the machine.
+/// A pool recovers in a second. The limit is larger, because tests share the machine.
 const HEALED: Duration = Duration::from_secs(5);
 
-/// The part of the segment, the index of a word, and what is written there.
+/// Part of the segment, index of a word, and the value that is written.
 const WRITES: [(&str, u64, u64); 20] = [
     // Head and cells of the request ring.
     ("front", 0, 1 << 40),
@@ -24,13 +25,14 @@ const WRITES: [(&str, u64, u64); 20] = [
     ("front", 17, u64::MAX),
     ("parked", 0, 0),
     ("parked", 0, u64::MAX),
-    // To wake and to stop, its own words, its life.
+    // Wake and stop words, the worker's own words, its state.
     ("worker", 0, 1 << 32),
     ("worker", 8, 77),
     ("worker", 16, 0x4000_0000),
     ("completions", 0, 0),
     ("completions", 1, u64::MAX),
-    // The state, the request, what the front has taken, what the worker has committed and said.
+    // The state, the request, the position of the front, and the worker's committed position and
+    // messages.
     ("slot", 0, 0),
     ("slot", 0, 0x1_0001),
     ("slot", 1, 3),
@@ -48,7 +50,7 @@ struct Scribbling {
     www: Www,
 }
 
-/// A server with a pool whose processes write, and one of which none does.
+/// A server with a pool whose processes write, and a pool whose processes do not.
 fn serve(php: &Path, lines: &str) -> Scribbling {
     let www = Www::new();
     www.write("index.php", "<?php echo 'from php';");
@@ -69,7 +71,7 @@ fn serve(php: &Path, lines: &str) -> Scribbling {
         .env("HOWDAH_SCRIBBLE", www.path().join("write"))
         .start();
     let admin = Admin::of(&server);
-    // What a broken process leaves behind, and the requests that it had in hand.
+    // Messages about a broken process and about its requests.
     for text in [
         "has corrupted the pool's shared memory",
         "worker killed",
@@ -84,7 +86,7 @@ fn serve(php: &Path, lines: &str) -> Scribbling {
 }
 
 impl Scribbling {
-    /// Has the next request write.
+    /// Configures the write of the next request.
     fn aim(&self, (part, index, word): (&str, u64, u64)) {
         self.www
             .write("write", format!("{part} {index} {word:x}\n"));
@@ -97,12 +99,12 @@ impl Scribbling {
         line.expect("a counter").parse().expect("a number")
     }
 
-    /// Has `target` written at, and waits until it is answered again.
+    /// Lets a request to `target` write, and waits until the pool responds again.
     fn heals(&self, target: &str, what: (&str, u64, u64)) {
         self.aim(what);
         let begun = Instant::now();
         let (mut whole, mut seen) = (0, Vec::new());
-        // More than there are processes: what one leaves behind another may meet.
+        // More requests than processes, because a later process may find data of an earlier one.
         while whole < 6 {
             let status = self.server.send(&Request::get(target)).status();
             whole = if status == 200 { whole + 1 } else { 0 };
@@ -160,7 +162,7 @@ fn a_concurrent_pool_heals() {
     scribbling.server.get("/index").assert(200, "from php");
 }
 
-/// What a request leaves behind is found without another.
+/// Damage by one request is found without a further request.
 #[test]
 fn an_idle_pool_heals_and_is_not_healthy_before() {
     let Some(php) = faulty_php() else { return };

@@ -1,12 +1,13 @@
-//! How a request can end: `exit()`, exceptions, fatal errors, crashes. In worker mode `exit()` ends the
-//! request, runs its `finally` blocks and leaves the worker; a fatal error is answered whole and costs the worker.
+//! Ways to end a request: `exit()`, exceptions, fatal errors, crashes. In worker mode, `exit()`
+//! ends the request, runs its `finally` blocks and keeps the worker. After a fatal error the
+//! response is complete, and the worker is replaced.
 
 use howdah_testkit::load::{CONCURRENCY, at_once};
 use howdah_tests::in_both_modes;
 use howdah_tests::worker::{Mode, Site};
 
-/// What each way of exit.php writes, which is what PHP writes on the command line; there `finally` blocks are
-/// skipped, and here they run.
+/// Output for each way of exit.php, which is the same as on the command line. There, `finally`
+/// blocks are skipped. Here they run.
 const EXITS: &[(&str, u16, &str)] = &[
     ("plain", 200, "a[shutdown]"),
     ("text", 200, "atext[shutdown]"),
@@ -71,7 +72,7 @@ in_both_modes! {
             for _ in 0..2 {
                 let text = site.get(&format!("?kind={kind}")).text();
                 assert!(text.contains(message), "{kind}: {text}");
-                // The boot's shutdown function comes first, as it was registered first.
+                // The boot's shutdown function runs first, because it was registered first.
                 assert!(text.ends_with("[boot shutdown][request shutdown]"), "{kind}: {text}");
                 let fine = site.get("").text();
                 assert!(fine.ends_with(";fine[request shutdown]"), "{kind}: {fine}");

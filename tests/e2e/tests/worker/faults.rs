@@ -1,7 +1,7 @@
-//! Workers of a booted script that fail in every way while requests come in at full speed: only a
-//! request whose own process crashed may fail.
+//! Workers of a booted script that fail in every way under full load: only a request whose own
+//! process crashed may fail.
 //!
-//! `HOWDAH_FAULTS` says how many faults of a kind there are (default 40).
+//! `HOWDAH_FAULTS` sets the number of faults of each kind (default 40).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +12,7 @@ use howdah_tests::traffic::{Client, during, many};
 
 const CLIENTS: usize = 12;
 
-/// The id of the request in front and behind, and between them what its fault left.
+/// The id of the request at the start and at the end, and between them the output of its fault.
 const SCRIPT: &str = r"<?php
 $count = 0;
 $deep = static function () use (&$deep): void { array_map($deep, [1]); };
@@ -40,8 +40,8 @@ while (frankenphp_handle_request($handler)) {
 }
 ";
 
-/// A pool of four workers, and time enough for all that wait. From 8.3 on PHP can find a full stack itself,
-/// which is not what is tested here.
+/// A pool of four workers, with enough time for all waiting requests. Since 8.3, PHP can detect a
+/// full stack itself, which is not tested here.
 fn serve(www: &Www) -> Server {
     let settings = "frankenphp {\nmax_wait_time 30s\nphp_ini zend.max_allowed_stack_size -1";
     let text = worker_site(www.path(), "")
@@ -50,7 +50,7 @@ fn serve(www: &Www) -> Server {
     Server::caddyfile(text).start()
 }
 
-/// The processes of the pool.
+/// Processes of the pool.
 fn workers(server: &Server) -> Vec<process::Process> {
     let mut all = server.workers();
     all.retain(|process| process.command.contains("app worker"));
@@ -63,11 +63,11 @@ fn assert_all_there(server: &Server) {
     assert!(process::wait_until(PATIENCE, all), "{:?}", workers(server));
 }
 
-/// What deaths and fatal errors leave in the log.
+/// Log messages about crashes and fatal errors.
 fn allow_deaths(server: &Server) {
     for text in [
         "worker died",
-        // A disk that is slow to sync gets more of them than it can take.
+        // On a disk with slow syncs, more reports may arrive than can be written.
         "crash reports were dropped",
         "zygote died",
         "the PHP process died",
@@ -82,7 +82,7 @@ fn allow_deaths(server: &Server) {
     }
 }
 
-/// A request that is not repeated when its worker dies.
+/// A request that is not retried when its worker crashes.
 fn request(client: &mut Client<'_>, query: &str) -> (String, usize, Request) {
     let n = client.number_next();
     let id = format!("{}-{n}", client.number);
@@ -96,7 +96,7 @@ fn assert_whole(response: &Response, id: &str, size: usize) {
     response.assert(200, &format!("[{id}]{}[{id}]", ".".repeat(size)));
 }
 
-/// A request that must be answered.
+/// A request that must get a response.
 #[track_caller]
 fn answered(client: &mut Client<'_>) {
     let (id, size, request) = request(client, "");
@@ -106,7 +106,7 @@ fn answered(client: &mut Client<'_>) {
     assert_whole(&response, &id, size);
 }
 
-/// Whether a request is answered whole; if not, its worker was killed.
+/// Whether the response is complete. If not, its worker was killed.
 fn whole_or_torn(client: &mut Client<'_>) -> bool {
     let (id, size, request) = request(client, "");
     match client.exchange(&request) {
@@ -115,21 +115,21 @@ fn whole_or_torn(client: &mut Client<'_>) -> bool {
             assert_whole(&response, &id, size);
             true
         }
-        // Cut in the middle, when the head was on its way already.
+        // Aborted in the middle, after the response head was sent.
         Err(error) if error.is_closed() => false,
         Err(error) => panic!("request {id}: {error}"),
     }
 }
 
-/// What becomes of the request with the fault.
+/// Effect on the request with the fault.
 enum Cost {
-    /// It is answered with this status and so many times its id.
+    /// A response with this status that contains its id this number of times.
     Answered(u16, usize),
-    /// Its process is gone in the middle of it.
+    /// Its process exits during the request.
     Torn,
 }
 
-/// Has one client of many commit a fault over and over.
+/// Lets one of many clients cause a fault repeatedly.
 #[track_caller]
 fn fault(name: &str, cost: &Cost) {
     let www = Www::new().file("worker.php", SCRIPT);
@@ -177,7 +177,7 @@ faults! {
     exit = Cost::Answered(200, 2);
     exception = Cost::Answered(500, 2);
     error = Cost::Answered(500, 2);
-    // PHP itself throws away what it had buffered.
+    // PHP itself discards its buffered output.
     memory = Cost::Answered(500, 1);
     inheritance = Cost::Answered(500, 2);
     stack = Cost::Torn;
@@ -186,7 +186,7 @@ faults! {
     kill = Cost::Torn;
 }
 
-/// Kills processes while requests come in: each death may cost `lost` requests and no more.
+/// Kills processes under load. Each kill may cost at most `lost` requests.
 #[track_caller]
 fn killed(kills: usize, lost: usize, choose: impl Fn(&Server, usize) -> Option<u32>) {
     let www = Www::new().file("worker.php", SCRIPT);
@@ -230,8 +230,8 @@ fn killed_workers_lose_their_requests() {
 #[test]
 fn killed_zygotes_lose_the_requests_of_their_workers() {
     killed(many("HOWDAH_FAULTS", 40) / 10, 4, |server, n| {
-        // A boot that was killed is a boot that failed: until the next one requests are answered 503. Workers
-        // of a zygote that is gone are others' children until they end.
+        // A killed boot is a failed boot, so requests get 503 until the next one. Workers of a
+        // killed zygote have another parent until they exit.
         let family = server.processes();
         let named = |name| {
             family

@@ -1,7 +1,8 @@
-//! Whatever leaves the code of a request in its midst, no later request sees anything of it: neither its login nor
-//! that it seems to be under way. With Symfony's own kernel, Laravel's container used as Octane does, and services
-//! like CodeIgniter's; in worker mode, and with several requests at a time. With CodeIgniter and Octane themselves
-//! where `HOWDAH_CODEIGNITER` and `HOWDAH_OCTANE` name their folders.
+//! However the code of a request is interrupted, later requests see neither its login nor a request
+//! that seems to be in flight. The tests use Symfony's kernel, Laravel's container as in Octane,
+//! and services like CodeIgniter's, in worker mode and with concurrent requests. They also use
+//! CodeIgniter and Octane themselves, if `HOWDAH_CODEIGNITER` and `HOWDAH_OCTANE` name their
+//! folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use howdah_testkit::{Request, Server, process};
 use howdah_tests::worker::scripts;
 use howdah_tests::{caddyfile, codeigniter, octane};
 
-/// Ways that cost no process.
+/// Interruptions after which the process is kept.
 const KEPT: &[&str] = &[
     "exit",
     "exit-in-callback",
@@ -25,7 +26,7 @@ const KEPT: &[&str] = &[
     "fiber-in-circle",
 ];
 
-/// Ways after which the process is not used again.
+/// Interruptions after which the process is replaced.
 const REPLACED: &[&str] = &[
     "exit-swallowed",
     "exit-replaced",
@@ -37,13 +38,13 @@ const REPLACED: &[&str] = &[
 ];
 
 struct Application {
-    /// Makes the application in this folder if need be. Answers with its document root, or with nothing where there
-    /// is no such framework.
+    /// Creates the application in this folder if necessary. Returns its document root, or `None` if
+    /// the framework is missing.
     install: fn(&Path) -> Option<PathBuf>,
     script: &'static str,
     /// Options of the worker.
     lines: &'static str,
-    /// What it answers to somebody who is not logged in, and to alice.
+    /// Response to a visitor without a login, and to alice.
     nobody: &'static str,
     alice: &'static str,
     who: &'static str,
@@ -65,7 +66,7 @@ const SYMFONY: Application = Application {
     end: "/end",
 };
 
-/// Where distributions have PHP's libraries.
+/// Folder of PHP libraries in distributions.
 const PACKAGES: &str = "/usr/share/php";
 
 const SANDBOX: Application = Application {
@@ -112,14 +113,14 @@ const OCTANE: Application = Application {
         Some(root)
     },
     script: "frankenphp-worker.php",
-    // Octane boots the application in the first request, and puts back what requests change by itself.
+    // Octane boots the application in the first request, and restores changes of requests itself.
     lines: "keep all\n",
     who: "/who",
     end: "/end",
     ..SANDBOX
 };
 
-/// What an application runs at its boot.
+/// Code that an application runs at its boot.
 fn boot() -> String {
     let ways = scripts().join("half_way/ways.inc");
     format!(
@@ -200,7 +201,7 @@ impl<'a> Running<'a> {
         );
     }
 
-    /// What a visitor who has no login gets, and then one who has, and then again one without.
+    /// Checks responses to a visitor without a login, with a login, and again without.
     fn looks_fresh(&self, after: &str) {
         let Application {
             who, nobody, alice, ..
@@ -216,7 +217,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// No request runs: with several at a time the next one would meet it.
+    /// Checks that no request runs. With concurrent requests, the next one would be in its process.
     fn is_idle(&self) {
         let idle = || {
             let page = self.server.get("/metrics").text();

@@ -1,4 +1,5 @@
-//! What an application holds after its boot is put together to huge pages before workers are forked.
+//! Memory that an application uses after its boot is collected into huge pages before workers are
+//! forked.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use howdah_testkit::{Server, Www, process};
 use howdah_tests::worker::worker_caddyfile;
 
-/// It holds 16 MiB; a request changes one piece and tells what all of them are.
+/// The script allocates 16 MiB. A request changes one piece and returns the values of all.
 const SCRIPT: &str = r"<?php
 $held = [];
 for ($i = 0; $i < 16384; ++$i) {
@@ -18,10 +19,11 @@ while (frankenphp_handle_request(static function () use (&$held): void {
 })) {
 }
 ";
-/// Of eight blocks of the heap some may be half empty, or the kernel finds no memory for them at once.
+/// Some of eight blocks of the heap may be half empty, or the kernel may have no memory for them at
+/// that time.
 const AT_LEAST_KIB: u64 = 4 << 10;
 
-/// Whether Linux is 6.1 or later and has such pages.
+/// Whether Linux is 6.1 or later and supports such pages.
 fn kernel_can() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux");
     let mut numbers = release.split(['.', '-']).map_while(|n| n.parse().ok());
@@ -35,7 +37,7 @@ fn the_boot_of_an_application_lies_in_huge_pages() {
     let lines = "num 1\nname app\nisolation request";
     let server = Server::caddyfile(worker_caddyfile(&www.path().join("app.php"), lines)).start();
 
-    // Each request has a process of its own: what one changes the next does not see.
+    // Each request has a separate process, so its change is not visible to the next.
     let first = server.get("/app.php?change=0");
     first.assert_status(200);
     assert_ne!(server.get("/app.php?change=9999").text(), first.text());

@@ -1,4 +1,5 @@
-//! `detect_leaks`: what requests leave in a worker is named, and what an application keeps on purpose is not.
+//! `detect_leaks` reports data that requests leave in a worker, except for data that an application
+//! keeps on purpose.
 
 use howdah_testkit::{Request, Server};
 use howdah_tests::codeigniter;
@@ -20,7 +21,7 @@ fn places(server: &Server) -> Vec<String> {
     places
 }
 
-/// So many requests of a page.
+/// Sends `times` requests for a page.
 fn repeat(server: &Server, page: &str, times: usize) {
     for _ in 0..times {
         server.get(page).assert_status(200);
@@ -156,7 +157,7 @@ fn psr15_and_the_scripts_of_these_tests_are_clean() {
     }
 }
 
-/// Symfony of the distribution, or of a checkout. Its log has no line of a leak, or the server complains of it.
+/// Symfony of the distribution or of a checkout. Its log must not report a leak.
 fn check_symfony(source: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let env = format!(
@@ -189,7 +190,8 @@ fn symfony_is_clean() {
     check_symfony("");
 }
 
-/// Symfony 7 or later, where `HOWDAH_SYMFONY` names a folder in which Composer installed `symfony/symfony`.
+/// Symfony 7 or later. `HOWDAH_SYMFONY` names a folder in which Composer installed
+/// `symfony/symfony`.
 #[test]
 fn symfony_of_a_checkout_is_clean() {
     let Ok(folder) = std::env::var("HOWDAH_SYMFONY") else {
@@ -199,7 +201,7 @@ fn symfony_of_a_checkout_is_clean() {
     check_symfony(&format!("env HALF_WAY_SYMFONY {folder}"));
 }
 
-/// As two visitors, with sessions.
+/// Two visitors with sessions.
 #[test]
 fn codeigniter_is_clean() {
     let Some(www) = codeigniter::application("") else {

@@ -1,4 +1,4 @@
-//! Limits of a worker pool: processor time, memory, and how many requests it has in hand.
+//! Limits of a worker pool: CPU time, memory, and the number of requests in flight.
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Request, Server, Www};
@@ -34,11 +34,11 @@ fn a_request_that_computes_too_long_costs_its_worker() {
     let (_www, server) = serve("num 1\ncpu_timeout 200ms");
     server.expect_log("more than its 200 ms of processor time");
     server.allow_log("the request took more processor time than `cpu_timeout`");
-    // It counts as killed, not as crashed.
+    // The worker counts as killed, not as crashed.
     server.expect_log("worker killed: its request exceeded `cpu_timeout`");
     server.expect_log("PHP backtrace of the request:");
     let before = server.get("/worker.php").text();
-    // A GET too is not run again: it would cost the next worker as well.
+    // A `GET` is not run again either, because it would cost the next worker as well.
     server.get("/worker.php?do=compute").assert_status(504);
     let after = server.get("/worker.php");
     after.assert_status(200);
@@ -47,9 +47,9 @@ fn a_request_that_computes_too_long_costs_its_worker() {
     server.send(&request).assert_status(504);
 }
 
-/// Every request is answered until a worker that holds too much has made room for another. The server looks once a
-/// second, and takes what it sees first as the start of the growth: requests take 5 ms, so that it looks several
-/// times before so many of them reach PHP's own limit.
+/// Every request gets a response while a worker that uses too much memory is replaced. The server
+/// checks once a second, and growth is measured from its first check. Requests take 5 ms, so that
+/// it checks several times before enough of them reach PHP's limit.
 fn memory_is_given_back(lines: &str, said: &str) {
     let (_www, server) = serve(&format!("num 1\n{lines}"));
     let keep = || {
@@ -67,7 +67,7 @@ fn a_worker_that_holds_too_much_is_replaced() {
     memory_is_given_back("max_memory 4MiB", "it holds more than max_memory");
 }
 
-/// PHP's own limit, of 128 MB, is reached long before the server looks again.
+/// PHP's limit of 128 MB is reached long before the server checks again.
 #[test]
 fn a_worker_that_leaks_fast_is_replaced_before_its_requests_fail() {
     let (_www, server) = serve("num 1\nmax_memory 24MiB");

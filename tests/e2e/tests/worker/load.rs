@@ -1,8 +1,8 @@
 //! A booted script under load while its workers are replaced on purpose: by reloads, changed files,
-//! boots that fail, limits of requests. No request may fail for it, or be answered by code that is
-//! out of date.
+//! failed boots, and limits on the number of requests. No request may fail because of it, or get a
+//! response from outdated code.
 //!
-//! `HOWDAH_RELOADS` says how many reloads or changes each test makes (default 10).
+//! `HOWDAH_RELOADS` sets the number of reloads or changes in each test (default 10).
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -35,7 +35,7 @@ fn version(www: &Www, version: usize) {
     www.write("version.php", format!("<?php return {version};"));
 }
 
-/// An application of version 1 and its server, with these lines in the pool's block.
+/// An application of version 1 and its server, with these lines in the block of the pool.
 fn serve(lines: &str) -> (Www, Server) {
     let www = Www::new().file("worker.php", SCRIPT);
     version(&www, 1);
@@ -49,7 +49,7 @@ fn serve(lines: &str) -> (Www, Server) {
     (www, server)
 }
 
-/// A request that must be answered whole, by its own id.
+/// A request that must get a complete response with its own id.
 #[track_caller]
 fn answered(client: &mut Client<'_>) -> Response {
     let n = client.number_next();
@@ -70,7 +70,7 @@ fn number(response: &Response, name: &str) -> usize {
     number.unwrap_or_else(|| panic!("{name}: {value:?}"))
 }
 
-/// Reloads to a new version over and over. Whoever asks after a reload has the new version.
+/// Reloads to new versions repeatedly. Each request after a reload gets the new version.
 #[track_caller]
 fn reloads(lines: &str) {
     let (www, server) = serve(lines);
@@ -135,7 +135,8 @@ fn changed_files_lose_nothing() {
     println!("{changes} changes among {rounds} requests");
 }
 
-/// While the files on disk do not boot, the generation that serves replaces its dead from its zygote.
+/// While the files on disk do not boot, the active generation replaces exited workers from its
+/// zygote.
 #[test]
 fn boots_that_fail_lose_nothing() {
     let (www, server) = serve("");
@@ -168,7 +169,7 @@ fn boots_that_fail_lose_nothing() {
             traffic.wait(CLIENTS);
         }
     });
-    // Idle workers that are killed come back as they were.
+    // Idle workers that are killed are replaced by equal ones.
     for _ in 0..5 {
         for pid in pids(&server) {
             process::kill(pid, Signal::KILL).expect("it is there");
@@ -181,7 +182,7 @@ fn boots_that_fail_lose_nothing() {
     }
 }
 
-/// A client that leaves before it is answered costs no worker, and no other client anything.
+/// A client that disconnects before its response costs no worker and does not affect other clients.
 #[test]
 fn clients_that_disconnect_cost_nothing() {
     let (_www, server) = serve("");
@@ -192,14 +193,14 @@ fn clients_that_disconnect_cost_nothing() {
         if client.number.is_multiple_of(3) {
             leaver.send(&request).expect("sent");
         }
-        // Meanwhile a worker has begun with the other one, most of the time.
+        // Meanwhile, a worker has usually started the other request.
         answered(client);
     };
     during(&server, CLIENTS, round, |traffic| traffic.wait(1500));
     assert_eq!(pids(&server), before);
 }
 
-/// The memory that compiling takes is then no worker's own.
+/// The memory for compilation is then not private to a worker.
 #[test]
 fn warm_paths_are_compiled_before_workers_are_forked() {
     let seen = tempfile::NamedTempFile::new().expect("a file");
@@ -222,7 +223,7 @@ fn warm_paths_are_compiled_before_workers_are_forked() {
     assert_eq!(warmed, pids(&server));
 }
 
-/// The processes of the pool.
+/// Processes of the pool.
 fn pids(server: &Server) -> Vec<u32> {
     let all = server.workers().into_iter();
     let of_pool = all.filter(|process| process.command.contains("app worker"));
@@ -231,7 +232,7 @@ fn pids(server: &Server) -> Vec<u32> {
     pids
 }
 
-/// How many requests each process had, and the highest number that it counted itself.
+/// Number of requests of each process, and the highest number that the process counted.
 fn shares(lines: &str, requests: usize) -> HashMap<usize, (usize, usize)> {
     let (_www, server) = serve(lines);
     let shares = Mutex::new(HashMap::new());

@@ -1,17 +1,17 @@
-//! The memory of a worker, in PHP's allocator and as the system sees it, does not grow with the
-//! requests that it has served.
+//! The memory of a worker, in PHP's allocator and in the kernel's accounting, does not grow with
+//! the number of its requests.
 //!
-//! `HOWDAH_REQUESTS` says how many requests of each kind there are (default 2500).
+//! `HOWDAH_REQUESTS` sets the number of requests of each kind (default 2500).
 
 use howdah_testkit::{Request, Server, Www, process};
 use howdah_tests::admin::worker_site;
 use howdah_tests::traffic::many;
 
-/// What caches grow by until all have been used.
+/// Number of requests after which all caches are filled.
 const WARM_UP: usize = 1000;
-/// Growth of PHP's allocator that is not a leak, in bytes: less than any leak of each request makes.
+/// Growth of PHP's allocator in bytes that is not a leak. A leak in each request would be larger.
 const PHP_SLACK: usize = 1024;
-/// The same of the process, in bytes: allocators keep freed pages, a few at a time.
+/// The same for the process. Allocators cache a few freed pages at a time.
 const PROCESS_SLACK: u64 = 256 << 10;
 
 const SCRIPT: &str = r"<?php
@@ -86,12 +86,12 @@ while (frankenphp_handle_request($handler)) {
 }
 ";
 
-/// Bytes of memory that the process shares with no other.
+/// Private memory of the process in bytes.
 fn private(pid: u32) -> u64 {
     process::memory_kib(pid, "Private_") << 10
 }
 
-/// The one worker.
+/// The only worker.
 #[track_caller]
 fn worker(server: &Server) -> u32 {
     let mut all = server.workers();
@@ -107,7 +107,7 @@ fn is_flat(kind: &str, status: u16, says: &str, request: impl Fn(&str, usize) ->
     server.allow_log("rolled back a transaction");
     let pid = worker(&server);
     let mut connection = server.connect();
-    // Answers the bytes of PHP's allocator after the last request but one.
+    // Returns the bytes of PHP's allocator after the last request but one.
     let mut serve = |numbers: std::ops::Range<usize>| {
         let mut memory = 0;
         for n in numbers {

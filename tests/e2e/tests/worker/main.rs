@@ -1,4 +1,4 @@
-//! Worker mode: scripts that are booted once.
+//! Worker mode: scripts that boot once.
 
 mod boot;
 mod codeigniter;

@@ -1,4 +1,4 @@
-//! The Composer package `php/octane`, with a Laravel and an Octane that `HOWDAH_LARAVEL` names.
+//! The Composer package `php/octane`, with the Laravel and the Octane that `HOWDAH_LARAVEL` names.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ struct Octane {
 }
 
 impl Octane {
-    /// With one worker. Nothing where there is no Laravel.
+    /// Starts with one worker. Returns `None` if Laravel is missing.
     fn start(lines: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a directory");
         octane::install_laravel(folder.path())?;
@@ -60,7 +60,7 @@ impl Octane {
         self.send(&Request::get(target))
     }
 
-    /// Runs a command for this server. Answers with its exit status and what it printed.
+    /// Runs a command for this server and returns its exit status and output.
     fn command(&self, name: &str) -> (Option<i32>, String) {
         let output = artisan(self.folder.path())
             .args([name, "--server=howdah"])
@@ -70,7 +70,7 @@ impl Octane {
         (output.status.code(), text)
     }
 
-    /// What `octane:start` has printed.
+    /// Output of `octane:start`.
     fn output(&self) -> String {
         fs::read_to_string(self.folder.path().join("output")).expect("it can be read")
     }
@@ -92,7 +92,7 @@ impl Drop for Octane {
     fn drop(&mut self) {
         if self.start.try_wait().is_ok_and(|status| status.is_none()) {
             self.command("octane:stop");
-            // Not there any more if the command has succeeded.
+            // The process has exited already if the command has succeeded.
             let _ = self.start.kill();
             let _ = self.start.wait();
         }
@@ -107,7 +107,7 @@ fn artisan(folder: &Path) -> Command {
         .arg("artisan")
         .current_dir(folder)
         .env("PATH", format!("{}:{path}", programs.display()))
-        // The folder is for the user that tests.
+        // The folder belongs to the user that runs the test.
         .env("HOWDAH_USER", "root")
         .stdin(Stdio::null());
     command
@@ -131,7 +131,7 @@ fn starts_shows_reloads_and_stops() {
     assert_ne!(octane.get("/pid").text(), pid);
     let pid = octane.get("/pid").text();
 
-    // What does not boot is refused, and what serves goes on.
+    // An application that does not boot is rejected, and the active one continues.
     let bootstrap = octane.folder.path().join("bootstrap/app.php");
     let text = fs::read_to_string(&bootstrap).expect("it can be read");
     let broken = "declare(strict_types=1);\nif (isset($_SERVER['FRANKENPHP_WORKER'])) { throw new Exception('no boot'); }";

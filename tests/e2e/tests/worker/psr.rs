@@ -1,4 +1,4 @@
-//! What the tests of the packages for PSR-7 share: their scripts answer alike.
+//! Shared checks for the PSR-7 packages. Their scripts respond in the same way.
 
 use howdah_testkit::{Request, Response, Server};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The Composer package `php/psr15`, with a handler of the tests on Debian's slim-psr7.
+//! The Composer package `php/psr15`, with a handler for tests on Debian's slim-psr7.
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Request, Server};

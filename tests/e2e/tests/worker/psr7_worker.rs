@@ -29,7 +29,7 @@ fn one_script_handles_all_requests() {
 #[test]
 fn without_a_worker_it_handles_one_request() {
     let root = scripts().join("psr7_worker");
-    // RoadRunner's names are those of the package only in a worker.
+    // RoadRunner's class names refer to the package only in a worker.
     let site = format!(
         "root * {}\nphp_server {{\nindex classic.php\n}}",
         root.display()

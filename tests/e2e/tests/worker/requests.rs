@@ -1,4 +1,4 @@
-//! What comes in and goes out is the same in classic and in worker mode.
+//! Requests and responses are the same in classic and in worker mode.
 
 use howdah_testkit::load::{CONCURRENCY, at_once};
 use howdah_testkit::{Connection, Request};
@@ -43,13 +43,14 @@ in_both_modes! {
             assert_eq!(site.get("").json()["server"].get(name), None, "{name}");
         }
         for name in ["CONTENT_TYPE", "CONTENT_LENGTH"] {
-            // Symfony's runtime fills gaps with the values of the boot, so none of these may be missing.
+            // Symfony's runtime fills missing values from the boot, so none of these may be
+            // missing.
             let value = site.get("").json()["server"][name].clone();
             assert_eq!(value, site.expect(value.clone(), json!("")), "{name}");
         }
     };
     request_superglobal("request.php") = |site| {
-        // Requests that never look at $_REQUEST between those that do.
+        // Requests that never use $_REQUEST, between requests that do.
         at_once(CONCURRENCY, |i| match i % 3 {
             0 => site.get(&format!("?skip&i={i}")).assert(200, &format!("done {i}")),
             1 => site.get(&format!("?i={i}")).assert(200, &format!("{{\"i\":\"{i}\"}} done {i}")),
@@ -91,7 +92,7 @@ in_both_modes! {
     status_lines("status_line.php") = |site| {
         let line = |line: &str| site.get(&format!("?line={}", encode(line)));
         line("HTTP/1.1 418 I am a teapot").assert(418, "body");
-        // Too short to hold a status: the script is not to harm the server.
+        // Too short for a status. The script must not harm the server.
         line("HTTP/").assert_status(200);
         line("X-Fine: 1").assert(200, "body");
     };
@@ -117,7 +118,7 @@ in_both_modes! {
             assert_eq!(answer["name"], "name.txt");
             assert_eq!(answer["is"], true);
             assert_eq!(answer["field"], "value");
-            // The next request neither takes it for an upload of its own nor finds the file.
+            // The next request neither considers it an upload of its own nor finds the file.
             let path = encode(answer["path"].as_str().expect("a path"));
             site.get(&format!("?is={path}")).assert(200, "[false,false]");
         }
@@ -157,7 +158,7 @@ in_both_modes! {
             let to = gate.path().with_extension("word");
             let target = site.target(&format!("?gate={}&to={}", encode(gate.path()), encode(&to)));
             let response = site.server.send(&Request::form(target, "a=b"));
-            // It is here although the script waits.
+            // It has arrived although the script waits.
             response.assert(200, "before");
             assert_eq!(response.header("x-before"), Some("yes"));
             gate.open(1);

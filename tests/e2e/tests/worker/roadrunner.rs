@@ -1,5 +1,5 @@
-//! Workers that were written for RoadRunner, from outside: with frames of the tests' own, and with
-//! `spiral/roadrunner-http` unmodified.
+//! Workers that were written for RoadRunner, tested over HTTP: with frames created by the tests,
+//! and with `spiral/roadrunner-http` unmodified.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use howdah_tests::caddyfile;
 use howdah_tests::worker::scripts;
 use serde_json::{Value, json};
 
-/// An autoloader of `spiral/roadrunner-http` and `nyholm/psr7`.
+/// Autoloader of `spiral/roadrunner-http` and `nyholm/psr7`.
 const LIBRARY: &str = "HOWDAH_ROADRUNNER";
 
 fn text(command: &str, global: &str, lines: &str) -> String {
@@ -163,7 +163,7 @@ fn a_client_that_disconnects_cancels_its_response() {
     connection.next_part().expect("it lives").expect("a part");
     drop(connection);
     server.wait_log("cancelled");
-    // The worker goes on.
+    // The worker continues.
     let is_idle = || pool(&server)["busy"] == 0;
     assert!(process::wait_until(PATIENCE, is_idle));
     assert_eq!(pool(&server)["counters"]["spawned"], 2);
@@ -193,14 +193,14 @@ fn errors_have_a_status_and_harm_one_request() {
         ("/huge", "a context of 4294967280 bytes"),
         ("/half", "it closed its standard output"),
     ] {
-        // Not repeated: it might have done something.
+        // The request is not retried, because it may have had an effect.
         let request = Request::new("POST", path);
         server.send(&request).assert_status(502);
         server.expect_log(log);
         server.get("/echo").assert_status(201);
     }
     server.allow_log("worker exited: exit status: 0");
-    // A safe method is tried on another worker.
+    // A request with a safe method is retried on a different worker.
     server.get("/exit?code=3").assert_status(502);
     server.expect_log("worker exited: exit status: 3");
     server.expect_log("it closed its standard output");
@@ -213,7 +213,7 @@ fn errors_have_a_status_and_harm_one_request() {
 fn a_worker_that_declines_is_replaced_and_the_request_runs_elsewhere() {
     let server = Server::caddyfile(text("app.php", "", "num_workers 1")).start();
     let first = pid(&server);
-    // Each worker declines it.
+    // Each worker declines the request.
     server
         .send(&Request::new("POST", "/stop"))
         .assert_status(500);
@@ -364,7 +364,7 @@ fn workers_have_the_users_and_environment_of_their_pool() {
             .is_some_and(|rpc| rpc.starts_with("tcp://127.0.0.1:"))
     );
     assert!(environment.get("NOTIFY_SOCKET").is_none());
-    // The file of an upload belongs to it.
+    // The file of an upload belongs to the worker's user.
     let body = "--xx\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\ncontent\r\n--xx--\r\n";
     let request = Request::new("POST", "/upload")
         .header("Content-Type", "multipart/form-data; boundary=xx")
@@ -373,7 +373,7 @@ fn workers_have_the_users_and_environment_of_their_pool() {
         server.send(&request).json()[0]["f"]["tmpName"][0],
         "content"
     );
-    // It crashes, and the monitor starts another one.
+    // The worker crashes, and the monitor starts a new one.
     server
         .send(&Request::new("POST", "/exit?code=9"))
         .assert_status(502);
@@ -381,13 +381,14 @@ fn workers_have_the_users_and_environment_of_their_pool() {
     server.expect_log("worker exited: exit status: 9");
     assert!(process::wait_until(PATIENCE, || pool(&server)["ready"] == 2));
     server.stop();
-    // The worker has not moved it, and the server could not remove it among the files of all users.
+    // The worker has not moved the file, and the server could not remove it among the files of all
+    // users.
     let left = std::fs::read_dir(&temporary).expect("readable");
     assert_eq!(left.count(), 0);
 }
 
-/// Processes of the same user can neither read the memory of a worker nor take its descriptors, and it is as
-/// unable to signal a server that root has started as PHP is elsewhere.
+/// Processes of the same user can neither read the memory of a worker nor take its descriptors.
+/// Like other PHP processes, a worker cannot signal a server that root has started.
 #[test]
 fn workers_are_not_dumpable_and_have_one_user() {
     for (option, owner) in [("", 0), ("dumpable", 33)] {
@@ -419,7 +420,7 @@ fn workers_are_not_dumpable_and_have_one_user() {
         let mut users = users.expect("a line").split_whitespace().skip(1);
         let first = users.next().expect("real user");
         assert!(users.all(|user| user == first), "{status}");
-        // The kernel gives files of a process that is not dumpable to root.
+        // Files in `/proc` of a process that is not dumpable belong to root.
         let environment = std::fs::metadata(format!("{worker}/environ")).expect("it runs");
         let found = std::os::unix::fs::MetadataExt::uid(&environment);
         assert_eq!(found, owner, "{option}: {status}");
@@ -472,7 +473,7 @@ fn the_library_of_roadrunner_runs_unmodified() {
     let parts = connection.receive("GET").expect("a response");
     assert_eq!(parts.header("x-stream"), Some("yes"));
     assert!(parts.text().ends_with("part 19\nend"), "{}", parts.text());
-    // A client that leaves stops the generator.
+    // A client that disconnects stops the generator.
     let mut connection = server.connect();
     connection
         .send(&Request::get("/generator?parts=100000000"))

@@ -1,5 +1,5 @@
-//! A worker of RoadRunner's protocol that breaks it on purpose: it harms its own requests and no other, and never holds
-//! its place for ever.
+//! A worker that violates RoadRunner's protocol on purpose: it affects only its own requests, and
+//! never occupies its place forever.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ fn server(lines: &str) -> Server {
     server_with("", lines)
 }
 
-/// With an option of the block `frankenphp`, and lines of the pool.
+/// Starts a server with an option of the block `frankenphp`, and lines for the pool.
 fn server_with(option: &str, lines: &str) -> Server {
     let script = scripts().join("roadrunner").join("hostile.php");
     let site = format!(
@@ -31,7 +31,7 @@ fn pool(server: &Server) -> Value {
     own.expect("a pool")
 }
 
-/// Streams that send no byte, or nothing at all, are cancelled when their client leaves.
+/// Streams that send no byte, or no frame at all, are cancelled when their client disconnects.
 #[test]
 fn a_stream_without_content_ends_with_its_client() {
     let server = server("");
@@ -49,7 +49,7 @@ fn a_stream_without_content_ends_with_its_client() {
     }
 }
 
-/// A worker that does not read what it has asked for does not get around `request_timeout`.
+/// A worker that does not read the data it requested cannot avoid `request_timeout`.
 #[test]
 fn unread_pongs_do_not_stop_the_clock() {
     let server = server("request_timeout 500ms");
@@ -64,7 +64,7 @@ fn unread_pongs_do_not_stop_the_clock() {
     server.get("/pid").assert_status(200);
 }
 
-/// Nor does it keep its place without that limit, when the client has left.
+/// Without that limit it does not keep its place either, when the client has disconnected.
 #[test]
 fn unread_pongs_end_a_worker() {
     let server = server("");
@@ -76,7 +76,8 @@ fn unread_pongs_end_a_worker() {
     assert_ne!(server.get("/pid").text(), pid);
 }
 
-/// A second response, or noise after the first one, is never the response to the next request.
+/// A second response, or other data after the first one, never becomes the response to the next
+/// request.
 #[test]
 fn nobody_gets_a_response_that_nobody_asked_for() {
     let server = server("");
@@ -108,7 +109,7 @@ fn what_is_not_a_response_harms_one_request() {
         server.get("/stops").assert(200, "after stops");
     }
     server.allow_log("worker exited: signal: 9");
-    // The length is a promise: a client can tell that the response is not whole.
+    // The declared length lets a client detect an incomplete response.
     let mut connection = server.connect();
     let request = Request::new("POST", "/length");
     connection.send(&request).expect("sent");
@@ -120,7 +121,8 @@ fn what_is_not_a_response_harms_one_request() {
     server.get("/stops").assert(200, "after stops");
 }
 
-/// The process id in the handshake is of no use to the server, which signals those that it has started.
+/// The server ignores the process id in the handshake and signals only processes that it has
+/// started.
 #[test]
 fn a_wrong_process_id_signals_nobody() {
     let server = server("");
@@ -133,13 +135,13 @@ fn a_wrong_process_id_signals_nobody() {
     server.stop();
 }
 
-/// A worker has its pipes and nothing that whoever started the server had open.
+/// A worker has its pipes and no descriptors of the process that started the server.
 #[test]
 fn workers_inherit_no_descriptor() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("private");
     let file = std::fs::File::create(&path).expect("mine");
-    // Unlike all that the standard library opens, this one is inherited.
+    // Descriptors that the standard library opens are not inherited, but this one is.
     let open = rustix::io::dup(&file).expect("a descriptor");
     for option in ["", "dumpable"] {
         let server = server_with(option, "");

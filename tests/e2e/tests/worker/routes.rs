@@ -1,4 +1,4 @@
-//! Which requests a worker script gets, and which it does not.
+//! Requests that a worker script gets, and those that it does not get.
 
 use std::os::unix::fs::symlink;
 
@@ -7,7 +7,7 @@ use howdah_tests::worker::worker_caddyfile;
 use howdah_tests::{caddyfile, hang_until_traced};
 use rustix::process::Signal;
 
-/// Tells its name, how many requests it has had, and what it is asked for.
+/// Responds with its name, the number of its requests, and the request target.
 const WORKER: &str = r"<?php
 $requests = 0;
 $handler = function () use (&$requests) {
@@ -131,7 +131,7 @@ fn each_pool_has_its_own_limits() {
     server.allow_log("worker killed");
     hang_until_traced(&server, "/slow", "slow.php:");
     server.get("/worker.php").assert_status(200);
-    // Its successor is as ready as it was.
+    // The new worker is as ready as the previous one.
     server.get("/slow").assert_status(504);
 }
 
@@ -153,7 +153,7 @@ fn a_release_that_a_link_leads_to_is_taken_by_a_reload() {
     let fresh = www.path().join("fresh");
     symlink("two", &fresh).expect("a link");
     std::fs::rename(&fresh, &current).expect("switched");
-    // What is booted stays until it is told.
+    // The booted script stays active until a reload.
     server.get("/worker.php").assert(200, "first one");
     server.signal(Signal::USR1);
     server.wait_log("\"reloaded\"");
@@ -162,7 +162,7 @@ fn a_release_that_a_link_leads_to_is_taken_by_a_reload() {
     server.get("/worker.php").assert(200, "second two");
 }
 
-/// The name that a link of the configuration leads to may have any bytes.
+/// The target of a symbolic link in the configuration may contain any bytes.
 #[test]
 fn a_script_behind_a_name_that_is_not_utf8_runs_in_its_pool() {
     use std::os::unix::ffi::OsStrExt;

@@ -1,8 +1,8 @@
-//! The number of workers between `num` and `max_threads`: more of them while requests wait for those that
-//! wait themselves, and fewer when there is nothing to do.
+//! The number of workers between `num` and `max_threads`: it grows while requests queue behind
+//! workers that wait, and shrinks when the workers are idle.
 //!
-//! No time is measured: each request stands at a gate of its own, so that one more can be answered only by
-//! one more worker.
+//! No time is measured. Each request waits at a separate gate, so one more request needs one more
+//! worker.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn serve() -> (Www, Server) {
     (www, server)
 }
 
-/// The pool's own, without the classic one beside it.
+/// Workers of the pool, without those of the classic pool.
 fn workers(server: &Server) -> Vec<process::Process> {
     let mut workers = server.workers();
     workers.retain(|worker| worker.command.starts_with("howdah: scaled worker"));
@@ -59,7 +59,7 @@ impl Standing {
         Self { gate, connection }
     }
 
-    /// Lets it go on. Says which process answered.
+    /// Opens the gate and returns the id of the process that responds.
     fn finish(mut self) -> u32 {
         self.gate.open(1);
         let response = self.connection.receive("GET").expect("a response");
@@ -68,7 +68,7 @@ impl Standing {
     }
 }
 
-/// As many requests at their gates as there may be workers: the last ones have workers of their own.
+/// Starts as many requests at their gates as workers are allowed. The last ones cause new workers.
 fn crowd(server: &Server, name: &str) -> Vec<Standing> {
     let mut crowd: Vec<_> = (0..MOST)
         .map(|number| Standing::send(server, &format!("{name}{number}")))
@@ -84,7 +84,7 @@ fn scales_up_and_down(server: &Server, name: &str) {
     let crowd = crowd(server, name);
     let there: BTreeSet<_> = workers(server).iter().map(|worker| worker.pid).collect();
     assert_eq!(there.len(), MOST);
-    // There may be no more: this one waits for another to be over.
+    // The limit is reached, so this request waits until another one ends.
     let mut late = Standing::send(server, &format!("{name}-late"));
     let mut pids: Vec<_> = crowd.into_iter().map(Standing::finish).collect();
     late.gate.reached();
@@ -104,7 +104,7 @@ fn workers_start_while_requests_wait_and_exit_when_idle() {
     scales_up_and_down(&server, "second");
 }
 
-/// Keeps every processor busy until it is dropped.
+/// Keeps all CPUs busy until it is dropped.
 struct Busy {
     end: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,

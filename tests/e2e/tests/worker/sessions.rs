@@ -1,4 +1,5 @@
-//! Sessions in worker mode: as in classic mode, and nothing of one client reaches another.
+//! Sessions in worker mode: they behave as in classic mode, and no data of one client reaches
+//! another.
 
 use howdah_testkit::Request;
 use howdah_testkit::load::at_once;
@@ -72,7 +73,7 @@ fn keep_the_handler_of_the_boot() {
     first.assert(200, "user 1");
     let cookie = cookie(&first);
     site.get_with("", &cookie).assert(200, "user 2");
-    // Another handler, for one request only: it does not know the session.
+    // A different handler for one request only. It does not know the session.
     site.get("?other").assert(200, "user 1");
     site.get_with("", &cookie).assert(200, "user 3");
 }
@@ -100,7 +101,7 @@ fn of_many_clients_stay_apart() {
 
 #[test]
 fn are_written_before_the_response_ends() {
-    // The client's next request must not find the lock of its last one.
+    // The client's next request must not wait for the lock of its previous one.
     let site = Site::with(Mode::Worker, "session.php", 2, |server| server);
     let mut connection = site.server.connect();
     let first = connection
@@ -123,7 +124,7 @@ fn a_lock_ends_with_the_request_that_ran_out_of_time() {
     let target = format!("?lock={}", encode(lock.path()));
     site.server.allow_log("Maximum execution time");
     site.server.allow_log("fatal error");
-    // PHP tries once more when the request ends.
+    // PHP retries when the request ends.
     site.server.allow_log("Cannot call session save handler");
     site.server.allow_log("Failed to write session data");
     let hung = site.get(&format!("{target}&hang")).text();

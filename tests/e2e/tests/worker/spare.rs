@@ -1,9 +1,9 @@
-//! The worker that a pool's zygote forks in advance, to take the place of one that is lost.
+//! The worker that a pool's zygote forks in advance. It replaces a worker that exits.
 
 use howdah_testkit::{PATIENCE, Request, Server, Signal, Www, process};
 use howdah_tests::worker::worker_caddyfile;
 
-/// It takes longer to boot than a zygote waits before it forks a spare.
+/// Its boot takes longer than a zygote waits before it forks a spare.
 const SCRIPT: &str = r"<?php
 usleep(50_000);
 while (frankenphp_handle_request(static function (): void {
@@ -33,7 +33,7 @@ fn find_spare(server: &Server) -> Option<process::Process> {
     processes.find(|process| process.command == "howdah: app spare")
 }
 
-/// It comes when the zygote has had nothing to do for a moment.
+/// It starts when the zygote has been idle for a moment.
 #[track_caller]
 fn spare(server: &Server) -> process::Process {
     let mut found = None;
@@ -45,7 +45,7 @@ fn spare(server: &Server) -> process::Process {
     found.expect("it is there")
 }
 
-/// The process that answers.
+/// Id of the process that responds.
 #[track_caller]
 fn answering(server: &Server) -> u32 {
     let response = server.get("/app.php");
@@ -80,7 +80,7 @@ fn the_spare_takes_the_place_of_a_lost_worker() {
 #[test]
 fn an_exit_status_is_not_a_crash() {
     let (_www, server) = serve("exit restart");
-    // The server's log is to have no warning.
+    // The server must not log a warning.
     for _ in 0..5 {
         let worker = answering(&server);
         server.get("/app.php?lose=status").assert_status(200);
@@ -140,7 +140,7 @@ fn no_spare_where_each_worker_boots() {
     let worker = answering(&server);
     kill(worker);
     assert_ne!(answering(&server), worker);
-    // Nor has the classic pool.
+    // The classic pool has none either.
     let mut processes = server.processes();
     processes.retain(|process| process.command.ends_with(" spare"));
     assert!(processes.is_empty(), "{processes:#?}");

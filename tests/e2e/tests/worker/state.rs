@@ -1,5 +1,5 @@
-//! What one request changes is not there for the next one on the same worker. Each test changes one
-//! thing in request A and looks at it in request B; tests/worker/state.php has the list.
+//! A change by one request is not visible to the next one on the same worker. Each test changes one
+//! thing in request A and reads it in request B. tests/worker/state.php has the list.
 
 use howdah_tests::worker::{Mode, Site};
 use serde_json::Value;
@@ -36,7 +36,8 @@ fn look(site: &Site, query: &str) -> Snapshot {
     }
 }
 
-/// Checks that what request A changes is back in request B, and that the change could be seen.
+/// Checks that a change by request A is restored in request B, and that the change was visible
+/// before.
 fn is_put_back(what: &str) -> Site {
     let site = Site::start(Mode::Worker, "state.php");
     let (see, change) = (format!("?what={what}"), format!("?what={what}&change"));
@@ -125,7 +126,7 @@ fn keep_leaves_what_it_names() {
     assert_eq!(look(&site, "?what=ini").value, "3");
     look(&site, "?what=timezone&change");
     assert_eq!(look(&site, "?what=timezone").value[0], "Asia/Kolkata");
-    // And nothing else.
+    // All other state is restored.
     let fresh = look(&site, "?what=umask").value;
     look(&site, "?what=umask&change");
     assert_eq!(look(&site, "?what=umask").value, fresh);

@@ -1,4 +1,4 @@
-//! The Composer package `php/stubs`, whose file is made from the server's own stubs.
+//! The Composer package `php/stubs`, whose file is generated from the server's stubs.
 
 use howdah_testkit::Server;
 use howdah_tests::worker::scripts;

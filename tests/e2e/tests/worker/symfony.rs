@@ -1,4 +1,4 @@
-//! The Composer package `php/runtime`, with a kernel of the tests on Debian's Symfony components.
+//! The Composer package `php/runtime`, with a kernel for tests on Debian's Symfony components.
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Gate, Response, Server};
@@ -26,7 +26,7 @@ fn one_kernel_serves_all_requests() {
         let answer = json(&server.get(&path));
         assert_eq!(answer["handled"], n);
         assert_eq!(answer["path"], path.as_str());
-        // What was put off until the response was sent is done before the next request.
+        // Work that was deferred until after the response is done before the next request.
         assert_eq!(answer["terminated"], json!(terminated));
         terminated.push(path);
     }
@@ -64,7 +64,7 @@ fn the_response_is_complete_before_the_kernel_terminates() {
     json(&server.get(&page));
     gate.reached();
     gate.open(1);
-    // Of the query, which only the request's own superglobals have, nothing is left.
+    // Nothing is left of the query, which is only in the superglobals of its request.
     assert_eq!(json(&server.get("/"))["terminated"], json!(["/page"]));
 }
 
@@ -101,7 +101,7 @@ fn requests_at_a_time_are_refused_without_a_kernel_each() {
         gate.open(1);
         assert_eq!(first.join().expect("it ends")["path"], "/page");
     });
-    // The refused request has left no trace in the kernel.
+    // The refused request has left no state in the kernel.
     assert_eq!(json(&server.get("/"))["handled"], 2);
 }
 
@@ -141,7 +141,8 @@ fn the_name_of_symfony_for_a_kernel_each_is_known() {
 fn assert_kernel_each(variable: &str) {
     let server = serve(&format!("concurrency 50\nenv {variable} 1"));
     server.allow_hogs();
-    // They wait with their request in the kernel, where the next one would find its own.
+    // Each request is in the kernel while it waits. The next one would find the wrong request
+    // there.
     let answers = at_once(50, |n| json(&server.get(&format!("/page/{n}?wait=200"))));
     for (n, answer) in answers.iter().enumerate() {
         assert_eq!(answer["path"], format!("/page/{n}"));
