@@ -1,4 +1,4 @@
-//! What holds for every request.
+//! Properties of every request.
 
 use std::net::SocketAddr;
 
@@ -76,8 +76,8 @@ fn parts() -> impl Strategy<Value = Parts> {
 }
 
 proptest! {
-    /// Never panics; what is written decodes (so every name and value is free of NUL and terminated);
-    /// it stays within the bound; the values come back.
+    /// Encoding never panics. The result can be decoded, so every name and value is terminated and
+    /// free of NUL. It stays within the size limit, and the values are unchanged.
     #[test]
     fn every_request_round_trips(parts in parts()) {
         let mut headers = HeaderMap::new();
@@ -110,7 +110,7 @@ proptest! {
             env: &parts.env,
         };
         let mut out = Vec::new();
-        // Those of TLS are not looked at without it.
+        // Variables of TLS are not compared without TLS.
         let encrypted = scheme == "https";
         let mut used = parts.texts.iter().enumerate().filter(|(at, _)| encrypted || !matches!(at, 5 | 6));
         let nul = used.any(|(_, text)| text.contains('\0'))
@@ -136,7 +136,7 @@ proptest! {
                 prop_assert_eq!(last("SCRIPT_NAME").unwrap(), script_name.as_bytes());
                 prop_assert_eq!(last("PHP_SELF").unwrap(), [script_name.as_bytes(), path_info.as_bytes()].concat());
                 prop_assert_eq!(last("HTTP_PROXY"), None);
-                // Each variable once.
+                // Each variable occurs once.
                 let mut names: Vec<_> = records.iter().map(|r| r.name).collect();
                 names.sort_unstable();
                 names.dedup();

@@ -1,4 +1,4 @@
-//! Which variables a request has, and with which values.
+//! The variables of a request and their values.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 
 type Change = fn(Input<'_>) -> Input<'_>;
 
-/// A request that a case changes at will.
+/// A request that each case modifies.
 struct Request {
     method: Method,
     target: Uri,
@@ -76,7 +76,7 @@ impl Request {
         }
         let records = decode(&out[4..]).unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        // The last of one name wins, as in PHP's array.
+        // If a name occurs twice, the last value counts, as in PHP's array.
         Ok(records
             .iter()
             .map(|record| (text(record.name), text(record.value)))
@@ -280,7 +280,7 @@ fn host_and_port() {
             "[2001:db8::1]",
             "81",
         ),
-        // Hostile values do not reach PHP; the listener names itself.
+        // Hostile values do not reach PHP. The name of the listener is used instead.
         ("example.com\"><script>", "", "198.51.100.1", "8080"),
         ("a b", "", "198.51.100.1", "8080"),
         ("../../etc", "", "198.51.100.1", "8080"),
@@ -358,7 +358,7 @@ fn header_fields() {
             ("HTTP_X_LATIN", "caf\u{e9}\t!"),
             ("HTTP_AUTHORIZATION", "Basic eDp5"),
         ]);
-    // A name in a header is not proof.
+    // A name in a header field is not authentication.
     Request::new("/")
         .header("authorization", "Basic eDp5")
         .expect_absent(&["REMOTE_USER"]);
@@ -404,7 +404,7 @@ fn bodies() {
             ("CONTENT_LENGTH", "5"),
             ("HTTP_CONTENT_LENGTH", "5"),
         ]);
-    // A chunked body: the size that was received.
+    // A chunked body: the received size.
     let chunked = Request::new("/").header("transfer-encoding", "chunked");
     let chunked = chunked.with(|input| Input {
         body_size: u64::MAX,
@@ -447,7 +447,7 @@ fn connection() {
         ("REMOTE_ADDR", "192.0.2.9"),
         ("REMOTE_PORT", "5"),
     ]);
-    // Applications ask whether they are set.
+    // Applications check whether they are set.
     Request::new("/").expect_absent(&["HTTPS", "SSL_PROTOCOL", "SSL_CIPHER", "AUTH_TYPE"]);
     Request::new("/")
         .with(|input| Input {

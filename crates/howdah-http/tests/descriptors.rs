@@ -1,4 +1,4 @@
-//! Out of file descriptors. One test: the limit is the process's.
+//! Lack of file descriptors. There is one test, because the limit applies to the process.
 
 mod support;
 
@@ -52,7 +52,7 @@ fn connections_wait_while_descriptors_are_out() {
         },
     )
     .unwrap();
-    // Each takes a descriptor here and, once accepted, one of the server.
+    // Each uses a descriptor here and, once accepted, one of the server.
     let mut clients = Vec::new();
     while let Ok(client) = TcpStream::connect(harness.address()) {
         clients.push(client);
@@ -65,6 +65,6 @@ fn connections_wait_while_descriptors_are_out() {
     wait_until("all are gone", || harness.server.stats().connections() == 0);
     assert_eq!(harness.get("/a.txt").text(), "a");
     setrlimit(Resource::Nofile, before).unwrap();
-    // Spinning would have filled the log or, were it silent, the second.
+    // A busy loop would have filled the log or, without log lines, used all CPU time of the second.
     assert!(lines.count() <= 2, "said {} times", lines.count());
 }

@@ -1,4 +1,5 @@
-//! Each file of `tests/golden` has the Caddyfile that it becomes beside it. `HOWDAH_BLESS=1` writes them again.
+//! Each file of `tests/golden` has the resulting Caddyfile next to it. `HOWDAH_BLESS=1` regenerates
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use howdah_config::{Files, NoFiles, parse};
 use howdah_import::{Origin, import};
 
-/// What a configuration of another server names: password files and includes.
+/// Files that a configuration of another server names: password files and includes.
 struct Memory(BTreeMap<&'static str, &'static str>);
 
 impl Files for Memory {
@@ -48,7 +49,7 @@ fn is_blessed() -> bool {
     std::env::var_os("HOWDAH_BLESS").is_some()
 }
 
-/// All files of one server.
+/// Checks all files of one server.
 fn check(folder: &str, origin: Origin) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
@@ -68,7 +69,7 @@ fn check(folder: &str, origin: Origin) {
         let name = Path::new(file.file_name().expect("a name"));
         let made = import(origin, &text, name, &files());
         let made = made.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        // What `howdah validate` says.
+        // Messages of `howdah validate`.
         let parsed = parse(&made.caddyfile, "Caddyfile", &|_| None, &NoFiles);
         match parsed {
             Ok(parsed) if parsed.warnings.is_empty() => {}

@@ -1,5 +1,5 @@
-//! The conformance cases on PHP-FPM, the yardstick: every case says what PHP-FPM really does, and
-//! says the same twice.
+//! The conformance cases on PHP-FPM, the reference: every case describes the real behavior of
+//! PHP-FPM, which is the same in two runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,11 +39,11 @@ fn every_case_behaves_as_php_fpm() {
     );
 }
 
-/// The answers to each case's requests on a PHP-FPM of its own.
+/// Responses to each case's requests from a separate PHP-FPM.
 fn run(directory: &Path, cases: &BTreeMap<String, Case>) -> BTreeMap<String, Vec<Answer>> {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let fpm = Fpm::start(&Options {
-        // One child, so that state left behind by a request would be seen by the next.
+        // There is one child, so that the next request would see state left by the previous one.
         children: 1,
         ini: Some(&directory.join("php.ini")),
         env: &[(
@@ -74,7 +74,7 @@ fn run(directory: &Path, cases: &BTreeMap<String, Case>) -> BTreeMap<String, Vec
                 headers,
                 body,
             }),
-            // No case expects status 0, so the report names it.
+            // No case expects status 0, so the report names this case.
             Err(error) => Answer {
                 status: 0,
                 headers: Vec::new(),

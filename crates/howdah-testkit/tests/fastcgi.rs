@@ -1,4 +1,4 @@
-//! The FastCGI client and the private PHP-FPM, against each other.
+//! The FastCGI client and the private PHP-FPM, tested together.
 
 use howdah_testkit::fastcgi::{Query, send};
 use howdah_testkit::fpm::{Fpm, Options};
@@ -45,7 +45,7 @@ fn a_request_and_its_answer() {
     assert_eq!(fields, ["1", "2"]);
     assert_eq!(String::from_utf8_lossy(&answer.body), "POST /a + 300000");
 
-    // Neither side reads first: a large answer while a large body is not read.
+    // Neither side reads first: a large response is sent while a large body is not read.
     let answer = send(
         &socket,
         &query(&root, "POST", "/large.php", &vec![b'x'; 4 << 20]),

@@ -1,4 +1,4 @@
-//! What a server is watched for, tried on shell scripts that behave well and badly.
+//! Checks of a stopped server, tested with shell scripts that behave well and badly.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -8,8 +8,9 @@ use tempfile::TempDir;
 
 const LISTENING: &str = r#"echo '{"level":"info","msg":"listening","address":"127.0.0.1:9"}' >&2"#;
 const READY: &str = r#"echo '{"level":"info","msg":"ready"}' >&2"#;
-/// Waits for SIGTERM as a server does. `wait` is interrupted by it, a foreground command is not.
-/// Before READY, since the signal may come at once then: the child may be a shell yet, and would lose a SIGTERM.
+/// Waits for SIGTERM as a server does. The signal interrupts `wait`, but not a foreground command.
+/// The child starts before READY, because the signal may arrive right after it. A child that is
+/// still a shell would lose a SIGTERM.
 const SERVE: &str = "trap 'kill -KILL $child; exit 0' TERM; sleep 1000 & child=$!";
 const WAIT: &str = "wait";
 
@@ -21,8 +22,8 @@ impl FakeServer {
     fn new(lines: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let fake = Self { dir };
-        // By another process: a fork of another test would have it open for writing until its exec, and the
-        // kernel would refuse to run it.
+        // A separate process writes the file. Otherwise a fork of another test could have it open
+        // for writing until its exec, and the kernel would refuse to run it.
         let script = format!("#!/bin/sh\n{}\n", lines.join("\n"));
         let written = std::process::Command::new("sh")
             .args([
@@ -46,7 +47,7 @@ impl FakeServer {
         Server::builder("/").program(self.path())
     }
 
-    /// The message of the panic with which the server's end is answered.
+    /// Message of the panic when the server is dropped.
     fn complaint(&self, prepare: impl FnOnce(&Server)) -> String {
         let server = self.builder().start();
         prepare(&server);
@@ -109,7 +110,8 @@ fn finds_leftovers() {
     ]);
     let mut left = Vec::new();
     let complaint = fake.complaint(|server| {
-        // The shell forks before it executes: wait for both to be what they will be.
+        // The shell forks before it executes. This waits until both processes have their final
+        // state.
         let both = || {
             server
                 .processes()

@@ -2,7 +2,7 @@
 
 use crate::common::{config, errors};
 
-/// What a file means, and what the same without imports does.
+/// Checks that a file means the same as a file without imports.
 fn same(with: &str, without: &str) {
     assert_eq!(config(with).sites, config(without).sites, "{with}");
 }
@@ -35,7 +35,7 @@ fn imports_within_blocks() {
          :80 {\nimport outer {\nimport inner hello\n}\n}\n",
         ":80 {\nroute {\nrespond hello\n}\n}\n",
     );
-    // A snippet that brings itself back by a block is found out.
+    // A snippet that imports itself through a block is detected.
     let found =
         errors("(b) {\n{block}\n}\n(a) {\nimport b {\nimport a\n}\n}\n:80 {\nimport a\n}\n");
     assert_eq!(

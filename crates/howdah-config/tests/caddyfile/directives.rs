@@ -1,4 +1,4 @@
-//! What each directive means.
+//! The meaning of each directive.
 
 use crate::common::{config, errors, handler, matcher, path_and, placeholder, routes, text};
 use howdah_config::model::{
@@ -23,7 +23,7 @@ fn hidden() -> Vec<String> {
     vec!["./Caddyfile".into()]
 }
 
-/// The texts that the `respond` of each route answers, in order.
+/// Texts of the `respond` handlers of the routes, in order.
 fn bodies(routes: &[Route]) -> Vec<&str> {
     routes
         .iter()
@@ -126,7 +126,7 @@ fn headers() {
     );
 }
 
-/// As in Caddy: one of them defers all of its block, and `?` is a directive of its own.
+/// As in Caddy, one of them defers its whole block, and `?` is a separate directive.
 #[test]
 fn deferred_headers() {
     let set = || vec![HeaderChange::Set("A".into(), text("one"))];

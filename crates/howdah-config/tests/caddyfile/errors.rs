@@ -1,4 +1,4 @@
-//! Every message, with its place.
+//! Every error message with its position.
 
 use crate::common::errors;
 

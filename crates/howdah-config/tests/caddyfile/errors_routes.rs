@@ -1,8 +1,8 @@
-//! Errors of matchers and of directives that change requests, replace responses or pass them on.
+//! Errors in matchers, and in directives that change requests, replace responses or proxy requests.
 
 use crate::common::{errors, full};
 
-/// Each directive in a site, and the only error that it is.
+/// Checks that each directive in a site causes exactly this error.
 fn check(cases: &[(&str, &str)]) {
     for (directives, expected) in cases {
         let text = format!(":80 {{\n{directives}\n}}\n");
@@ -274,7 +274,7 @@ fn responses() {
         itself,
         ["Caddyfile:5:8: the named route `&(a)` invokes itself; take one of the `invoke` out"]
     );
-    // What nothing invokes is read all the same.
+    // A named route that is not used is parsed as well.
     let unused = errors("&(a) {\nrespnd\n}\n:80 {\n}\n");
     assert_eq!(
         unused,

@@ -1,4 +1,4 @@
-//! Whole files: global options, addresses, imports, and the files of other projects.
+//! Complete files: global options, addresses, imports, and files of other projects.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -371,14 +371,14 @@ fn servers_of_one_listener() {
         ip: ip.map(|ip| ip.parse().expect("an address")),
         port,
     };
-    // Not a listener of its own: that of all others.
+    // This listener has no block of its own and gets the default one.
     assert_eq!(limits(tcp(Some("127.0.0.1"), 8080)).max_header_size, 1024);
-    // Nothing is merged.
+    // Blocks are not merged.
     let own = limits(tcp(Some("::1"), 8080));
     assert_eq!(own.idle, Duration::from_secs(1));
     assert_eq!((own.proxies.ranges.len(), own.max_header_size), (1, 32_768));
     assert!(!limits(tcp(None, 443)).http3);
-    // The redirects to HTTPS.
+    // Listeners of the redirects to HTTPS.
     assert!(limits(tcp(None, 80)).log_credentials);
     for (path, size) in [("/run/a.sock", 9), ("/run/b.sock", 8)] {
         let own = limits(ListenerAddress::Unix(path.into()));
@@ -417,7 +417,7 @@ fn servers_of_a_listener_that_no_site_has() {
     }
 }
 
-/// `{file.PATH}` is read with the configuration; what is in the file means nothing but itself.
+/// `{file.PATH}` is read with the configuration. The content of the file is taken literally.
 #[test]
 fn placeholders_for_files() {
     let files = Memory(BTreeMap::from([
@@ -449,10 +449,10 @@ fn placeholders_for_files() {
             Part::Text(" {file.x}".into()),
         ]
     );
-    // It is watched, and what the admin API shows has no secret.
+    // The file is watched, and the admin API does not show the secret.
     assert_eq!(parsed.files, ["Caddyfile", "/run/secrets/key"]);
     assert!(!format!("{:?}", parsed.outline).contains("two"));
-    // Only one line end is cut off, and no field gets two lines.
+    // Only one line end is removed, and a header field never gets two lines.
     let error = read(":80 {\nrequest_header Authorization \"Bearer {file.token}\"\n}").unwrap_err();
     assert!(error.to_string().starts_with("Caddyfile:2:"), "{error}");
     let big = "x".repeat(1024 * 1024 + 1).leak();

@@ -1,4 +1,4 @@
-//! What `fmt` does.
+//! The formatter `fmt`.
 
 use howdah_config::fmt;
 
@@ -48,9 +48,9 @@ fn cases() {
         ("a\n{\n{\n}}}", "a {\n\t{\n\t}\n}\n}\n"),
         ("\u{feff}a", "a\n"),
         (" \u{feff}a", "a\n"),
-        // Not closed: left alone.
+        // Text with an unclosed quote is unchanged.
         ("a   \"b", "a   \"b"),
-        // A backslash and `<<` that would mean something else at the end of a line.
+        // A backslash and `<<` that would have another meaning at the end of a line.
         ("a\\ \nb", "a\\ \nb\n"),
         ("<<a \nb", "<<a \nb\n"),
     ] {

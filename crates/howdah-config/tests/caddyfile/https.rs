@@ -1,4 +1,4 @@
-//! HTTPS: which address is encrypted, on which port, with whose certificate, and what is redirected.
+//! HTTPS: encrypted addresses, their ports, their issuers, and redirects.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use howdah_config::model::{
     Placeholder, Redis, SiteTls, Source, TlsVersion, on_demand_source, source,
 };
 
-/// `host:port`, with `+` for HTTPS, of all sites; those that redirect have an arrow.
+/// `host:port` of all sites, with `+` for HTTPS and an arrow for redirects.
 fn listed(config: &Config) -> Vec<String> {
     let sites = config.sites.iter().flat_map(|site| {
         let redirects = site.routes.iter().any(
@@ -50,7 +50,7 @@ fn addresses_by_port_and_scheme() {
                 "127.0.0.1:80->",
             ],
         ),
-        // A host on the HTTP port is the site's own business.
+        // A host on the HTTP port is configured by its site alone.
         ("a.test, http://a.test", &["a.test:443+", "a.test:80"]),
         (
             "a.test, http://b.test",
@@ -62,7 +62,7 @@ fn addresses_by_port_and_scheme() {
         ),
         (":443 {\ntls c k\n}", &["*:443+", "*:80->"]),
         (":8443 {\ntls c k\n}", &["*:8443+", "*:80->"]),
-        // The port has HTTPS for one, so it has it for all.
+        // One address on this port uses HTTPS, so all addresses on it do.
         (
             "a.test:9000 {\n}\n:9000 {\n}",
             &["a.test:9000+", "*:9000+", "a.test:80->", "*:80->"],
@@ -86,7 +86,7 @@ fn addresses_by_port_and_scheme() {
             "{\nauto_https off\n}\n:443 {\n}\na.test {\ntls internal\n}",
             &["*:443+", "a.test:443+"],
         ),
-        // No certificate is possible for the others.
+        // For the other addresses, no certificate is possible.
         (":443, :80, :8080 {\n}", &["*:80", "*:8080"]),
         (
             "{\nauto_https off\n}\nhttp://a.test, b.test, http://c.test {\n}",
@@ -142,7 +142,7 @@ fn unix_sockets_are_apart_from_ports() {
     assert_eq!(sockets(0), [(a.clone(), 0o222), (b, 0o200)]);
     assert_eq!(sites[0].bind.len(), 1);
     assert_eq!((sockets(1), sites[1].bind.len()), (vec![(a, 0o222)], 0));
-    // No site has the port of the second one, so the third may encrypt it.
+    // No site uses the port of the second one, so the third may use HTTPS there.
     assert!(sites[2].addresses[0].tls);
 
     for (text, message) in [
@@ -288,7 +288,7 @@ fn global_options_are_the_defaults_of_sites() {
             ..whole
         }
     );
-    // Another authority has another root and another account.
+    // A different authority has a different root certificate and account.
     let other = Acme {
         directory: Some("https://other.example/dir".into()),
         email: Some("a@b.example".into()),
@@ -407,14 +407,14 @@ fn certificates_on_demand() {
     assert_eq!(https.ask.as_deref(), Some("http://localhost:8000/ask?a=1"));
     let tls = &found.sites[0].tls;
     assert_eq!(source(None, tls, https), Ok(Source::OnDemand));
-    // Each name as if it was written down.
+    // Each name is treated as if it were in the configuration.
     assert_eq!(
         on_demand_source("a.example", tls, https),
         Ok(Source::Acme(&https.acme))
     );
     let internal = Ok(Source::Internal(INTERNAL_LIFETIME));
     assert_eq!(on_demand_source("a.test", tls, https), internal);
-    // Plain requests for any name are redirected, as for those that are written down.
+    // Plain requests for any name are redirected, as for configured names.
     let redirect = &found.sites[1].addresses[0];
     assert_eq!(
         (&redirect.host, redirect.port, redirect.tls),
@@ -469,7 +469,7 @@ fn storage_in_redis() {
         })
     );
     assert_eq!(found.storage.as_deref(), Some("/copies".as_ref()));
-    // A variable that is empty.
+    // An empty variable.
     assert_eq!(https("{\npassword \"\"\n}").redis, Some(Redis::default()));
     let named = https("{\nhost redis.internal\nport 7000\ntimeout 1m\n}");
     let named = named.redis.expect("given");

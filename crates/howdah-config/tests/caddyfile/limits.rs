@@ -1,4 +1,4 @@
-//! The limits of pools and the options of workers: what holds for each row of their tables.
+//! Limits of pools and options of workers: properties of each row of their tables.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use howdah_config::model::{
 };
 use howdah_config::{NoFiles, parse};
 
-/// A block with this line in it.
+/// Returns a block that contains this line.
 type Block = fn(&str) -> String;
 
 const GLOBAL: Block = |line| format!("{{\nhowdah {{\n{line}\n}}\n}}\n:80");
@@ -22,7 +22,7 @@ fn read(text: &str) -> Option<Config> {
     parsed.ok().map(|parsed| parsed.config)
 }
 
-/// The limits of the pool that the block makes.
+/// Limits of the pool that the block defines.
 fn limits(config: &Config) -> PoolLimits {
     let global = &config.global.php.limits;
     let classic = config.pools.iter().map(|pool| &pool.settings);
@@ -33,7 +33,7 @@ fn limits(config: &Config) -> PoolLimits {
     }
 }
 
-/// A value that is not the default, and how it is written.
+/// A value that is not the default, and its text.
 fn other_value(limit: &PoolLimit) -> (String, LimitValue) {
     match (limit.unit, (limit.get)(&PoolLimits::default())) {
         (LimitUnit::Switch, LimitValue::Switch(on)) => {
@@ -87,7 +87,7 @@ fn the_default_is_the_one_of_the_reference_page() {
     }
 }
 
-/// A value that is not the default.
+/// Text of a value that is not the default.
 fn other_text(option: &WorkerOption) -> &'static str {
     match option.kind {
         OptionKind::Number { .. } => "13",
@@ -102,7 +102,7 @@ fn other_text(option: &WorkerOption) -> &'static str {
     }
 }
 
-/// The options of the worker that the block makes.
+/// Options of the worker that the block defines.
 fn worker_options(lines: &str) -> Option<WorkerOptions> {
     let config = read(&WORKER(lines))?;
     config.workers.into_iter().next().map(|pool| pool.options)
@@ -148,8 +148,8 @@ fn the_default_of_a_worker_is_the_one_of_the_reference_page() {
     }
 }
 
-/// What has the name of an option and is something else: options of upstreams, logs, sites and `php_server`, messages,
-/// state of a request, and what the command line adds to an option.
+/// Other things with the name of an option: options of upstreams, logs, sites and `php_server`,
+/// messages, state of a request, and additions of the command line.
 const OTHERS: &[(&str, &str)] = &[
     ("max_requests", "directive/balance.rs"),
     ("max_requests", "model/proxy.rs"),
@@ -177,7 +177,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("detect_leaks", "cli/mod.rs"),
 ];
 
-/// A limit is declared in its table and used where it has its effect: nothing between the two names it.
+/// A limit is declared in its table and used where it has its effect. No code between the two names
+/// it.
 #[test]
 fn a_limit_is_named_in_one_file() {
     for limit in POOL_LIMITS {
@@ -186,8 +187,8 @@ fn a_limit_is_named_in_one_file() {
     }
 }
 
-/// So is an option of a worker. Many are ordinary words, so what counts is a public field, a row of a table of the
-/// Caddyfile, or a row of a comparison.
+/// The same for options of workers. Many are ordinary words, so only a public field, a row of a
+/// table of the Caddyfile, or a row of a comparison counts.
 #[test]
 fn an_option_of_a_worker_is_declared_in_its_table_alone() {
     let crates = ["howdah-config", "howdah", "howdah-pool"];
@@ -220,7 +221,7 @@ fn is_word(char: char) -> bool {
     char.is_alphanumeric() || char == '_'
 }
 
-/// Whether the code names an option, other than to use its value.
+/// Whether the code names an option in another way than using its value.
 fn names(code: &str, name: &str) -> bool {
     code.match_indices(name).any(|(at, _)| {
         let before = code[..at].trim_end();
@@ -231,7 +232,7 @@ fn names(code: &str, name: &str) -> bool {
     })
 }
 
-/// Whether the code declares an option of this name.
+/// Whether the code declares an option with this name.
 fn declares(code: &str, name: &str) -> bool {
     let forms = [
         format!("pub {name}: "),
@@ -242,7 +243,7 @@ fn declares(code: &str, name: &str) -> bool {
     forms.iter().any(|form| code.contains(form))
 }
 
-/// Paths and code of a folder, without comments and tests.
+/// Collects paths and code of a folder, without comments and tests.
 fn sources(folder: &Path, files: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

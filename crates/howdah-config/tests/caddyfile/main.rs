@@ -1,4 +1,4 @@
-//! Caddyfiles as their writers have them: what is made of them, and what is said of their errors.
+//! Caddyfiles as users write them: the parsed configuration, and the error messages.
 
 mod blocks;
 mod common;

@@ -1,5 +1,5 @@
-//! Files that other projects write or ship. They are to run here as they are; what has no effect yet is
-//! a warning each.
+//! Files that other projects write or ship. They must work unchanged. Each directive without an
+//! effect is a warning.
 
 use crate::common::{Memory, config};
 use howdah_config::model::{
@@ -31,7 +31,7 @@ fn warnings(parsed: &ParsedConfig) -> Vec<String> {
     parsed.warnings.iter().map(ToString::to_string).collect()
 }
 
-/// The names of the handlers, those of chains included.
+/// Names of the handlers, including those in chains.
 fn handlers(routes: &[Route]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for route in routes {
@@ -107,7 +107,7 @@ fn codeigniter() {
     assert_eq!(candidates[1], Template::text("frankenphp-worker.php"));
 }
 
-/// Octane's stub of 2024: a worker on one line, the front controller as `index`.
+/// Octane's stub of 2024: a worker on one line, and the front controller as `index`.
 const OCTANE: &str = r#"
 {
     {$CADDY_GLOBAL_OPTIONS}
@@ -148,7 +148,7 @@ const OCTANE: &str = r#"
 }
 "#;
 
-/// Octane's stub of 2025 and later: a block for the worker, static files apart, pages for errors.
+/// Octane's stub of 2025 and later: a block for the worker, separate static files, and error pages.
 const OCTANE_NEW: &str = r#"
 {
     {$CADDY_GLOBAL_OPTIONS}
@@ -266,7 +266,7 @@ fn octane_of_both_ages() {
 #[test]
 fn octane_alone_does_not_get_a_hub() {
     assert_eq!(warnings(&read(OCTANE_NEW, &OCTANE_ENV)), [""; 0]);
-    // Without a number and without directives, as Octane calls it by default; and with a hub.
+    // Without a number and without directives, as Octane calls it by default. Then with a hub.
     let mut env = OCTANE_ENV.to_vec();
     env.retain(|(name, _)| !name.starts_with("CADDY_SERVER_W"));
     env.push((
@@ -297,7 +297,7 @@ fn static_files_of_octane_have_a_matcher() {
     );
 }
 
-/// The file of FrankenPHP's image.
+/// The file in FrankenPHP's image.
 const FRANKENPHP: &str = r"
 {
 	skip_install_trust

@@ -1,11 +1,11 @@
-//! The Caddyfiles that the documentation shows are valid, so that no page names what does not exist.
+//! The Caddyfiles in the documentation are valid, so no page names a directive that does not exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use howdah_config::{Errors, NoFiles, parse};
 
-/// Where a block of a page may stand in a file, if it is not one itself.
+/// Places in a file for a block of a page that is not a complete file.
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
     (":8080 {\n", "\n}\n"),
@@ -19,7 +19,8 @@ const PLACES: &[(&str, &str)] = &[
     (":8080 {\n\t@name {\n", "\n\t}\n}\n"),
 ];
 
-/// The Markdown files in and below a folder, but not the reference: what it shows is tested where it is made.
+/// The Markdown files in and below a folder, except the reference, whose examples are tested where
+/// it is generated.
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -31,7 +32,7 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The Caddyfiles of a page, with the lines at which they begin.
+/// The Caddyfiles of a page, with the numbers of their first lines.
 fn blocks(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut open: Option<(usize, String)> = None;

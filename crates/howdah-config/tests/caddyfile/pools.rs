@@ -1,4 +1,5 @@
-//! Classic pools of single sites, and settings of PHP for all, for a pool, and for requests.
+//! Classic pools of single sites, and settings of PHP for all pools, for one pool, and for
+//! requests.
 
 use std::time::Duration;
 
@@ -303,7 +304,7 @@ fn settings_of_requests_are_lines_and_placeholders_are_quoted() {
     ] {
         assert_eq!(value("php_server", written), parts, "{written}");
     }
-    // PHP-FPM takes what this server refuses.
+    // PHP-FPM accepts settings that this server refuses.
     let disabled = vec![text("disable_functions=exec")];
     assert_eq!(
         value("php_fastcgi a:9000", "disable_functions=exec"),

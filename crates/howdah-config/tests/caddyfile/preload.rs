@@ -1,4 +1,5 @@
-//! `preload` needs one application for each pool: others are refused with what to do.
+//! `preload` requires one application per pool. Other configurations are rejected with a
+//! suggestion.
 
 use crate::common::{config, errors};
 use howdah_config::model::Preload;
@@ -11,12 +12,12 @@ fn with(sites: &str) -> String {
 fn one_application_for_each_pool_is_accepted() {
     for sites in [
         ":80 {\nroot /srv/a\nphp_server\n}",
-        // The same root twice, and files of others.
+        // Two sites with the same root, and sites without scripts.
         "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/a\nphp_server\n}",
         "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nfile_server\n}",
-        // A pool for each application, with a user of its own.
+        // A pool with a different user for each application.
         "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nphp_server {\npool other\n}\n}",
-        // PHP of a different server.
+        // PHP runs in a different server.
         "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nphp_fastcgi unix//run/fpm.sock\n}",
     ] {
         let parsed = config(&with(sites));

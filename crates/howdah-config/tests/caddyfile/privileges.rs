@@ -1,4 +1,4 @@
-//! With which rights processes are to run.
+//! Privileges of the processes.
 
 use crate::common::{config, errors};
 use howdah_config::model::User;

@@ -1,5 +1,5 @@
-//! Complete files as projects and their users write them. Each is read with the environment that its project
-//! sets, without a warning that is not named here.
+//! Complete files as projects and their users write them. Each is parsed with the environment that
+//! its project sets, and may cause only the warnings named here.
 
 use crate::common::Memory;
 use howdah_config::model::{Handler, Matcher, Route};
@@ -10,9 +10,9 @@ struct Project {
     name: &'static str,
     text: &'static str,
     env: &'static [(&'static str, &'static str)],
-    /// What its first site does, as [`outline`] writes it.
+    /// Handlers of its first site, as written by [`outline`].
     does: &'static str,
-    /// What the server says about it, without the place.
+    /// Warnings about the file, without their positions.
     warnings: &'static [&'static str],
 }
 
@@ -25,7 +25,7 @@ fn read(text: &str, env: &[(&str, &str)]) -> ParsedConfig {
         .unwrap_or_else(|errors| panic!("{text}\n{errors}"))
 }
 
-/// Names of handlers in their order; `?` after those with a matcher.
+/// Names of the handlers in order, with `?` after those that have a matcher.
 fn outline(routes: &[Route]) -> String {
     let name = |route: &Route| {
         let name = match &route.handler {

@@ -1,10 +1,10 @@
-//! What holds for every text.
+//! Properties of every text.
 
 use crate::common::{Memory, environment};
 use howdah_config::{Config, fmt, parse};
 use proptest::prelude::*;
 
-/// Pieces of Caddyfiles, so that random texts get past the first word.
+/// Parts of Caddyfiles, so that random texts are not rejected at the first word.
 fn soup() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         " ",
@@ -94,7 +94,7 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// Valid files, so that the comparison of meanings has something to compare.
+/// Valid files, so that there are meanings to compare.
 fn valid() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
         "respond  ok",

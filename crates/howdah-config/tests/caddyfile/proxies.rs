@@ -1,4 +1,4 @@
-//! `reverse_proxy` and `php_fastcgi`: where requests go, and how.
+//! `reverse_proxy` and `php_fastcgi`: their upstreams and options.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn a_scheme_determines_port_and_encryption() {
             vec![tcp("a", 8443), tcp("::1", 443)],
             true,
         ),
-        // As in Caddy: the port comes from the scheme, not from the transport.
+        // As in Caddy, the port follows from the scheme, not from the transport.
         (
             "reverse_proxy a b:8443 {\ntransport http {\ntls\n}\n}",
             vec![tcp("a", 80), tcp("b", 8443)],

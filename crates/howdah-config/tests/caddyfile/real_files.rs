@@ -1,4 +1,4 @@
-//! Constructs that files of real projects have, in our own words: what each of them means here.
+//! Constructs from files of real projects, reworded, and their meaning here.
 
 use crate::common::{Memory, config, environment, errors, full, handler, routes};
 use howdah_config::model::{
@@ -122,7 +122,7 @@ fn variables_are_values_at_the_start() {
     assert_eq!(file.path.to_str(), Some("/var/log/8080.log"));
     let files = site.tls.files.expect("files");
     assert_eq!(files.certificate.to_str(), Some("8080.pem"));
-    // Of a request it stays a placeholder.
+    // A placeholder of a request remains a placeholder.
     let respond = format!("{:?}", site.routes[0].handler);
     assert!(respond.contains("Env(\"PORT\")"), "{respond}");
 }

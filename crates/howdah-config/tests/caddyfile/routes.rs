@@ -1,4 +1,5 @@
-//! `order`, `map`, `forward_auth`, `handle_errors` in blocks, and what `handle_response` copies.
+//! `order`, `map`, `forward_auth`, `handle_errors` in blocks, and the fields that `handle_response`
+//! copies.
 
 use crate::common::{config, full, handler, placeholder, routes, text};
 use howdah_config::model::{
@@ -6,8 +7,8 @@ use howdah_config::model::{
     MapPart, Matcher, Part, Placeholder, Status, Template, Upstream,
 };
 
-/// The bodies of the `respond` of a site, in the order in which they are applied, with its other directives
-/// by name.
+/// The bodies of a site's `respond` directives in the order in which they are applied, and the
+/// names of its other directives.
 fn applied(global: &str, directives: &str) -> Vec<String> {
     let config = config(&format!("{{\n{global}\n}}\n:80 {{\n{directives}\n}}\n"));
     let name = |handler: &Handler| match handler {
@@ -48,7 +49,7 @@ fn order_moves_directives() {
             "order respond first\norder header before respond\norder redir after header",
             ["header", "redir", "r", "rewrite", "chain"],
         ),
-        // What many files have, and what is so anyway.
+        // Many files have this order, which is the default.
         (
             "order php_server before file_server\norder mercure after encode",
             own,
@@ -56,7 +57,7 @@ fn order_moves_directives() {
     ] {
         assert_eq!(applied(order, site), expected, "{order}");
     }
-    // A `route` keeps the order of the file all the same.
+    // A `route` keeps the order of the file in any case.
     let inner = routes("route {\nrespond a\nheader X y\n}");
     let Handler::Chain(chain) = &inner[0].handler else {
         panic!("{inner:?}");
@@ -138,7 +139,7 @@ fn maps_name_their_placeholders() {
     assert_eq!(map.rows[1].outputs, [Some(output(parts)), None]);
     assert_eq!(map.rows[2].input, MapInput::Text("default".into()));
     assert_eq!(map.defaults[1], output(vec![of(text(""))]));
-    // Wherever the name stands: before the definition, in blocks, in named routes.
+    // The name may be used anywhere: before the definition, in blocks, in named routes.
     let config = config(
         "&(n) {\nrespond \"{tenant}\"\n}\n:80 {\nroot * /srv/{tenant}\nhandle /a {\nheader T \"is {tenant}\"\n}\n\
          @t vars {tenant} a\ninvoke @t n\nmap {host} {tenant} {\ndefault a\n}\n}",
@@ -146,7 +147,7 @@ fn maps_name_their_placeholders() {
     let tenant = Placeholder::Var("tenant".into());
     let text = format!("{config:?}");
     assert_eq!(text.matches(&format!("{tenant:?}")).count(), 4, "{text}");
-    // What is not a placeholder of a map is left alone.
+    // Other placeholders are unchanged.
     assert_eq!(
         handler("respond \"{\\\"a\\\": {}}\""),
         handler("respond `{\"a\": {}}`")
@@ -202,7 +203,7 @@ fn forward_auth_expands_to_a_proxy() {
         ("Remote-Groups", "Remote-Groups"),
     ];
     assert_eq!(copied, expected);
-    // It comes before what it protects.
+    // It runs before the directives that it protects.
     let order = routes("php_server\nforward_auth a {\nuri /\n}");
     assert!(matches!(order[0].handler, Handler::ForwardAuth(_)));
 }

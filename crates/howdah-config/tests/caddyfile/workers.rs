@@ -1,4 +1,4 @@
-//! Worker pools: what is written, and what it becomes.
+//! Worker pools: the configured text and the resulting pool.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use howdah_config::model::{
 };
 use howdah_config::{Config, Files, ParsedConfig, parse};
 
-/// No files, and `/srv/app` as the working directory.
+/// A loader without files, with `/srv/app` as the working directory.
 struct App;
 
 impl Files for App {
@@ -99,7 +99,7 @@ fn short_and_long_form_are_the_same() {
     ] {
         assert_eq!(pool(worker), expected, "{worker}");
     }
-    // FrankenPHP's 0 is: not given.
+    // FrankenPHP's 0 means: not set.
     assert_eq!(pool("worker public/w.php 0").settings.workers, None);
     assert_eq!(
         pool("worker public/w.php watch").options.watch,
@@ -372,7 +372,7 @@ fn an_application_gives_its_workers_a_start() {
         ]
     );
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    // The worker's own are stronger; one with a placeholder has a value only in a request.
+    // The worker's values override others. A value with a placeholder exists only in a request.
     assert_eq!(
         config.workers[2].options.env,
         [pair("APP_ENV", "prod"), pair("SHOP", "b"), pair("Z", "z")]

@@ -1,4 +1,4 @@
-//! What becomes of a request to an upstream when its client leaves.
+//! Requests to an upstream whose client disconnects.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ const ASK: &str = "GET /a.php HTTP/1.1\r\nHost: a\r\n\r\n";
 fn before(upstream: &str, directive: &str, options: &str) -> (Harness, TempDir) {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("a.php"), "<?php").unwrap();
-    // `/here` is answered without the upstream.
+    // `/here` gets a response without the upstream.
     let site = format!(
         "root * {}\nrespond /here here\n{directive} UP {{\n{options}\n}}",
         root.path().display()
@@ -22,12 +22,12 @@ fn before(upstream: &str, directive: &str, options: &str) -> (Harness, TempDir) 
     (front(upstream, "", &site), root)
 }
 
-/// A request whose client leaves, in a way that the server is to notice by the time this is over.
+/// Sends a request and disconnects in a way that the server must have noticed when this returns.
 fn leave(front: &Harness, request: &[u8]) {
     let mut client = front.connect();
     client.write(request);
     drop(client);
-    // Its only thread has heard of what came before.
+    // Its only thread has processed all earlier events.
     assert_eq!(front.get("/here").text(), "here");
 }
 
@@ -37,7 +37,7 @@ fn accept(listener: &TcpListener) -> TcpStream {
     stream
 }
 
-/// Reads until `end` has come.
+/// Reads until `end` has arrived.
 fn read_until(mut stream: &TcpStream, end: &[u8]) {
     let mut bytes = Vec::new();
     let mut part = [0; 8192];
@@ -49,7 +49,7 @@ fn read_until(mut stream: &TcpStream, end: &[u8]) {
     }
 }
 
-/// Whether the server has closed this connection; nothing more may come on it.
+/// Whether the server has closed this connection. No more bytes may arrive on it.
 fn is_closed(mut stream: &TcpStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(read) => {
@@ -64,7 +64,7 @@ fn is_closed(mut stream: &TcpStream) -> bool {
     }
 }
 
-/// What was sent last of a request by FastCGI: the end of the body.
+/// The last record of a FastCGI request: the end of the body.
 const STDIN_END: &[u8] = &[1, 5, 0, 1, 0, 0, 0, 0];
 
 #[test]
@@ -121,7 +121,7 @@ fn an_upstream_may_outlast_the_client() {
     stream.set_nonblocking(true).unwrap();
     assert!(!is_closed(&stream));
     stream.set_nonblocking(false).unwrap();
-    // Longer than what the connection takes without its client.
+    // Longer than the connection can buffer without its client.
     stream
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 90000000\r\n\r\n")
         .unwrap();

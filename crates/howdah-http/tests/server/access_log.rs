@@ -25,10 +25,10 @@ fn log_to(file: &Path) -> AccessLog {
     }
 }
 
-/// Lines of the log whose URI has this text.
+/// Log lines whose URI contains this text.
 fn matching(file: &Path, text: &str) -> Vec<Value> {
     let text_of_file = std::fs::read_to_string(file).unwrap();
-    // The last one may be under way.
+    // The last line may be incomplete.
     let end = text_of_file.rfind('\n').map_or(0, |end| end + 1);
     let lines = text_of_file[..end]
         .lines()
@@ -134,7 +134,8 @@ fn requests_that_come_with_the_end_of_their_connection_are_logged() {
     wait_until("the thread is kept", || {
         harness.seen.calls.load(SeqCst) == 1
     });
-    // Nothing is read meanwhile, so each request is found together with the end.
+    // The server reads nothing meanwhile, so it finds each request together with the end of the
+    // connection.
     let ask = |client: &mut Client, target: &str| {
         client.write(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
         client.end();
@@ -213,7 +214,7 @@ fn the_time_of_the_deciding_clock_counts() {
     let answering = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let asked = stream.read(&mut [0; 4096]).unwrap();
-        // That it takes its time is what is measured.
+        // The test measures the duration.
         thread::sleep(TAKES);
         stream
             .write_all(b"HTTP/1.1 204 No Content\r\n\r\n")

@@ -12,7 +12,7 @@ fn answering(text: &'static [u8]) -> Upstream {
     Upstream::answering(text, ConnectionAction::Keep)
 }
 
-/// The number of requests for a target at each upstream.
+/// Number of requests for a target at each upstream.
 fn counts(upstreams: &[Upstream], target: &str) -> Vec<usize> {
     let count = |own: &Upstream| own.connections(target).len();
     upstreams.iter().map(count).collect()
@@ -48,7 +48,7 @@ fn equal_parameters_go_to_one_upstream_and_others_by_the_fallback() {
         })
         .collect();
     assert_eq!(used.len(), 3);
-    // Choices by hash count as turns too: 48 so far, a multiple of the weights.
+    // Choices by hash also advance the round robin: 48 so far, a multiple of the weights.
     for _ in 0..6 {
         front.get("/d");
     }
@@ -110,7 +110,7 @@ fn a_healthy_body_matches() {
     wait_until("the sick upstream gets no requests", || {
         front.get("/a").text() == "status: ok"
     });
-    // The first two failures changed nothing.
+    // The first two failures had no effect.
     assert!(counts(&upstreams, "/up")[0] >= 3);
 }
 
@@ -124,7 +124,7 @@ fn a_response_that_stops_is_cut_off() {
     );
     assert_eq!(front.get("/").status, 200);
     let mut client = front.connect();
-    // The application waits before the second part.
+    // The application waits before it sends the second part.
     client.write(b"GET /?mode=gate HTTP/1.1\r\nHost: a\r\n\r\n");
     let (text, _) = client.rest();
     let text = String::from_utf8_lossy(&text);

@@ -22,7 +22,7 @@ fn bodies_are_whole_wherever_they_are_kept() {
             1..=65_536 => "memory",
             _ => "spooled",
         };
-        // By length, then in chunks of odd sizes.
+        // With a declared length, then in chunks of odd sizes.
         client.write(format!("{}\r\n", post(length)).as_bytes());
         client.write(&body);
         let reply = client.reply(true);
@@ -40,7 +40,7 @@ fn bodies_are_whole_wherever_they_are_kept() {
         assert_eq!(reply.value("length"), length.to_string());
         assert_eq!(reply.value("sum"), sum.to_string());
     }
-    // Only the lock is left.
+    // Only the lock file remains.
     assert_eq!(
         fs::read_dir(harness.server.spool().path()).unwrap().count(),
         1
@@ -58,7 +58,7 @@ fn a_body_that_is_too_large_is_refused_before_it_is_read() {
     let reply = client.reply(true);
     assert_eq!(reply.status, 413, "and no 100 before it");
     assert_eq!(reply.header("connection"), Some("close"));
-    // Chunks tell their size only as they come; the client still gets the answer.
+    // The size of a chunked body is unknown in advance, but the client still gets the response.
     let mut client = harness.connect();
     client.write(b"POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
     let chunk = vec![b'x'; 0xffff];
@@ -127,7 +127,7 @@ fn a_client_that_disconnects_within_its_body_leaves_nothing() {
 fn a_spool_that_takes_nothing_is_507() {
     let directory = tempfile::tempdir().unwrap();
     let harness = Harness::start(&php_site(directory.path()));
-    // A directory that is gone takes no files, as a full disk does not.
+    // A missing directory accepts no files, like a full disk.
     fs::remove_dir_all(harness.server.spool().path()).unwrap();
     let mut client = harness.connect();
     client.write(format!("{}\r\n", post(70_000)).as_bytes());
@@ -136,6 +136,6 @@ fn a_spool_that_takes_nothing_is_507() {
     let mut client = harness.connect();
     client.write(format!("{}\r\nhello", post(5)).as_bytes());
     assert_eq!(client.reply(true).value("length"), "5");
-    // So that the server has something to remove at its end.
+    // The server needs a directory to remove when it shuts down.
     fs::create_dir(harness.server.spool().path()).unwrap();
 }

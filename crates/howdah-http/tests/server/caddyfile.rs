@@ -1,4 +1,4 @@
-//! Directives and matchers as they stand in a Caddyfile.
+//! Directives and matchers, written as in a Caddyfile.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::support::Harness;
 use howdah_config::{NoFiles, parse};
 
-/// A server whose site has these directives; `ROOT` in them is the directory.
+/// A server whose site has these directives. `ROOT` in them is replaced by the directory.
 pub(crate) fn serve(directory: &Path, directives: &str) -> Harness {
     let root = directory.to_str().unwrap();
     let (global, site) = match directives.split_once("---\n") {
@@ -37,7 +37,7 @@ fn tree() -> tempfile::TempDir {
     directory
 }
 
-/// What a GET of each target with these fields is answered.
+/// Checks the body of the response to a GET for each target with these header fields.
 fn bodies(harness: &Harness, cases: &[(&str, &str, &str)]) {
     for (target, fields, expected) in cases {
         let reply = harness.get_with(target, fields);
@@ -140,7 +140,7 @@ fn expressions() {
             ("/x?n=2", "", "a"),
             ("/x?n=3", "", "d"),
             ("/c.txt", "", "b"),
-            // Paths are compared as all matchers see them: decoded.
+            // Paths are compared in decoded form, as in all matchers.
             ("/%63.txt", "", "b"),
             ("/caf%C3%A9", "", "f"),
             ("/g/a%20b", "", "g"),
@@ -203,7 +203,7 @@ fn placeholders_bring_no_parameters_into_a_query() {
             ("/old/a&b=1+2", "", "/new.php?from=%2Fold%2Fa%26b%3D1%2B2"),
             ("/both?b=2", "", "/both?x=1"),
             ("/own?b=2", "", "/own?b=2"),
-            // The query itself is whole parameters where one begins.
+            // A parameter may be a whole query.
             ("/name?b=%2f&c", "", "/x?b=%2f&c&a=1"),
             ("/name", "", "/x?a=1"),
             ("/value?c=d", "", "/x?a=c%3Dd&b"),
@@ -291,7 +291,8 @@ fn variables_methods_and_request_headers() {
     );
 }
 
-/// As in Caddy: the deferred ones last, and of them the first of the route, which has the longest path.
+/// As in Caddy, deferred operations run last. Of these, the first of the route runs, which has the
+/// longest path.
 #[test]
 fn deferred_changes_of_the_header() {
     let directory = tree();
@@ -329,7 +330,7 @@ fn changes_of_the_uri() {
             ("/r/x/x/?q=x/", "", "/r/y/x/?q=x/"),
             ("/re/17/a/5/", "", "/re/n-17/a/n-5/"),
             ("/m//a///b?c=//", "", "/m/a/b?c=//"),
-            // Case does not matter, nor do letters of several bytes.
+            // Letter case is ignored, also for letters of several bytes.
             ("/API/a", "", "/a"),
             ("/page.HTML", "", "/page"),
             ("/B/AAAb", "", "/b"),
@@ -364,8 +365,8 @@ fn variables_hold_what_is_compared_and_what_a_uri_has() {
     );
 }
 
-/// What is replaced and what takes its place can both be the client's: the product of their lengths would be
-/// tens of megabytes here.
+/// The client may control both the search text and the replacement. The product of their lengths
+/// would be tens of megabytes here.
 #[test]
 fn changes_that_multiply_are_refused() {
     let directory = tree();
@@ -394,7 +395,7 @@ fn changes_that_multiply_are_refused() {
         assert_eq!((reply.status, reply.text()), (414, refused));
     }
 
-    // One find of many, and a byte for each.
+    // One match of many, with one byte for each.
     let others = "b".repeat(4000);
     for (target, expected) in [
         (
@@ -467,7 +468,7 @@ fn changes_of_single_parameters() {
     bodies(
         &harness,
         &[
-            // What does not change stays as it was sent.
+            // Unchanged parameters stay as they were sent.
             ("/delete?b=%7e&c&&d=+", "", "/delete?b=%7e&c&d=+"),
             ("/delete?a", "", "/delete"),
             ("/delete?%61=1&b=a&a=2&A=3", "", "/delete?b=a&A=3"),
@@ -482,7 +483,7 @@ fn changes_of_single_parameters() {
             ("/rename?b=0", "", "/rename?b=0"),
             ("/replace?a=p17q&b=17&a", "", "/replace?a=p%3C17%3Eq&b=17&a"),
             ("/every?a=x&x=ax&b", "", "/every?a=y&x=ay&b"),
-            // In Caddy's order: renamed, set, added, deleted.
+            // In Caddy's order: rename, set, add, delete.
             ("/block?c=0&d=9&a=5", "", "/block?a=1&a=2"),
         ],
     );
@@ -533,12 +534,12 @@ fn errors_are_formed_by_handle_errors() {
         reply.value("query"),
         "mode=answer&status=502&why=no%20process%20is%20free"
     );
-    // The rest of a body that PHP did not get is not taken for the next request.
+    // The rest of a body that PHP did not get is not parsed as the next request.
     let mut client = harness.connect();
     client.write(b"POST /app HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde");
     assert_eq!(client.reply(true).header("connection"), Some("close"));
     assert!(client.is_closed());
-    // What has no routes keeps its short text; what PHP answers itself is not an error.
+    // A response without error routes keeps its short text. A response by PHP is not an error.
     let reply = harness.send("POST /app HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde");
     assert_eq!(
         (reply.status, reply.text()),
@@ -563,7 +564,7 @@ fn a_connection_is_aborted() {
     assert!(client.is_closed());
 }
 
-/// The hash of `secret`, with the least cost.
+/// Hash of `secret` with the lowest cost.
 const HASH: &str = "$2y$04$fir/n2iOE8UEd1Z1WKkWc.L8T/9UWqPFWcTFwB3Uikg3vW7c3pK4u";
 
 #[test]
@@ -585,7 +586,8 @@ fn passwords() {
         reply.header("www-authenticate"),
         Some("Basic realm=\"my realm\", charset=\"UTF-8\"")
     );
-    // ann:secret, and once more from memory; bob:secret; ann:wrong; eve:secret; no colon; no base64.
+    // ann:secret, and again from the cache; bob:secret; ann:wrong; eve:secret; no colon; invalid
+    // base64.
     for _ in 0..2 {
         let reply = ask("YW5uOnNlY3JldA==");
         assert_eq!((reply.status, reply.value("user")), (200, "ann"));
@@ -623,7 +625,7 @@ fn files_that_php_names_are_sent_by_the_server() {
         "POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
     ));
     assert_eq!((reply.status, reply.text()), (200, "0123456789"));
-    // Nothing outside of the folder is within reach.
+    // Nothing outside of the folder can be reached.
     for path in ["/../a.txt", "/..%2fa.txt", "/%2e%2e/a.txt", "/none"] {
         let reply = harness.get(&format!("/x?mode=answer&h=x-accel-redirect:{path}"));
         assert_eq!(reply.status, 404, "{path}: {reply:?}");
@@ -634,7 +636,7 @@ fn files_that_php_names_are_sent_by_the_server() {
         (reply.status, reply.value("h.x-sendfile-type")),
         (404, "x-accel-redirect")
     );
-    // The application was not notified that its client disconnected: it ran to its end.
+    // The application was not notified that its client disconnected, so it ran to its end.
     assert_eq!(harness.get("/x").status, 200);
 }
 
@@ -701,7 +703,7 @@ fn missing_files_continue_the_routes() {
     for target in ["/none", "/sub/", "/sub/none"] {
         assert_eq!(harness.get(target).status, 202, "{target}");
     }
-    // What is hidden is not there, be it a file, a folder or an index.
+    // Hidden files, folders and indexes are treated as missing.
     fs::write(directory.path().join("sub/index.html"), "index").unwrap();
     fs::write(directory.path().join(".env"), "secret").unwrap();
     let harness = serve(
@@ -751,7 +753,7 @@ fn statuses_may_be_placeholders() {
     assert_eq!(harness.get("/?code=abc").status, 500);
 }
 
-/// As Caddy: if the last segment is still the client's, and to the client's path.
+/// As in Caddy, if the last segment is the client's, the redirect uses the client's path.
 #[test]
 fn folders_get_their_slash_behind_a_prefix_too() {
     let directory = tree();

@@ -1,4 +1,4 @@
-//! `php_fastcgi` with several upstreams, which speak FastCGI and run nothing.
+//! `php_fastcgi` with several upstreams, which speak FastCGI and run no scripts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,10 +18,10 @@ const END_REQUEST: u8 = 3;
 const PARAMS: u8 = 4;
 const STDIN: u8 = 5;
 const STDOUT: u8 = 6;
-/// Of an end: there is too much to do.
+/// Protocol status of an end: the application is overloaded.
 const OVERLOADED: u8 = 2;
 
-/// What an upstream does with a request.
+/// Behavior of an upstream.
 #[derive(Clone, Copy)]
 enum Manner {
     Answer(u16),
@@ -29,19 +29,19 @@ enum Manner {
     Refuse,
 }
 
-/// An upstream that answers with its number and the length of the body. At `/ping` it says whether it is
-/// well.
+/// An upstream that responds with its number and the length of the body. At `/ping` it reports its
+/// health.
 struct Upstream {
     address: SocketAddr,
     requests: Arc<AtomicUsize>,
     pings: Arc<Pings>,
 }
 
-/// Questions for `/ping`.
+/// Requests for `/ping`.
 struct Pings {
-    /// The status that they are answered with; 0: not at all.
+    /// Status of the responses. 0: no response.
     status: AtomicU16,
-    /// The variables of the last one.
+    /// Variables of the last one.
     last: Mutex<String>,
 }
 
@@ -63,7 +63,7 @@ impl Upstream {
             for stream in listener.incoming() {
                 count.fetch_add(1, SeqCst);
                 let stream = stream.unwrap();
-                // A server that hangs up is not a failure.
+                // A server that closes the connection is not a failure.
                 let _ = serve(&stream, number, manner, &asked);
                 if asked.status.load(SeqCst) == 0 {
                     unanswered.push(stream);
@@ -163,7 +163,7 @@ impl Site {
             .send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
     }
 
-    /// Which upstream answers.
+    /// Number of the upstream that responds.
     fn upstream(&self) -> String {
         let reply = self.get();
         reply.value("upstream").to_owned()
@@ -194,12 +194,12 @@ fn there_are_as_many_attempts_as_configured() {
     assert_eq!(once.get().status, 502);
     let twice = site(&both, "lb_policy first\nlb_retries 1\nlb_try_interval 1ms");
     assert_eq!(twice.post().value("length"), "3");
-    // With one failure remembered no upstream is left.
+    // After one remembered failure, no upstream is left.
     let alone = site(&[gone], "fail_duration 1h");
     assert_eq!(alone.get().status, 502);
     assert_eq!(alone.get().status, 503);
     assert_eq!(site(&[], "").get().status, 503);
-    // One that comes back in time.
+    // An upstream that returns in time.
     let (socket, later) = closed_port();
     let patient = site(&[later], "lb_try_duration 20s\nlb_try_interval 1ms");
     let mut client = patient.harness.connect();
@@ -216,7 +216,7 @@ fn safe_requests_are_sent_again() {
     let both = site(&[torn.address, well.address], "lb_policy first");
     assert_eq!(both.upstream(), "1");
     assert_eq!(both.post().status, 502);
-    // Who refuses has not begun.
+    // An upstream that refuses has not started the request.
     let busy = Upstream::start(3, Manner::Refuse);
     let both = site(&[busy.address, well.address], "lb_policy first");
     assert_eq!(both.upstream(), "1");
@@ -290,7 +290,7 @@ fn upstreams_are_health_checked() {
     assert!(!variables.contains("FROM"), "{variables:?}");
     one.answer_pings(204);
     wait_until("it gets requests again", || site.upstream() == "1");
-    // It takes the connection, and says nothing.
+    // It accepts the connection and sends nothing.
     one.answer_pings(0);
     wait_until("it has none again", || site.upstream() == "2");
     two.answer_pings(500);
@@ -312,7 +312,7 @@ fn other_statuses_may_count_as_healthy() {
     });
 }
 
-/// More than sockets hold.
+/// More than sockets can buffer.
 const LARGE: usize = 8 << 20;
 
 fn large_post() -> String {
@@ -322,7 +322,7 @@ fn large_post() -> String {
 
 #[test]
 fn a_server_that_reads_nothing_times_out() {
-    // It accepts, in the kernel, and reads nothing.
+    // The kernel accepts connections, and no process reads from them.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let options = "write_timeout 50ms\nfail_duration 1h";
     let site = site(&[silent.local_addr().unwrap()], options);
@@ -351,7 +351,7 @@ fn an_upstream_may_read_the_rest_after_its_response() {
     let mut client = site.harness.connect();
     client.write(large_post().as_bytes());
     client.read_until(b"first ");
-    // The wait is what is tested: nothing is taken for longer than the limit.
+    // The wait is under test: no byte is accepted for longer than the limit.
     let wait = Some(Duration::from_millis(1_500));
     client.stream.set_read_timeout(wait).unwrap();
     let answer = client.stream.read(&mut [0]);

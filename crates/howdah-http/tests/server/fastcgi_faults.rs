@@ -1,5 +1,5 @@
-//! What `php_fastcgi` makes of servers that speak FastCGI or CGI badly: a scripted one plays each fault to a client of
-//! HTTP/1.1 and to one of HTTP/2.
+//! `php_fastcgi` with faulty FastCGI servers or CGI responses: a scripted server plays each fault
+//! to an HTTP/1.1 client and to an HTTP/2 client.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,12 +23,12 @@ fn end() -> Vec<u8> {
     record(END_REQUEST, &[0; 8])
 }
 
-/// A response that ends as it should.
+/// A response that ends properly.
 fn ended(response: &str) -> Vec<u8> {
     [record(STDOUT, response.as_bytes()), end()].concat()
 }
 
-/// Reads a request to its end.
+/// Reads a complete request.
 fn read(mut stream: &TcpStream) -> io::Result<()> {
     loop {
         let mut header = [0; 8];
@@ -41,7 +41,7 @@ fn read(mut stream: &TcpStream) -> io::Result<()> {
     }
 }
 
-/// A site whose FastCGI server answers each request with these bytes, and hangs up.
+/// A site whose FastCGI server responds to each request with these bytes and closes the connection.
 fn site(root: &std::path::Path, answer: Vec<u8>) -> Harness {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -49,7 +49,7 @@ fn site(root: &std::path::Path, answer: Vec<u8>) -> Harness {
         for stream in listener.incoming() {
             let stream = stream.unwrap();
             if read(&stream).is_ok() {
-                // A front that has had enough hangs up.
+                // The front closes the connection when it needs no more bytes.
                 let _ = (&stream).write_all(&answer);
             }
         }

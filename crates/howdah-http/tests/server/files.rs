@@ -96,7 +96,7 @@ fn a_directory_is_redirected_to_its_slash() {
     }
     let name = format!("{}/\\evil.example", directory.path().display());
     fs::create_dir(&name).unwrap();
-    // Responses do not show which folders exist.
+    // Responses do not reveal which folders exist.
     assert_eq!(harness.get("/%5Cevil.example").status, 404);
     fs::write(format!("{name}/index.html"), "").unwrap();
     let reply = harness.get("/%5Cevil.example");
@@ -124,7 +124,7 @@ fn conditions_and_ranges() {
             200,
             "0123456789",
         ),
-        // The tag is the better witness.
+        // The entity tag takes precedence.
         (
             format!("If-None-Match: \"x\"\r\nIf-Modified-Since: {date}\r\n"),
             200,
@@ -213,7 +213,7 @@ fn a_meaningless_time_is_not_reported() {
         root(directory.path()),
         route(Handler::FileServer(with_files)),
     ]));
-    // As Bazel, Nix, zip, Cloud Native Buildpacks, Gradle, Yarn and npm have it.
+    // Modification times that Bazel, Nix, zip, Cloud Native Buildpacks, Gradle, Yarn and npm set.
     for seconds in [
         0,
         1,
@@ -246,7 +246,7 @@ fn a_meaningless_time_is_not_reported() {
             format!("If-Modified-Since: {date}\r\n"),
             "If-Modified-Since: Mon, 01 Jan 2024 00:00:00 GMT\r\n".to_owned(),
             format!("If-None-Match: {nanoseconds}\r\n"),
-            // What is left of another version must not be joined with this one.
+            // The rest of a different version must not be combined with this one.
             format!("Range: bytes=4-5\r\nIf-Range: {date}\r\n"),
             format!("Range: bytes=4-5\r\nIf-Range: {nanoseconds}\r\n"),
             format!("If-Unmodified-Since: {date}\r\n"),
@@ -260,7 +260,7 @@ fn a_meaningless_time_is_not_reported() {
         }
         let part = harness.get_with("/style.css", "Range: bytes=7-9\r\n");
         assert_eq!((part.status, part.text()), (206, "tan"));
-        // A file beside it has a time of its own.
+        // A precompressed file has a separate modification time.
         let beside = directory.path().join("style.css.gz");
         fs::write(&beside, "packed").unwrap();
         let gzip = "Accept-Encoding: gzip\r\n";
@@ -272,7 +272,7 @@ fn a_meaningless_time_is_not_reported() {
         assert_eq!((packed.text(), packed.header("etag")), ("packed", None));
         fs::remove_file(beside).unwrap();
     }
-    // A time that is yet to come tells versions apart, and is nothing that a date may say.
+    // A time in the future distinguishes versions, but must not be sent as a date.
     let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
     let opened = File::options().write(true).open(&file).unwrap();
     opened.set_modified(tomorrow).unwrap();
@@ -335,7 +335,7 @@ fn large_files_are_streamed_whole() {
     assert!(part.body == contents[1000..=2_500_000]);
 }
 
-/// The parts of a response with several.
+/// Checks the parts of a multipart response.
 fn parts(reply: &Reply, kind: &str, ranges: &[(usize, usize)], contents: &[u8]) -> Vec<u8> {
     let boundary = reply
         .header("content-type")
@@ -394,7 +394,7 @@ fn several_ranges_are_several_parts() {
     assert_eq!(harness.get_with("/large.bin", changed).status, 200);
     let head = "HEAD /large.bin HTTP/1.1\r\nHost: a\r\nRange: bytes=0-1,4-5\r\n\r\n";
     assert_eq!(harness.send(head).status, 200);
-    // A client that has what it wanted of one is served on the same connection.
+    // A client that has received the wanted part is served on the same connection.
     let mut client = harness.connect();
     for _ in 0..2 {
         client.write(b"GET /large.bin HTTP/1.1\r\nHost: a\r\nRange: bytes=0-99,200-70000\r\n\r\n");
@@ -406,7 +406,7 @@ fn several_ranges_are_several_parts() {
 
 #[test]
 fn a_file_that_is_kept_is_the_same() {
-    // A file that was there before the test was built, so that it is kept from the first read on.
+    // A file that is older than the test, so that it is cached at the first read.
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let contents = fs::read(source.join("lib.rs")).unwrap();
     let harness = Harness::start(&file_site(&source));
@@ -443,7 +443,7 @@ fn a_file_that_shrinks_is_cut_not_filled() {
     let mut client = harness.connect();
     client.write(b"GET /large.bin HTTP/1.1\r\nHost: a\r\n\r\n");
     client.read_until(b"\r\n\r\n");
-    // The client takes nothing more until the file is short.
+    // The client reads nothing more until the file is shorter.
     fs::File::options()
         .write(true)
         .open(&path)

@@ -1,4 +1,4 @@
-//! `forward_auth`: another server says who may pass.
+//! `forward_auth`: a second server authorizes requests.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -7,7 +7,7 @@ use crate::support::front::{back, front};
 
 const ANSWER: &str = "/verify?mode=answer";
 
-/// The answer of a server that lets pass and says these fields.
+/// Response of a server that authorizes the request and sends these fields.
 fn granting(fields: &str) -> String {
     format!("{ANSWER}{fields}")
 }
@@ -22,7 +22,7 @@ fn allowed_requests_continue() {
         app.address()
     );
     let front = front(&auth.address(), "", &site);
-    // What the client says about itself is not believed.
+    // Values that the client sends are not trusted.
     let reply = front.send(
         "POST /shop?a=b HTTP/1.1\r\nHost: a\r\nRemote-User: root\r\nX-Email: root@b\r\nX-Own: 1\r\n\
          Content-Length: 3\r\n\r\nabc",
@@ -95,12 +95,12 @@ fn denied_requests_get_the_response_of_the_authorization() {
         assert!(!reply.text().contains(gone), "{gone}: {reply:?}");
     }
     assert_eq!(app.harness.seen.calls.load(SeqCst), 0);
-    // Others are not asked about.
+    // Other paths need no authorization.
     assert_eq!(front.get("/open").value("uri"), "/open");
     assert_eq!(auth.harness.seen.calls.load(SeqCst), 1);
 }
 
-/// What the client asks for is one value of the query, and brings no parameters of its own.
+/// The client's target becomes one value of the query and adds no parameters.
 #[test]
 fn the_server_gets_the_configured_parameters() {
     let auth = back();

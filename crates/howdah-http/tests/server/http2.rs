@@ -1,4 +1,4 @@
-//! HTTP/2 without TLS, by prior knowledge.
+//! HTTP/2 without TLS, with prior knowledge.
 
 use std::fs;
 use std::sync::atomic::Ordering::SeqCst;
@@ -86,7 +86,7 @@ async fn requests_bodies_and_files() {
     let mut two = request("GET", "/");
     two.headers_mut().insert("host", "other".parse().unwrap());
     assert_eq!(within(send(&mut client, two, b"")).await.0.status, 400);
-    // Many at once on one connection.
+    // Many concurrent requests on one connection.
     let many: Vec<_> = (0..100)
         .map(|_| {
             client
@@ -167,7 +167,7 @@ async fn live_requests_tell_their_host() {
     other.write(b"GET http://b.test/echo.php?mode=hang HTTP/1.1\r\nHost: c.test\r\n\r\n");
     let live = within(async {
         loop {
-            // The client of HTTP/2 runs here too.
+            // The HTTP/2 client runs here too.
             tokio::task::yield_now().await;
             let live = harness.server.live_requests().list().await;
             if live.len() == 2 {
@@ -193,7 +193,7 @@ async fn a_stream_that_is_not_taken_is_reset_alone() {
         .send_request(request("GET", "/echo.php?mode=endless"), true)
         .unwrap();
     let mut stalled = within(response).await.unwrap().into_body();
-    // The application that waits is not cut, however long it takes.
+    // The response of a waiting application is not aborted, however long it takes.
     let (response, _) = client
         .send_request(request("GET", "/echo.php?mode=gate"), true)
         .unwrap();
@@ -255,13 +255,13 @@ async fn stopping_sends_goaway_and_finishes() {
 async fn an_idle_connection_gets_goaway() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = php_site(directory.path());
-    // Long enough for a request to come on a busy machine.
+    // Long enough for a request to arrive on a busy machine.
     config.global.limits.idle = Duration::from_secs(3);
     let harness = Harness::start(&config);
     let (mut client, driver) = connect(&harness, 65_535).await;
     within(send(&mut client, request("GET", "/echo.php"), b"")).await;
     within(driver).await.unwrap().unwrap();
-    // A client that never answers is cut all the same.
+    // A client that never responds is disconnected as well.
     let mut silent = harness.connect();
     silent.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
     silent.rest();

@@ -1,4 +1,4 @@
-//! HTTP/3, with a client that is quinn and h3 too.
+//! HTTP/3, with a client that also uses quinn and h3.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -21,10 +21,10 @@ use rustls::pki_types::pem::PemObject;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-/// An authority for certificates of clients.
+/// An authority for client certificates.
 const CLIENTS: &str = include_str!("../support/authority.pem");
 
-/// A server of `a.test` with certificates of its own, in a directory of its own.
+/// A server of `a.test` with its certificates in a separate directory.
 struct Fixture {
     harness: Option<Harness>,
     root: String,
@@ -114,7 +114,7 @@ impl Client {
         let http = h3_quinn::Connection::new(quic.clone());
         let (mut driver, send) = h3::client::new(http).await?;
         let driver = tokio::spawn(async move {
-            // Ends with the connection, whatever ended it.
+            // This task ends with the connection, whatever the reason.
             let _ = std::future::poll_fn(|cx| driver.poll_close(cx)).await;
         });
         Ok(Self {
@@ -175,7 +175,7 @@ async fn within<F: Future>(future: F) -> F::Output {
         .expect("waited in vain")
 }
 
-/// The client goes on meanwhile.
+/// The client continues meanwhile.
 async fn until(mut condition: impl FnMut() -> bool) {
     within(async {
         while !condition() {
@@ -263,7 +263,7 @@ async fn bodies_go_both_ways() {
     assert_eq!(response.status(), 200);
     assert!(body == large, "{} bytes, others than were sent", body.len());
 
-    // A length that is a lie.
+    // A wrong length.
     let mut short = request(Method::POST, "/");
     short
         .headers_mut()
@@ -283,7 +283,8 @@ async fn bodies_go_both_ways() {
 async fn headers_have_limits() {
     let fixture = Fixture::start("max_header_size 4KiB");
     let mut client = fixture.connect().await;
-    // The client knows the limit from the server's settings, so it accepts one that arrives late.
+    // The client knows the limit from the server's settings, so it accepts a response that arrives
+    // late.
     let mut large = request(Method::GET, "/");
     let value = "x".repeat(5000).parse().unwrap();
     large.headers_mut().insert("x-large", value);
@@ -296,7 +297,7 @@ async fn headers_have_limits() {
     };
     assert!(refused);
     assert_eq!(fixture.harness().seen.calls.load(SeqCst), 0);
-    // Fields of HTTP/1 are malformed here.
+    // Header fields of HTTP/1 are malformed here.
     let mut wrong = request(Method::GET, "/");
     wrong
         .headers_mut()
@@ -304,7 +305,7 @@ async fn headers_have_limits() {
     let mut stream = client.begin(wrong).await;
     within(stream.finish()).await.unwrap();
     assert!(within(stream.recv_response()).await.is_err());
-    // And the connection goes on.
+    // The connection stays open.
     assert_eq!(client.get("/").await.0.status(), 200);
     client.end().await;
 }
@@ -315,7 +316,7 @@ async fn a_torn_response_is_reset() {
     let mut client = fixture.connect().await;
     let mut stream = client.begin(request(Method::GET, "/?mode=fail")).await;
     within(stream.finish()).await.unwrap();
-    // The reset may overtake the header.
+    // The reset may overtake the response head.
     if let Ok(response) = within(stream.recv_response()).await {
         assert_eq!(response.status(), 200);
         assert!(rest(&mut stream).await.is_err(), "it looks complete");
@@ -354,7 +355,7 @@ async fn stopping_drains() {
     assert_eq!(first.chunk(), b"first");
     drop(first);
     harness.shutdown.drain(Duration::from_secs(20));
-    // The order has arrived when new connections are refused.
+    // The shutdown has started when new connections are refused.
     while Client::connect(harness.address(), &fixture.root)
         .await
         .is_ok()
@@ -374,7 +375,7 @@ async fn stopping_drains() {
 async fn it_can_be_turned_off() {
     for (servers, tls) in [
         ("protocols h1 h2", ""),
-        // A connection is for all hosts, and some of them want certificates.
+        // A connection is for all hosts, and some of them require certificates.
         ("", "{\nclient_auth {\ntrusted_ca_cert_file ROOT\n}\n}"),
     ] {
         let fixture = Fixture::start_with(servers, tls);
@@ -391,7 +392,7 @@ async fn a_header_without_end_is_stopped() {
     let fixture = Fixture::start("max_header_size 4KiB");
     let mut client = fixture.connect().await;
     let (mut send, _receive) = within(client.quic.open_bi()).await.unwrap();
-    // A frame of a header, of 1 GiB as it says.
+    // A header frame that declares 1 GiB.
     within(send.write_all(&[0x01, 0xc0, 0, 0, 0, 0x40, 0, 0, 0]))
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! The server in front of handlers of the tests.
+//! The server with handlers of the tests.
 
 #[path = "../support/mod.rs"]
 mod support;

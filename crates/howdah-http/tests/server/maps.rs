@@ -1,4 +1,4 @@
-//! `map`, `handle_errors` in blocks, `order`, and paths that a `rewrite` names without a slash.
+//! `map`, `handle_errors` in blocks, `order`, and paths without a slash in `rewrite`.
 
 use crate::support::front::front;
 
@@ -56,7 +56,7 @@ fn errors_are_handled_where_they_happen() {
             ("/a/404", "a 404"),
             ("/a/500", "site 500"),
             ("/a/inner/x", "inner"),
-            // The inner block was left without an answer.
+            // The inner block sent no response.
             ("/a/inner/y", "site 400"),
             ("/b", "site 404"),
         ],

@@ -1,4 +1,4 @@
-//! Names of files that are not UTF-8: `café` in ISO 8859-1.
+//! File names that are not UTF-8: `café` in ISO 8859-1.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -63,7 +63,7 @@ fn files_are_served() {
                 ("/caf%E9.txt", 200, "old"),
                 ("/caf%C3%A9.txt", 200, "new"),
                 ("/caf%EF%BF%BD.txt", 404, ""),
-                // The character that stands for the byte.
+                // The character that represents the byte.
                 ("/caf%F4%8F%BF%A9.txt", 404, ""),
                 ("/%FCber/", 200, "index"),
                 ("/%FCber?a", 308, "/%FCber/?a"),

@@ -1,4 +1,4 @@
-//! What is refused, and what HTTP/1 demands of the rest.
+//! Refused requests, and requirements of HTTP/1 for the rest.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -87,7 +87,7 @@ fn malformed_requests_are_refused() {
     assert_eq!(harness.seen.calls.load(SeqCst), 0);
 }
 
-/// Header fields that give a body two lengths.
+/// Header fields that declare two lengths of a body.
 const AMBIGUOUS: [&str; 6] = [
     "Content-Length: 40\r\nTransfer-Encoding: chunked",
     "Transfer-Encoding: chunked\r\nContent-Length: 40",
@@ -120,7 +120,7 @@ fn a_request_with_two_lengths_is_refused() {
 #[test]
 fn two_lengths_are_found_behind_other_requests_and_in_pieces() {
     let (_directory, harness) = start();
-    // Bodies hold what would be refused in a head.
+    // Bodies may contain what would be refused in a request head.
     let body = "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n";
     let before = format!(
         "POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}\
@@ -156,7 +156,7 @@ fn a_long_length_in_pieces_hides_nothing() {
         client.write(
             format!("POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: {padding}").as_bytes(),
         );
-        // So that it is read alone: the thread of the server serves another connection meanwhile.
+        // The server must read it alone: its thread serves another connection meanwhile.
         let mut other = harness.connect();
         other.write(b"GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(other.reply(true).status, 200);
@@ -190,7 +190,7 @@ fn a_line_that_ends_in_lf_alone_is_refused() {
         let reply = client.reply(true);
         assert_eq!(reply.status, 400, "{request:?}: {reply:?}");
         assert!(client.rest().0.is_empty(), "{request:?}");
-        // In pieces, and behind another request.
+        // In pieces, and after another request.
         let mut client = harness.connect();
         client.write(next.as_bytes());
         for piece in request.as_bytes().chunks(1) {
@@ -203,7 +203,7 @@ fn a_line_that_ends_in_lf_alone_is_refused() {
     assert_eq!(harness.seen.calls.load(SeqCst), 6);
 }
 
-/// They are what old links and careless scripts have in them.
+/// Such characters occur in old links and careless scripts.
 #[test]
 fn targets_that_no_uri_may_have_are_encoded() {
     let (_directory, harness) = start();
@@ -224,7 +224,7 @@ fn targets_that_no_uri_may_have_are_encoded() {
             for piece in request.chunks(size) {
                 client.write(piece);
             }
-            // Two more on the same connection, at once.
+            // Two more on the same connection, at the same time.
             client.write(&[&request[..], &request].concat());
             for _ in 0..3 {
                 let reply = client.reply(true);
@@ -233,11 +233,11 @@ fn targets_that_no_uri_may_have_are_encoded() {
             }
         }
     }
-    // More than the server asks for at once.
+    // More than the server reads at once.
     let many = "<".repeat(6000);
     let reply = harness.get(&format!("/echo.php?{many}"));
     assert_eq!(reply.value("query"), "%3C".repeat(6000));
-    // Methods stay as they are.
+    // Methods are unchanged.
     let reply = harness.send("G<T / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(reply.status, 400);
 }
@@ -298,7 +298,7 @@ fn sizes_have_limits() {
         let reply = harness.send(&request);
         assert_eq!(reply.status, status, "{} bytes: {reply:?}", request.len());
     }
-    // The limit is also that of a request that came along with another.
+    // The limit also applies to a request that arrived together with another.
     let mut client = harness.connect();
     let first = "GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n";
     client.write(format!("{first}GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n").as_bytes());
@@ -307,7 +307,7 @@ fn sizes_have_limits() {
     // Just below the limit.
     let fits = "a".repeat(31 << 10);
     assert_eq!(harness.get(&format!("/{fits}")).status, 200);
-    // A body does not count for the header.
+    // A body does not count towards the header.
     let body = "b".repeat(60 << 10);
     let reply = harness.send(&format!(
         "POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}",
@@ -319,7 +319,7 @@ fn sizes_have_limits() {
 #[test]
 fn targets_methods_and_versions() {
     let (_directory, harness) = start();
-    // The authority of an absolute target counts, not the Host header.
+    // The authority of an absolute target counts, not the `Host` header.
     let reply = harness.send("GET http://right:81/echo.php?q=1 HTTP/1.1\r\nHost: wrong\r\n\r\n");
     assert_eq!(reply.value("host"), "right:81");
     assert_eq!(reply.value("script"), "/echo.php");
@@ -329,7 +329,7 @@ fn targets_methods_and_versions() {
     assert_eq!(reply.value("query"), "q=1");
     let reply = harness.send("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!((reply.status, reply.header("allow").is_some()), (204, true));
-    // Other methods are PHP's.
+    // All other methods are passed to PHP.
     for method in ["OPTIONS", "PUT", "DELETE", "PROPFIND"] {
         let reply = harness.send(&format!("{method} /echo.php HTTP/1.1\r\nHost: a\r\n\r\n"));
         assert_eq!(reply.value("method"), method);
@@ -349,14 +349,14 @@ fn head_runs_the_application_to_its_end() {
     let reply = client.reply(false);
     assert_eq!(reply.status, 200);
     assert_ne!(reply.header("content-length"), Some("0"));
-    // Nothing but the next response follows.
+    // No bytes but the next response follow.
     client.write(b"HEAD /echo.php?mode=gate HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.reply(false).status, 200);
     client.write(b"GET /echo.php?mode=304 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.reply(false).status, 304);
     client.write(b"GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.reply(true).value("method"), "GET");
-    // Only the two whose bodies wait for the gate are not over.
+    // Only the two requests whose bodies wait for the gate are still in flight.
     wait_until("two responses are over", || {
         harness.seen.dropped.load(SeqCst) == 2
     });

@@ -1,4 +1,4 @@
-//! `reverse_proxy`, with servers of the same kind as upstreams.
+//! `reverse_proxy`, with Howdah servers as upstreams.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -48,7 +48,7 @@ fn requests_and_responses_pass() {
         assert_eq!(reply.header(gone), None, "{gone}");
     }
     assert_eq!(front.get("/old/x?a=b").value("uri"), "/new?a=b");
-    // The connection to the upstream is used again.
+    // The connection to the upstream is reused.
     for _ in 0..5 {
         assert_eq!(front.get("/x").status, 200);
     }
@@ -103,13 +103,13 @@ fn bodies_are_streamed_and_limited() {
     assert_eq!(reply.status, 413);
     let chunked = chunked.replace("/up", "/small");
     assert_eq!(front.send(&chunked).status, 413);
-    // The first piece of a response is there before the second is made.
+    // The first part of a response arrives before the second is created.
     let mut client = front.connect();
     client.write(b"GET /?mode=gate HTTP/1.1\r\nHost: a\r\n\r\n");
     client.read_until(b"first");
     back.harness.seen.open_gate();
     client.read_until(b"0\r\n\r\n");
-    // A client that leaves ends the request of the upstream.
+    // A client that disconnects ends the upstream's request.
     let dropped = back
         .harness
         .seen
@@ -291,19 +291,19 @@ fn an_upstream_that_is_gone_is_passed_over() {
         "",
         "reverse_proxy UP {\nlb_policy first\nlb_retries 1\nlb_try_interval 1ms\nfail_duration 1h\n}",
     );
-    // With a body too: no upstream has received any of it.
+    // Also with a body, because no upstream has received any of it.
     let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
     for _ in 0..3 {
         assert_eq!(several.send(post).value("length"), "3");
     }
-    // With one failure remembered no upstream is left.
+    // After one remembered failure, no upstream is left.
     let alone = front(&gone, "", "reverse_proxy UP {\nfail_duration 1h\n}");
     assert_eq!(alone.get("/").status, 502);
     assert_eq!(alone.get("/").status, 503);
 }
 
-/// An upstream with one connection that answers each of so many requests as soon as it has the header, and
-/// tells the headers.
+/// An upstream with one connection. It responds to each of `requests` requests as soon as it has
+/// the request head, and returns the heads.
 fn early(requests: usize) -> (String, thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -398,7 +398,7 @@ fn upstreams_are_health_checked() {
     let (ill, well) = (back(), back());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let sick = listener.local_addr().unwrap().to_string();
-    // Answers whatever it is asked with 500, until the test ends.
+    // Responds to all requests with 500 until the test ends.
     thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { break };
@@ -446,7 +446,7 @@ fn unix_sockets_and_time_limits() {
     assert!(seen.starts_with("GET /a?b HTTP/1.1\r\n"), "{seen}");
     assert!(seen.contains("\r\nhost: localhost\r\n"), "{seen}");
 
-    // It accepts, in the kernel, and never answers.
+    // The kernel accepts connections, and no process responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let slow = front(
         &silent.local_addr().unwrap().to_string(),
@@ -467,7 +467,7 @@ fn requests_that_cannot_be_sent_are_not_failures_of_an_upstream() {
         "",
         "uri strip_suffix .x\nreverse_proxy UP {\nfail_duration 1h\n}",
     );
-    // Encoded it is three times as long, which no URI is.
+    // The encoded target is three times as long, which exceeds the limit of a URI.
     let target = format!("/{}.x", "|".repeat(27_000));
     assert_eq!(front.get(&target).status, 400);
     assert_eq!(front.get("/api/").status, 200);
@@ -494,10 +494,10 @@ fn escapes_survive_a_changed_path() {
         ("/r/a%2Fb", "/new/a%2Fb"),
         ("/re/a%2Fb", "/a%2Fb"),
         ("/w/a%2Fb", "/to/w/a%2Fb"),
-        // No link may lead from here to another host.
+        // No redirect may lead from here to a different host.
         ("/api//evil.example/x", "/evil.example/x"),
         ("/api/%2Fevil.example/x", "/%2Fevil.example/x"),
-        // What is merged before it is compared is sent as it was compared.
+        // Slashes that are merged for the comparison are also merged in the request.
         ("//api/a%2Fb", "/a/b"),
         ("/x/../api/a%2Fb", "/a/b"),
     ] {
@@ -519,10 +519,10 @@ fn fields_of_an_upstream_are_added_to_those_of_header() {
          &h=x-add:up&h=x-last:up&h=x-down:up",
     );
     for (name, expected) in [
-        // Who keeps responses for others goes by the strictest.
+        // A shared cache applies the strictest directive.
         ("cache-control", &["public", "no-store"][..]),
         ("set-cookie", &["front=1", "a", "b"]),
-        // There is one of these.
+        // This field occurs only once.
         ("content-type", &["text/css"]),
         ("x-add", &["front", "up"]),
         ("x-own", &["front"]),
@@ -556,7 +556,7 @@ fn requests_are_clear_to_any_upstream() {
     }
 }
 
-/// An upstream that answers one request with these bytes.
+/// An upstream that responds to one request with these bytes.
 fn scripted(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -607,7 +607,7 @@ fn slow_uploads_are_not_the_upstreams() {
     let mut clients = [to_back.connect(), to_silent.connect()];
     for client in &mut clients {
         client.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc");
-        // The wait is what is tested: it is longer than an upstream has.
+        // The wait is under test: it is longer than the upstream's timeout.
         let wait = Some(Duration::from_millis(1_500));
         client.stream.set_read_timeout(wait).unwrap();
         let answer = client.stream.read(&mut [0]);

@@ -1,11 +1,12 @@
-//! What `reverse_proxy` makes of upstreams that speak HTTP badly, or hang up: a scripted upstream plays each fault to a
-//! client of HTTP/1.1 and to one of HTTP/2. No client may take a part for the whole, and no request may get what was
-//! left over from another.
+//! `reverse_proxy` with upstreams that violate HTTP or close connections: a scripted upstream plays
+//! each fault to an HTTP/1.1 client and to an HTTP/2 client. No client may take a part for the
+//! whole, and no request may get leftover bytes of another one.
 
 use crate::support::outcome::{Got, get, get_http2, refused, whole};
 use crate::support::upstream::{ConnectionAction, Upstream};
 
-/// Plays a fault to both clients. The request after it is answered as ever, on the same connection if it `keeps` that.
+/// Plays a fault to both clients. The next request gets its response as usual, on the same
+/// connection if `keeps` is set.
 fn play(
     fault: &str,
     method: &str,
@@ -23,7 +24,7 @@ fn play(
             whole(200, "next"),
             "after {fault}"
         );
-        // A request that changes nothing may have been tried twice.
+        // A request with a safe method may have been sent twice.
         let (asked, next) = (
             upstream.connections("/fault"),
             upstream.connections("/next"),
@@ -539,7 +540,7 @@ fn answers_to_head() {
             false,
         ),
     ] {
-        // The refusal has no body either.
+        // The error response has no body either.
         let expected = match expected {
             Got::Whole(status, _) => whole(status, ""),
             Got::Broken => Got::Broken,

@@ -1,4 +1,4 @@
-//! Connections to upstreams that are kept, and end at a bad moment.
+//! Persistent connections to upstreams that are closed at a bad moment.
 
 use std::sync::Mutex;
 
@@ -7,7 +7,7 @@ use crate::support::outcome::{Got, get, get_http2, refused, whole};
 use crate::support::upstream::{ConnectionAction, Upstream};
 use crate::support::wait_until;
 
-/// The nth request of a connection is answered, and all others are hung up on.
+/// The nth request of a connection gets a response. For all others the connection is closed.
 fn closing_at(nth: usize) -> Upstream {
     Upstream::start(move |_, number| {
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -25,7 +25,7 @@ fn a_request_that_is_lost_with_a_kept_connection_is_sent_again() {
             assert_eq!(client(&front, "OPTIONS", "/a"), whole(200, "hello"));
         }
     }
-    // One in two was lost, and sent again on a connection of its own.
+    // Every second request was lost, and sent again on a new connection.
     let asked = upstream.connections("/a");
     assert!(asked.len() > 16, "{asked:?}");
     for number in &asked {
@@ -40,7 +40,7 @@ fn unsafe_requests_are_not_sent_again() {
         "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
         "PUT /b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
         "DELETE /b HTTP/1.1\r\nHost: a\r\n\r\n",
-        // Its body is gone.
+        // Its body cannot be sent again.
         "GET /b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
     ] {
         let upstream = closing_at(1);
@@ -54,7 +54,7 @@ fn unsafe_requests_are_not_sent_again() {
 
 #[test]
 fn a_request_is_sent_again_once_and_only_if_nothing_was_answered() {
-    // The first connection carries one request, the others none.
+    // The first connection has one request, the others have none.
     let first = Mutex::new(true);
     let upstream = Upstream::start(move |_, _| {
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -65,11 +65,11 @@ fn a_request_is_sent_again_once_and_only_if_nothing_was_answered() {
     assert_eq!(front.get("/a").text(), "hello");
     assert_eq!(front.get("/b").status, 502);
     assert_eq!(upstream.connections("/b"), [0, 1]);
-    // A new connection that closes is not a kept one.
+    // A new connection that is closed is an error, unlike a reused one.
     assert_eq!(front.get("/c").status, 502);
     assert_eq!(upstream.connections("/c"), [2]);
 
-    // An answer that has begun.
+    // A response that has started.
     for (part, then) in [
         ("HTTP/1.1 2", ConnectionAction::Close),
         (

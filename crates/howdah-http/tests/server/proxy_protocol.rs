@@ -1,4 +1,4 @@
-//! Load balancers that say by the PROXY protocol whose connections they pass on.
+//! Load balancers that send the client address by the PROXY protocol.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 const REQUEST: &[u8] = b"GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n";
 const VERSION_1: &[u8] = b"PROXY TCP4 192.0.2.7 10.0.0.1 12345 80\r\n";
-/// The same in binary, with a name that the client asked for.
+/// The same header in binary form, with a server name that the client requested.
 const VERSION_2: &[u8] =
     b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x12\xc0\0\x02\x07\x0a\0\0\x01\x30\x39\0\x50\x02\0\x03a.b";
 const LOCAL: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
@@ -37,7 +37,7 @@ fn with(fallback: ProxyPolicy) -> (TempDir, Harness) {
     serve("", "", fallback, Duration::from_secs(60))
 }
 
-/// The client that the application gets, if the connection begins with these bytes.
+/// The client address that the application gets if the connection starts with these bytes.
 fn client_address(client: &mut Client, first: &[u8]) -> String {
     client.write(&[first, REQUEST].concat());
     client.reply(true).value("remote").to_owned()
@@ -54,10 +54,10 @@ fn the_client_address_comes_from_an_allowed_load_balancer() {
     for header in [VERSION_1, VERSION_2] {
         let mut client = harness.connect();
         assert_eq!(client_address(&mut client, header), CLIENT);
-        // Once for all requests of the connection.
+        // One header applies to all requests of the connection.
         assert_eq!(client_address(&mut client, b""), CLIENT);
     }
-    // Its own health checks, and one without a header.
+    // A health check of the balancer, an unknown address, and a connection without a header.
     for header in [LOCAL, b"PROXY UNKNOWN\r\n", b""] {
         let remote = client_address(&mut harness.connect(), header);
         assert!(remote.starts_with("127.0.0.1:"), "{remote}");
@@ -74,7 +74,7 @@ fn headers_come_in_any_parts() {
         }
         assert_eq!(client_address(&mut client, b""), CLIENT);
     }
-    // A method that begins as a header does.
+    // A method that starts like a header.
     let mut client = harness.connect();
     for byte in b"PUT /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" {
         client.write(&[*byte]);
@@ -89,7 +89,7 @@ fn no_other_peer_is_trusted() {
         let remote = client_address(&mut harness.connect(), header);
         assert!(remote.starts_with("127.0.0.1:"), "{remote}");
     }
-    // Without the option a header is a bad request.
+    // Without the option, a header is a bad request.
     let (_directory, harness) = with(ProxyPolicy::Skip);
     let mut client = harness.connect();
     client.write(&[VERSION_1, REQUEST].concat());

@@ -21,7 +21,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
 
-/// An authority and a directory for what it issues.
+/// An authority and a directory for its certificates.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     directory: TempDir,
@@ -43,7 +43,7 @@ impl Authority {
         self.directory.path().join(name)
     }
 
-    /// `tls_trust_pool` of it.
+    /// `tls_trust_pool` with the authority's certificate.
     fn pool(&self) -> String {
         format!("tls_trust_pool file {}", self.file("ca.pem").display())
     }
@@ -54,13 +54,13 @@ impl Authority {
         (params.signed_by(&key, &self.issuer).unwrap(), key)
     }
 
-    /// A server with this name; it asks for certificates of `clients`.
+    /// A server configuration with this name. It requests certificates of `clients`.
     fn server(&self, name: &str, clients: Option<&Self>) -> Arc<ServerConfig> {
         serving(&self.issue(name), clients)
     }
 }
 
-/// A server with this certificate.
+/// A server configuration with this certificate.
 fn serving(
     (certificate, key): &(Certificate, KeyPair),
     clients: Option<&Authority>,
@@ -85,7 +85,7 @@ fn serving(
     Arc::new(config)
 }
 
-/// A server that says what it is asked, over HTTPS.
+/// An HTTPS server that returns the received request.
 struct Upstream {
     port: u16,
     connections: Arc<AtomicUsize>,
@@ -101,7 +101,7 @@ impl Upstream {
             for socket in listener.incoming() {
                 count.fetch_add(1, SeqCst);
                 let (config, socket) = (Arc::clone(&config), socket.unwrap());
-                // Clients that leave without a word are not a failure.
+                // A client that disconnects without `close_notify` is not a failure.
                 thread::spawn(move || drop(answer(config, socket)));
             }
         });
@@ -194,7 +194,7 @@ fn requests_pass_encrypted() {
         );
     }
     assert_eq!(upstream.connections.load(SeqCst), 1);
-    // Who wants the client's `Host` says so.
+    // The client's `Host` is sent only if configured.
     let site = format!(
         "reverse_proxy UP {{\nheader_up Host {{hostport}}\ntransport http {{\n{}\n}}\n}}",
         authority.pool()
@@ -212,7 +212,7 @@ fn upstream_certificates_are_verified() {
     let plain_port = plain.local_addr().unwrap().port();
     thread::spawn(move || {
         for mut socket in plain.incoming().flatten() {
-            // The other side may have hung up.
+            // The peer may have closed the connection.
             let _ = socket.read(&mut [0; 64]);
             let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
@@ -237,7 +237,7 @@ fn upstream_certificates_are_verified() {
             assert_eq!(reply.value("sni"), "app.test");
         }
     }
-    // It accepts, in the kernel, and never says a word.
+    // The kernel accepts connections, and no process responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}", silent.local_addr().unwrap());
     let options = format!("{pool}\ntls_timeout 50ms");
@@ -251,7 +251,7 @@ fn a_self_signed_certificate_is_its_own_authority() {
     for (is_ca, status) in [
         (IsCa::NoCa, 200),
         (IsCa::ExplicitNoCa, 200),
-        // An authority's certificate is not for servers.
+        // A certificate of an authority is not valid for a server.
         (IsCa::Ca(BasicConstraints::Unconstrained), 502),
     ] {
         let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();

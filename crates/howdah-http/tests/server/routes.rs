@@ -1,4 +1,4 @@
-//! Routes with Caddy's meaning.
+//! Routes with Caddy's semantics.
 
 use std::fs;
 use std::path::Path;
@@ -101,7 +101,7 @@ fn source_code_is_never_sent() {
     let directory = tree();
     let path = directory.path();
     fs::write(path.join("plain/index.php"), "<?php secret").unwrap();
-    // `index off`: no try_files; an index file that is a script is not an index file.
+    // `index off`: there is no try_files. A script is not used as an index file.
     let server = PhpServer {
         index: None,
         try_files: TryFiles::default(),
@@ -447,7 +447,7 @@ fn an_unservable_configuration_is_reported_before_the_start() {
 }
 
 fn temporary() -> std::path::PathBuf {
-    // Removed with the target directory; the server of this test reads nothing in it.
+    // Removed with the target directory. The server of this test reads no files in it.
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bind");
     fs::create_dir_all(&path).unwrap();
     path

@@ -1,4 +1,4 @@
-//! Symbolic links in folders that others write to.
+//! Symbolic links in folders that other users can write.
 
 use std::fs;
 use std::os::unix::fs::{lchown, symlink};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::caddyfile::serve;
 
-/// A document root with an upload folder, and what is not to be had beside it.
+/// A document root with an upload folder, and files outside of it that must not be served.
 fn tree() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
@@ -47,7 +47,7 @@ fn no_link_is_followed() {
         "/php/uploads/link.txt",
         "/list/uploads/folder/",
     ] {
-        // The second time nothing was kept of the first.
+        // The second time, no result of the first is cached.
         for _ in 0..2 {
             let reply = harness.get(target);
             assert_eq!(reply.status, 403, "{target}: {reply:?}");
@@ -55,7 +55,7 @@ fn no_link_is_followed() {
             assert_eq!(range.status, 403, "{target}: {range:?}");
         }
     }
-    // What stands beside a file is not sent in its place.
+    // A precompressed file outside the root is not sent in place of a file.
     let reply = harness.get_with("/uploads/own.txt", "Accept-Encoding: gzip\r\n");
     assert_eq!((reply.status, reply.text()), (200, "own"));
     assert_eq!(reply.header("content-encoding"), None);
@@ -108,7 +108,7 @@ fn all_links_are_followed_by_default() {
     let directory = tree();
     let harness = serve(&directory.path().join("www"), "file_server");
     assert_eq!(harness.get("/uploads/link.txt").text(), "secret");
-    // The way to the root is the operator's.
+    // Links in the path of the root belong to the operator.
     let current = directory.path().join("current");
     symlink("www", &current).unwrap();
     let harness = serve(&current, "file_server {\nsymlinks off\n}");

@@ -1,4 +1,4 @@
-//! Slow clients, idle connections, the order to stop.
+//! Slow clients, idle connections, and shutdown.
 
 use std::fs;
 use std::sync::atomic::Ordering::SeqCst;
@@ -40,7 +40,7 @@ fn the_header_limit_is_not_moved_by_trickling() {
         .stream
         .set_read_timeout(Some(Duration::from_millis(20)))
         .unwrap();
-    // A byte every 20 ms, while there is no answer.
+    // One byte every 20 ms while there is no response.
     let mut byte = [0];
     loop {
         assert!(begun.elapsed() < PATIENCE, "trickling goes on for ever");
@@ -65,7 +65,7 @@ fn a_second_request_has_its_own_limit() {
 
 #[test]
 fn an_idle_connection_is_closed_without_a_word() {
-    // Long enough for a request to come on a busy machine.
+    // Long enough for a request to arrive on a busy machine.
     let idle = Duration::from_secs(3);
     let (_directory, harness) = limited(|config| config.global.limits.idle = idle);
     // The coarse clock ticks every 10 ms at most.
@@ -93,11 +93,11 @@ fn an_idle_connection_is_closed_without_a_word() {
 fn a_connection_wakes_from_its_sleep() {
     let (_directory, harness) = limited(|_| {});
     let mut client = harness.connect();
-    // Long enough for the buffers to be given back at least once, in the middle of use.
+    // Long enough to release the buffers at least once while they are in use.
     for _ in 0..2 {
         client.write(b"GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(client.reply(true).status, 200);
-        // The wait is what is tested: nothing happens on the connection for 2.3 s.
+        // The wait is under test: the connection is idle for 2.3 s.
         client
             .stream
             .set_read_timeout(Some(Duration::from_millis(2_300)))

@@ -1,4 +1,4 @@
-//! `reverse_proxy` and connections that go over to another protocol, such as WebSocket.
+//! `reverse_proxy` and connections that switch to another protocol, such as WebSocket.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::support::PATIENCE;
 use crate::support::front::{back, front};
 
-/// A server that sends the given response to one request, and then echoes what it receives, until the end. Hands
-/// out the header of the request, and at its end what came after it.
+/// A server that sends the given response to one request and then echoes all bytes until the end.
+/// It returns the request head, and at the end the bytes after it.
 fn echo(answer: &'static str) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -35,7 +35,7 @@ fn echo(answer: &'static str) -> (String, Receiver<String>) {
                 break;
             }
         }
-        // A test that is over hears nothing.
+        // A test that has ended does not receive it.
         let _ = sender.send(String::from_utf8(said).unwrap());
     });
     (address, receiver)
@@ -61,7 +61,7 @@ fn bytes_pass_both_ways() {
         "encode gzip\nheader X-Front yes\nreverse_proxy UP {\nheader_down -X-Secret\n}",
     );
     let mut client = front.connect();
-    // What comes along with the request is for the other protocol.
+    // Bytes that arrive with the request belong to the new protocol.
     client.write(format!("{ASK}early").as_bytes());
     let head = String::from_utf8(client.read_until(b"\r\n\r\n")).unwrap();
     let lower = head.to_ascii_lowercase();
@@ -87,7 +87,7 @@ fn bytes_pass_both_ways() {
         assert!(asked.contains(field), "{field:?} is not in {asked}");
     }
     assert_eq!(client.read_exact(5), b"early");
-    // More than any buffer between them.
+    // More than any buffer on the path.
     let large = "x".repeat(300_000);
     let mut writer = client.stream.try_clone().unwrap();
     let sending = thread::spawn({
@@ -98,7 +98,7 @@ fn bytes_pass_both_ways() {
     sending.join().unwrap();
     client.write(b"GET / HTTP/1.1\r\n\r\nbye");
     assert_eq!(client.read_exact(21), b"GET / HTTP/1.1\r\n\r\nbye");
-    // The upstream is gone, and so is the connection.
+    // The upstream has closed its connection, and so has the front.
     assert!(client.is_closed());
     assert_eq!(heard(&receiver).len(), 5 + large.len() + 21);
 }
@@ -134,7 +134,7 @@ fn the_server_and_its_limit_end_it() {
     client.write(ASK.as_bytes());
     client.read_until(b"\r\n\r\n");
     heard(&receiver);
-    // There is time, but an upgraded connection has no end of its own to wait for.
+    // There is time, but an upgraded connection has no end for which the server could wait.
     stopping.shutdown.drain(Duration::from_secs(3600));
     assert!(client.is_closed());
     assert_eq!(heard(&receiver), "");
@@ -143,8 +143,8 @@ fn the_server_and_its_limit_end_it() {
 
 #[test]
 fn without_an_upgrade_the_protocol_stays() {
-    // Not of HTTP/1.1, not both fields, or what could carry requests past the routes: it is passed on as
-    // any other.
+    // Requests that are not HTTP/1.1, lack one of the fields, or could carry requests past the
+    // routes. They are proxied like any other request.
     let back = back();
     let plain = front(&back.address(), "", "reverse_proxy UP");
     for request in [
@@ -159,11 +159,11 @@ fn without_an_upgrade_the_protocol_stays() {
         assert_eq!(reply.status, 200, "{request}");
         assert!(!reply.text().contains("h.upgrade"), "{reply:?}");
     }
-    // An upstream that has no other protocol answers as ever.
+    // An upstream without another protocol responds as usual.
     let reply = plain.send(ASK);
     assert_eq!(reply.status, 200);
     assert_eq!(reply.value("h.upgrade"), "websocket");
-    // Another protocol than the one that was asked for.
+    // A different protocol than the requested one.
     let (upstream, _hears) =
         echo("HTTP/1.1 101 Other\r\nUpgrade: other\r\nConnection: upgrade\r\n\r\n");
     let other = front(&upstream, "", "reverse_proxy UP");

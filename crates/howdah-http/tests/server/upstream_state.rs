@@ -1,11 +1,11 @@
-//! Front threads share what they know of upstreams.
+//! Front threads share the state of upstreams.
 
 use crate::support::front::{back, front_of_threads};
 use crate::support::upstream::{ConnectionAction, Upstream};
 
 const THREADS: usize = 4;
 
-/// Connections that are made: the kernel spreads them over the threads.
+/// Number of connections. The kernel distributes them among the threads.
 const CONNECTIONS: usize = 48;
 
 fn answering(text: &'static [u8]) -> Upstream {

@@ -1,4 +1,4 @@
-//! Which pool a request goes to.
+//! The choice of a pool for a request.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use howdah_config::model::{
     Config, Handler, PhpScript, PhpServer, PhpWorker, Template, TryFiles, WorkerPool,
 };
 
-/// `file`s, absolute, as the pools of a configuration.
+/// Pools of a configuration for the absolute paths `files`.
 fn pools(files: &[&Path]) -> Vec<WorkerPool> {
     let pool = |(number, file): (usize, &&Path)| {
         WorkerPool::new(format!("app{number}"), file.to_str().unwrap())
@@ -39,7 +39,7 @@ fn site(public: &Path, server: PhpServer, files: &[&Path]) -> Config {
     config
 }
 
-/// A folder with `public`, in it scripts and a file.
+/// A folder with `public`, which contains scripts and a file.
 fn application() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let public = directory.path().join("public");
@@ -152,7 +152,7 @@ fn matching_paths_go_to_the_worker_whatever_is_on_disk() {
     assert_eq!(reply.value("file"), file.to_str().unwrap());
     assert_eq!(reply.value("query"), "y=1");
     assert_eq!(reply.value("uri"), "/out/x?y=1");
-    // The same file without a matching path is an ordinary script.
+    // Without a matching path, the same file is an ordinary script.
     expect(&harness, "/worker.php", "0", "/worker.php", "");
     expect(&harness, "/api", "0", "/index.php", "");
 }

@@ -1,5 +1,5 @@
-//! A server on a free port with an application that answers as the query asks, and a client that
-//! sends raw bytes.
+//! A server on a free port with an application that responds as the query specifies, and a client
+//! that sends raw bytes.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -32,7 +32,7 @@ use howdah_tls::Tls;
 use http::{HeaderMap, Response};
 use http_body::{Body, Frame, SizeHint};
 
-/// What a test waits for at most; reaching it is a failure, never a pass.
+/// Timeout of the tests. Reaching it is a failure and never a pass.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Harness {
@@ -58,7 +58,7 @@ impl AppProbe {
     }
 }
 
-/// A port that is not listened on, reserved while the socket exists.
+/// A port without a listener, reserved while the socket exists.
 pub fn closed_port() -> (socket2::Socket, SocketAddr) {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -67,7 +67,7 @@ pub fn closed_port() -> (socket2::Socket, SocketAddr) {
     (socket, address)
 }
 
-/// Waits until `condition`; panics when patience is over.
+/// Waits until `condition` is true. Panics after the timeout.
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
@@ -133,7 +133,7 @@ impl Harness {
         Self::start_with(config, None)
     }
 
-    /// With the certificates of addresses with HTTPS.
+    /// Starts the server with the certificates for addresses with HTTPS.
     pub fn start_with(config: &Config, tls: Option<&Tls>) -> Self {
         let server = Arc::new(Server::bind(config, tls).unwrap());
         let shutdown = Shutdown::new();
@@ -178,7 +178,7 @@ impl Harness {
         }
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub fn send(&self, request: &str) -> Reply {
         let mut client = self.connect();
         client.write(request.as_bytes());
@@ -195,7 +195,7 @@ impl Harness {
         ))
     }
 
-    /// Joins the threads; the order to stop must have been given.
+    /// Joins the threads. The shutdown must have been requested before.
     pub fn join(mut self) {
         for thread in self.threads.drain(..) {
             thread.join().unwrap();
@@ -240,7 +240,7 @@ impl Reply {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// A line `name=value` of the fake application's answer.
+    /// Value of a line `name=value` in the response of the fake application.
     pub fn value(&self, name: &str) -> &str {
         self.text()
             .lines()
@@ -250,7 +250,7 @@ impl Reply {
 }
 
 impl Client {
-    /// Says that nothing more is written.
+    /// Shuts down the sending direction.
     pub fn end(&self) {
         self.stream.shutdown(net::Shutdown::Write).unwrap();
     }
@@ -259,7 +259,7 @@ impl Client {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// Up to and with `end`.
+    /// Reads up to and including `end`.
     pub fn read_until(&mut self, end: &[u8]) -> Vec<u8> {
         loop {
             if let Some(at) = self
@@ -295,7 +295,7 @@ impl Client {
         self.buffer.drain(..length).collect()
     }
 
-    /// Whether the server has closed the connection and nothing is left to read.
+    /// Whether the server has closed the connection and all bytes were read.
     pub fn is_closed(&mut self) -> bool {
         if !self.buffer.is_empty() {
             return false;
@@ -310,7 +310,7 @@ impl Client {
         }
     }
 
-    /// Everything to the end of the connection; the flag tells whether it ended without a reset.
+    /// Reads to the end of the connection. The flag is true if it ended without a reset.
     pub fn rest(&mut self) -> (Vec<u8>, bool) {
         let mut chunk = [0; 8192];
         loop {
@@ -355,7 +355,7 @@ impl Client {
     }
 }
 
-/// Answers with what it got; `mode=…` in the query asks for something else.
+/// Responds with the received request, or as `mode=…` in the query specifies.
 pub struct FakeApplication {
     seen: Arc<AppProbe>,
     calls: Cell<usize>,
@@ -386,7 +386,7 @@ impl Application for FakeApplication {
                 unreachable!("a pending future was ready");
             }
             Some("block") => {
-                // The front thread itself waits.
+                // The front thread itself waits here.
                 let gate = self.seen.gate.lock().unwrap();
                 drop(self.seen.opened.wait_while(gate, |open| !*open).unwrap());
                 Response::new(FakeBody::new(Script::Done, guard))
@@ -506,7 +506,7 @@ fn describe(request: &AppRequest) -> String {
     text
 }
 
-/// What PHP would see.
+/// Value of a variable as PHP would see it.
 fn variable(request: &AppRequest, name: &str) -> String {
     let mut encoded = Vec::new();
     howdah_cgi::encode(&request.input(), &mut encoded).unwrap();
@@ -535,7 +535,7 @@ pub struct FakeBody {
 enum Script {
     Text(Option<Bytes>),
     Endless,
-    /// A chunk, then another when the gate opens.
+    /// A chunk, then another one when the gate opens.
     Gate(usize),
     Fail(bool),
     Done,
@@ -568,7 +568,7 @@ impl Body for FakeBody {
                 frame(Bytes::from_static(b"first"))
             }
             Script::Gate(step @ 1) => {
-                // A thread of its own waits, so that the front thread does not.
+                // A separate thread waits, so that the front thread does not.
                 *step = 2;
                 let (seen, waker) = (Arc::clone(&this.guard.0), cx.waker().clone());
                 std::thread::spawn(move || {

@@ -1,14 +1,14 @@
-//! What clients make of an answer: whether they have all of it.
+//! Whether clients consider a response complete.
 
 use bytes::Bytes;
 
 use super::{Harness, PATIENCE};
 
-/// What a client gets.
+/// Result of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Got {
     Whole(u16, String),
-    /// It can tell that something is missing.
+    /// The client can detect that a part is missing.
     Broken,
 }
 
@@ -20,7 +20,7 @@ pub fn refused() -> Got {
     whole(502, "502 Bad Gateway\n")
 }
 
-/// What a client of HTTP/1.1 makes of the answer, read to the end of its connection.
+/// Result of an HTTP/1.1 client that reads to the end of its connection.
 pub fn get(front: &Harness, method: &str, target: &str) -> Got {
     let mut client = front.connect();
     let request = format!("{method} {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -76,7 +76,7 @@ pub fn get(front: &Harness, method: &str, target: &str) -> Got {
     Got::Broken
 }
 
-/// The same of HTTP/2.
+/// Result of an HTTP/2 client.
 pub fn get_http2(front: &Harness, method: &str, target: &str) -> Got {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build().unwrap();

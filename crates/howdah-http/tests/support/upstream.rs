@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::Harness;
 use super::front::front;
 
-/// What becomes of a connection after an answer.
+/// Action on a connection after a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionAction {
     Keep,
@@ -18,14 +18,15 @@ pub enum ConnectionAction {
     Reset,
 }
 
-/// An upstream. Requests for `/next` are answered `next`, all others as its script says.
+/// An upstream. It responds to `/next` with `next`, and to all other requests as its script says.
 pub struct Upstream {
     pub address: SocketAddr,
-    /// Number of the connection and head of each request.
+    /// Number of the connection and request head of each request.
     pub requests: Arc<Mutex<Vec<(usize, String)>>>,
 }
 
-/// The answer to a request with this head, which is the nth of its connection; `None`: it is hung up on.
+/// Returns the response to a request with this head, which is the nth of its connection. `None`
+/// closes the connection.
 type Script = dyn Fn(&str, usize) -> Option<(Vec<u8>, ConnectionAction)> + Send + Sync;
 
 impl Upstream {
@@ -46,7 +47,7 @@ impl Upstream {
         Self { address, requests }
     }
 
-    /// One that answers every request with these bytes.
+    /// An upstream that responds to every request with these bytes.
     pub fn answering(answer: &'static [u8], then: ConnectionAction) -> Self {
         Self::start(move |_, _| Some((answer.to_vec(), then)))
     }
@@ -55,7 +56,7 @@ impl Upstream {
         front(&self.address.to_string(), "", "reverse_proxy UP")
     }
 
-    /// The connection of each request with this in its first line.
+    /// Number of the connection of each request whose first line contains this text.
     pub fn connections(&self, target: &str) -> Vec<usize> {
         let requests = self.requests.lock().unwrap();
         let line = format!(" {target} HTTP/1.1\r\n");
@@ -83,7 +84,7 @@ fn serve(mut stream: TcpStream, script: &Script, note: impl Fn(&str)) {
             script(&head, nth)
         };
         let Some((answer, then)) = answer else { return };
-        // A front that has had enough hangs up.
+        // The front closes the connection when it needs no more bytes.
         let written = stream.write_all(&answer);
         if then == ConnectionAction::Reset {
             let socket = socket2::SockRef::from(&stream);

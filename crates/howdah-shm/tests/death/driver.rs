@@ -9,33 +9,33 @@ use std::ops::AddAssign;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
-/// How often requests that were left to workers that are awake are looked after.
+/// Interval of the check on requests that were left to awake workers.
 const LOOK: Duration = Duration::from_millis(1);
-/// A sleep that is longer although requests are under way is a lost wake-up.
+/// A longer sleep with requests in flight is a lost wakeup.
 const STALL_SECONDS: i64 = 20;
-/// A request that is under way for longer was forgotten.
+/// A request that is in flight for longer was lost.
 const HANG: Duration = Duration::from_secs(60);
 
-/// From the supervisor to a front thread.
+/// Message from the supervisor to a front thread.
 pub(crate) enum Order {
-    /// A worker is dead: its pidfd said so.
+    /// A worker has exited, as reported by its pidfd.
     Dead(WorkerId),
-    /// Queue nothing and report when all is answered: the workers go to sleep.
+    /// Push nothing, and report when all requests have responses. The workers then go to sleep.
     Pause,
-    /// Go on after a pause.
+    /// Continue after a pause.
     Resume,
-    /// Queue nothing more and report when all is answered. Deaths go on, so the thread stays until
-    /// the orders end.
+    /// Push nothing more, and report when all requests have responses. Workers still exit, so the
+    /// thread runs until the channel is closed.
     Finish,
 }
 
-/// From a front thread to the supervisor.
+/// Message from a front thread to the supervisor.
 pub(crate) enum Report {
     /// All front threads have recovered the worker.
     Vacant(WorkerId),
-    /// All requests before the pause are answered.
+    /// All requests before the pause have responses.
     Quiet,
-    /// All requests of this front thread are answered, or it has given up.
+    /// All requests of this front thread have responses, or it has given up.
     Finished,
 }
 
@@ -82,13 +82,13 @@ pub(crate) struct Driver {
     eventfd: OwnedFd,
     jobs: Vec<Option<Job>>,
     concurrency: usize,
-    /// Workers that only die leave a segment that every check finds consistent.
+    /// Workers that exit at any step leave a segment that every check considers consistent.
     checks: bool,
     under_way: usize,
     random: u64,
     next_id: u64,
     counts: Counts,
-    /// When requests that were left to others were looked after.
+    /// Time of the last check on requests that were left to awake workers.
     looked: Instant,
     orders: Receiver<Order>,
     reports: Sender<Report>,
@@ -205,7 +205,7 @@ impl Driver {
         true
     }
 
-    /// Takes back or aborts a request now and then.
+    /// Sometimes cancels or aborts a request.
     fn disturb(&mut self) {
         if !self.chance(16) {
             return;
@@ -231,7 +231,7 @@ impl Driver {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Progress { slot, .. } => {
-                // Left in the ring for a while: the worker meets a full one.
+                // Left in the ring for a while, so that the worker finds it full.
                 if self.chance(3) {
                     if let Some(job) = &mut self.jobs[slot.index()] {
                         job.lazy = true;
@@ -327,7 +327,7 @@ impl Driver {
 
     fn torn(&mut self, torn: TornSlot) {
         let index = torn.slot.index();
-        // What is committed is whole, and may be all of it.
+        // Committed frames are complete, and may be the whole response.
         self.read(index);
         let Some(job) = &mut self.jobs[index] else {
             return self.wrong("a torn slot of no request", index);

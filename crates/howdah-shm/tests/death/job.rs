@@ -1,4 +1,4 @@
-//! What a request and its response must be, given its id. The worker computes the same in C.
+//! Expected request and response for an id. The worker computes the same in C.
 
 use howdah_shm::{Exit, Frame, Head, SlotId, Update, Updates};
 use std::time::Instant;
@@ -19,25 +19,25 @@ fn pattern_bytes(seed: u64, size: u64) -> Vec<u8> {
     (0..size).map(|at| pattern(seed, at)).collect()
 }
 
-/// The encoded variables of a request.
+/// Encoded variables of a request.
 pub(crate) fn vars(id: u64) -> Vec<u8> {
     pattern_bytes(id, mix(id + 7) % 1500)
 }
 
-/// The inline body of a request, if it has one.
+/// Inline body of a request, if it has one.
 pub(crate) fn body(id: u64) -> Option<Vec<u8>> {
     id.is_multiple_of(3)
         .then(|| pattern_bytes(id + 1, mix(id + 9) % 2000))
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) id: u64,
     pub(crate) slot: SlotId,
     pub(crate) since: Instant,
     pub(crate) aborted: bool,
-    /// Frames wait in the ring, to be read later.
+    /// Frames wait in the ring and are read later.
     pub(crate) lazy: bool,
     ring: u64,
     seen: ResponseProgress,
@@ -49,7 +49,7 @@ struct ResponseProgress {
     headers: bool,
     body: u64,
     updates: Updates,
-    /// Of those with even and with odd numbers.
+    /// Number of updates with even and with odd numbers.
     published: [u64; 2],
     ended: bool,
 }
@@ -68,14 +68,14 @@ impl Job {
         }
     }
 
-    /// Forgets what was read: the request starts again.
+    /// Resets the state of the response, because the request starts again.
     pub(crate) fn restart(&mut self) {
         self.seen = ResponseProgress::default();
         self.lazy = false;
         self.aborted = false;
     }
 
-    /// As `body_size` in `queue_worker.c`.
+    /// The same as `body_size` in `queue_worker.c`.
     fn body_size(&self) -> u64 {
         let random = mix(self.id.wrapping_mul(5) + 1);
         match random % 16 {
@@ -117,7 +117,7 @@ impl Job {
             && update.data == pattern_bytes(seed, random % most)
     }
 
-    /// Checks a frame, down to the byte.
+    /// Checks every byte of a frame.
     pub(crate) fn take(&mut self, frame: &Frame) -> bool {
         if self.seen.ended {
             return false;
@@ -149,7 +149,8 @@ impl Job {
                 self.seen.ended = true;
                 let updates = mix(self.id.wrapping_mul(37)) % 4;
                 let published = self.seen.published;
-                // Even ones come before the head, odd ones at the end; all come, though the client left.
+                // Even ones arrive before the head, odd ones at the end. All arrive, even if the
+                // client disconnected.
                 if published != [updates.div_ceil(2), updates / 2] {
                     return false;
                 }
@@ -160,7 +161,7 @@ impl Job {
         }
     }
 
-    /// Whether the end was read, and whether all that belongs before it was.
+    /// Whether the end was read, and whether everything before it was.
     pub(crate) fn ended(&self) -> Option<bool> {
         let random = mix(self.id.wrapping_mul(17));
         let infos = if random.is_multiple_of(8) {

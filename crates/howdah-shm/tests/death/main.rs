@@ -1,13 +1,14 @@
-//! Workers that die at every step of the real C code, under the real front.
+//! Workers that exit at every step of the real C code, with the real front.
 //!
-//! `worker/tests/queue_worker.c` is built with fault injection and run as four processes. Each is configured
-//! a step at which it kills itself; others are killed at any moment. Each request is answered exactly
-//! once with the bytes that belong to its id, or reported as torn; nothing is lost and no process hangs.
+//! `worker/tests/queue_worker.c` is built with fault injection and run as four processes. Each
+//! kills itself at a configured step, and others are killed at any time. Each request gets exactly
+//! one response with the bytes of its id, or is reported as torn. No request is lost, and no
+//! process hangs.
 //!
-//! Short by default. `HOWDAH_DEATHS=33000 cargo test -p howdah-shm --test death -- --nocapture` runs
-//! the scenarios until each has seen a quarter of so many deaths.
+//! The run is short by default. `HOWDAH_DEATHS=33000 cargo test -p howdah-shm --test death --
+//! --nocapture` runs each scenario until it has seen a quarter of this number of exits.
 
-// The models and Miri have no processes.
+// The models and Miri do not support processes.
 #![cfg(not(any(loom, miri)))]
 
 mod build;
@@ -20,24 +21,24 @@ use howdah_shm::{Geometry, Segment};
 use std::time::Duration;
 use supervisor::Supervisor;
 
-/// Deaths of all scenarios together when `HOWDAH_DEATHS` is not set.
+/// Number of exits in all scenarios if `HOWDAH_DEATHS` is not set.
 const DEATHS: u64 = 800;
 const WORKERS: u32 = 4;
-/// Small, so that responses are larger than it and wrap often.
+/// Small, so that responses are larger and often wrap around.
 const RESPONSE_RING: u32 = 8192;
 
 struct Scenario {
     name: &'static str,
     fronts: u32,
     slots: u32,
-    /// Requests that each front thread keeps under way.
+    /// Number of requests in flight per front thread.
     concurrency: usize,
     respawn_delay: Duration,
-    /// Whether workers are also killed from outside.
+    /// Whether the supervisor also kills workers.
     killer: bool,
-    /// Whether workers have several requests at a time, and sleep on eventfds.
+    /// Whether workers have several requests at the same time, and sleep on eventfds.
     several: bool,
-    /// Whether front threads leave requests to workers that are awake, as far as they can.
+    /// Whether front threads leave requests to awake workers when possible.
     patient: bool,
 }
 
@@ -87,7 +88,7 @@ fn one_front_thread_respawn_at_once() {
 
 #[test]
 fn one_front_thread_respawn_delayed() {
-    // An instant respawn hides missing wake-ups, since the successor searches first.
+    // An immediate restart hides missing wakeups, because the new worker first checks the ring.
     run(&Scenario {
         name: "one front thread, respawn delayed",
         fronts: 1,

@@ -1,7 +1,7 @@
-//! What the worker processes count, in memory that they map. Offsets as in `queue_worker.c`.
+//! Counters of the worker processes in mapped memory. Offsets are as in `queue_worker.c`.
 //!
-//! Not in a file of a disk: a worker that writes to a page of it can wait long for a busy disk, and then
-//! looks like one that was never woken.
+//! The memory is not in a file on disk. A worker that writes to a page of such a file may wait long
+//! for a busy disk and look as if it had missed a wakeup.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
@@ -34,7 +34,7 @@ impl Statistics {
         u64::from_ne_bytes(word)
     }
 
-    /// Deaths by injection at each step.
+    /// Number of injected exits at each step.
     pub(crate) fn deaths(&self) -> Vec<(u64, u64)> {
         (0..STEPS)
             .map(|step| (step, self.read(DEATHS + step * 8)))

@@ -1,4 +1,4 @@
-//! Starts workers, sees them die, kills and stops some, and has front threads recover them.
+//! Starts workers, detects their exits, kills and stops some, and lets front threads recover them.
 
 use crate::Scenario;
 use crate::build;
@@ -16,20 +16,21 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Steps at which a worker is configured to crash, in turn; numbers as in `docs/internals/queue.md`.
+/// Steps at which a worker is configured to crash, in turn. Numbers are as in
+/// `docs/internals/queue.md`.
 const STEPS: [u32; 38] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 30, 31, 32, 33, 40,
     41, 42, 43, 44, 50, 51, 52, 53, 54, 11, 12, 0,
 ];
-/// Steps that need a rare meeting: see `hand_on` in the unit tests.
+/// Steps that need a rare coincidence: see `hand_on` in the unit tests.
 const RARE: [u64; 2] = [11, 12];
-/// A worker that does not come by its step dies after so many steps all the same, at most.
+/// A worker that does not reach its step crashes after at most this number of steps.
 const STEPS_MAX: u64 = 6000;
 
 struct Process {
     child: Child,
     pidfd: OwnedFd,
-    /// It has served, and its end is waited for by its word.
+    /// The worker has served requests, and its exit is awaited.
     watched: bool,
 }
 
@@ -47,13 +48,13 @@ pub(crate) struct Supervisor<'a> {
     places: Vec<Place>,
     random: u64,
     started: usize,
-    /// Front threads that have yet to become quiet in this pause.
+    /// Number of front threads that are not yet quiet in this pause.
     noisy: usize,
     deaths: u64,
     killed: u64,
     stopped: u64,
     watch: Arc<LifeWatch>,
-    /// Ends of processes that were watched.
+    /// Number of exits of processes that were awaited.
     awaited: u64,
 }
 
@@ -76,7 +77,7 @@ pub(crate) struct Summary {
 impl<'a> Supervisor<'a> {
     pub(crate) fn new(segment: &'a Arc<Segment>, scenario: &'a Scenario) -> Self {
         let statistics = Statistics::new(u64::from(scenario.fronts * scenario.slots));
-        // Duplicates are inherited; the originals are closed on exec.
+        // Duplicates are inherited. The originals are closed on exec.
         let mut inherited = vec![
             rustix::io::dup(segment.fd()).expect("a descriptor"),
             rustix::io::dup(&statistics.0).expect("a descriptor"),
@@ -175,7 +176,7 @@ impl<'a> Supervisor<'a> {
             .map(|front| {
                 let (order, orders) = channel();
                 let (report, concurrency) = (report.clone(), self.scenario.concurrency);
-                // A check repeats wake-ups, which would hide those that are lost.
+                // A check repeats wakeups and would hide lost ones.
                 let checks = self.scenario.respawn_delay.is_zero();
                 let thread = std::thread::spawn(move || {
                     Driver::new(front, concurrency, checks, (orders, report)).run()
@@ -237,7 +238,7 @@ impl<'a> Supervisor<'a> {
         command.args(places.iter().map(|fd| fd.as_raw_fd().to_string()));
         let child = command.spawn().expect("the worker starts");
         let pid = Pid::from_raw(child.id().cast_signed()).expect("a process id");
-        // Not reaped yet, so the id is still this process'.
+        // The process is not reaped yet, so its id is still valid.
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).expect("a pidfd");
         Process {
             child,
@@ -246,7 +247,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Waits for deaths, but not so long that places stay empty.
+    /// Waits for exits, but not so long that places stay vacant.
     fn wait_for_deaths(&mut self, orders: &[Sender<Order>]) {
         self.record_serving_workers();
         let alive: Vec<_> = (0..self.places.len())
@@ -326,8 +327,8 @@ impl<'a> Supervisor<'a> {
         finished
     }
 
-    /// Kills or stops a worker now and then, or lets all become quiet: with many requests under way no worker
-    /// would ever sleep, and none would die on the way to it.
+    /// Sometimes kills or stops a worker, or lets all become quiet. With many requests in flight,
+    /// no worker would ever sleep, or crash on the way to sleep.
     fn disturb(&mut self, orders: &[Sender<Order>]) {
         let worker = self.random(self.places.len() as u64) as usize;
         let random = self.random(24);
@@ -377,7 +378,7 @@ impl Summary {
             counts.complete > 0 && counts.retried > 0 && self.awaited > 0,
             "the test did not test much"
         );
-        // One whose successor started before the watch looked is not reported.
+        // An exit is not reported if the new worker starts before the watch checks.
         assert!(
             self.notified <= self.awaited && self.notified >= self.awaited / 2,
             "of {} exits {} were reported",

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared parts of the tests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -47,7 +47,7 @@ pub(crate) fn config(text: &str) -> Config {
         .config
 }
 
-/// The messages of a file that is not valid.
+/// Error messages for an invalid file.
 pub(crate) fn errors(text: &str) -> Vec<String> {
     match full(text) {
         Ok(parsed) => panic!("{text}\nis accepted: {:?}", parsed.config),
@@ -55,7 +55,7 @@ pub(crate) fn errors(text: &str) -> Vec<String> {
     }
 }
 
-/// The routes of one site on port 80 with these directives.
+/// Routes of one site on port 80 with these directives.
 pub(crate) fn routes(directives: &str) -> Vec<Route> {
     config(&format!(":80 {{\n{directives}\n}}\n"))
         .sites
@@ -63,7 +63,7 @@ pub(crate) fn routes(directives: &str) -> Vec<Route> {
         .routes
 }
 
-/// The handler of a site with one directive.
+/// Handler of a site with one directive.
 pub(crate) fn handler(directive: &str) -> Handler {
     let mut routes = routes(directive);
     assert_eq!(routes.len(), 1, "{directive}");
@@ -87,7 +87,7 @@ pub(crate) fn placeholder(placeholder: Placeholder) -> Template {
     }
 }
 
-/// `{path}` and a text after it.
+/// A template of `{path}` and the text after it.
 pub(crate) fn path_and(end: &str) -> Template {
     Template {
         parts: vec![Part::Placeholder(Placeholder::Path), Part::Text(end.into())],
