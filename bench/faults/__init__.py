@@ -1,1 +1,1 @@
-"""Measures what a fault costs the requests beside it."""
+"""Measures the effect of a fault on concurrent requests."""

@@ -45,7 +45,7 @@ DEFAULT_PEERS = ("howdah", "nginx-fpm", "caddy-fpm", "frankenphp")
 
 @dataclass(frozen=True)
 class FaultResult:
-    """A peer under a fault; `recovery_seconds` is None when it never answered again."""
+    """A peer under a fault; `recovery_seconds` is None if it did not recover."""
 
     peer: str
     scenario: str
@@ -57,12 +57,12 @@ class FaultResult:
     forced_stops: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Returns the values for JSON."""
         return asdict(self)
 
 
 def allow_files(needed: int) -> None:
-    """Raises the limit of open files, which the servers inherit, and forbids core dumps."""
+    """Raises the limit of open files, which the servers inherit, and disables core dumps."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise BenchError(
@@ -75,10 +75,10 @@ def allow_files(needed: int) -> None:
 
 
 def recovery(server: Server) -> float | None:
-    """Seconds until PHP answers again."""
+    """Measures the seconds until PHP responds again."""
     begun = time.monotonic()
     while time.monotonic() - begun < RECOVERY_SECONDS:
-        # A broken answer is as good as none yet.
+        # A broken response counts as no response.
         with contextlib.suppress(OSError, http.client.HTTPException):
             if fetch(server.port, "/index.php").body == b"Hello, world!\n":
                 return time.monotonic() - begun
@@ -89,7 +89,7 @@ def recovery(server: Server) -> float | None:
 def measure(
     peer: Peer, scenario: Scenario, sizes: Sizes, arguments: argparse.Namespace, folder: Path
 ) -> FaultResult:
-    """One peer under one fault, on a fresh server with scratch files in `folder`."""
+    """Measures one peer under one fault, on a fresh server with scratch files in `folder`."""
     docroot = folder / "site"
     shutil.copytree(SITE, docroot)
     setup = Setup(arguments.workers, phpini.shared_ini(arguments.php_ini))
@@ -128,7 +128,7 @@ def measure(
 
 
 def choose(wanted: list[str] | None) -> tuple[list[Scenario], bool]:
-    """Scenarios by name, and whether workers are to be replaced; all by default."""
+    """Returns scenarios by name, and whether to measure replacements; all by default."""
     known = {scenario.name: scenario for scenario in SCENARIOS}
     for name in wanted or []:
         if name not in known and name != replacement.NAME:
@@ -140,7 +140,7 @@ def choose(wanted: list[str] | None) -> tuple[list[Scenario], bool]:
 
 
 def replacing_peers(wanted: list[str] | None) -> list[Peer]:
-    """Those whose workers are to be replaced: the named ones, or all with a worker mode."""
+    """Returns the named peers whose workers are replaced, or all peers with a worker mode."""
     if wanted is None:
         return replacement.candidates()
     return [peer for peer in choose_peers(wanted) if peer.contract in replacement.CONTRACTS]
@@ -149,7 +149,7 @@ def replacing_peers(wanted: list[str] | None) -> list[Peer]:
 def measure_replacements(
     peers: list[Peer], arguments: argparse.Namespace, temporary: Path, progress: Progress
 ) -> tuple[list[Replacement], list[str]]:
-    """Every peer that is there in every way, and what went wrong."""
+    """Measures each available peer in each way; returns results and errors."""
     found: list[Replacement] = []
     failures = []
     for peer in peers:
@@ -167,7 +167,7 @@ def measure_replacements(
 def measure_under_load(
     peers: list[Peer], arguments: argparse.Namespace, temporary: Path, progress: Progress
 ) -> tuple[list[UnderLoad], list[str]]:
-    """Those that can lose a worker with every request, and what went wrong."""
+    """Measures peers that can lose a worker with each request; returns results and errors."""
     found: list[UnderLoad] = []
     failures = []
     for peer in peers:
@@ -184,7 +184,7 @@ def measure_under_load(
 
 
 def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
-    """The whole command; prints the table and leaves it with the raw data in `folder`."""
+    """Runs the whole command; prints the table and stores it with the raw data in `folder`."""
     scenarios, replaces = choose(arguments.fault)
     names = arguments.peer or without(DEFAULT_PEERS, absent_peers())
     peers = choose_peers(names) if scenarios else []
@@ -193,7 +193,7 @@ def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
     if not peers and not replacing:
         raise BenchError("none of these peers has a worker mode")
     sizes = Sizes(arguments.workers, arguments.idle_connections, arguments.flood_clients)
-    # A front that proxies to PHP uses two descriptors for a request.
+    # A front that proxies to PHP uses two descriptors per request.
     allow_files(max(sizes.idle_connections, 2 * sizes.flood_clients) + SPARE_FILES)
     folder.mkdir(parents=True)
     arguments.folder = folder

@@ -1,4 +1,4 @@
-"""More clients than the queue of a pool has places."""
+"""More clients than a pool's queue has places."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from bench.harness.server import Server
 
-# A turned-away client tries again after this time, as Retry-After asks for; without a pause the
-# clients themselves would use up the machine.
+# A refused client retries after this time, as Retry-After requests. Without a pause, the clients
+# themselves would use all CPU time.
 RETRY_SECONDS = 1.0
 FULL_SECONDS = 30.0
 STATUS_AT = slice(9, 12)
 
 
 class Flood(Injector):
-    """Clients that each ask for a slow page on a connection of their own, again and again.
+    """Clients that each request a slow page repeatedly, on a new connection each time.
 
-    The block begins once the queue has been full: once anybody was turned away or every client
-    waits for an answer.
+    The block starts once the queue has been full: once a client was refused, or every client waits
+    for a response.
     """
 
     def __init__(self, server: Server, clients: int) -> None:

@@ -1,4 +1,4 @@
-"""Who answers: a request that says which worker ran it, for measurements of its time."""
+"""Identifies the worker that handled a request, for measurements of its time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECEIVE_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Worker:
-    """Who answered: a process, and what booted in it."""
+    """Identity of a worker: a process, and the boot in it."""
 
     pid: int
     boot: str
@@ -27,22 +27,22 @@ class Worker:
     served: int
 
     def is_other(self, before: Worker) -> bool:
-        """Another process, or another boot in the same one, as threads have it."""
+        """Whether this is a different process, or a different boot in the same one (threads)."""
         return (self.pid, self.boot) != (before.pid, before.boot)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer; `worker` only if it is a right one."""
+    """A response; `worker` is set only if it is valid."""
 
     status: str
     worker: Worker | None
 
 
 def connect(port: int, target: str, seconds: float) -> http.client.HTTPConnection:
-    """A connection that is open before anything is timed, with its request ready to be sent.
+    """Opens a connection before the measurement, with its request ready to be sent.
 
-    Its answer is waited for `seconds` at most.
+    The timeout for its response is `seconds`.
     """
     connection = http.client.HTTPConnection(HOST, port, timeout=seconds)
     connection.connect()
@@ -52,9 +52,9 @@ def connect(port: int, target: str, seconds: float) -> http.client.HTTPConnectio
 
 
 def receive(connection: http.client.HTTPConnection) -> bytes:
-    """Sends the request and returns all that comes until the server closes; `parse` reads it.
+    """Sends the request and returns all bytes until the server closes; `parse` reads them.
 
-    Nothing of it is parsed here: that can take longer than the answer, and time counts.
+    Nothing is parsed here, because that can take longer than the response.
     """
     with closing(connection):
         connection.endheaders()
@@ -65,7 +65,7 @@ def receive(connection: http.client.HTTPConnection) -> bytes:
 
 
 class _Received:
-    """What came, in the place of the socket that HTTPResponse reads from."""
+    """Received bytes in place of the socket that HTTPResponse reads from."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
@@ -75,7 +75,7 @@ class _Received:
 
 
 def parse(answer: bytes) -> Reply:
-    """Status and worker of an answer."""
+    """Parses the status and the worker of a response."""
     response = http.client.HTTPResponse(cast("socket.socket", _Received(answer)))
     try:
         response.begin()

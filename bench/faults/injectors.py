@@ -1,4 +1,4 @@
-"""Threads that cause a fault for as long as they run, and count what came of it."""
+"""Threads that cause a fault while they run, and count the outcomes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SMALL_BUFFER = 4096
 
 
 class Injector:
-    """Runs `step` again and again in a thread, `pause` seconds apart, until the block ends.
+    """Runs `step` repeatedly in a thread, `pause` seconds apart, until the block ends.
 
-    `outcomes` counts what happened, by name.
+    `outcomes` counts outcomes by name.
     """
 
     pause = FAULT_SECONDS
@@ -78,29 +78,29 @@ class Injector:
 
 
 class WorkerKiller(Injector):
-    """Kills one PHP process, chosen by chance."""
+    """Kills one randomly chosen PHP process."""
 
     def step(self) -> None:
-        """Sends SIGKILL; without a PHP process alive there is none to send it to."""
+        """Sends SIGKILL to a PHP process, if there is one."""
         pids = self.server.php_pids()
         if not pids:
             self.outcomes["no PHP process alive"] += 1
             return
-        # Which one falls does not matter to anybody's security.
+        # The choice is not relevant to security.
         with contextlib.suppress(ProcessLookupError):
             os.kill(random.choice(pids), signal.SIGKILL)  # noqa: S311
             self.outcomes["killed"] += 1
 
 
 class BadRequests(Injector):
-    """Asks for a page whose PHP dies; counts the answers."""
+    """Requests a page whose PHP crashes; counts the responses."""
 
     def __init__(self, server: Server, path: str) -> None:
         super().__init__(server)
         self.path = path
 
     def step(self) -> None:
-        """Asks once."""
+        """Sends one request."""
         try:
             answer = fetch(self.server.port, self.path)
         except OSError as error:
@@ -112,7 +112,7 @@ class BadRequests(Injector):
 
 
 class SlowClients(Injector):
-    """Clients that send a body byte by byte, and as many that read an answer byte by byte."""
+    """Clients that send a body byte by byte, and as many that read a response byte by byte."""
 
     pause = BYTE_SECONDS
 
@@ -124,7 +124,7 @@ class SlowClients(Injector):
         self._readers: list[socket.socket] = []
 
     def begin(self) -> None:
-        """Sends all heads, so that the requests are under way before the timing."""
+        """Sends all request heads, so that the requests are in flight before the measurement."""
         host = f"Host: {HOST}:{self.server.port}"
         post = (
             f"POST /body.php HTTP/1.1\r\n{host}\r\nContent-Type: text/plain\r\n"
@@ -137,7 +137,7 @@ class SlowClients(Injector):
 
     def _connect(self, head: str) -> socket.socket:
         client = socket.socket()
-        # Before connecting, since the window that is offered depends on it.
+        # Must be set before connecting, because the offered window depends on it.
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
         client.settimeout(TIMEOUT_SECONDS)
         client.connect((HOST, self.server.port))
@@ -145,7 +145,7 @@ class SlowClients(Injector):
         return client
 
     def step(self) -> None:
-        """One byte for each client."""
+        """Sends or reads one byte per client."""
         for client in self._writers:
             try:
                 client.sendall(b"x")
@@ -166,7 +166,7 @@ class SlowClients(Injector):
 
 
 class IdleConnections(Injector):
-    """Keep-alive connections that have asked once and say no more."""
+    """Persistent connections that have sent one request and are then idle."""
 
     def __init__(self, server: Server, count: int) -> None:
         super().__init__(server)
@@ -175,7 +175,7 @@ class IdleConnections(Injector):
         self._clients: list[socket.socket] = []
 
     def begin(self) -> None:
-        """Opens all of them, and takes the memory before and after."""
+        """Opens all connections, and measures memory before and after."""
         head = f"GET /index.php HTTP/1.1\r\nHost: {HOST}:{self.server.port}\r\n\r\n".encode()
         before = self.server.group.pss_bytes()
         for _ in range(self.count):
@@ -194,14 +194,14 @@ class IdleConnections(Injector):
         self.bytes_each = (after - before) / answered if answered else 0.0
 
     def step(self) -> None:
-        """Idle: nothing is sent."""
+        """Sends nothing, because the connections are idle."""
 
     def end(self) -> None:
-        """Counts who is still connected, and closes."""
+        """Counts the open connections and closes them."""
         for client in self._clients:
             client.setblocking(False)  # noqa: FBT003  the name of the method says what it sets
             try:
-                # The first answer may have come in several packets.
+                # The first response may have arrived in several packets.
                 while client.recv(SMALL_BUFFER):
                     continue
             except BlockingIOError:

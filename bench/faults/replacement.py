@@ -1,8 +1,8 @@
-"""How long a server with one worker does not answer when it loses that worker.
+"""Time without a response after a server with one worker loses that worker.
 
-The application takes 200 ms to boot. It is lost in each of several ways, again and again; each time
-the next request is sent at once, and counts until it is answered by a worker that is another one
-and has served no request before.
+The application takes 200 ms to boot. The worker is lost repeatedly in each of several ways. Each
+time, the next request is sent at once. It counts until it gets a response of a different worker
+that has served no request before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ABOUT = (
     "takes what stands beside."
 )
 SITE = Path(__file__).with_name("replace")
-# What loses the worker, in words.
+# Ways to lose the worker, in words.
 WAYS = {
     "exit": "exit() that ends the worker",
     "fatal": "fatal error (memory limit)",
@@ -50,21 +50,21 @@ WAYS = {
 ANY = ""
 CONTRACTS = ("frankenphp", "roadrunner", "swoole")
 RECOVERY_SECONDS = 10.0
-# So long is waited for word of the request that is lost.
+# Timeout for the response to the lost request.
 LOST_SECONDS = 5.0
 RETRY_SECONDS = 0.0005
-# Between an answer and the next loss, so that one loss is over before the next.
+# Pause between a response and the next loss, so that one loss is over before the next.
 PAUSE_SECONDS = 0.05
 PERCENTILE = 0.95
 
 
 class NotMeasuredError(Exception):
-    """Why a server cannot be measured in this way."""
+    """Reason why a server cannot be measured in this way."""
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """A server that lost its worker in one way; without times `reason` says why."""
+    """A server that lost its worker in one way; without times, `reason` says why."""
 
     peer: str
     way: str
@@ -75,18 +75,18 @@ class Replacement:
     reason: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Returns the values for JSON."""
         return asdict(self)
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The smallest value that at least this share of all does not exceed."""
+    """Returns the smallest value that at least this share of all does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 
 
 def summary(milliseconds: list[float]) -> tuple[float, float, float]:
-    """Median, 95th percentile and the largest."""
+    """Returns the median, the 95th percentile and the maximum."""
     return (
         statistics.median(milliseconds),
         percentile(milliseconds, PERCENTILE),
@@ -95,7 +95,7 @@ def summary(milliseconds: list[float]) -> tuple[float, float, float]:
 
 
 class Loss:
-    """Loses the worker of a server in one way, again and again."""
+    """Loses the worker of a server repeatedly in one way."""
 
     def __init__(self, server: Server, way: str) -> None:
         self.server = server
@@ -104,15 +104,15 @@ class Loss:
         self.outcomes: Counter[str] = Counter()
 
     def ready(self) -> http.client.HTTPConnection:
-        """A connection that will ask who answers."""
+        """Opens a connection that will request the worker's identity."""
         return connect(self.server.port, "/", RECOVERY_SECONDS)
 
     def answered(
         self, connection: http.client.HTTPConnection | None = None
     ) -> tuple[Worker, float]:
-        """The worker that answers, however often it has to be asked, and the moment of its answer.
+        """Returns the worker that responds after any number of attempts, and the response time.
 
-        The first time it is asked on `connection`.
+        The first attempt uses `connection`.
         """
         deadline = time.monotonic() + RECOVERY_SECONDS
         while True:
@@ -136,7 +136,7 @@ class Loss:
             time.sleep(RETRY_SECONDS)
 
     def lose(self, worker: Worker) -> tuple[float, str | bytes]:
-        """Returns the moment of the loss, and the answer to the lost request or a word for it."""
+        """Returns the time of the loss, and the response to the lost request or a word for it."""
         if self.way == "kill":
             if worker.pid in self.server.group.main_pids():
                 raise NotMeasuredError("the server's own process runs the requests")
@@ -158,7 +158,7 @@ class Loss:
         return time.perf_counter(), lost
 
     def once(self) -> tuple[float, Worker]:
-        """Seconds from one loss to the next answer, and who gave it."""
+        """Returns the seconds from one loss to the next response, and its worker."""
         before, _ = self.answered()
         time.sleep(PAUSE_SECONDS)
         failed = self.failed
@@ -178,13 +178,13 @@ class Loss:
 
 
 def measure_way(server: Server, way: str, losses: int) -> Replacement:
-    """One server, one way."""
+    """Measures one server in one way."""
     loss = Loss(server, way)
     found: list[float] = []
     boots: list[float] = []
     reason = ""
     try:
-        # The first one finds caches empty that are full later.
+        # The first one finds empty caches that are filled later.
         loss.once()
         loss.failed = 0
         loss.outcomes.clear()
@@ -206,7 +206,7 @@ def measure_way(server: Server, way: str, losses: int) -> Replacement:
 
 
 def candidates() -> list[Peer]:
-    """All peers with a worker mode whose workers live longer than a request, ours first."""
+    """Returns peers with a worker mode whose workers outlive a request, ours first."""
     found = [
         peer
         for peer in load_peers().values()
@@ -218,7 +218,7 @@ def candidates() -> list[Peer]:
 
 
 def install(site: Path) -> dict[str, str]:
-    """Copies the application to `site`; the values that configuration files of peers may name."""
+    """Copies the application to `site`; returns values for configuration files of peers."""
     shutil.copytree(SITE, site)
     shutil.copytree(cases.CONTRACTS, site / "contracts")
     (site / "public").mkdir()
@@ -230,14 +230,14 @@ def install(site: Path) -> dict[str, str]:
 
 
 def measure_peer(peer: Peer, arguments: argparse.Namespace, folder: Path) -> list[Replacement]:
-    """One server in all ways, each on a fresh start; one that is not installed says so, once."""
+    """Measures one server in all ways, each on a fresh start; reports a missing one once."""
     found = []
     if peer.missing():
         reason = "it is not installed; `python3 -m bench list` says what it needs"
         return [Replacement(peer.name, ANY, [], 0.0, 0, {}, reason)]
     for way in WAYS:
         values = install(folder / way / "site")
-        # FrankenPHP's meaning of exit(), for those that have another one too.
+        # FrankenPHP's exit() behavior, for servers that also have a different one.
         alike = replace(peer, variables={**peer.variables, "exit": "restart"})
         setup = Setup(1, phpini.shared_ini(arguments.php_ini))
         keep = arguments.folder / "peers" / peer.name / f"{NAME}-{way}"

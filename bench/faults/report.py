@@ -45,12 +45,12 @@ LOAD_HEAD = (
 
 
 def pair(before: float, during: float, digits: int) -> str:
-    """A figure without and with the fault."""
+    """Formats a figure without and with the fault."""
     return f"{before:,.{digits}f} → {during:,.{digits}f}"
 
 
 def outcome(result: dict[str, Any]) -> str:
-    """What the injector counted, the most frequent first."""
+    """Formats the injector's counts, the most frequent first."""
     counts = sorted(result["outcomes"].items(), key=lambda item: -item[1])
     parts = [f"{count:,} {name}" for name, count in counts]
     each = result["bytes_per_connection"]
@@ -60,13 +60,13 @@ def outcome(result: dict[str, Any]) -> str:
 
 
 def recovered(result: dict[str, Any]) -> str:
-    """The time until PHP answered again."""
+    """Formats the time until PHP responded again."""
     seconds = result["recovery_seconds"]
     return "never" if seconds is None else f"{seconds * 1000:,.0f} ms"
 
 
 def row(document: dict[str, Any], result: dict[str, Any]) -> tuple[str, ...]:
-    """A line of the table."""
+    """Returns a row of the table."""
     before, during = Load.from_dict(result["before"]), Load.from_dict(result["during"])
     return (
         document["peers"][result["peer"]],
@@ -81,14 +81,14 @@ def row(document: dict[str, Any], result: dict[str, Any]) -> tuple[str, ...]:
 
 
 def rows_of(document: dict[str, Any], scenario: str) -> list[tuple[str, ...]]:
-    """A line for each peer that was measured under the fault."""
+    """Returns a row for each peer that was measured under the fault."""
     return [
         row(document, result) for result in document["results"] if result["scenario"] == scenario
     ]
 
 
 def conditions(document: dict[str, Any]) -> str:
-    """How it was measured."""
+    """Describes the method."""
     return (
         f"{document['connections']} connections ask without pause for {document['duration']} s, "
         f"without and then with the fault; {document['workers']} PHP processes, "
@@ -99,7 +99,7 @@ def conditions(document: dict[str, Any]) -> str:
 
 
 def replacement_row(document: dict[str, Any], result: dict[str, Any]) -> tuple[str, ...]:
-    """A server that lost its worker in one way."""
+    """Returns the row of a server that lost its worker in one way."""
     title = document["peers"][result["peer"]]
     way = replacement.WAYS.get(result["way"], NONE)
     if result["reason"]:
@@ -121,7 +121,7 @@ def replacement_row(document: dict[str, Any], result: dict[str, Any]) -> tuple[s
 
 
 def load_row(document: dict[str, Any], result: dict[str, Any]) -> tuple[str, ...]:
-    """A server that lost a worker with each request."""
+    """Returns the row of a server that lost a worker with each request."""
     title = document["peers"][result["peer"]]
     begin = (title, under_load.WAYS[result["way"]], f"{result['connections']:,}")
     if result["reason"]:
@@ -147,13 +147,13 @@ class FaultTable(NamedTuple):
 
 
 def tables(document: dict[str, Any]) -> list[FaultTable]:
-    """A table for each fault that was measured."""
+    """Returns a table for each measured fault."""
     found = []
     for name, title in document["scenarios"].items():
         rows = rows_of(document, name)
         if rows:
             found.append(FaultTable(f"{title[0].upper()}{title[1:]}", "", HEAD, rows))
-    # A run from before this was measured has none.
+    # A run from before this measurement existed has none.
     rows = [replacement_row(document, result) for result in document.get("replacements", [])]
     if rows:
         found.append(FaultTable(replacement.TITLE, replacement.ABOUT, REPLACEMENT_HEAD, rows))
@@ -164,7 +164,7 @@ def tables(document: dict[str, Any]) -> list[FaultTable]:
 
 
 def faults_report(document: dict[str, Any]) -> str:
-    """The whole report in Markdown."""
+    """Returns the whole report in Markdown."""
     lines = ["# What a fault costs the requests beside it", ""]
     if document["results"]:
         lines += [conditions(document), ""]

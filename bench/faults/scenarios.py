@@ -1,4 +1,4 @@
-"""The faults, and what is asked beside them."""
+"""The faults, and the requests during them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many of what; from the command line."""
+    """Quantities, from the command line."""
 
     workers: int
     idle_connections: int
@@ -31,7 +31,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A fault; `path` is what the observed clients ask for meanwhile."""
+    """A fault; `path` is the request target of the observed clients during it."""
 
     name: str
     title: str

@@ -1,8 +1,8 @@
-"""What a request costs that its worker does not survive, when all requests are of that kind.
+"""Cost of a request after which its worker is replaced, when all requests are of that kind.
 
-Each of them gets a 404 and then ends in a way after which the process is not used again. All of
-them have to be answered whole, by a process that has served no request before, and none may wait
-for the application to boot.
+Each request gets a 404 and then ends in a way after which the process is not reused. Each must get
+a complete response, from a process that has served no request before, and none may wait for the
+application to boot.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ABOUT = (
     "how many the answers come, one where every successor is a fork. The application holds 20 MiB, "
     "and its boot takes what stands beside."
 )
-# What `do` is, in words.
+# The values of `do`, in words.
 WAYS = {
     "return": "exit, and a finally block that returns",
     "throw": "exit, and a finally block that throws",
@@ -49,7 +49,7 @@ JIT = {"opcache.jit": "tracing", "opcache.jit_buffer_size": "16M"}
 CONNECTIONS = (8, 100)
 REQUESTS = 1000
 WARM_UP = 100
-# A server that boots for each of them is asked for no longer than this.
+# A server that boots for each request is loaded for at most this time.
 SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 MISSING = "status 404"
@@ -62,7 +62,7 @@ GOES_ON = "its worker goes on"
 class UnderLoad:
     """A server that lost a worker with each request; latencies in milliseconds.
 
-    If there are no latencies, `reason` is the cause. `boots` counts boots that responses came from.
+    Without latencies, `reason` is the cause. `boots` counts the boots that responses came from.
     """
 
     peer: str
@@ -81,22 +81,22 @@ class UnderLoad:
     reason: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Returns the values for JSON."""
         return asdict(self)
 
 
 def where(result: dict[str, Any]) -> str:
-    """Way and load in words."""
+    """Describes way and load in words."""
     return f"{WAYS[result['way']]}, {result['connections']} connections"
 
 
 def judged(result: dict[str, Any]) -> bool:
-    """Whether a target is about it: with JIT the worker goes on where PHP allows it."""
+    """Whether a target applies: with JIT, the worker continues where PHP allows it."""
     return not (result["reason"] == GOES_ON and result["way"] == "jit")
 
 
 def summary(result: dict[str, Any]) -> str:
-    """The result of a target in one line."""
+    """Summarizes the result of a target in one line."""
     if result["reason"]:
         return str(result["reason"])
     text = (
@@ -111,10 +111,10 @@ def summary(result: dict[str, Any]) -> str:
 
 
 def good(result: dict[str, Any]) -> bool:
-    """Whether all were answered by other processes, and none waited for a boot.
+    """Whether each response came from a new process, and none waited for a boot.
 
-    A request that waits for one is slower than the others by its time. Latencies themselves say
-    little: they grow with the number of connections.
+    A request that waits for a boot is slower than the others by its duration. Latencies themselves
+    are not conclusive, because they grow with the number of connections.
     """
     if result["reason"]:
         return False
@@ -124,10 +124,10 @@ def good(result: dict[str, Any]) -> bool:
 
 
 async def read_answer(reader: asyncio.StreamReader) -> bytes:
-    """All of an answer, as its head says how long it is.
+    """Reads a complete response with the length that its head declares.
 
     Raises:
-        EOFError, OSError, ValueError: it is not whole, or has no length.
+        EOFError, OSError, ValueError: it is incomplete, or has no length.
     """
     head = await reader.readuntil(b"\r\n\r\n")
     fields = {}
@@ -148,7 +148,7 @@ async def read_answer(reader: asyncio.StreamReader) -> bytes:
 
 
 class Load:
-    """So many connections, each of which asks again once it has its answer."""
+    """Connections that each send the next request after a response."""
 
     def __init__(self, port: int, way: str, requests: int) -> None:
         self.left = requests
@@ -161,7 +161,7 @@ class Load:
         self._request = f"GET /?do={way}&missing=1 HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
 
     def run(self, connections: int, seconds: float) -> float:
-        """Until all are answered, or the time is over; how long it took."""
+        """Runs until all requests have responses or the time is over; returns the duration."""
         begun = time.perf_counter()
         asyncio.run(self._all(connections, begun + seconds))
         return time.perf_counter() - begun
@@ -202,10 +202,10 @@ class Load:
 
 
 def measure_load(server: Server, way: str, connections: int, workers: int) -> UnderLoad:
-    """One server under one load in one way; it has `workers` processes."""
+    """Measures one server under one load in one way; it has `workers` processes."""
     name = server.peer.name
     do = "exit" if way == "jit" else way
-    # The first ones find caches empty that are full later, and processes that have answered before.
+    # The first requests find empty caches that are filled later, and reused processes.
     Load(server.port, do, WARM_UP).run(connections, SECONDS)
     load = Load(server.port, do, REQUESTS)
     seconds = load.run(connections, SECONDS)
@@ -217,7 +217,7 @@ def measure_load(server: Server, way: str, connections: int, workers: int) -> Un
         words = ", ".join(load.outcomes) or "nothing"
         return UnderLoad(name, way, connections, reason=f"no whole 404 came, but {words}")
     used_again = sum(worker.served > 1 for worker in load.workers)
-    # At first each process has served no request yet.
+    # At first, no process has served a request yet.
     if used_again >= len(load.workers) - workers:
         return UnderLoad(name, way, connections, reason=GOES_ON)
     return UnderLoad(
@@ -238,10 +238,10 @@ def measure_load(server: Server, way: str, connections: int, workers: int) -> Un
 
 
 def check_serves(server: Server) -> None:
-    """Asks once without losing anything.
+    """Sends a request that loses nothing.
 
     Raises:
-        BenchError: the application does not answer, so that nothing that follows is due to losses.
+        BenchError: the application does not respond, so later errors would not be due to losses.
     """
     try:
         answer = fetch(server.port, "/")
@@ -254,16 +254,16 @@ def check_serves(server: Server) -> None:
 
 
 def takes_part(peer: Peer) -> bool:
-    """Whether it runs the worker script of this application, and is there to do so.
+    """Whether the server is installed and runs the worker script of this application.
 
-    Whether a process with coroutines was used again cannot be observed: others are in flight in
-    it, and each request has its own statics.
+    Whether a process with coroutines was reused cannot be observed: other requests are in flight in
+    it, and each request has separate statics.
     """
     return peer.contract == "frankenphp" and not peer.coroutines and not peer.missing()
 
 
 def measure_peer(peer: Peer, arguments: argparse.Namespace, folder: Path) -> list[UnderLoad]:
-    """One server in all ways, each on a fresh start."""
+    """Measures one server in all ways, each on a fresh start."""
     found = []
     for way in WAYS:
         values = replacement.install(folder / way / "site")

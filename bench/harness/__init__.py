@@ -1,1 +1,1 @@
-"""Everything that measures and reports; `cli` is the entry point."""
+"""Measurements and reports; `cli` is the entry point."""

@@ -1,4 +1,4 @@
-"""A user's own application as a case: `run --app DIR`, with nothing to write for it."""
+"""A user's application as a case: `run --app DIR`, without a configuration."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 NAME = "app"
 FRONT_CONTROLLER = "index.php"
-# Where frameworks keep it; the first that has a front controller is taken.
+# Document roots of frameworks. The first with a front controller is used.
 ROOTS = (".", "public", "web", "webroot", "htdocs", "www")
-# Tokens, dates and the time that a page took change its length a little.
+# Tokens, dates and durations in a page change its length slightly.
 LENGTH_TOLERANCE = 0.05
 LENGTH_SLACK = 256
 OK, NO_LONGER_OK = 200, 300
@@ -30,13 +30,13 @@ OK, NO_LONGER_OK = 200, 300
 
 @dataclass(frozen=True)
 class LooseCheck(Check):
-    """For responses that are not known before: 2xx, and a text or about the first one's length."""
+    """A check of unknown responses: 2xx, and a text or about the first response's length."""
 
     expect: str = ""
     lengths: list[int] = field(default_factory=list)
 
     def differences(self, answer: Answer) -> list[str]:
-        """In what an answer differs; the first good one sets the length of the others."""
+        """Returns how a response differs; the first valid one sets the length of the others."""
         found = []
         if not OK <= answer.status < NO_LONGER_OK:
             found.append(f"status {answer.status} instead of 2xx")
@@ -53,26 +53,26 @@ class LooseCheck(Check):
         return found
 
     def slack(self, length: int) -> float:
-        """By how many bytes a response may differ; with a text by any number."""
+        """Returns by how many bytes a response may differ; with a text, by any number."""
         return float("inf") if self.expect else slack_of(length)
 
 
 def slack_of(length: int) -> float:
-    """By how much two answers of one page differ."""
+    """Returns by how much two responses of one page differ."""
     return max(LENGTH_SLACK, length * LENGTH_TOLERANCE)
 
 
 def similar(length: int, norm: int) -> bool:
-    """Whether two bodies are about as long."""
+    """Whether two bodies have about the same length."""
     return abs(length - norm) <= slack_of(norm)
 
 
 @dataclass(frozen=True)
 class Application(Case):
-    """The folder `files` of somebody's application; a copy of it is served."""
+    """A user's application in the folder `files`; a copy of it is served."""
 
     def refusal(self, peer: Peer) -> str | None:
-        """Why it is not for that peer, None when it is."""
+        """Returns why it does not support that peer, or None."""
         if peer.contract == "classic":
             return None
         if peer.contract == "frankenphp":
@@ -80,7 +80,7 @@ class Application(Case):
         return "an application runs there with a script of its own only"
 
     def install(self, target: Path, _services: Services) -> Site:
-        """Copies it to `target`: what the servers write there, they write into the copy."""
+        """Copies it to `target`, so that servers write only to the copy."""
         app = target / NAME
         ignored = shutil.ignore_patterns(".git", "node_modules")
         try:
@@ -100,7 +100,7 @@ class Application(Case):
 
 
 def find_root(folder: Path, wanted: str | None) -> str:
-    """The document root below an application's folder.
+    """Finds the document root in an application's folder.
 
     Raises:
         BenchError: no folder has a front controller.
@@ -122,7 +122,7 @@ def application(  # noqa: PLR0913  as many as the command line has
     worker: str = "",
     length: int | None = None,
 ) -> Application:
-    """Makes a case of it; `length` is that of the first answer of a run that goes on.
+    """Creates a case of it; `length` is that of the first response of a resumed run.
 
     Raises:
         BenchError: the application does not exist, or the path is invalid.

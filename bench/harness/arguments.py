@@ -1,4 +1,4 @@
-"""The command line: which commands and options there are."""
+"""The commands and options of the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEFAULT_OPEN_SHARE = 0.6
 
 
 def positive(text: str) -> int:
-    """An argument that has to be a whole number above zero."""
+    """Parses a whole number above zero."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
@@ -21,12 +21,12 @@ def positive(text: str) -> int:
 
 
 def numbers(text: str) -> list[int]:
-    """A comma-separated list of such numbers."""
+    """Parses a comma-separated list of such numbers."""
     return [positive(part) for part in text.split(",")]
 
 
 def rate(text: str) -> int:
-    """A whole number, 0 included."""
+    """Parses a whole number, including 0."""
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text} is below 0")
@@ -34,12 +34,12 @@ def rate(text: str) -> int:
 
 
 def names(text: str) -> list[str]:
-    """A comma-separated list of names."""
+    """Parses a comma-separated list of names."""
     return [part for part in text.split(",") if part]
 
 
 def part_names(text: str) -> list[str]:
-    """A comma-separated list of parts of `all`."""
+    """Parses a comma-separated list of parts of `all`."""
     found = names(text)
     for name in found:
         if name not in PARTS:
@@ -51,7 +51,7 @@ def common(
     parser: argparse.ArgumentParser,
     out: str = "folder for the results (default bench/out/TIME)",
 ) -> None:
-    """What `run`, `all`, `faults` and `profiler` share."""
+    """Adds the common options of `run`, `all`, `faults` and `profiler`."""
     parser.add_argument(
         "--php-ini",
         action="append",
@@ -63,7 +63,7 @@ def common(
 
 
 def against(parser: argparse.ArgumentParser) -> None:
-    """What `run` and `all` have for an earlier build."""
+    """Adds the options of `run` and `all` for an earlier build."""
     parser.add_argument(
         "--against",
         type=Path,
@@ -73,7 +73,7 @@ def against(parser: argparse.ArgumentParser) -> None:
 
 
 def everything(parser: argparse.ArgumentParser) -> None:
-    """What `all` has."""
+    """Adds the options of `all`."""
     parser.add_argument(
         "--part",
         type=part_names,
@@ -84,7 +84,7 @@ def everything(parser: argparse.ArgumentParser) -> None:
 
 
 def own_application(parser: argparse.ArgumentParser) -> None:
-    """What `run` has for something that is not in bench/cases."""
+    """Adds the options of `run` for something that is not in bench/cases."""
     parser.add_argument(
         "--app",
         type=Path,
@@ -109,7 +109,7 @@ def own_application(parser: argparse.ArgumentParser) -> None:
 
 
 def reports(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """What is written of runs that there are."""
+    """Adds the options of commands that report on existing runs."""
     report = commands.add_parser("report", help="write the report of a run again, or publish it")
     report.add_argument("run", type=Path, nargs="?", help="folder of a run (default: the newest)")
     report.add_argument(
@@ -134,7 +134,7 @@ def reports(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 
 def profiler(command: argparse.ArgumentParser) -> None:
-    """The options of `profiler`."""
+    """Adds the options of `profiler`."""
     command.add_argument(
         "--case",
         type=names,
@@ -149,7 +149,7 @@ def profiler(command: argparse.ArgumentParser) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """Returns the parser of the whole command line."""
     top = argparse.ArgumentParser(
         prog="python3 -m bench",
         description="Measures Howdah and its peers side by side on this machine.",

@@ -1,4 +1,4 @@
-"""Bars in groups as an SVG file of its own, for the pages in docs: light and dark."""
+"""Grouped bars as a separate SVG file for the pages in docs, in light and dark."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from bench.harness.charts import escape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Colours of the others, which are cool, and of Howdah's, which are warm, in the order of the key.
+# Cool colours of other servers, and warm colours of Howdah, in the order of the key.
 LIGHT = {"o": ("#8a949c", "#5b7c99", "#9a8fb5"), "h": ("#e0a37d", "#a4481b")}
 DARK = {"o": ("#79838b", "#7fa3c2", "#a99ccb"), "h": ("#b8764d", "#f08a4b")}
 
 WIDTH, LEFT, RIGHT = 720, 190, 70
 BAR, GAP, GROUP_GAP = 13, 2, 12
 TITLE, KEY, MARGIN = 30, 26, 14
-# How wide a letter of the key is, about.
+# Approximate width of a letter in the key.
 LETTER = 7.2
 
 
 @dataclass(frozen=True)
 class Group:
-    """Bars that are compared with each other; None where a server was not measured."""
+    """Bars that are compared with each other; None if a server was not measured."""
 
     name: str
     values: tuple[float | None, ...]
@@ -39,12 +39,12 @@ class Chart:
     ratios: bool = False
 
     def text(self, value: float) -> str:
-        """What stands behind a bar."""
+        """Formats the text next to a bar."""
         return f"{value:.1f}x" if self.ratios else f"{value:,.0f}"
 
 
 def colour_classes(key: Sequence[str]) -> list[str]:
-    """The class of each server's bars."""
+    """Returns the class of each server's bars."""
     seen = {"o": 0, "h": 0}
     found = []
     for name in key:
@@ -55,7 +55,7 @@ def colour_classes(key: Sequence[str]) -> list[str]:
 
 
 def style() -> str:
-    """Colours for both schemes."""
+    """Returns the colours for both schemes."""
 
     def rules(colours: dict[str, tuple[str, ...]], text: str, soft: str, back: str) -> str:
         fills = "".join(
@@ -74,7 +74,7 @@ def style() -> str:
 
 
 def key_line(key: Sequence[str], y: float) -> list[str]:
-    """The servers with their colours."""
+    """Returns the servers with their colours."""
     parts, x = [], float(MARGIN)
     for kind, name in zip(colour_classes(key), key, strict=True):
         parts.append(f'<rect class="{kind}" x="{x:.0f}" y="{y - 10:.0f}" width="11" height="11"/>')
@@ -84,7 +84,7 @@ def key_line(key: Sequence[str], y: float) -> list[str]:
 
 
 def svg(chart: Chart) -> str:
-    """The file."""
+    """Returns the file."""
     largest = max(value for group in chart.groups for value in group.values if value is not None)
     parts = [f'<text class="head" x="{MARGIN}" y="24">{escape(chart.heading)}</text>']
     parts += key_line(chart.key, TITLE + 18)

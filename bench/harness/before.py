@@ -1,4 +1,4 @@
-"""An earlier build of Howdah beside this one: `run --against PATH`, and what it is held to."""
+"""Compares an earlier build of Howdah with this one: `run --against PATH`, and its targets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 PROGRAM = "howdah"
 SUBJECT = "howdah-worker"
-# Below, it is slower even where the rounds do not agree.
+# Below this ratio it is slower even if the rounds disagree.
 LEAST = 0.95
 CASES = {"hello": "Hello world", "symfony": "Symfony", "codeigniter": "CodeIgniter"}
 
 
 def with_before(peers: list[Peer], program: Path | None) -> list[Peer]:
-    """Behind each Howdah the same with another program; all as they are without one.
+    """Adds a peer with the other program after each Howdah; without a program, nothing changes.
 
     Raises:
         BenchError: the program does not exist, or Howdah is not among the peers.
@@ -56,10 +56,10 @@ def with_before(peers: list[Peer], program: Path | None) -> list[Peer]:
 
 
 def not_slower(case: str, kind: str) -> Callable[[Run], list[Finding]]:
-    """A ratio to the earlier build; `kind` is `ratio` or `cpu_ratio`.
+    """Evaluates a ratio to the earlier build; `kind` is `ratio` or `cpu_ratio`.
 
-    Where the rounds do not agree on which of the two is ahead there is no difference, unless the
-    median is far below.
+    If the rounds disagree on which build is ahead, there is no difference, unless the median is far
+    below.
     """
 
     def measure(run: Run) -> list[Finding]:
@@ -84,7 +84,7 @@ def not_slower(case: str, kind: str) -> Callable[[Run], list[Finding]]:
 
 
 def targets() -> Iterator[Target]:
-    """All of them."""
+    """Returns all targets."""
     for case, words in CASES.items():
         for kind, what in (("ratio", "req/s"), ("cpu_ratio", "CPU per request, times less")):
             yield Target(

@@ -1,4 +1,4 @@
-"""What a case costs over the one beside it, which is the same without what it is about."""
+"""Cost of a feature: a case compared with a similar case without that feature."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ABOUT = (
 
 
 def other(run: Run, case: str) -> str | None:
-    """The case beside this one, None without."""
+    """Returns the case to compare with, or None."""
     return run.info["cases"].get(case, {}).get("beside") or None
 
 
 def over(run: Run, peer: str, case: str, connections: int, name: str) -> Spread | None:
-    """A figure of a case as a multiple of that of the other, round by round."""
+    """Returns a figure of a case as a multiple of the other's, round by round."""
     than = other(run, case)
     if than is None:
         return None
@@ -36,13 +36,13 @@ def over(run: Run, peer: str, case: str, connections: int, name: str) -> Spread 
 
 
 def cell(run: Run, peer: str, case: str, connections: int) -> str:
-    """Both ratios of a server."""
+    """Returns both ratios of a server."""
     speed, cpu = (over(run, peer, case, connections, name) for name in ("rps", "cpu"))
     return figures.NONE if speed is None else f"{figures.ratio(speed)}, {figures.ratio(cpu)}"
 
 
 def tables(run: Run) -> list[Table]:
-    """A table for each two of them with a line for each server."""
+    """Returns a table for each pair of cases, with a row for each server."""
     found = []
     for case in run.cases:
         than = other(run, case)

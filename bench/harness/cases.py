@@ -1,4 +1,4 @@
-"""Cases: what is served, where it is asked for, and what a right answer looks like."""
+"""Cases: served files, request targets, and valid responses."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent.parent / "cases"
 CONTRACTS = Path(__file__).parent.parent / "contracts"
 PROBE = Path(__file__).parent.parent / "probe.php"
-# Named in contracts/adapter.php too.
+# Also named in contracts/adapter.php.
 PROBE_PATH = "/howdah-bench-probe.php"
 PREPARE_SECONDS = 120
-# Answers may differ in a header's length (a date, a counter), not in their body.
+# Responses may differ in the length of a header field (a date, a counter), but not in their body.
 SIZE_TOLERANCE = 0.02
-# Returns what answers a request; bench/contracts has a script around it for each kind of server.
+# Returns the request handler. bench/contracts has a script around it for each kind of server.
 HANDLER = "handler.php"
-# The same for servers whose coroutines share globals; see contracts/swoole-coroutines.php.
+# For servers whose coroutines share globals, see contracts/swoole-coroutines.php.
 COROUTINES = "coroutines.php"
-# FrankenPHP's worker script in an application with Octane, as `artisan octane:install` names it.
+# FrankenPHP's worker script in an application with Octane, with the name of `artisan
+# octane:install`.
 OCTANE_WORKER = "public/frankenphp-worker.php"
 
 
 @dataclass(frozen=True)
 class Check:
-    """What every peer has to answer, byte for byte, before its time counts."""
+    """The response that every peer must send byte for byte before it is measured."""
 
     status: int
     content_type: str
     body_sha256: str
 
     def differences(self, answer: Answer) -> list[str]:
-        """In what an answer differs from it."""
+        """Returns how a response differs from it."""
         found = []
         if answer.status != self.status:
             found.append(f"status {answer.status} instead of {self.status}")
-        # Servers disagree on the case of the charset and on the space before it; neither matters.
+        # Servers disagree on the case of the charset and on the space before it. Both are ignored.
         if _media_type(answer.content_type) != _media_type(self.content_type):
             found.append(f"Content-Type {answer.content_type!r} instead of {self.content_type!r}")
         if hashlib.sha256(answer.body).hexdigest() != self.body_sha256:
@@ -58,7 +59,7 @@ class Check:
         return found
 
     def slack(self, length: int) -> float:
-        """By how many bytes an answer of that length may be longer or shorter under load."""
+        """Returns by how many bytes a response of that length may differ under load."""
         return length * SIZE_TOLERANCE
 
 
@@ -68,15 +69,14 @@ def _media_type(value: str) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """One workload; `files` holds its files, `root` is the document root inside.
+    """A workload; `files` contains its files, `root` is the document root in them.
 
-    `beside` asks the same application for the same response without what this case is about; each
-    server gets the two in turn, so that they can be compared. `slow_path` is asked for by every
-    hundredth request. Without `loop` its handler says nothing when it is alone; without
-    `coroutines` its application is for one request at a time in a process. `external` names a
-    folder that is not in the repository and is copied to `external_to`, `copy` what of the
-    repository goes along. `octane` is an application with Laravel Octane, which starts servers
-    itself.
+    `beside` names a case with the same application and response without the feature under test.
+    Each server gets both in turn, so that they can be compared. Every hundredth request uses
+    `slow_path`. Without `loop`, its handler alone is not meaningful. Without `coroutines`, its
+    application handles one request at a time per process. `external` is a folder outside of the
+    repository that is copied to `external_to`, and `copy` lists files of the repository to copy.
+    `octane` marks an application with Laravel Octane, which starts servers itself.
     """
 
     name: str
@@ -107,11 +107,11 @@ class Case:
 
     @property
     def both(self) -> list[Case]:
-        """The case and what is beside it."""
+        """Returns the case and the one to compare with."""
         return [self] if self.beside is None else [self, self.beside]
 
     def refusal(self, peer: Peer) -> str | None:
-        """Why this case is not for that peer, None when it is."""
+        """Returns why this case does not support that peer, or None."""
         if self.static and (peer.contract != "classic" or not peer.serves_files):
             return "serves no files, or those just as in another mode"
         if peer.coroutines and not self.coroutines:
@@ -122,7 +122,7 @@ class Case:
         return None if fit else otherwise
 
     def _script_for(self, peer: Peer) -> tuple[bool, str]:
-        """Whether there is one for a server that does not ask for a path, and what it is if not."""
+        """Whether a script exists for a server that does not request a path, and its path."""
         if peer.contract == "none":
             return self.name in peer.cases, "it answers other cases"
         if peer.contract == "swoole-coroutines":
@@ -133,14 +133,14 @@ class Case:
         needs_client = not self.loop or self.method != "GET" or self.headers or self.slow_path
         if peer.contract == "loop" and needs_client:
             return False, "has no meaning without a client"
-        # Servers do not run Octane's worker script as one of their own: Octane starts them.
+        # Servers do not run Octane's worker script directly: Octane starts them.
         own = peer.contract in {"frankenphp", "loop"} and bool(self.worker)
         own |= peer.contract == "loop" and bool(self.octane)
         found = own or (self.files / HANDLER).is_file()
         return found, "the case has no script for this kind of server"
 
     def missing(self) -> str | None:
-        """What to do before this case can be measured here, None when all is there."""
+        """Returns what is required before this case can be measured here, or None."""
         for needed in self.needs:
             if not Path(needed).exists():
                 return f"{needed} is missing; try: {self.hint}"
@@ -162,7 +162,7 @@ class Case:
     def install(self, target: Path, services: Services) -> Site:
         """Copies the case to `target` and warms it up there.
 
-        The repository itself is never written to, and every run starts from the same files.
+        The repository itself is never changed, and every run starts with the same files.
 
         Raises:
             BenchError: something is missing, or the preparation failed.
@@ -224,11 +224,11 @@ class Site:
     facts: Facts
 
     def body(self) -> bytes:
-        """What the client sends."""
+        """Returns the request body."""
         return (self.folder / self.case.body).read_bytes() if self.case.body else b""
 
     def values(self) -> dict[str, str]:
-        """What configuration files of peers may name."""
+        """Returns the values for configuration files of peers."""
         return {
             "docroot": str(self.docroot),
             "worker_script": str(self.worker_script),
@@ -240,7 +240,7 @@ class Site:
 
 
 def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
-    """Makes a case of a parsed case.toml.
+    """Creates a case from a parsed case.toml.
 
     Raises:
         BenchError: a key is missing or unknown.
@@ -282,7 +282,7 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
 
 
 def load_cases(folder: Path = CASES) -> dict[str, Case]:
-    """All cases, by name, in alphabetical order."""
+    """Loads all cases by name, in alphabetical order."""
     cases = {}
     for path in sorted(folder.glob("*/case.toml")):
         name = path.parent.name

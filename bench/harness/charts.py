@@ -1,6 +1,6 @@
-"""Pictures of a report with one axis: readable on a phone, in light and in dark.
+"""Charts of a report with one axis, readable on a phone, in light and dark.
 
-They are HTML, so that text keeps its size on a narrow page; plots.py has those with two axes.
+They are HTML, so that text keeps its size on a narrow page. Charts with two axes are in plots.py.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ THOUSAND = 1000
 
 
 def escape(text: str) -> str:
-    """Text for HTML."""
+    """Escapes text for HTML."""
     return html.escape(text)
 
 
 def figure(label: str, inner: Sequence[str]) -> str:
-    """A picture with its caption."""
+    """Returns a chart with its caption."""
     return "\n".join(["<figure>", f"<figcaption>{escape(label)}</figcaption>", *inner, "</figure>"])
 
 
 def short(value: float) -> str:
-    """A number of a chart."""
+    """Formats a number of a chart."""
     return f"{value:,.0f}" if value >= figures.KEEP_DECIMALS_BELOW else f"{value:.2f}"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The value of a server; ours have a colour of their own."""
+    """Value of a server; ours have a separate colour."""
 
     name: str
     ours: bool
@@ -76,7 +76,7 @@ class Bar:
 
 
 def bars(values: Sequence[Bar], unit: str, label: str) -> str:
-    """A bar for each server with a line for the spread."""
+    """Returns a bar for each server, with a line for the spread."""
     top = max((one.value.high for one in values if one.value is not None), default=0.0)
     rows = []
     for one in values:
@@ -100,7 +100,7 @@ def bars(values: Sequence[Bar], unit: str, label: str) -> str:
 
 @dataclass(frozen=True)
 class Latency:
-    """The medians of a peer's latencies in microseconds."""
+    """Medians of a peer's latencies in microseconds."""
 
     name: str
     ours: bool
@@ -110,7 +110,7 @@ class Latency:
 
 
 def latencies(values: Sequence[Latency], label: str) -> str:
-    """Latencies on a logarithmic scale: median, reach of 99 of 100, the largest."""
+    """Draws latencies on a logarithmic scale: median, 99th percentile, maximum."""
     found = [one for one in values if one.p50 > 0]
     if not found:
         return ""
@@ -147,6 +147,6 @@ def latencies(values: Sequence[Latency], label: str) -> str:
 
 
 def milli(microseconds: float) -> str:
-    """Microseconds in milliseconds, as short as possible."""
+    """Formats microseconds as milliseconds, as short as possible."""
     in_ms = microseconds / 1000
     return f"{in_ms:.3g}" if in_ms < THOUSAND else f"{in_ms:,.0f}"

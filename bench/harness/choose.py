@@ -1,4 +1,4 @@
-"""Which peers and cases a command is about."""
+"""Selects the peers and cases of a command."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ QUIET_LOAD_AVERAGE = 0.5
 
 
 def default_peers() -> list[Peer]:
-    """Those of a run without `--peer` that are installed: ours first, then the others."""
+    """Returns the installed peers of a run without `--peer`: ours first, then the others."""
     peers = [peer for peer in load_peers().values() if peer.share != "no" and not peer.missing()]
     return sorted(peers, key=lambda peer: (not peer.ours, peer.share != "all"))
 
 
 def without(names: Iterable[str], missing: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """The names that are not missing; says why it leaves out the others."""
+    """Returns the available names; reports the missing ones."""
     kept = []
     for name in names:
         if name in missing:
@@ -42,7 +42,7 @@ def without(names: Iterable[str], missing: Mapping[str, Mapping[str, str]]) -> l
 
 
 def choose_peers(wanted: Iterable[str]) -> list[Peer]:
-    """Peers by name; all of their programs have to be there."""
+    """Selects peers by name; all of their programs must be installed."""
     known = load_peers()
     absent = absent_peers()
     chosen = []
@@ -58,7 +58,7 @@ def choose_peers(wanted: Iterable[str]) -> list[Peer]:
 
 
 def choose_cases(wanted: Iterable[str]) -> list[Case]:
-    """Cases by name; what they need has to be there."""
+    """Selects cases by name; their requirements must be installed."""
     known = load_cases()
     chosen = []
     for name in wanted:
@@ -74,7 +74,7 @@ def choose_cases(wanted: Iterable[str]) -> list[Case]:
 
 
 def absent_cases(wanted: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Title and reason of every wanted case that cannot be measured here, by name."""
+    """Returns title and reason of every selected case that cannot be measured here, by name."""
     known = load_cases()
     return {
         name: {"title": known[name].title, "reason": reason}
@@ -84,7 +84,7 @@ def absent_cases(wanted: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def describe(options: Options, peers: list[Peer], cases: list[Case]) -> dict[str, Any]:
-    """The contents of run.json before the first figure."""
+    """Returns the contents of run.json before the first figure."""
     facts = machine.facts()
     pinned = cores.split(os.sched_getaffinity(0))
     servers = [peer for peer in peers if not peer.is_reference]

@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from bench.harness.peers import Peer
 
 OUT = Path(__file__).parent.parent / "out"
-# Full and quick: seconds of a sample, rounds, rounds of the peers with the share `few`.
+# Full and quick: seconds of a sample, rounds, rounds of peers with the share `few`.
 FULL = (2, 3, 2)
 QUICK = (2, 3, 1)
 INTERRUPTED = 130
 
 
 def new_folder(wanted: Path | None, begin: str = "") -> Path:
-    """A result folder that does not exist yet."""
+    """Returns a result folder that does not exist yet."""
     now = datetime.datetime.now(tz=datetime.UTC)
     folder = wanted or OUT / f"{begin}{now:%Y%m%d-%H%M%S}"
     if folder.exists():
@@ -65,23 +65,23 @@ def new_folder(wanted: Path | None, begin: str = "") -> Path:
 
 
 def place_of(more: Path, name: str) -> Path:
-    """Where a run that is taken along is kept: behind those before it, and once."""
+    """Returns the place for an added run: after earlier ones, and only once."""
     kept = list(more.iterdir()) if more.exists() else []
     same = (place for place in kept if place.name.partition("-")[2] == name)
     return next(same, more / f"{len(kept) + 1}-{name}")
 
 
 def write_reports(folder: Path, faults: Path | None = None, more: Sequence[Path] = ()) -> None:
-    """Writes report.md and report.html into the folder of a run."""
+    """Writes report.md and report.html to the folder of a run."""
     if faults is not None:
         shutil.copytree(faults, folder / "faults", dirs_exist_ok=True)
     for other in more:
-        # Read first: what is not a run is not copied.
+        # Read first, so that a folder without a run is not copied.
         load_run(other)
         shutil.copytree(
             other,
             place_of(folder / MORE, other.name),
-            # The report of the whole has all of it.
+            # The report of the whole run contains all of it.
             ignore=shutil.ignore_patterns("report.*"),
             dirs_exist_ok=True,
         )
@@ -91,7 +91,7 @@ def write_reports(folder: Path, faults: Path | None = None, more: Sequence[Path]
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
-    """The options of a new run."""
+    """Returns the options of a new run."""
     duration, rounds, few_rounds = QUICK if arguments.quick else FULL
     default = "32" if arguments.quick else DEFAULT_CONNECTIONS
     whole = arguments.peer is None and arguments.rounds is None
@@ -115,10 +115,10 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 
 def resume(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer], list[Case]]:
-    """An interrupted run with what it was begun with.
+    """Resumes an interrupted run with its original options.
 
     Raises:
-        BenchError: it is whole, or another commit is checked out.
+        BenchError: it is complete, or another commit is checked out.
     """
     folder = arguments.resume
     recorder = Recorder.resumed(folder)
@@ -143,11 +143,11 @@ def resume(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer]
 
 
 def cases_again(arguments: argparse.Namespace, recorder: Recorder) -> list[Case]:
-    """The cases of an interrupted run."""
+    """Returns the cases of an interrupted run."""
     begun = recorder.info.get("application")
     if begun is None:
         cases = recorder.info["cases"].items()
-        # What is beside a case comes with it.
+        # A case to compare with is added with its case.
         return choose_cases(name for name, facts in cases if facts.get("of", name) == name)
     if arguments.app is None:
         raise BenchError("the run was about an application; name its folder again: --app DIR")
@@ -157,7 +157,7 @@ def cases_again(arguments: argparse.Namespace, recorder: Recorder) -> list[Case]
 
 
 def begin(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer], list[Case]]:
-    """A new run."""
+    """Starts a new run."""
     options = options_of(arguments)
     names = arguments.peer
     if names is not None and arguments.skip_missing:
@@ -185,8 +185,8 @@ def begin(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer],
 
 
 def url_command(arguments: argparse.Namespace) -> int:
-    """`run --url`."""
-    # Imported here: the others do not need it.
+    """Runs `run --url`."""
+    # Imported here, because only this command needs it.
     from bench.harness.running import Outside, describe_urls  # noqa: PLC0415
 
     others = ("against", "app", "case", "peer", "resume")
@@ -212,7 +212,7 @@ def url_command(arguments: argparse.Namespace) -> int:
 
 
 def run_command(arguments: argparse.Namespace) -> int:
-    """`run`."""
+    """Runs `run`."""
     if arguments.url:
         return url_command(arguments)
     if arguments.resume is not None:
@@ -252,7 +252,7 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 
 def all_command(arguments: argparse.Namespace) -> int:
-    """`all`: each part, whatever became of those before it."""
+    """Runs `all`: each part, even if earlier ones failed."""
     parts = whole.parts(arguments)
     if arguments.against is None and any(part.name == "before" for part in parts):
         raise BenchError("name the other build: --against PATH")
@@ -277,7 +277,7 @@ def all_command(arguments: argparse.Namespace) -> int:
 
 
 def newest_run() -> Path:
-    """The run that began last."""
+    """Returns the run that started last."""
     runs = sorted(path.parent for path in OUT.glob("*/run.json"))
     if not runs:
         raise BenchError("there is no run yet; try: python3 -m bench run")
@@ -285,7 +285,7 @@ def newest_run() -> Path:
 
 
 def report_command(arguments: argparse.Namespace) -> int:
-    """`report`."""
+    """Runs `report`."""
     folder = arguments.run or newest_run()
     write_reports(folder, arguments.faults, arguments.more)
     if arguments.publish is not None:
@@ -299,52 +299,52 @@ def report_command(arguments: argparse.Namespace) -> int:
 
 
 def pages_command(_arguments: argparse.Namespace) -> int:
-    """`pages`."""
+    """Runs `pages`."""
     for path in write_pages():
         print(path)
     return 0
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
-    """`compare`."""
+    """Runs `compare`."""
     print(compare(load_run(arguments.before), load_run(arguments.after)), end="")
     return 0
 
 
 def faults_command(arguments: argparse.Namespace) -> int:
-    """`faults`."""
-    # Imported here: `run` and `report` do not need any of it.
+    """Runs `faults`."""
+    # Imported here, because `run` and `report` do not need it.
     from bench.faults.command import measure_faults  # noqa: PLC0415
 
     return measure_faults(arguments, new_folder(arguments.out, "faults-"))
 
 
 def tls_command(arguments: argparse.Namespace) -> int:
-    """`tls`."""
-    # Imported here: the others do not need it.
+    """Runs `tls`."""
+    # Imported here, because only this command needs it.
     from bench.tls.command import measure_tls  # noqa: PLC0415
 
     return measure_tls(arguments, new_folder(arguments.out, "tls-"))
 
 
 def soak_command(arguments: argparse.Namespace) -> int:
-    """`soak`."""
-    # Imported here: the others do not need it.
+    """Runs `soak`."""
+    # Imported here, because only this command needs it.
     from bench.soak.command import soak  # noqa: PLC0415
 
     return soak(arguments)
 
 
 def profiler_command(arguments: argparse.Namespace) -> int:
-    """`profiler`."""
-    # Imported here: the others do not need it.
+    """Runs `profiler`."""
+    # Imported here, because only this command needs it.
     from bench.profiler.command import profiler  # noqa: PLC0415
 
     return profiler(arguments)
 
 
 def list_command(_arguments: argparse.Namespace) -> int:
-    """`list`."""
+    """Runs `list`."""
     absent = absent_peers()
     print("Peers (* in a run without --peer):")
     for peer in load_peers().values():
@@ -377,16 +377,16 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:
-    # A second signal must not break off the stopping of the servers, which ends in any case.
+    # A second signal must not interrupt the shutdown of the servers, which always completes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command; 0 when all is well, 1 after failures, 2 for wrong arguments."""
+    """Runs a command; returns 0 on success, 1 after failures, 2 for invalid arguments."""
     arguments = parser().parse_args(argv)
-    # Ended from outside, the servers have to be stopped just as after Ctrl-C.
+    # If terminated from outside, the servers must be stopped as after Ctrl-C.
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
     try:

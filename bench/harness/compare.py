@@ -1,4 +1,4 @@
-"""What changed between two runs."""
+"""Changes between two runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def change(before: Spread | None, after: Spread | None) -> str:
-    """The change of the median, marked `*` when the two spreads do not even overlap."""
+    """Formats the change of the median, marked `*` if the two spreads do not overlap."""
     if before is None or after is None or before.median == 0:
         return figures.NONE
     apart = after.low > before.high or after.high < before.low
@@ -21,11 +21,11 @@ def change(before: Spread | None, after: Spread | None) -> str:
 
 
 def compare(before: Run, after: Run) -> str:
-    """A Markdown table of all cells that both runs have."""
+    """Returns a Markdown table of all cells that both runs have."""
     rows = []
     for case in after.cases:
         for peer in after.peers:
-            # 0 stands for the open loop.
+            # 0 represents the open loop.
             for connections in (*after.connections, 0):
                 cell = (peer, case, connections)
                 pairs = {

@@ -1,4 +1,4 @@
-"""What compression costs: each body with and without it, with its size on the wire."""
+"""Cost of compression: each body with and without it, with its size on the wire."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.harness.stats import paired_ratio
 if TYPE_CHECKING:
     from bench.harness.results import Run
 
-# Implementations of one format and level differ by less; who sends more has made another trade.
+# Implementations of one format and level differ by less. A larger size is a different trade-off.
 SAME_SIZE = 1.1
 ABOUT = (
     "Each body is asked for without compression (identity) and with `Accept-Encoding: gzip`. The "
@@ -24,14 +24,14 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Pair:
-    """Two cases that differ in what the client takes."""
+    """Two cases that differ in the encodings that the client accepts."""
 
     identity: str
     gzip: str
 
 
 def pairs(run: Run) -> list[Pair]:
-    """The same answer to the same request, asked for both ways."""
+    """Finds the same response to the same request, with and without compression."""
     cases = run.info["cases"]
 
     def key(case: str) -> tuple[str, str, str]:
@@ -47,7 +47,7 @@ def pairs(run: Run) -> list[Pair]:
 
 
 def body(run: Run, peer: str, case: str) -> str:
-    """The size on the wire and how it was made."""
+    """Describes the size on the wire and the encoding."""
     start = run.start(peer, case)
     if start is None:
         return figures.NONE
@@ -55,24 +55,24 @@ def body(run: Run, peer: str, case: str) -> str:
 
 
 def size(run: Run, peer: str, case: str) -> int:
-    """Bytes of the body on the wire, 0 when the peer was never started."""
+    """Returns the bytes of the body on the wire, 0 if the peer was never started."""
     start = run.start(peer, case)
     return 0 if start is None else start.body_bytes
 
 
 def comparable(run: Run, subject: str, rival: str, case: str) -> bool:
-    """Whether the rival did not save its time by sending more bytes."""
+    """Whether the rival did not save CPU time by sending more bytes."""
     return size(run, rival, case) <= size(run, subject, case) * SAME_SIZE
 
 
 def rivals_by_speed(run: Run, subject: str, case: str, connections: int) -> list[str]:
-    """The others that were measured, the fastest first."""
+    """Returns the other measured peers, the fastest first."""
     rivals = run.rivals(subject)
     return [peer for peer in by_speed(run, case, connections) if peer in rivals]
 
 
 def best_row(run: Run, subject: str, case: str, connections: int) -> tuple[str, ...]:
-    """One of ours and the fastest of the others."""
+    """Compares one of ours with the fastest of the others."""
     rivals = rivals_by_speed(run, subject, case, connections)
     fit = [peer for peer in rivals if comparable(run, subject, peer, case)]
     asked = "gzip" if run.info["cases"][case].get("gzip") else "identity"
@@ -102,7 +102,7 @@ def best_row(run: Run, subject: str, case: str, connections: int) -> tuple[str, 
 
 
 def cost(run: Run, peer: str, pair: Pair, connections: int) -> str:
-    """CPU time with gzip as a multiple of that without."""
+    """Returns CPU time with gzip as a multiple of that without."""
     return figures.ratio(
         paired_ratio(
             run.by_round(peer, pair.gzip, connections, "cpu"),
@@ -112,7 +112,7 @@ def cost(run: Run, peer: str, pair: Pair, connections: int) -> str:
 
 
 def matrix_row(run: Run, peer: str, pair: Pair, connections: int) -> tuple[str, ...]:
-    """Both ways of one server."""
+    """Returns the row of one server with both variants."""
     cells: tuple[str, ...] = (title(run, peer),)
     for case in (pair.identity, pair.gzip):
         cells += (
@@ -124,7 +124,7 @@ def matrix_row(run: Run, peer: str, pair: Pair, connections: int) -> tuple[str, 
 
 
 def matrix(run: Run) -> list[Table]:
-    """Ours against the best first, then every server in every case."""
+    """Returns a table of ours against the best, then of every server in every case."""
     found = pairs(run)
     tables: list[Table] = []
     if not found:

@@ -8,7 +8,7 @@ from bench.harness import phpini
 
 
 def unfair(name: str, found: dict[str, Any], wanted_ini: dict[str, str]) -> str | None:
-    """Why a comparison with this peer would mean nothing, None when it may go on."""
+    """Returns why a comparison with this peer would be meaningless, or None."""
     wants_opcache = not phpini.same_value(wanted_ini.get("opcache.enable", "0"), "0")
     if found["opcache"] != wants_opcache:
         return f"{name}: OPcache is {'on' if found['opcache'] else 'off'}"
@@ -20,9 +20,9 @@ def unfair(name: str, found: dict[str, Any], wanted_ini: dict[str, str]) -> str 
 def differences(
     name: str, found: dict[str, Any], wanted_ini: dict[str, str], first: dict[str, Any] | None
 ) -> list[str]:
-    """One line for each condition that differs and that the reader has to know.
+    """Returns one line for each relevant condition that differs.
 
-    `first` is what the first peer of the run said; its PHP version and extensions set the norm.
+    `first` contains the conditions of the run's first peer; its PHP and extensions are the norm.
     """
     lines = []
     for key, wanted in wanted_ini.items():
@@ -45,6 +45,6 @@ def differences(
 
 
 def extension_set(found: dict[str, Any]) -> set[str]:
-    """The extensions but for those that a SAPI brings along itself (cgi-fcgi, howdah …)."""
+    """Returns the extensions except those of a SAPI (cgi-fcgi, howdah …)."""
     sapi = {found["sapi"], "cgi-fcgi", "cli_server", "readline"}
     return {name for name in found["extensions"] if name not in sapi}

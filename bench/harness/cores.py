@@ -1,7 +1,7 @@
-"""Which CPUs the load generators have for themselves and which are the servers'.
+"""Separates the CPUs of the load generators from those of the servers.
 
-With few CPUs nothing is pinned: a server that loses one of two is another server. Affinities are
-set for the calling thread around a start, and what is started inherits them with all its children.
+With few CPUs nothing is pinned, because a server with one of two CPUs is not comparable. Affinities
+are set for the calling thread around a start, and started processes inherit them.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from bench.harness.errors import BenchError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-# From so many CPUs on they are split, and one in so many is the load generators'.
+# With at least this many CPUs they are split, and one in this many belongs to the load generators.
 ENOUGH = 4
 PART = 4
 TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 def first_sibling(cpu: int) -> int:
-    """The lowest of the CPUs that are threads of the same core; itself where that is unknown."""
+    """Returns the lowest CPU of the same core; the CPU itself if that is unknown."""
     try:
         text = Path(TOPOLOGY.format(cpu)).read_text()
     except OSError:
         return cpu
-    # Such as 0-1 or 0,4: in order.
+    # The list has the form 0-1 or 0,4, in order.
     return int(text.replace("-", ",").split(",")[0])
 
 
 @dataclass(frozen=True)
 class Split:
-    """The CPUs of the load generators, and those of servers, databases and loops."""
+    """CPUs of the load generators, and those of servers, databases and loops."""
 
     load: tuple[int, ...]
     servers: tuple[int, ...]
 
     def facts(self) -> dict[str, list[int]]:
-        """As it is recorded."""
+        """Returns the values to record."""
         return {name: list(cpus) for name, cpus in asdict(self).items()}
 
     @classmethod
     def recorded(cls, facts: dict[str, Any] | None) -> Self | None:
-        """The reverse of `facts`; None where nothing is pinned.
+        """Restores the split from `facts`; None if nothing is pinned.
 
         Raises:
             BenchError: this process may not use all of these CPUs.
@@ -64,9 +64,9 @@ class Split:
 
 
 def split(cpus: Collection[int], core: Callable[[int], int] = first_sibling) -> Split | None:
-    """How these CPUs are divided, None with too few; `core` names the core of a CPU.
+    """Divides these CPUs, None with too few; `core` returns the core of a CPU.
 
-    Threads of one core stay on one side where that can be: they slow each other down.
+    Threads of one core stay on one side if possible, because they slow each other down.
     """
     if len(cpus) < ENOUGH:
         return None
@@ -77,7 +77,7 @@ def split(cpus: Collection[int], core: Callable[[int], int] = first_sibling) -> 
 
 @contextmanager
 def on(cpus: Collection[int] | None) -> Iterator[None]:
-    """What this thread starts meanwhile may use these CPUs alone; None leaves all as it is."""
+    """Restricts processes started in the block to these CPUs; None changes nothing."""
     if cpus is None:
         yield
         return
@@ -90,7 +90,7 @@ def on(cpus: Collection[int] | None) -> Iterator[None]:
 
 
 def ranges(cpus: Collection[int]) -> str:
-    """CPUs as text, such as 0-2, 5."""
+    """Formats CPUs as text, such as 0-2, 5."""
     parts: list[list[int]] = []
     for cpu in sorted(cpus):
         if parts and parts[-1][-1] == cpu - 1:

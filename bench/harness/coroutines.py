@@ -1,4 +1,4 @@
-"""What few processes with coroutines are held to: a rate at which each request mostly waits."""
+"""Targets for few processes with coroutines, at a rate at which requests mostly wait."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 PEER = "howdah-coroutines"
 BLOCKING = "howdah-worker"
 CASE = "statements"
-# Of that case: ten answers that come after 2.3 ms each.
+# Of that case: ten responses that arrive after 2.3 ms each.
 BARE_WAIT_US = 23_000
 BLOCKING_WORKERS = 25
 WORKERS = 4
 LARGEST_P50 = 1.3
 LARGEST_P95 = 3.0
-# Of what was due at the constant rate.
+# Share of the requests that were due at the constant rate.
 SMALLEST_ANSWERED = 0.98
 NEEDS = "make -C bench coroutines"
 
 
 def few(run: Run) -> str | None:
-    """The peer with so few processes, None where the run has none at the constant rate."""
+    """Returns the peer with that few processes, or None if the run has none at that rate."""
     peer = f"{PEER}-w{WORKERS}"
     if peer not in run.peers:
         peer = PEER
@@ -37,12 +37,12 @@ def few(run: Run) -> str | None:
 
 
 def where(run: Run) -> str:
-    """The constant rate in words."""
+    """Describes the constant rate in words."""
     return f"{run.info['rates'][CASE]:,} req/s"
 
 
 def rate(run: Run) -> list[Finding]:
-    """Requests per second of few processes with coroutines over many that block."""
+    """Requests per second of few processes with coroutines over many blocking ones."""
     peer, many = f"{PEER}-w{WORKERS}", f"{BLOCKING}-w{BLOCKING_WORKERS}"
     if peer not in run.peers or many not in run.peers or CASE not in run.cases:
         return []
@@ -54,7 +54,7 @@ def rate(run: Run) -> list[Finding]:
 
 
 def latency(name: str, at_most: float) -> Callable[[Run], list[Finding]]:
-    """A latency at the constant rate over the bare wait."""
+    """Returns a latency at the constant rate over the bare wait."""
 
     def measure(run: Run) -> list[Finding]:
         peer = few(run)
@@ -68,7 +68,7 @@ def latency(name: str, at_most: float) -> Callable[[Run], list[Finding]]:
 
 
 def answered(run: Run) -> list[Finding]:
-    """What of the constant rate was answered, over all rounds, those that do not count too."""
+    """Returns the share of requests with a response, over all rounds, including invalid ones."""
     peer = few(run)
     found = None if peer is None else workers.drops(run, peer, CASE)
     if found is None:
@@ -80,7 +80,7 @@ def answered(run: Run) -> list[Finding]:
 
 
 def failures(run: Run) -> list[Finding]:
-    """Failed requests at the constant rate, over all rounds."""
+    """Returns failed requests at the constant rate, over all rounds."""
     peer = few(run)
     if peer is None:
         return []
@@ -90,7 +90,7 @@ def failures(run: Run) -> list[Finding]:
 
 
 def targets() -> Iterator[Target]:
-    """All of them."""
+    """Returns all targets."""
     begin = f"Coroutines, {WORKERS} processes"
     yield Target(
         f"{begin}, 23 ms of waiting in each request: req/s of {BLOCKING_WORKERS} processes that "

@@ -2,4 +2,4 @@
 
 
 class BenchError(Exception):
-    """Something that the person at the keyboard can put right; the message says how."""
+    """An error that the user can fix; the message says how."""

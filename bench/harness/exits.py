@@ -1,4 +1,4 @@
-"""What exit() in worker mode is held to: where the worker goes on, and where it is replaced."""
+"""Targets for exit() in worker mode: the worker continues, or it is replaced."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 WORKERS = {"howdah-worker": "worker", "howdah-coroutines": "coroutines"}
 CASES = {"exit": "Hello world's 404", "codeigniter-exit": "CodeIgniter's 404"}
 LEAST_SPEED = 0.9
-# So many in a row have to hold it; a sample with fewer says nothing.
+# Number of consecutive requests that must hold it. A sample with fewer is not conclusive.
 IN_A_ROW = 1000
 
 
 def speed(peer: str, case: str) -> Callable[[Run], list[Finding]]:
-    """Requests per second of a response that ends by exit over the same one that returns."""
+    """Requests per second of a response that ends by exit over one that returns."""
 
     def measure(run: Run) -> list[Finding]:
         found = []
@@ -43,7 +43,7 @@ def speed(peer: str, case: str) -> Callable[[Run], list[Finding]]:
 
 
 def replacing(peer: str) -> Callable[[Run], list[Finding]]:
-    """Requests that each cost the server a worker, of a `faults` run that was taken along."""
+    """Requests that each cost a worker, from an added `faults` run."""
 
     def measure(run: Run) -> list[Finding]:
         return [
@@ -56,10 +56,10 @@ def replacing(peer: str) -> Callable[[Run], list[Finding]]:
 
 
 def targets() -> Iterator[Target]:
-    """All of them."""
+    """Returns all targets."""
     for case, words in CASES.items():
         for peer, mode in WORKERS.items():
-            # CodeIgniter has one request at a time in a process.
+            # CodeIgniter handles one request at a time per process.
             if case == "exit" or mode == "worker":
                 yield Target(
                     f"{words} that ends by exit, {mode}: req/s over the same without exit",

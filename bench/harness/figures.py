@@ -1,4 +1,4 @@
-"""How figures are written, the same in every report."""
+"""Formats figures in the same way for every report."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 NONE = "–"
 MIB = 1024 * 1024
 KEEP_DECIMALS_BELOW = 10.0
-# Ratios below the first number have so many digits behind the point.
+# Ratios below the first number have this many decimal places.
 RATIO_DIGITS = ((0.1, 4), (10.0, 2), (100.0, 1))
 
 
 def rate(value: Spread | None) -> str:
-    """Requests per second with the spread."""
+    """Formats requests per second with the spread."""
     if value is None:
         return NONE
     return f"{value.median:,.0f} ({value.low:,.0f}–{value.high:,.0f})"
 
 
 def microseconds(value: Spread | None) -> str:
-    """Microseconds of CPU time with the spread."""
+    """Formats microseconds of CPU time with the spread."""
     if value is None:
         return NONE
     return f"{value.median:,.1f} ({value.low:,.1f}–{value.high:,.1f})"
 
 
 def milliseconds(value: Spread | None) -> str:
-    """A latency in microseconds, written in milliseconds."""
+    """Formats a latency in microseconds as milliseconds."""
     if value is None:
         return NONE
     in_ms = value.median / 1000
@@ -40,12 +40,12 @@ def milliseconds(value: Spread | None) -> str:
 
 
 def mebibytes(value: Spread | None) -> str:
-    """Bytes in MiB."""
+    """Formats bytes as MiB."""
     return NONE if value is None else f"{value.median / MIB:,.1f}"
 
 
 def ratio(value: Spread | None) -> str:
-    """A ratio with the spread over the rounds."""
+    """Formats a ratio with the spread over the rounds."""
     if value is None:
         return NONE
     digits = next((count for below, count in RATIO_DIGITS if value.median < below), 0)
@@ -53,12 +53,12 @@ def ratio(value: Spread | None) -> str:
 
 
 def subject(run: Run) -> str:
-    """The peer that stands in the heading: the first of ours."""
+    """Returns the peer in the heading: the first of ours."""
     return run.ours[0]
 
 
 def disturbance(run: Run) -> tuple[float, float]:
-    """The largest share of all CPUs that others and the hypervisor took in any sample."""
+    """Returns the largest share of all CPUs that others and the hypervisor used in any sample."""
     cpus = run.info["machine"]["cpus"]
     others = stolen = 0.0
     for sample in run.samples:
@@ -70,7 +70,7 @@ def disturbance(run: Run) -> tuple[float, float]:
 
 
 def taken_again(run: Run) -> str:
-    """What was done about samples that the host of the machine disturbed; empty without any."""
+    """Describes samples that were repeated because of the host; empty without any."""
     if not run.set_aside:
         return ""
     return (
@@ -81,14 +81,14 @@ def taken_again(run: Run) -> str:
 
 
 def heading(run: Run) -> str:
-    """What a run is about."""
+    """Returns the title of a run."""
     given = run.info["options"].get("title", "")
     first = run.info["peers"][subject(run)]["title"]
     return given or (f"{first} side by side with its peers" if run.others else first)
 
 
 def processes(run: Run) -> str:
-    """How many PHP processes every peer has."""
+    """Returns how many PHP processes every peer has."""
     counts = {facts.get("workers", 0) for facts in run.info["peers"].values()}
     if counts - {0}:
         return "the number of PHP processes that its name says"
@@ -96,7 +96,7 @@ def processes(run: Run) -> str:
 
 
 def cpus_text(run: Run) -> str:
-    """Which CPUs the load generators and the servers have, and what that means for the figures."""
+    """Describes the CPUs of load generators and servers, and the effect on the figures."""
     cpus = run.info["machine"]["cpus"]
     pinned = run.info["machine"].get("cores")
     if pinned is None:
@@ -115,7 +115,7 @@ def cpus_text(run: Run) -> str:
 
 
 def other_method(run: Run, other: Run) -> str:
-    """In what a run that was taken along differs."""
+    """Describes how an added run differs."""
     options = other.info["options"]
     pinned = ""
     if other.info["machine"].get("cores") != run.info["machine"].get("cores"):
@@ -131,7 +131,7 @@ def other_method(run: Run, other: Run) -> str:
 
 
 def method(run: Run) -> list[str]:
-    """How it was measured and what the figures cannot show; a paragraph each."""
+    """Describes the method and the limits of the figures; one paragraph each."""
     options = run.info["options"]
     if run.info.get("running"):
         return [
@@ -199,7 +199,7 @@ def method(run: Run) -> list[str]:
 
 
 def machine_line(run: Run) -> str:
-    """The machine in a sentence."""
+    """Describes the machine in a sentence."""
     facts = run.info["machine"]
     return (
         f"{facts['cpus']} CPUs ({facts['cpu']}), {facts['memory']} memory, "
@@ -209,7 +209,7 @@ def machine_line(run: Run) -> str:
 
 
 def commit_line(run: Run) -> str:
-    """The commit that was measured."""
+    """Returns the measured commit."""
     commit = run.info["machine"]["commit"]
     changed = " with uncommitted changes" if commit["modified"] else ""
     return f"{commit['id'][:12]}{changed}"

@@ -1,4 +1,4 @@
-"""Goals of any kind, the project's own and those of others: measured in every run of a report."""
+"""Goals of the project and claims of others, measured in every run of a report."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NOT_MEASURED = "not measured"
 
 @dataclass(frozen=True)
 class Finding:
-    """One measurement of a target: where, the figure as text, and whether it is enough.
+    """One measurement of a target: place, figure as text, and whether it is reached.
 
-    `reached` is None for a load that the target is not about: shown, and not judged.
+    `reached` is None for a load that the target does not apply to: shown, but not judged.
     """
 
     where: str
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Target:
-    """What is measured, what is wanted; `needs` says what a run must have for it."""
+    """The measured value and the goal; `needs` lists requirements of a run."""
 
     work: str
     wanted: str
@@ -39,12 +39,12 @@ class Target:
 
 
 def runs_of(run: Run) -> list[Run]:
-    """A run and those that its report takes along."""
+    """Returns a run and those that its report includes."""
     return [run, *run.more]
 
 
 def labels(runs: list[Run]) -> list[str]:
-    """A short name of each run, the report's own first; equal ones also have their time."""
+    """Returns a short name of each run, the report's own first; equal ones also have their time."""
     names = [
         one.info["options"].get("title") or ("Main run" if one is runs[0] else figures.heading(one))
         for one in runs
@@ -56,7 +56,7 @@ def labels(runs: list[Run]) -> list[str]:
 
 
 def measured_text(found: list[tuple[str, list[Finding]]]) -> str:
-    """The figures of each run that measured it, on a line of its own where there are several."""
+    """Formats the figures of each run that measured it, one line per run if there are several."""
     lines = []
     for label, findings in found:
         text = "; ".join(f"{one.text} at {one.where}" for one in findings)
@@ -67,9 +67,9 @@ def measured_text(found: list[tuple[str, list[Finding]]]) -> str:
 def goal_table(
     run: Run, heading: str, about: str, goals: Iterable[Target], words: tuple[str, str]
 ) -> Table:
-    """Each goal with what was measured and one of two words on whether that reaches it.
+    """Lists each goal with the figures and a word on whether they reach it.
 
-    The worst figure of all runs decides: a run that says otherwise is not passed over.
+    The worst figure of all runs decides, so that no failing run is ignored.
     """
     runs = runs_of(run)
     named = list(zip(labels(runs), runs, strict=True))
@@ -81,11 +81,11 @@ def goal_table(
         verdict = words[not all(judged)] if judged else NOT_MEASURED
         measured = measured_text(found) if found else f"needs {target.needs}"
         rows.append((target.work, verdict, f"wanted {target.wanted}", measured))
-    # What was measured comes first.
+    # Measured goals come first.
     rows.sort(key=lambda row: row[1] == NOT_MEASURED)
     return Table(heading, about, ("", "", "", "measured, or what it needs"), rows)
 
 
 def any_measured(run: Run, goals: Iterable[Target]) -> bool:
-    """Whether one of them at least was measured: a run about something else shows none."""
+    """Whether at least one was measured: a run about something else shows none."""
     return any(target.measure(one) for target in goals for one in runs_of(run))

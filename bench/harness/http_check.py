@@ -1,4 +1,4 @@
-"""Asks once and compares the whole answer: a fast wrong answer must not count."""
+"""Sends one request and compares the whole response: a fast wrong response must not count."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Answer:
-    """One response; `wire_bytes` counts head and body as they came, `body_bytes` the body alone.
+    """A response; `wire_bytes` counts head and body as received, `body_bytes` only the body.
 
-    `body` is decoded, `encoding` says what it was encoded with.
+    `body` is decoded, and `encoding` is its original encoding.
     """
 
     status: int
@@ -49,14 +49,14 @@ def fetch(
     method: str = "GET",
     body: bytes = b"",
 ) -> Answer:
-    """One request on a fresh connection.
+    """Sends one request on a new connection.
 
     Raises:
-        OSError, EOFError, http.client.HTTPException, zlib.error: no answer, or a broken one.
+        OSError, EOFError, http.client.HTTPException, zlib.error: no response, or a broken one.
     """
     connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_SECONDS)
     try:
-        # http.client asks for `identity` by itself, which is not what the load generators do.
+        # http.client requests `identity` by default, unlike the load generators.
         connection.putrequest(method, path, skip_accept_encoding=True)
         for name, value in (headers or {}).items():
             connection.putheader(name, value)
@@ -81,7 +81,7 @@ def fetch(
 
 
 class _CountingSocket(io.RawIOBase):
-    """What HTTPResponse reads from, with a count of all bytes: head, chunk sizes and body."""
+    """The stream for HTTPResponse; counts all bytes: head, chunk sizes and body."""
 
     def __init__(self, source: socket.socket) -> None:
         super().__init__()
@@ -101,10 +101,10 @@ class _CountingSocket(io.RawIOBase):
 
 
 def verify(port: int, case: Case, body: bytes = b"") -> Answer:
-    """Asks for the case's path and compares status, type and body; `body` is what the client sends.
+    """Requests the case's path and compares status, type and body; `body` is the request body.
 
     Raises:
-        BenchError: the answer differs.
+        BenchError: the response differs.
     """
     headers = {**case.headers, **({"Accept-Encoding": "gzip"} if case.gzip else {})}
     try:
@@ -118,7 +118,7 @@ def verify(port: int, case: Case, body: bytes = b"") -> Answer:
 
 
 def probe(port: int, ini_names: Iterable[str]) -> dict[str, Any]:
-    """What the peer's PHP says about itself."""
+    """Returns the conditions that the peer's PHP reports."""
     answer = fetch(port, f"{PROBE_PATH}?ini={quote(','.join(ini_names))}")
     try:
         facts: dict[str, Any] = json.loads(answer.body)
@@ -130,7 +130,7 @@ def probe(port: int, ini_names: Iterable[str]) -> dict[str, Any]:
 
 
 def wait_for_port(port: int, check_alive: Callable[[], None]) -> None:
-    """Returns once the port accepts; `check_alive` raises when the server is gone."""
+    """Returns once the port accepts; `check_alive` raises if the server has exited."""
     deadline = time.monotonic() + START_SECONDS
     while True:
         check_alive()

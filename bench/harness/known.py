@@ -1,4 +1,4 @@
-"""What others have reported of such servers, and whether it came out here."""
+"""Reported problems of similar servers, and whether they were reproduced here."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 APACHE = "apache-prefork"
 DATABASES = ("postgresql", "mariadb", "all")
-# A tail that is this many times as long as that of the other.
+# A tail that is this many times as long as the other's.
 LONGER_TAIL = 1.5
-# Of a constant arrival rate.
+# Share of a constant arrival rate.
 HELD = 0.98
 ABOUT = (
     "Findings of measurements that people pass around, and whether they come out on this machine "
@@ -34,7 +34,7 @@ def failures(case: str) -> Callable[[Run], list[Finding]]:
     def measure(run: Run) -> list[Finding]:
         found = []
         for connections in run.connections:
-            # A server whose samples failed, every one, is what is looked for.
+            # The finding is a server all of whose samples failed.
             if not all(run.select(peer, case, connections) for peer in (NGINX, WORKER)):
                 continue
             theirs, ours = (run.failed(peer, case, connections) for peer in (NGINX, WORKER))
@@ -78,7 +78,7 @@ def tail(run: Run) -> list[Finding]:
 
 
 def rate_is_held(run: Run) -> list[Finding]:
-    """What of the arrival rate few processes answer, with coroutines and without."""
+    """Share of the arrival rate that few processes serve, with coroutines and without."""
     case = "statements"
     few = [f"{peer}-w{COROUTINE_WORKERS}" for peer in (COROUTINES, WORKER)]
     if case not in run.cases or any(peer not in run.peers for peer in few):
@@ -93,7 +93,7 @@ def rate_is_held(run: Run) -> list[Finding]:
 
 
 def findings() -> Iterator[Target]:
-    """All of them."""
+    """Returns all findings."""
     for case in FRAMEWORKS:
         yield Target(
             f"Worker mode answers a multiple of what classic mode does on a framework ({case})",
@@ -125,7 +125,7 @@ def findings() -> Iterator[Target]:
 
 
 def table(run: Run) -> Table:
-    """Each finding, and whether it came out."""
+    """Lists each finding, and whether it was reproduced."""
     return goal_table(run, "Findings of others", ABOUT, findings(), ("came out", "**did not**"))
 
 

@@ -1,4 +1,4 @@
-"""Runs wrk or oha and reads their figures."""
+"""Runs wrk or oha and parses their figures."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
 MARK = "@howdah "
-# wrk sums up every 100 ms and joins its threads; anything much longer is a hang.
+# wrk aggregates every 100 ms and joins its threads. A much longer delay is a hang.
 GRACE_SECONDS = 30.0
 ERROR_STATUS = 400
 
 
 @dataclass(frozen=True)
 class Load:
-    """What one run of wrk saw; latencies in microseconds."""
+    """Figures of one run of wrk; latencies in microseconds."""
 
     requests: int
     duration_us: int
@@ -44,34 +44,34 @@ class Load:
     p99: int
     max: int
     client_cpu_seconds: float = 0.0
-    # 0 in runs of earlier versions of the harness, which did not ask for it.
+    # 0 in runs of earlier versions of the harness, which did not record it.
     p95: int = 0
 
     @property
     def requests_per_second(self) -> float:
-        """Answers of any status per second."""
+        """Responses of any status per second."""
         return self.requests / (self.duration_us / 1e6)
 
     @property
     def failed(self) -> int:
-        """Answers with a wrong status, and requests without a whole answer in time."""
+        """Responses with a wrong status, and requests without a complete response in time."""
         return self.status + self.connect + self.read + self.write + self.timeout
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Returns the values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Load:
-        """The reverse of `as_dict`; unknown keys are an error."""
+        """Restores the values of `as_dict`; unknown keys are an error."""
         return cls(**values)
 
 
 def parse_wrk(output: str) -> Load:
-    """Finds the line that wrk.lua prints.
+    """Parses the line that wrk.lua prints.
 
     Raises:
-        BenchError: the line is missing or not complete.
+        BenchError: the line is missing or incomplete.
     """
     line = next((line for line in output.splitlines() if line.startswith(MARK)), None)
     if line is None:
@@ -97,9 +97,9 @@ class LoadRun:
 
 
 def without_closes(load: Load) -> Load:
-    """The figures for a server that ends each answer by closing the connection.
+    """Corrects the figures of a server that closes the connection after each response.
 
-    wrk counts each such end as a read error; what exceeds the answers are broken connections.
+    wrk counts each close as a read error; errors beyond the responses are broken connections.
     """
     return replace(load, read=max(0, load.read - load.requests))
 
@@ -107,9 +107,9 @@ def without_closes(load: Load) -> Load:
 def size_problem(
     check: Check, expected: int, requests: int, received: int, connections: int
 ) -> str | None:
-    """Whether the answers under load were as long as the one that was checked.
+    """Checks that responses under load were as long as the verified one.
 
-    Each connection may have received a part of an answer that does not count as a request.
+    Each connection may have received a part of a response that does not count as a request.
     """
     if requests == 0:
         return "no request was answered"
@@ -123,10 +123,10 @@ def size_problem(
 
 @dataclass(frozen=True)
 class Shape:
-    """What the client asks for; each hundredth request goes to the slow path, if there is one.
+    """The client's requests; every hundredth request uses the slow path, if there is one.
 
-    A status of 400 and above is the one that each answer has to have; below it, none of 400 and
-    above is a right one.
+    A status of 400 and above is required of every response. Below that, no response with 400 and
+    above is valid.
     """
 
     headers: dict[str, str] = field(default_factory=dict)
@@ -138,11 +138,11 @@ class Shape:
 
     @property
     def error_status(self) -> int | None:
-        """The error that is asked for; None where every error is a failure."""
+        """Returns the required error status; None if every error is a failure."""
         return self.status if self.status >= ERROR_STATUS else None
 
     def header_lines(self) -> list[str]:
-        """All headers that the load generator has to send."""
+        """Returns all header fields that the load generator must send."""
         lines = [f"{name}: {value}" for name, value in self.headers.items()]
         return [*lines, "Accept-Encoding: gzip"] if self.gzip else lines
 
@@ -161,7 +161,7 @@ class Generator:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                process_group=0,  # as servers are, and in their session
+                process_group=0,  # like servers, and in their session
             )
         except FileNotFoundError as error:
             raise BenchError(f"{self.name} is not installed; try: {self.hint}") from error
@@ -171,7 +171,7 @@ class Generator:
         raise NotImplementedError
 
     def finish(self) -> LoadRun:
-        """Waits for the end of the run."""
+        """Waits until the run ends."""
         before = os.times()
         try:
             output, _ = self._process.communicate(timeout=self.seconds + GRACE_SECONDS)
@@ -185,21 +185,21 @@ class Generator:
                 f"{self.name} ended with exit status {self._process.returncode}:\n{output}"
             )
         load = self.parse(output)
-        # Nothing else that this process waits for ends meanwhile.
+        # No other process that this one waits for exits meanwhile.
         cpu = (after.children_user + after.children_system) - (
             before.children_user + before.children_system
         )
         return LoadRun(replace(load, client_cpu_seconds=cpu), output)
 
     def abort(self) -> None:
-        """Ends the generator if it still runs; for the way out after an error."""
+        """Kills the generator if it still runs, for cleanup after an error."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
 
 
 class Wrk(Generator):
-    """A closed loop: so many connections, each of which asks again once it has its answer."""
+    """A closed loop: connections that each send the next request after a response."""
 
     name = "wrk"
     hint = "apt-get install wrk"
@@ -219,8 +219,8 @@ class Wrk(Generator):
             f"--threads={min(threads, connections)}",
             f"--connections={connections}",
             f"--duration={seconds}s",
-            # A slow answer is a latency to show, not a number to drop: only longer than the run
-            # is a timeout.
+            # A slow response is a latency to show, not a number to drop. Only a response that takes
+            # longer than the run is a timeout.
             f"--timeout={seconds + 2}s",
             f"--script={SCRIPT}",
         ]
@@ -232,7 +232,7 @@ class Wrk(Generator):
         super().__init__([*command, url, "--", *arguments], seconds)
 
     def parse(self, output: str) -> Load:
-        """wrk.lua's line."""
+        """Parses wrk.lua's line."""
         return parse_wrk(output)
 
 

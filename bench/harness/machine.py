@@ -1,4 +1,4 @@
-"""Facts about the machine that belong to every figure."""
+"""Properties of the machine that belong to every figure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _field(path: str, name: str) -> str:
 
 
 def commit() -> dict[str, Any]:
-    """The commit that is checked out, and whether files differ from it."""
+    """Returns the commit that is checked out, and whether files differ from it."""
     git = ("git", "-C", str(REPOSITORY))
     head = subprocess.run(
         [*git, "rev-parse", "--verify", "HEAD"], capture_output=True, text=True, check=False
@@ -48,7 +48,7 @@ def _governor() -> str:
 
 
 def facts() -> dict[str, Any]:
-    """Everything that a reader needs to judge or repeat the figures; no host name, no paths."""
+    """Returns what a reader needs to judge or repeat the figures; no host name, no paths."""
     return {
         "cpu": _field("/proc/cpuinfo", "model name"),
         "cpus": os.cpu_count() or 1,

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table; the first column is text, the others are figures."""
+    """Returns a Markdown table; the first column is text, the others are figures."""
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     lines += [f"| {' | '.join(cell_text(cell) for cell in row)} |" for row in rows]
     return [*lines, ""]
 
 
 def cell_text(text: str) -> str:
-    """What a cell holds: a line of Markdown."""
+    """Returns the text of a cell as one line of Markdown."""
     return text.replace("|", "/").replace("\n", "<br>")

@@ -1,4 +1,4 @@
-"""Requests at a constant rate, whether the server keeps up or not; runs oha."""
+"""Requests at a constant rate, whatever the response times; runs oha."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MICROSECONDS = 1e6
 
 
 def find_oha() -> str | None:
-    """The path of oha, None when there is none."""
+    """Returns the path of oha, or None if it is missing."""
     return shutil.which("oha") or shutil.which("oha", path=str(TOOLS))
 
 
 def parse_oha(output: str, error_status: int | None = None) -> Load:
-    """The figures of oha's JSON; it tells no standard deviation.
+    """Parses the figures of oha's JSON, which lacks the standard deviation.
 
-    `error_status` is the only right one where it is given.
+    `error_status` is the only valid one if it is set.
 
-    A request that got no answer counts as a timeout: it was due, and nothing came.
+    A request without a response counts as a timeout: it was due and got none.
 
     Raises:
-        BenchError: the output is not oha's.
+        BenchError: the output is not from oha.
     """
     try:
         document: dict[str, Any] = json.loads(output)
@@ -71,7 +71,7 @@ def parse_oha(output: str, error_status: int | None = None) -> Load:
 
 
 class Oha(Generator):
-    """Latency counts from the moment when a request was due, so that no stall is left out."""
+    """A latency counts from the time when a request was due, so that stalls are included."""
 
     name = "oha"
     hint = HINT
@@ -104,5 +104,5 @@ class Oha(Generator):
         super().__init__([*command, url], seconds + TIMEOUT_SECONDS)
 
     def parse(self, output: str) -> Load:
-        """Oha's JSON."""
+        """Parses oha's JSON."""
         return parse_oha(output, self._error_status)

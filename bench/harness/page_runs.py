@@ -1,4 +1,4 @@
-"""Which published runs the pages in docs take their figures from, and how to look them up."""
+"""The published runs from which the pages in docs take their figures, and lookups in them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from bench.harness.results import Run
 
-# The newest run of each kind. To publish a newer one, put its name here, run
-# `python3 -m bench pages`, and remove the one that it replaces.
+# The latest run of each kind. To publish a newer one, enter its name here, run `python3 -m bench
+# pages`, and remove the one that it replaces.
 ALL = "2026-11-23-all-peers-and-faults-amd-2-cores"
 SHORT = "2026-11-25-short-requests-amd-2-cores"
 FRAMEWORKS = "2026-11-26-workers-amd-2-cores"
@@ -50,10 +50,10 @@ WORKER = Server("Howdah worker", ("howdah-worker", "howdah-octane"))
 
 @cache
 def run_of(name: str, part: str = "") -> Run:
-    """A published run, or the run of that title which its report takes along.
+    """Returns a published run, or the run of that title in its report.
 
     Raises:
-        BenchError: there is none.
+        BenchError: there is no such run.
     """
     run = load_run(RESULTS / name)
     if not part:
@@ -65,7 +65,7 @@ def run_of(name: str, part: str = "") -> Run:
 
 
 def best(run: Run, peers: Sequence[str], case: str, connections: int) -> str | None:
-    """The one of them that answers most; None where none was measured."""
+    """Returns the one with the most requests per second; None if none was measured."""
     speeds = {
         peer: cell.median
         for peer in peers

@@ -36,7 +36,7 @@ SERVERS = (NGINX, FRANKENPHP, SWOOLE, CLASSIC, WORKER)
 
 @dataclass(frozen=True)
 class Row:
-    """A case of the run of all peers; `part` is the title of the run that it is in."""
+    """A case in the run of all peers; `part` is the title of the run that contains it."""
 
     name: str
     case: str
@@ -44,17 +44,17 @@ class Row:
 
     @property
     def run(self) -> Run:
-        """The run."""
+        """Returns the run."""
         return run_of(page_runs.ALL, self.part)
 
     def speed(self, server: Server) -> float | None:
-        """Requests per second."""
+        """Returns requests per second."""
         peer = best(self.run, server.peers, self.case, CONNECTIONS)
         cell = None if peer is None else self.run.cell(peer, self.case, CONNECTIONS, "rps")
         return None if cell is None else cell.median
 
     def ratio(self, subject: Server, other: Server) -> float | None:
-        """How many times as many requests the subject answers, made round by round."""
+        """Returns how many times as many requests the subject serves, round by round."""
         ours, theirs = (
             best(self.run, server.peers, self.case, CONNECTIONS) for server in (subject, other)
         )
@@ -83,17 +83,17 @@ SHORT_ROWS = (HELLO, SYMFONY, STORES, LARAVEL, POSTGRESQL)
 
 
 def number(value: float | None) -> str:
-    """Requests per second without their spread."""
+    """Formats requests per second without their spread."""
     return figures.NONE if value is None else f"{value:,.0f}"
 
 
 def times(value: float | None) -> str:
-    """A ratio without its spread."""
+    """Formats a ratio without its spread."""
     return figures.NONE if value is None else f"{value:.1f}x"
 
 
 def comparison(rows: Sequence[Row], servers: Sequence[Server], *, ratios: bool) -> Lines:
-    """Requests per second of each server; the largest figure of a row is bold."""
+    """Lists requests per second of each server; the largest figure of a row is bold."""
     head = ["requests/s", *(server.title for server in servers)]
     if ratios:
         head += ["vs nginx", "vs FrankenPHP"]
@@ -109,17 +109,17 @@ def comparison(rows: Sequence[Row], servers: Sequence[Server], *, ratios: bool) 
 
 
 def servers() -> Lines:
-    """The first table of the page about performance."""
+    """Returns the first table of the page about performance."""
     return comparison(ROWS, SERVERS, ratios=True)
 
 
 def readme() -> Lines:
-    """The table of the README."""
+    """Returns the table of the README."""
     return comparison(SHORT_ROWS, SERVERS, ratios=False)
 
 
 def servers_chart() -> Chart:
-    """The same rows as multiples of nginx with php-fpm."""
+    """Returns the same rows as multiples of nginx with php-fpm."""
     groups = []
     for row in SHORT_ROWS:
         ratios = [1.0 if one is NGINX else row.ratio(one, NGINX) for one in SERVERS]
@@ -135,7 +135,7 @@ def servers_chart() -> Chart:
 def against(
     run: Run, subject: Server, others: Sequence[Server], cases: Sequence[str], cpu: Server | None
 ) -> Lines:
-    """Ratios of one of ours at each number of connections; CPU is compared with that of `cpu`."""
+    """Lists ratios of one of ours per number of connections; CPU is compared with that of `cpu`."""
     head = ["", "connections", *(f"requests/s vs {other.title}" for other in others)]
     if cpu is not None:
         head.append(f"CPU per request vs {cpu.title}, times less")
@@ -159,20 +159,20 @@ def against(
 
 
 def classic() -> Lines:
-    """Classic mode beside nginx."""
+    """Compares classic mode with nginx."""
     run = run_of(page_runs.SHORT)
     return against(run, CLASSIC, [NGINX], ["hello", "page-50k", "symfony"], NGINX)
 
 
 def worker() -> Lines:
-    """Worker mode beside nginx and FrankenPHP as it ships."""
+    """Compares worker mode with nginx, and with FrankenPHP as it ships."""
     run = run_of(page_runs.FRAMEWORKS)
     cases = ["hello", "symfony", "codeigniter"]
     return against(run, WORKER, [NGINX, FRANKENPHP], cases, FRANKENPHP)
 
 
 def quoted(run: str, heading: str, columns: Sequence[int], rows: Sequence[str] = ()) -> Lines:
-    """Columns of a table of a report: all rows, or those that begin with one of these words.
+    """Quotes columns of a report's table: all rows, or those that start with one of these words.
 
     Raises:
         BenchError: the report has no such table.
@@ -188,27 +188,27 @@ def quoted(run: str, heading: str, columns: Sequence[int], rows: Sequence[str] =
 
 
 def loop() -> Lines:
-    """CPU of worker mode over that of the bare loop."""
+    """Compares CPU of worker mode with that of the bare loop."""
     return quoted(
         page_runs.FRAMEWORKS, "Over the handler alone", (0, 1, 2), ("CodeIgniter", "Symfony")
     )
 
 
 def library() -> Lines:
-    """CPU of worker mode over that of hyper and of the bare loop."""
+    """Compares CPU of worker mode with that of hyper and of the bare loop."""
     heading = "Over the handler alone and hyper alone, added up"
     return quoted(page_runs.FRAMEWORKS, heading, (0, 1, 2))
 
 
 def files() -> Lines:
-    """Files beside nginx as it is tuned for them."""
+    """Compares files with an nginx that is tuned for them."""
     run = run_of(page_runs.FILES)
     nginx = Server("nginx with sendfile and open_file_cache", ("nginx-fpm-files",))
     return against(run, CLASSIC, [nginx], run.cases, nginx)
 
 
 def packed() -> Lines:
-    """Compression beside the fastest that sends no more bytes."""
+    """Compares compression with the fastest server that sends no more bytes."""
     lines = quoted(page_runs.COMPRESSION, "Howdah classic and the fastest", (0, 1, 2, 4, 5))
     return [
         "| | requests/s, times the fastest other | Howdah | fastest other | its requests/s |",
@@ -217,25 +217,25 @@ def packed() -> Lines:
 
 
 def losses() -> Lines:
-    """Until a lost worker is replaced."""
+    """Lists the times until a lost worker is replaced."""
     return quoted(
         page_runs.FAULTS, replacement.TITLE, (0, 1, 2, 3, 4, 6), ("Howdah", "Frank", "Road")
     )
 
 
 def slow_clients() -> Lines:
-    """What slow clients cost the others."""
+    """Lists the cost of slow clients for other clients."""
     heading = "As many such clients of each kind as there are PHP processes, and answers of 20 MiB"
     return quoted(page_runs.FAULTS, heading, (0, 4, 2, 5))
 
 
 def crashes() -> Lines:
-    """What a crash of PHP costs the others."""
+    """Lists the cost of a PHP crash for other clients."""
     return quoted(page_runs.FAULTS, "SIGSEGV inside PHP every 100 ms", (0, 4, 2, 5, 6))
 
 
 def tls() -> Lines:
-    """Idle and active connections over TLS."""
+    """Lists idle and active connections over TLS."""
     return quoted(page_runs.TLS, "TLS connections", (0, 2, 3, 5, 6, 7, 8))
 
 
@@ -249,7 +249,7 @@ STATEMENTS = "statements"
 
 
 def coroutines() -> Lines:
-    """Processes with coroutines and without: at full speed, and at a constant rate."""
+    """Compares processes with and without coroutines: at full speed, and at a constant rate."""
     run = run_of(page_runs.ALL, page_runs.COROUTINES)
     connections, rate = max(run.connections), run.info["rates"][STATEMENTS]
     rows = []
@@ -271,7 +271,7 @@ def coroutines() -> Lines:
 
 
 def coroutines_chart() -> Chart:
-    """Requests per second by the number of processes."""
+    """Draws requests per second by the number of processes."""
     run = run_of(page_runs.ALL, page_runs.COROUTINES)
     connections = max(run.connections)
     groups = []
@@ -290,7 +290,7 @@ def coroutines_chart() -> Chart:
 
 
 def memory() -> Lines:
-    """What one more worker takes."""
+    """Lists the memory of one more worker."""
     rows = [
         [found.where, found.text]
         for part in (page_runs.COROUTINES, page_runs.MEMORY)

@@ -1,4 +1,4 @@
-"""Writes the tables and charts of the pages in docs that are made from published runs.
+"""Writes the tables and charts of the pages in docs from published runs.
 
 A page has a table between two lines, `<!-- figures: NAME -->` and `<!-- end of figures -->`; a
 chart is a file docs/images/NAME.svg.
@@ -26,7 +26,7 @@ BLOCK = re.compile(rf"<!-- figures: (?P<name>[a-z-]+) -->\n(?:.*?\n)??{END}", re
 
 
 def filled(text: str) -> str:
-    """A page with its tables as the published runs have them.
+    """Returns a page with the tables of the published runs.
 
     Raises:
         BenchError: the page names a table that does not exist.
@@ -42,7 +42,7 @@ def filled(text: str) -> str:
 
 
 def outputs(root: Path = REPOSITORY) -> dict[Path, str]:
-    """What each file has to hold."""
+    """Returns the expected content of each file."""
     found = {root / name: filled((root / name).read_text()) for name in PAGES}
     page = root / PAGE.relative_to(REPOSITORY)
     found[page] = page_text(RESULTS / ALL, REPOSITORY)
@@ -51,7 +51,7 @@ def outputs(root: Path = REPOSITORY) -> dict[Path, str]:
 
 
 def write_pages(root: Path = REPOSITORY) -> list[Path]:
-    """Writes what has changed; returns these files."""
+    """Writes changed files and returns them."""
     changed = []
     for path, text in outputs(root).items():
         if not path.is_file() or path.read_text() != text:

@@ -1,4 +1,4 @@
-"""Peers: how each server is configured and started, read from bench/peers/NAME/peer.toml."""
+"""Peers: configuration and start of each server, from bench/peers/NAME/peer.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.harness.template import fill
 
 PEERS = Path(__file__).parent.parent / "peers"
 REPOSITORY = Path(__file__).parent.parent.parent
-# Where this machine keeps what is not on PATH; see peers.toml in bench/README.md.
+# Paths of programs that are not on PATH; see peers.toml in bench/README.md.
 LOCAL = Path(__file__).parent.parent / "peers.toml"
 CONTRACTS = (
     "classic",
@@ -26,19 +26,19 @@ CONTRACTS = (
     "loop",
     "none",
 )
-# Of what servers of PHP are compared with: PHP without a server, a server without PHP.
+# References of PHP servers: PHP without a server, and a server without PHP.
 REFERENCES = ("loop", "none")
 SHARES = ("all", "few", "no")
 
 
 @dataclass(frozen=True)
 class Binary:
-    """A program of a peer: the first of `names` that exists is used.
+    """A program of a peer: the first existing one of `names` is used.
 
-    `version` are the arguments with which it says its version. An extension cannot say it itself:
-    `version_by` is the path or name of the program that is given them then, with `{{path}}` filled
-    in. A build that does not say `version_has` there will not do. With `folder_has` it is a folder
-    with that file.
+    `version` are the arguments that print its version. An extension cannot print it itself: then
+    `version_by` is the path or name of the program that gets them, with `{{path}}` replaced. If
+    `version_has` is set, the output must contain it. With `folder_has` it is a folder that contains
+    that file.
     """
 
     names: tuple[str, ...]
@@ -49,9 +49,9 @@ class Binary:
     folder_has: str = ""
 
     def find(self) -> str | None:
-        """The path, None when it is not there; a relative path is below the repository."""
+        """Returns the path, None if it is missing; a relative path is below the repository."""
         for name in self.names:
-            # A relative path is below the repository, `~` the home of the user who runs this.
+            # A relative path is below the repository, and `~` is the home of the current user.
             if "/" in name:
                 path = REPOSITORY / Path(name).expanduser()
                 if (path / self.folder_has if self.folder_has else path).is_file():
@@ -63,7 +63,7 @@ class Binary:
         return None
 
     def missing(self) -> str | None:
-        """What to do when it is not there, or not as it has to be; None when all is well."""
+        """Returns what to do if it is missing or unsuitable; None if it is suitable."""
         if self.find() is None:
             return f"{' or '.join(self.names)} not found; try: {self.hint}"
         if self.version_has and self.version_has not in self.version_text():
@@ -71,7 +71,7 @@ class Binary:
         return None
 
     def version_text(self) -> str:
-        """What the program says about its version; some say it on stderr."""
+        """Returns the program's version output; some programs print it on stderr."""
         path = self.find()
         if path is None:
             return "not installed"
@@ -95,8 +95,8 @@ class Binary:
 class Command:
     """A process of a peer; `php_ini_option` is repeated for each php.ini value.
 
-    `wait_for` is a unix socket or a port of loopback that has to accept before the next one starts,
-    `wait_for_log` a text that its log has to have.
+    `wait_for` is a Unix socket or a loopback port that must accept before the next one starts,
+    `wait_for_log` a text that its log must contain.
     """
 
     name: str
@@ -109,16 +109,16 @@ class Command:
 
 @dataclass(frozen=True)
 class Peer:
-    """A server, or a server in one of its variants.
+    """A server, or a variant of a server.
 
-    `contract` is the way in which it calls the application; a case that does not offer it is not
-    measured with this peer. With `none` it calls none, and `cases` are those that it answers.
-    `share` says how much of a run without `--peer` is its own. `workers` is its number of PHP
-    processes where a run compares several, 0 else; `base` is then the name that it has without the
-    number. `settle` is a command for the started server, once it has answered a request, after
-    which it is as it is to be measured. `php_conf_d` is the command that prints where its PHP has
-    the ini files of its extensions; without it the PHP is the distribution's. With `coroutines` a
-    process runs several requests at a time. `before` is the peer of which it is an earlier build.
+    `contract` is the way in which it calls the application. A case without that contract is not
+    measured with this peer. With `none` it calls no application, and `cases` are those that it
+    supports. `share` is its share of a run without `--peer`. `workers` is its number of PHP
+    processes if a run compares several, otherwise 0; `base` is then its name without the number.
+    `settle` is a command for the started server, after its first response, that brings it into the
+    state to be measured. `php_conf_d` is the command that prints the folder of its PHP's extension
+    ini files; without it, the PHP is the distribution's. With `coroutines`, a process runs several
+    requests at a time. `before` is the peer of which it is an earlier build.
     """
 
     name: str
@@ -145,11 +145,11 @@ class Peer:
 
     @property
     def is_reference(self) -> bool:
-        """Whether others are compared with it, and it competes with none."""
+        """Whether it is only a reference for others and not a competitor."""
         return self.contract in REFERENCES
 
     def missing(self) -> list[str]:
-        """What to do for each program that is not there."""
+        """Returns what to do for each missing program."""
         found = [binary.missing() for binary in self.binaries.values()]
         return [reason for reason in found if reason is not None]
 
@@ -161,10 +161,10 @@ def _take(table: dict[str, Any], known: set[str], where: str) -> None:
 
 
 def local_paths(path: Path = LOCAL) -> dict[str, str]:
-    """What bench/peers.toml says about this machine: program or application -> path.
+    """Reads paths of programs and applications on this machine from bench/peers.toml.
 
     Raises:
-        BenchError: the file cannot be read as TOML, or a value is not a string.
+        BenchError: the file is not valid TOML, or a value is not a string.
     """
     if not path.is_file():
         return {}
@@ -179,7 +179,7 @@ def local_paths(path: Path = LOCAL) -> dict[str, str]:
 
 
 def _binaries(table: dict[str, Any], local: dict[str, str]) -> dict[str, Binary]:
-    """The programs of a peer.toml; `version_by` that names one of them becomes its path."""
+    """Returns the programs of a peer.toml; a `version_by` with the name of one becomes its path."""
     binaries = {
         name: Binary(
             (local[name],) if name in local else tuple(value["names"]),
@@ -209,7 +209,7 @@ def _word(variant: dict[str, Any], key: str, known: tuple[str, ...], where: str)
 def parse_peers(
     folder: Path, table: dict[str, Any], local: dict[str, str] | None = None
 ) -> list[Peer]:
-    """Makes peers of a parsed peer.toml: one for each `[[variant]]`.
+    """Creates peers from a parsed peer.toml: one for each `[[variant]]`.
 
     Raises:
         BenchError: a key is missing or unknown.
@@ -297,7 +297,7 @@ def parse_peers(
 
 
 def with_workers(peers: list[Peer], counts: list[int]) -> list[Peer]:
-    """Each server once for each number of PHP processes; with one number they stay as they are."""
+    """Returns each server once per number of PHP processes; with one number they are unchanged."""
     if len(counts) == 1:
         return peers
     servers = [
@@ -316,7 +316,7 @@ def with_workers(peers: list[Peer], counts: list[int]) -> list[Peer]:
 
 
 def load_peers(folder: Path = PEERS) -> dict[str, Peer]:
-    """All peers and variants by name."""
+    """Loads all peers and variants by name."""
     peers: dict[str, Peer] = {}
     local = local_paths()
     for path in sorted(folder.glob("*/peer.toml")):
@@ -328,7 +328,7 @@ def load_peers(folder: Path = PEERS) -> dict[str, Peer]:
 
 
 def absent_peers(folder: Path = PEERS) -> dict[str, dict[str, str]]:
-    """Title and reason of every peer that cannot be measured here, by name."""
+    """Returns title and reason of every peer that cannot be measured here, by name."""
     table = tomllib.loads((folder / "absent.toml").read_text())
     absent = {
         name: {"title": value["title"], "reason": value["reason"]} for name, value in table.items()

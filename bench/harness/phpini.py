@@ -1,4 +1,4 @@
-"""The php.ini values that every peer gets, and where the distribution keeps its own."""
+"""The php.ini values of every peer, and the place of the distribution's ini files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILE = Path(__file__).parent.parent / "php.ini"
 
 
 def parse_ini(text: str, where: str) -> dict[str, str]:
-    """Reads `key = value` lines; `;` begins a comment line."""
+    """Parses `key = value` lines; `;` starts a comment line."""
     values = {}
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
@@ -26,7 +26,7 @@ def parse_ini(text: str, where: str) -> dict[str, str]:
 
 
 def shared_ini(overrides: list[str]) -> dict[str, str]:
-    """The values of bench/php.ini with the command line's `KEY=VALUE` on top."""
+    """Returns the values of bench/php.ini, overridden by the command line's `KEY=VALUE`."""
     values = parse_ini(FILE.read_text(), str(FILE))
     for override in overrides:
         values |= parse_ini(override, "--php-ini")
@@ -34,12 +34,12 @@ def shared_ini(overrides: list[str]) -> dict[str, str]:
 
 
 def render_ini(values: dict[str, str]) -> str:
-    """The text of an ini file."""
+    """Returns the text of an ini file."""
     return "".join(f"{key} = {value}\n" for key, value in values.items())
 
 
 def distribution_conf_d() -> str:
-    """The folder with the ini files that load the distribution's extensions."""
+    """Returns the folder with the ini files that load the distribution's extensions."""
     try:
         return conf_d(("php", "-r", "echo PHP_CONFIG_FILE_SCAN_DIR;"))
     except BenchError as error:
@@ -48,7 +48,7 @@ def distribution_conf_d() -> str:
 
 @functools.cache
 def conf_d(command: tuple[str, ...]) -> str:
-    """The folder with the ini files of a PHP's extensions, as the command prints it.
+    """Returns the folder with a PHP's extension ini files, as the command prints it.
 
     Raises:
         BenchError: the command fails, or prints something else.
@@ -64,7 +64,7 @@ def conf_d(command: tuple[str, ...]) -> str:
 
 
 def same_value(wanted: str, found: object) -> bool:
-    """Whether ini_get() shows the wanted value; PHP writes booleans in several ways."""
+    """Whether ini_get() returns the expected value; PHP has several forms of booleans."""
     off = {"", "0", "off", "no", "false", "none", "disable"}
     on = {"1", "on", "yes", "true"}
     left, right = wanted.strip().lower(), str(found).strip().lower()

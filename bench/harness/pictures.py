@@ -1,4 +1,4 @@
-"""Which pictures a report has of a run: what goes onto each chart."""
+"""Selects the charts of a report."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def over_processes(run: Run, case: str) -> list[str]:
-    """Lines over the number of PHP processes: speed, what was dropped, latencies, memory.
+    """Draws lines over the number of PHP processes: speed, drops, latencies, memory.
 
-    Latencies are those at the constant rate, where there is one: of a closed loop they only say
-    again how fast it is.
+    Latencies are those at the constant rate, if there is one. Those of a closed loop only repeat
+    how fast it is.
     """
     connections = max(run.connections)
     rate = run.info.get("rates", {}).get(case)
@@ -51,7 +51,7 @@ def over_processes(run: Run, case: str) -> list[str]:
 def worker_lines(
     run: Run, case: str, value: Callable[[Run, str, str], float | None]
 ) -> list[plots.Series]:
-    """A line for each server."""
+    """Returns a line for each server."""
     return [
         plots.Series(
             workers.base_title(run, base),
@@ -71,14 +71,14 @@ def beside(
     unit: str,
     scale: Callable[[Iterable[float]], plots.Scale],
 ) -> list[str]:
-    """Pictures, by their labels, that are compared with each other: they have the same scale."""
+    """Returns charts by label that are compared with each other: they have the same scale."""
     values = [value for series in pictures.values() for one in series for _, value in one.points]
     up = scale(values)
     return [plots.lines(series, unit, label, up) for label, series in pictures.items()]
 
 
 def worker_cell(run: Run, peer: str, case: str, *, load: int, name: str) -> float | None:
-    """A figure at a number of connections, 0 for the constant rate; latencies in milliseconds."""
+    """Returns a figure at a number of connections, 0 for the constant rate; latencies in ms."""
     value = run.cell(peer, case, load, name)
     if value is None or value.median <= 0:
         return None
@@ -86,19 +86,19 @@ def worker_cell(run: Run, peer: str, case: str, *, load: int, name: str) -> floa
 
 
 def worker_drops(run: Run, peer: str, case: str) -> float | None:
-    """Percent of what was due at the constant rate."""
+    """Returns the dropped percentage at the constant rate."""
     found = workers.drops(run, peer, case)
     return None if found is None else found[0] / found[1] * 100
 
 
 def worker_memory(run: Run, peer: str, case: str, *, under_load: bool) -> float | None:
-    """MiB of the whole server."""
+    """Returns the MiB of the whole server."""
     value = run.memory(peer, case, under_load=under_load)
     return None if value is None else value.median / figures.MIB
 
 
 def figure(run: Run, load: tuple[str, int], name: str, unit: str, label: str) -> str:
-    """A bar for each peer that the case is for; `load` is case and connections."""
+    """Returns a bar for each peer of the case; `load` is case and connections."""
     values = [
         charts.Bar(title(run, peer), peer in run.ours, run.cell(peer, *load, name))
         for peer in run.shown(*load)
@@ -107,7 +107,7 @@ def figure(run: Run, load: tuple[str, int], name: str, unit: str, label: str) ->
 
 
 def latency(run: Run, case: str, connections: int) -> str:
-    """Latencies of each peer on a logarithmic scale."""
+    """Draws latencies of each peer on a logarithmic scale."""
     values = []
     for peer in run.shown(case, connections):
         found = [run.cell(peer, case, connections, name) for name in ("p50", "p99", "max")]
@@ -120,7 +120,7 @@ def latency(run: Run, case: str, connections: int) -> str:
 
 
 def against_memory(run: Run, case: str) -> str:
-    """Throughput against memory."""
+    """Draws throughput against memory."""
     connections = max(run.connections)
     points = []
     for peer in run.shown(case, connections):

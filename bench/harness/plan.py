@@ -1,4 +1,4 @@
-"""What a run consists of: its options, its turns, and how long they take."""
+"""The plan of a run: its options, its turns, and their duration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bench.harness.cases import Case
     from bench.harness.peers import Peer
 
-# Start, checks and stop of a server, and what surrounds a run of a load generator; measured.
+# Time for start, checks and stop of a server, and around a load generator; measured.
 OVERHEAD_START_SECONDS = 0.7
 OVERHEAD_RUN_SECONDS = 0.3
 OVERHEAD_CALIBRATION_SECONDS = 3.0
@@ -19,12 +19,11 @@ OVERHEAD_CALIBRATION_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line can set; durations in seconds.
+    """Options of the command line; durations in seconds.
 
-    `few_rounds` is for the peers with the share `few` in a run without `--peer`; they have no open
-    loop there. `open_share` is
-    the arrival rate of the open loop as a part of what the calibration finds, 0 for none; `rate`
-    sets it in requests per second instead. `title` is the heading of the report.
+    `few_rounds` applies to peers with the share `few` in a run without `--peer`, which have no open
+    loop there. `open_share` is the arrival rate of the open loop as a part of the calibrated rate,
+    0 for none. `rate` sets it in requests per second instead. `title` is the heading of the report.
     """
 
     connections: list[int]
@@ -47,7 +46,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Turn:
-    """One start of a peer for one case and what is beside it; `number` counts rounds from 0."""
+    """One start of a peer for a case and the one to compare with; `number` counts rounds from 0."""
 
     number: int
     case: Case
@@ -55,12 +54,12 @@ class Turn:
 
     @property
     def key(self) -> tuple[int, str, str]:
-        """As it is recorded."""
+        """Returns the key under which it is recorded."""
         return (self.number + 1, self.case.name, self.peer.name)
 
     @property
     def each(self) -> list[Turn]:
-        """A turn for each of both; the other one goes first in the next round."""
+        """Returns a turn for each of both; the other one goes first in the next round."""
         found = [Turn(self.number, case, self.peer) for case in self.case.both]
         return found if self.number % 2 == 0 else found[::-1]
 
@@ -71,14 +70,14 @@ class Turn:
         return options.open_loop and not self.peer.is_reference and not self.case.slow_path
 
     def steps(self, options: Options) -> int:
-        """How many samples it gives."""
+        """Returns the number of samples."""
         if self.peer.contract == "loop":
             return 1
         loads = len(options.connections) + self.open_loop(options)
         return loads * len(self.case.both)
 
     def seconds(self, options: Options) -> float:
-        """How long it takes, about."""
+        """Returns the approximate duration in seconds."""
         if self.peer.contract == "loop":
             return options.duration
         warm_up = len(self.case.both) * (options.warm_up + OVERHEAD_RUN_SECONDS)
@@ -90,20 +89,20 @@ class Turn:
 
 
 def rotated(peers: list[Peer], number: int) -> list[Peer]:
-    """Another peer goes first in each round, so that no place in the order favours one."""
+    """Rotates the peers in each round, so that no position in the order is favoured."""
     shift = number % len(peers)
     return peers[shift:] + peers[:shift]
 
 
 def rounds_of(peer: Peer, options: Options) -> int:
-    """How often a peer is measured."""
+    """Returns how often a peer is measured."""
     if options.few_rounds is not None and peer.share == "few":
         return options.few_rounds
     return options.rounds
 
 
 def turns(options: Options, peers: list[Peer], cases: list[Case]) -> list[Turn]:
-    """All turns in their order; what a peer does not offer is left out."""
+    """Returns all turns in order, without unsupported ones."""
     return [
         Turn(number, case, peer)
         for number in range(options.rounds)
@@ -114,14 +113,14 @@ def turns(options: Options, peers: list[Peer], cases: list[Case]) -> list[Turn]:
 
 
 def estimate_seconds(options: Options, plan: Iterable[Turn], cases: int) -> float:
-    """How long a run takes."""
+    """Returns the duration of a run."""
     calibrates = options.open_loop and not options.rate
     calibration = cases * OVERHEAD_CALIBRATION_SECONDS if calibrates else 0.0
     return calibration + sum(turn.seconds(options) for turn in plan)
 
 
 def two_digits(rate: float) -> int:
-    """A rate that looks as rough as it is; one request per second at least."""
+    """Rounds a rate to two digits, because it is not exact; at least one request per second."""
     whole = int(rate)
     unit = 1
     while whole // unit >= 100:  # noqa: PLR2004  two digits
@@ -130,7 +129,7 @@ def two_digits(rate: float) -> int:
 
 
 def baseline(peers: list[Peer], case: Case) -> Peer | None:
-    """The peer whose speed sets the rate of the open loop: the first that is not Howdah."""
+    """Returns the peer whose speed sets the open loop's rate: the first that is not Howdah."""
     fit = [peer for peer in peers if not peer.is_reference and case.refusal(peer) is None]
     rivals = (peer for peer in fit if not peer.ours and not peer.before)
     return next(rivals, fit[0] if fit else None)

@@ -1,4 +1,4 @@
-"""Pictures with two axes, as inline SVG that is no wider than a phone."""
+"""Charts with two axes, as inline SVG that fits a phone."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ WIDTH, HEIGHT = 360, 274
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 26, 40
 TICKS = 4
 STEPS = (1, 2, 5, 10)
-# With more of them only powers of ten are written on a logarithmic axis.
+# With more of them, a logarithmic axis has only powers of ten.
 MOST_TICKS = 10
-# Numbers of lines stand in this space at their right, so far from each other.
+# Width of the space for numbers at the right of lines, and their minimum distance.
 MARKS, MARK_HEIGHT = 34, 14
 # Dashes distinguish lines of the same colour.
 DASHES = ("", "7 3", "2 3", "10 3 2 3")
-# What is free on each side of the numbers of processes, as a part of the width.
+# Free space on each side of the numbers of processes, as a part of the width.
 MARGIN = 0.06
 
 
 def round_up(value: float) -> float:
-    """The end of an axis: 1, 2, 2.5 or 5 times a power of ten."""
+    """Returns the end of an axis: 1, 2, 2.5 or 5 times a power of ten."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
@@ -54,7 +54,7 @@ def round_up(value: float) -> float:
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis from its low end to its high one, and what is written on it."""
+    """An axis from its low end to its high one, and its labels."""
 
     low: float
     high: float
@@ -62,7 +62,7 @@ class Scale:
     logarithmic: bool = False
 
     def part(self, value: float) -> float:
-        """The place of a value: 0 at the low end, 1 at the high one."""
+        """Returns the position of a value: 0 at the low end, 1 at the high one."""
         if not self.logarithmic:
             return (value - self.low) / (self.high - self.low)
         if self.high == self.low:
@@ -71,13 +71,13 @@ class Scale:
 
 
 def from_zero(values: Iterable[float]) -> Scale:
-    """An even scale that begins at zero."""
+    """Returns a linear scale that starts at zero."""
     high = round_up(max(values, default=0.0))
     return Scale(0.0, high, tuple(high / TICKS * tick for tick in range(TICKS + 1)))
 
 
 def logarithmic(values: Iterable[float]) -> Scale:
-    """Each step is a factor; the ends are 1, 2 or 5 times a power of ten. Values are above 0."""
+    """Returns a logarithmic scale for values above 0; ends are 1, 2 or 5 times a power of ten."""
     known = [value for value in values if value > 0] or [1.0]
     powers = range(math.floor(math.log10(min(known))), math.ceil(math.log10(max(known))) + 1)
     steps = sorted({step * 10.0**power for power in powers for step in STEPS})
@@ -90,14 +90,14 @@ def logarithmic(values: Iterable[float]) -> Scale:
 
 
 def counts(values: Iterable[int]) -> Scale:
-    """Numbers of processes: twice as many is always as far."""
+    """Returns a scale of process counts, where each doubling has the same length."""
     found = sorted({float(value) for value in values})
     return Scale(found[0], found[-1], tuple(found), logarithmic=True)
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Where a value is in a picture; `right` and `margin` are free beside the values."""
+    """Position of values in a chart; `right` and `margin` are free space next to the values."""
 
     across: Scale
     up: Scale
@@ -105,16 +105,16 @@ class Axes:
     margin: float = 0.0
 
     def x(self, value: float) -> float:
-        """To the right."""
+        """Returns the distance from the left."""
         part = self.margin + self.across.part(value) * (1 - 2 * self.margin)
         return LEFT + part * (WIDTH - LEFT - self.right)
 
     def y(self, value: float) -> float:
-        """From the top."""
+        """Returns the distance from the top."""
         return HEIGHT - BOTTOM - self.up.part(value) * (HEIGHT - TOP - BOTTOM)
 
     def drawing(self, words_across: str, words_up: str) -> list[str]:
-        """Lines and numbers."""
+        """Draws lines and numbers."""
         parts = []
         for value in self.up.ticks:
             y = self.y(value)
@@ -138,12 +138,12 @@ class Axes:
 
 
 def compact(value: float) -> str:
-    """A number of an axis."""
+    """Formats a number of an axis."""
     return f"{value / 1000:g}k" if value >= 10 * THOUSAND else f"{value:g}"
 
 
 def svg(parts: Sequence[str], label: str) -> list[str]:
-    """The element around the parts."""
+    """Wraps the parts in the SVG element."""
     return [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">',
         *parts,
@@ -162,7 +162,7 @@ class Point:
 
 
 def scatter(points: Sequence[Point], label: str) -> str:
-    """Throughput against memory; up and left is better."""
+    """Draws throughput against memory; up and left is better."""
     if not points:
         return ""
     axes = Axes(from_zero(one.memory for one in points), from_zero(one.speed for one in points))
@@ -188,7 +188,7 @@ class Series:
 
 
 def apart(places: Sequence[float]) -> list[float]:
-    """Heights as near to the given ones as can be read beside each other, inside the picture."""
+    """Moves heights apart so that labels are readable, inside the chart."""
     order = sorted(range(len(places)), key=lambda at: places[at])
     found = list(places)
     # Down from the top, then back up from the bottom.
@@ -204,7 +204,7 @@ def apart(places: Sequence[float]) -> list[float]:
 
 
 def lines(series: Sequence[Series], unit: str, label: str, up: Scale | None = None) -> str:
-    """A line for each server over the number of PHP processes; its number is at its right end."""
+    """Draws a line per server over the number of PHP processes; its number is at the right end."""
     points = [point for one in series for point in one.points]
     if not points:
         return ""

@@ -12,7 +12,7 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Stat:
-    """The fields of /proc/PID/stat that are used here; times in seconds."""
+    """Fields of /proc/PID/stat that are used here; times in seconds."""
 
     pid: int
     ppid: int
@@ -23,9 +23,9 @@ class Stat:
 
 
 def parse_stat(text: str) -> Stat:
-    """Parses /proc/PID/stat; the command's name may hold spaces and parentheses.
+    """Parses /proc/PID/stat; the command's name may contain spaces and parentheses.
 
-    `cpu_seconds` includes children that ended and were waited for.
+    `cpu_seconds` includes children that exited and were reaped.
     """
     pid, _, rest = text.partition(" (")
     fields = rest[rest.rindex(")") + 2 :].split()
@@ -40,7 +40,7 @@ def parse_stat(text: str) -> Stat:
 
 
 def read_stat(pid: int) -> Stat | None:
-    """The state of a process, None when it is gone."""
+    """Returns the state of a process, None if it has exited."""
     try:
         return parse_stat((PROC / str(pid) / "stat").read_text())
     except (FileNotFoundError, ProcessLookupError):
@@ -48,13 +48,13 @@ def read_stat(pid: int) -> Stat | None:
 
 
 def all_stats() -> list[Stat]:
-    """The state of every process on the machine."""
+    """Returns the state of every process on the machine."""
     pids = (int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit())
     return [stat for pid in pids if (stat := read_stat(pid)) is not None]
 
 
 def tree(roots: list[int], stats: list[Stat]) -> list[Stat]:
-    """The roots, their descendants, and processes that are still in a root's group."""
+    """Returns the roots, their descendants, and other processes of a root's group."""
     wanted = set(roots)
     grown = True
     while grown:
@@ -69,7 +69,7 @@ def tree(roots: list[int], stats: list[Stat]) -> list[Stat]:
 
 
 def command_line(pid: int) -> str:
-    """The command line with spaces between the arguments, empty when the process is gone."""
+    """Returns the command line with spaces, empty if the process has exited."""
     try:
         raw = (PROC / str(pid) / "cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
@@ -78,7 +78,7 @@ def command_line(pid: int) -> str:
 
 
 def parse_pss(text: str) -> int:
-    """Proportional set size in bytes from smaps_rollup: shared pages are split among users."""
+    """Parses the proportional set size in bytes from smaps_rollup, which divides shared pages."""
     for line in text.splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
@@ -86,7 +86,7 @@ def parse_pss(text: str) -> int:
 
 
 def pss_bytes(pids: list[int]) -> int:
-    """The sum over processes; those that end meanwhile count as nothing."""
+    """Returns the sum over processes; those that exit meanwhile count as 0."""
     total = 0
     for pid in pids:
         try:
@@ -98,7 +98,7 @@ def pss_bytes(pids: list[int]) -> int:
 
 @dataclass(frozen=True)
 class MachineTime:
-    """CPU seconds since boot, over all CPUs; steal is what the hypervisor gave to others."""
+    """CPU seconds since boot, over all CPUs; steal is time that the hypervisor gave to others."""
 
     busy: float
     steal: float
@@ -115,5 +115,5 @@ def parse_machine_time(text: str) -> MachineTime:
 
 
 def machine_time() -> MachineTime:
-    """What the CPUs have done since boot."""
+    """Returns the CPU times since boot."""
     return parse_machine_time((PROC / "stat").read_text())

@@ -1,8 +1,8 @@
-"""Starts servers, accounts for all their processes, and leaves none behind.
+"""Starts servers, accounts for all their processes, and leaves none running.
 
-With a writable cgroup v2 the kernel counts CPU time of every process that ever belonged to the
-server, the dead included. Without one the process tree in /proc is summed up, where the time of a
-child counts once its parent has waited for it.
+With a writable cgroup v2, the kernel counts CPU time of every process that ever belonged to the
+server, including exited ones. Without it, the process tree in /proc is summed up. There, the time
+of a child counts once its parent has reaped it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 STOP_SECONDS = 10.0
 POLL_SECONDS = 0.02
 
-# Joins the cgroup before the server exists, so that no child is ever outside it.
+# Joins the cgroup before the server starts, so that no child is ever outside it.
 JOIN_AND_EXEC = 'echo $$ > "$0" && exec "$@"'
 
 
 def own_cgroup() -> Path | None:
-    """The cgroup v2 folder that this process is in, None without the unified hierarchy."""
+    """Returns the cgroup v2 folder of this process, None without the unified hierarchy."""
     mount = next(
         (
             fields[4]
@@ -53,7 +53,7 @@ def own_cgroup() -> Path | None:
 
 
 def make_cgroup(name: str) -> Path | None:
-    """A new cgroup below the own one, None where that is not allowed."""
+    """Creates a cgroup below the own one; None if that is not allowed."""
     parent = own_cgroup()
     if parent is None:
         return None
@@ -80,7 +80,7 @@ class ProcessGroup:
 
     @property
     def accounting(self) -> Literal["cgroup v2", "/proc"]:
-        """Where the CPU figures come from."""
+        """Describes the source of the CPU figures."""
         return "cgroup v2" if self.cgroup is not None else "/proc"
 
     def start(
@@ -99,14 +99,15 @@ class ProcessGroup:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                # Ctrl-C reaches the harness, which then stops it in order. Not a session: Linux
-                # shares processors between those, and a server of two programs would have two.
+                # Ctrl-C reaches the harness, which then stops it in order. It is not a session:
+                # Linux distributes CPU time among sessions, and a server of two programs would have
+                # two.
                 process_group=0,
             )
         self._started.append((name, process))
 
     def check_alive(self) -> None:
-        """Raises BenchError when a process that should serve has ended."""
+        """Raises BenchError if a process that should run has exited."""
         for name, process in self._started:
             if process.poll() is not None:
                 raise BenchError(
@@ -115,7 +116,7 @@ class ProcessGroup:
                 )
 
     def stats(self) -> list[proc.Stat]:
-        """All processes of the group, with the dead ones that are not reaped yet."""
+        """Returns all processes of the group, including exited ones that are not reaped yet."""
         if self.cgroup is not None:
             pids = (self.cgroup / "cgroup.procs").read_text().split()
             found = [stat for pid in pids if (stat := proc.read_stat(int(pid))) is not None]
@@ -124,19 +125,19 @@ class ProcessGroup:
         return found
 
     def main_pids(self) -> list[int]:
-        """Those that were started here, not by one of the group."""
+        """Returns processes that were started here, not by a process of the group."""
         return [process.pid for _, process in self._started]
 
     def pids(self) -> list[int]:
-        """Those that are alive."""
+        """Returns the ids of those that are alive."""
         return [stat.pid for stat in self.alive()]
 
     def alive(self) -> list[proc.Stat]:
-        """The processes of the group that still run."""
+        """Returns the processes of the group that still run."""
         return [stat for stat in self.stats() if not stat.zombie]
 
     def cpu_seconds(self) -> float:
-        """User and system time of the group since it started."""
+        """Returns user and system time of the group since it started."""
         if self.cgroup is None:
             return sum(stat.cpu_seconds for stat in self.stats())
         for line in (self.cgroup / "cpu.stat").read_text().splitlines():
@@ -146,11 +147,11 @@ class ProcessGroup:
         raise BenchError(f"{self.cgroup}/cpu.stat has no usage_usec")
 
     def pss_bytes(self) -> int:
-        """Memory of all processes of the group, shared pages counted once."""
+        """Returns memory of all processes of the group, with shared pages counted once."""
         return proc.pss_bytes(self.pids())
 
     def stop(self) -> None:
-        """SIGTERM in reverse order, SIGKILL to what is left after ten seconds, then checks."""
+        """Sends SIGTERM in reverse order, SIGKILL to the rest after ten seconds, then checks."""
         for name, process in reversed(self._started):
             process.terminate()
             try:
@@ -176,7 +177,7 @@ class ProcessGroup:
     @staticmethod
     def _kill(stat: proc.Stat) -> None:
         now = proc.read_stat(stat.pid)
-        # The same id with another start time is somebody else's process.
+        # The same id with a different start time is an unrelated process.
         if now is not None and now.start_ticks == stat.start_ticks:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(stat.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Says how far a run is: one line that is rewritten on a terminal, a line per step elsewhere."""
+"""Reports progress: one line that is rewritten on a terminal, otherwise a line per step."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TextIO
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds."""
+    """Formats minutes and seconds."""
     whole = max(0, round(seconds))
     return f"{whole // 60}:{whole % 60:02d}"
 
 
 @dataclass
 class Progress:
-    """Counts steps; the time left is judged by the steps so far."""
+    """Counts steps; the time left is estimated from the steps so far."""
 
     total: int
     stream: TextIO = field(default_factory=lambda: sys.stderr)
@@ -24,18 +24,18 @@ class Progress:
     _begun: float = field(default_factory=time.monotonic)
 
     def doing(self, text: str) -> None:
-        """Shows what is under way; on a terminal only."""
+        """Shows the current step; on a terminal only."""
         if self.stream.isatty():
             self._write(f"\r\x1b[K[{self.done}/{self.total}] {self._left()}{text}")
 
     def step(self, text: str, steps: int = 1) -> None:
-        """Shows what has been done."""
+        """Shows a completed step."""
         self.done += steps
         begin = "\r\x1b[K" if self.stream.isatty() else ""
         self._write(f"{begin}[{self.done}/{self.total}] {self._left()}{text}\n")
 
     def note(self, text: str) -> None:
-        """Shows a line of its own."""
+        """Shows a separate line."""
         begin = "\r\x1b[K" if self.stream.isatty() else ""
         self._write(f"{begin}{text}\n")
 

@@ -1,4 +1,4 @@
-"""How a report is to be read: what its figures say, and what they do not."""
+"""Notes on how to read a report: meaning and limits of its figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEADING = "How to read it"
 
 
 def points(run: Run) -> list[str]:
-    """What to know first, a point each, with `**` around its lead."""
+    """Returns what to know first, one point each, with `**` around its start."""
     found = [
         (
             "**Ratios first.** They are made of servers that were measured minutes apart on the "

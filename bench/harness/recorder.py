@@ -1,4 +1,4 @@
-"""Writes a run while it goes on, and goes on with one that was interrupted."""
+"""Writes a run while it is measured, and resumes an interrupted one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Turn = tuple[int, str, str]
 
 
 class Recorder:
-    """Writes a run as it goes, so that an interrupted one keeps what it has."""
+    """Writes a run step by step, so that an interrupted run keeps its samples."""
 
     def __init__(self, folder: Path, info: dict[str, Any]) -> None:
         self.folder = folder
@@ -35,10 +35,10 @@ class Recorder:
 
     @classmethod
     def resumed(cls, folder: Path) -> Recorder:
-        """Goes on with an interrupted run; of a turn that was not whole nothing is kept.
+        """Resumes an interrupted run; incomplete turns are discarded.
 
         Raises:
-            BenchError: the folder holds no run, or a whole one.
+            BenchError: the folder contains no run, or a complete one.
         """
         run = load_run(folder)
         if run.info["complete"]:
@@ -56,18 +56,18 @@ class Recorder:
                 for line in read_lines(folder / name)
                 if (line["round"], line["case"], line["peer"]) in recorder.done
             ]
-            # Beside the file first: an interruption here must not cost the run.
+            # First written to a separate file: an interruption here must not cost the run.
             new = folder / f"{name}.new"
             new.write_text("".join(json.dumps(line) + "\n" for line in kept))
             new.rename(folder / name)
         return recorder
 
     def save(self) -> None:
-        """Writes run.json again."""
+        """Rewrites run.json."""
         (self.folder / "run.json").write_text(json.dumps(self.info, indent=2) + "\n")
 
     def sample(self, sample: Sample, output: str) -> None:
-        """Adds a sample and the load generator's own text."""
+        """Adds a sample and the load generator's output."""
         self._append(SAMPLES, asdict(sample))
         load = f"open{sample.rate}" if sample.rate else f"c{sample.connections}"
         name = f"{sample.case}-{sample.peer}-{load}-r{sample.round}.txt"
@@ -82,18 +82,18 @@ class Recorder:
         self._append("references.jsonl", asdict(reference))
 
     def set_aside(self, taken: Sample | Reference) -> int:
-        """Keeps what was taken again and does not count; how many there are by now."""
+        """Stores a repeated sample that does not count; returns their number."""
         self._append(STOLEN, asdict(taken))
         return len(read_lines(self.folder / STOLEN))
 
     def turn(self, turn: Turn) -> None:
-        """Notes that all samples of a peer in a case and round are there."""
+        """Records that all samples of a peer in a case and round exist."""
         number, case, peer = turn
         self.done.add(turn)
         self._append("turns.jsonl", {"round": number, "case": case, "peer": peer})
 
     def failure(self, message: str) -> None:
-        """Notes that a peer could not be measured."""
+        """Records that a peer could not be measured."""
         self.info["failures"].append(message)
         self.save()
 

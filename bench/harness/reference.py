@@ -1,7 +1,7 @@
-"""The reference: the same handler in loops of PHP, with no server around them.
+"""The reference: the same handler in loops of PHP, without a server around them.
 
-There are as many loops at a time as servers have PHP processes: what processes that run at the same
-time do to each other's caches is not a cost of a server.
+There are as many concurrent loops as servers have PHP processes, because the effect of concurrent
+processes on each other's caches is not a cost of a server.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from bench.harness.plan import Turn
     from bench.harness.server import Setup
 
-# A loop takes up to four times as long on a busy machine, and longer where all share a processor.
+# On a busy machine a loop takes up to four times as long, and longer if all share a CPU.
 TIMES = 4
 GRACE_SECONDS = 30
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Calls of a handler in so many processes at a time, and their CPU time for them, added up."""
+    """Calls of a handler in concurrent processes, and the sum of their CPU time."""
 
     peer: str
     case: str
@@ -48,19 +48,19 @@ class Reference:
 
     @property
     def cpu_us_per_call(self) -> float:
-        """User and system time of one call."""
+        """Returns user and system time of one call."""
         return self.cpu_seconds * 1e6 / self.calls
 
     def stolen(self, cpus: int) -> float:
-        """The part of all processors that the host took."""
+        """Returns the share of all CPUs that the host used."""
         return share(self.steal_seconds, cpus, self.seconds)
 
 
 def parse_result(output: str, site: Site) -> dict[str, Any]:
-    """The last line of contracts/loop.php, once the answers in it are right.
+    """Parses the last line of contracts/loop.php and checks its responses.
 
     Raises:
-        BenchError: there is none, or an answer was wrong.
+        BenchError: the line is missing, or a response was wrong.
     """
     lines = output.strip().splitlines()
     try:
@@ -78,10 +78,10 @@ def parse_result(output: str, site: Site) -> dict[str, Any]:
 
 
 def run_loop(turn: Turn, setup: Setup, site: Site, folder: Path, seconds: int) -> Reference:
-    """Runs a loop for each PHP process of servers for so many seconds, a fifth of them as warm-up.
+    """Runs a loop per PHP process of servers for `seconds` seconds, with a fifth as warm-up.
 
     Raises:
-        BenchError: one failed, or an answer was wrong.
+        BenchError: one failed, or a response was wrong.
     """
     folder.mkdir(parents=True)
     peer = turn.peer
@@ -111,7 +111,7 @@ def run_loop(turn: Turn, setup: Setup, site: Site, folder: Path, seconds: int) -
 
 @contextmanager
 def loop(argv: list[str], folder: Path, env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """One of the processes, which has ended behind this."""
+    """Runs one of the processes, which has exited after the block."""
     with subprocess.Popen(
         argv,
         cwd=folder,
@@ -127,10 +127,10 @@ def loop(argv: list[str], folder: Path, env: dict[str, str]) -> Iterator[subproc
 
 
 def output_of(process: subprocess.Popen[str], deadline: float) -> str:
-    """What it printed until its end.
+    """Returns its output up to its end.
 
     Raises:
-        BenchError: it failed, or was not done in time.
+        BenchError: it failed, or did not finish in time.
     """
     try:
         output, _ = process.communicate(timeout=max(deadline - time.monotonic(), 0))

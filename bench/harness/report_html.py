@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: bars as inline SVG, light and dark."""
+"""The report as one self-contained HTML page: bars as inline SVG, light and dark."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ summary h1, summary h2 { display: inline; margin: 0; font-size: 1.2rem; }
 
 
 def rich(text: str) -> str:
-    """Text for HTML; `**` marks what is bold, as in the Markdown report."""
+    """Escapes text for HTML; `**` marks bold text, as in the Markdown report."""
     parts = escape(text).replace("\n", "<br>").split("**")
     return "".join(f"<b>{part}</b>" if at % 2 else part for at, part in enumerate(parts))
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table."""
+    """Returns a table."""
     lines = ['<div class="scroll"><table>', "<thead><tr>"]
     lines += [f"<th>{escape(name)}</th>" for name in head]
     lines.append("</tr></thead><tbody>")
@@ -92,7 +92,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def chapter(heading: str, parts: Sequence[str], *, level: int = 2, opened: bool) -> list[str]:
-    """A part of the page that is folded up, so that the page begins as its table of contents."""
+    """Returns a collapsed part of the page, so that the page starts as its table of contents."""
     if not parts:
         return []
     return [
@@ -104,7 +104,7 @@ def chapter(heading: str, parts: Sequence[str], *, level: int = 2, opened: bool)
 
 
 def ratio_section(run: Run) -> list[str]:
-    """The ratios: two tables for each of ours with a column for each other peer."""
+    """Returns the ratios: two tables for each of ours with a column for each other peer."""
     parts = []
     for subject in run.ours:
         head = ratio_head(run, subject)
@@ -117,7 +117,7 @@ def ratio_section(run: Run) -> list[str]:
 
 
 def section(run: Run, heading: str, about: str, tables: Sequence[sections.Table]) -> list[str]:
-    """A chapter with tables; nothing without tables."""
+    """Returns a chapter with tables; empty without tables."""
     parts = []
     if about and tables:
         parts.append(f"<p>{escape(about.replace('`', ''))}</p>")
@@ -127,7 +127,7 @@ def section(run: Run, heading: str, about: str, tables: Sequence[sections.Table]
 
 
 def target_section(run: Run) -> list[str]:
-    """Each target, and what others have reported, with what was measured."""
+    """Returns each target and each reported problem, with the measured figures."""
     parts = []
     for goals in (targets, known):
         if goals.applies(run):
@@ -139,7 +139,7 @@ def target_section(run: Run) -> list[str]:
 
 
 def case_section(run: Run, case: str) -> list[str]:
-    """Pictures and a table for each load."""
+    """Returns charts and a table for each load."""
     facts = run.info["cases"][case]
     parts = [f"<p>{escape(facts['about'])}</p>"]
     if len(workers.counts(run)) > 1:
@@ -165,7 +165,7 @@ def case_section(run: Run, case: str) -> list[str]:
 
 
 def round_section(run: Run) -> list[str]:
-    """Every sample, folded up."""
+    """Returns every sample, collapsed."""
     tables = sections.rounds(run)
     parts = [f"<p>{escape(sections.ROUNDS_ABOUT)}</p>"] if tables else []
     for one in tables:
@@ -174,7 +174,7 @@ def round_section(run: Run) -> list[str]:
 
 
 def fault_section(run: Run) -> list[str]:
-    """The tables of a `faults` run that was added to this one."""
+    """Returns the tables of a `faults` run that was added to this one."""
     document = faults_of(run)
     if document is None:
         return []
@@ -190,7 +190,7 @@ def fault_section(run: Run) -> list[str]:
 
 
 def profile_section(run: Run) -> list[str]:
-    """The table of a `profiler` run that was added to this one."""
+    """Returns the table of a `profiler` run that was added to this one."""
     document = profile_of(run)
     if document is None:
         return []
@@ -200,7 +200,7 @@ def profile_section(run: Run) -> list[str]:
 
 
 def markdown_lines(lines: Sequence[str]) -> list[str]:
-    """The few kinds of lines that the problems section uses."""
+    """Converts the few kinds of lines that the problems section uses."""
     parts = []
     for line in lines:
         if line.startswith("- "):
@@ -211,12 +211,12 @@ def markdown_lines(lines: Sequence[str]) -> list[str]:
 
 
 def is_small(run: Run) -> bool:
-    """Whether a report is short enough to be shown without being folded up."""
+    """Whether a report is short enough to be shown without collapsed parts."""
     return not run.more and len(run.cases) == 1
 
 
 def fastest(run: Run, peers: Sequence[str], case: str, connections: int) -> tuple[str, str]:
-    """Who of them answers most, by name, and how it is shown; empty where none was measured."""
+    """Returns the fastest of them by name, and its text; empty if none was measured."""
     peer = next((one for one in sections.by_speed(run, case, connections) if one in peers), None)
     if peer is None:
         return "", figures.NONE
@@ -226,7 +226,7 @@ def fastest(run: Run, peers: Sequence[str], case: str, connections: int) -> tupl
 
 
 def summary_rows(run: Run, cases: Sequence[str]) -> list[list[str]]:
-    """The fastest of ours and of the others in each case, at the most connections."""
+    """Returns the fastest of ours and of the others in each case, at the most connections."""
     connections = max(run.connections)
     rows = []
     for case in cases:
@@ -240,7 +240,7 @@ def summary_rows(run: Run, cases: Sequence[str]) -> list[list[str]]:
 
 
 def summary(run: Run) -> list[str]:
-    """What fits a screen: each case of the run, one of each run that is taken along, the goals."""
+    """Returns a summary for one screen: each case, one case per added run, the goals."""
     rows = summary_rows(run, run.cases)
     for one in run.more:
         rows += summary_rows(one, one.cases[:1])
@@ -258,7 +258,7 @@ def summary(run: Run) -> list[str]:
 
 
 def run_sections(run: Run) -> list[str]:
-    """All tables and pictures of a run."""
+    """Returns all tables and charts of a run."""
     parts = []
     for heading, about, tables in overview(run):
         parts += section(run, heading, about, tables)
@@ -275,7 +275,7 @@ def run_sections(run: Run) -> list[str]:
 
 
 def html_report(run: Run) -> str:
-    """The whole page."""
+    """Returns the whole page."""
     heading = figures.heading(run)
     parts = [
         "<!DOCTYPE html>",
@@ -307,7 +307,7 @@ def html_report(run: Run) -> str:
 
 
 def method_section(run: Run) -> list[str]:
-    """How it was measured, and with what."""
+    """Returns the method and the conditions."""
     method = [*figures.method(run), *(figures.other_method(run, one) for one in run.more)]
     parts = [f"<p>{escape(paragraph)}</p>" for paragraph in method]
     parts.append(f"<p>Machine: {escape(figures.machine_line(run))}.</p>")

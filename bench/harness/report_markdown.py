@@ -1,4 +1,4 @@
-"""The report as Markdown: ratios first, then the figures behind them, then how they were made."""
+"""The report as Markdown: ratios first, then the figures behind them, then the method."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def cells(run: Run) -> list[tuple[str, int]]:
-    """Case and connections of each row of a table of ratios."""
+    """Returns case and connections of each row of a table of ratios."""
     return [(case, connections) for case in run.cases for connections in run.connections]
 
 
 def cell_title(run: Run, case: str, connections: int) -> str:
-    """Case and connections in words."""
+    """Describes case and connections in words."""
     return f"{run.info['cases'][case]['title']}, {connections} connections"
 
 
@@ -43,11 +43,11 @@ RATIOS = (
 
 
 def ratio_rows(run: Run, subject: str, kind: str) -> list[tuple[str, ...]]:
-    """One kind of ratio of one of ours against each other peer."""
+    """Returns one kind of ratio of one of ours against each other peer."""
     compare = run.ratio if kind == "ratio" else run.cpu_ratio
 
     def cell(other: str, case: str, connections: int) -> str:
-        # To send fewer bytes for more time is another thing, neither better nor worse.
+        # Fewer bytes for more time is a different trade-off, neither better nor worse.
         if run.encoding(subject, case) != run.encoding(other, case):
             return figures.NONE
         return figures.ratio(compare(subject, other, case, connections))
@@ -63,12 +63,12 @@ def ratio_rows(run: Run, subject: str, kind: str) -> list[tuple[str, ...]]:
 
 
 def ratio_head(run: Run, subject: str) -> tuple[str, ...]:
-    """The head of such a table: those that ran under the same conditions."""
+    """Returns the head of such a table: peers that ran under the same conditions."""
     return ("", *(f"than {title(run, other)}" for other in run.rivals(subject)))
 
 
 def ratios(run: Run) -> list[str]:
-    """How each of ours compares with each other peer."""
+    """Compares each of ours with each other peer."""
     lines = []
     for subject in run.ours:
         head = ratio_head(run, subject)
@@ -80,7 +80,7 @@ def ratios(run: Run) -> list[str]:
 
 
 def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...]:
-    """All figures of a peer in a case."""
+    """Returns all figures of a peer in a case."""
 
     def cell(name: str) -> str:
         return figures.milliseconds(run.cell(peer, case, connections, name))
@@ -96,7 +96,7 @@ def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...
         cell("p95"),
         cell("p99"),
         cell("max"),
-        # oha tells none.
+        # oha does not report it.
         cell("stdev") if connections else figures.NONE,
         f"{run.failed(peer, case, connections):,}",
     )
@@ -104,7 +104,7 @@ def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...
 
 
 def cell_head(connections: int) -> tuple[str, ...]:
-    """The head of such a table; in the open loop there is one more."""
+    """Returns the head of such a table; the open loop has one more column."""
     return CELL_HEAD if connections else (*CELL_HEAD, "dropped")
 
 
@@ -125,7 +125,7 @@ CELL_HEAD = (
 
 
 def loads(run: Run, case: str) -> list[tuple[int, str]]:
-    """The loads of a case with their headings; 0 connections stands for the open loop."""
+    """Returns the loads of a case with their headings; 0 connections means the open loop."""
     found = [(connections, f"{connections} connections") for connections in run.connections]
     if any(sample.rate and sample.case == case for sample in run.samples):
         rate = run.info["rates"][case]
@@ -134,7 +134,7 @@ def loads(run: Run, case: str) -> list[tuple[int, str]]:
 
 
 def memory_rows(run: Run, case: str) -> list[tuple[str, ...]]:
-    """A head, and memory of each peer in a case; what the database holds too where there is one."""
+    """Returns a head, and memory of each peer in a case, with any database connections."""
     peers = [peer for peer in run.peers if run.start(peer, case) is not None]
     if not peers:
         return []
@@ -156,7 +156,7 @@ def memory_rows(run: Run, case: str) -> list[tuple[str, ...]]:
 
 
 def details(run: Run) -> list[str]:
-    """The figures of each case."""
+    """Returns the figures of each case."""
     lines = []
     for case in run.cases:
         facts = run.info["cases"][case]
@@ -173,7 +173,7 @@ def details(run: Run) -> list[str]:
 
 
 def described(run: Run) -> list[dict[str, Any]]:
-    """Each server and reference once, those of the runs that are taken along too."""
+    """Returns each server and reference once, including those of added runs."""
     found: dict[str, dict[str, Any]] = {}
     for one in (run, *run.more):
         for facts in [*one.info["peers"].values(), *one.info.get("references", {}).values()]:
@@ -182,7 +182,7 @@ def described(run: Run) -> list[dict[str, Any]]:
 
 
 def peers(run: Run) -> list[str]:
-    """What was measured, with versions."""
+    """Lists what was measured, with versions."""
     lines = []
     for facts in described(run):
         versions = "; ".join(
@@ -194,7 +194,7 @@ def peers(run: Run) -> list[str]:
 
 
 def absent(run: Run) -> list[str]:
-    """What was not measured and why, one line each."""
+    """Lists what was not measured and why, one line each."""
     lines = [
         f"{facts['title']}: {facts['reason']}" for facts in run.info.get("absent", {}).values()
     ]
@@ -212,7 +212,7 @@ def absent(run: Run) -> list[str]:
 
 
 def problems(run: Run) -> list[str]:
-    """What went wrong, what differs; nothing when all is well."""
+    """Lists errors and differences; empty if there are none."""
     lines = []
     if not run.info["complete"]:
         lines += ["> The run was interrupted: these are the figures up to then.", ""]
@@ -234,7 +234,7 @@ def problems(run: Run) -> list[str]:
 
 
 def fault_tables(run: Run) -> list[str]:
-    """The report of a `faults` run that was added to this one."""
+    """Returns the report of a `faults` run that was added to this one."""
     document = faults_of(run)
     if document is None:
         return []
@@ -242,13 +242,13 @@ def fault_tables(run: Run) -> list[str]:
 
 
 def profile_section(run: Run) -> list[str]:
-    """The table of a `profiler` run that was added to this one."""
+    """Returns the table of a `profiler` run that was added to this one."""
     document = profile_of(run)
     return [] if document is None else profile_lines(document)
 
 
 def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[str]:
-    """A heading with tables; nothing without tables."""
+    """Returns a heading with tables; empty without tables."""
     if not tables:
         return []
     lines = [f"## {heading}", ""]
@@ -263,13 +263,13 @@ def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[
 
 
 def absent_line(run: Run) -> str:
-    """The servers that are not in any table, by name."""
+    """Lists the servers that are not in any table, by name."""
     names = sorted({facts["title"] for facts in run.info.get("absent", {}).values()})
     return f"Not here, for the reasons given below: {', '.join(names)}." if names else ""
 
 
 def overview(run: Run) -> list[tuple[str, str, list[sections.Table]]]:
-    """The sections before the figures of each case: heading, words, tables."""
+    """Returns the sections before the figures of each case: heading, words, tables."""
     return [
         ("Leaderboard", absent_line(run), sections.leaderboard(run)),
         ("Requests per second by connections", sections.speeds_about(run), sections.speeds(run)),
@@ -280,7 +280,7 @@ def overview(run: Run) -> list[tuple[str, str, list[sections.Table]]]:
 
 
 def body(run: Run, *, short: bool) -> list[str]:
-    """All tables of a run, or those that compare servers."""
+    """Returns all tables of a run, or those that compare servers."""
     lines = []
     for heading, about, tables in overview(run):
         lines += section(heading, about, tables)
@@ -295,7 +295,7 @@ def body(run: Run, *, short: bool) -> list[str]:
 
 
 def markdown_report(run: Run, whole: str = "") -> str:
-    """The report; with the path of the whole one, without percentiles and single rounds."""
+    """Returns the report; with the path of the whole one, without percentiles and single rounds."""
     short = bool(whole)
     lines = [f"# {figures.heading(run)}", ""]
     lines += [f"{run.info['started'][:10]}, commit {figures.commit_line(run)}.", ""]

@@ -1,6 +1,6 @@
-"""What a run leaves on disk: run.json, samples.jsonl, starts.jsonl, and how to read it again.
+"""Files of a run on disk: run.json, samples.jsonl, starts.jsonl, and how to read them.
 
-A published run has fewer files: its run.json holds what is in the others, by the key PUBLISHED.
+A published run has fewer files: its run.json contains the others under the key PUBLISHED.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SAMPLES = "samples.jsonl"
-# What was taken again, because the host of the machine had taken too much of it.
+# Samples that were repeated because the host of the machine had used too much of it.
 STOLEN = "stolen.jsonl"
-# The peer that is the HTTP library with nothing around it.
+# The peer that is only the HTTP library.
 LIBRARY = "hyper"
-# Below a run: others that its report takes along.
+# Folder in a run for other runs that its report includes.
 MORE = "more"
 PUBLISHED = "published"
-# What `profiler` leaves.
+# Folder of the results of `profiler`.
 PROFILE = "profile.json"
-# Why a peer could not be measured, as the runner notes it: case, peer, round, reason.
+# Reason why a peer could not be measured, as recorded by the runner: case, peer, round, reason.
 FAILED_TURN = re.compile(r"[^,]+, (?P<peer>[^,]+), round \d+: ")
 
 
@@ -39,8 +39,8 @@ FAILED_TURN = re.compile(r"[^,]+, (?P<peer>[^,]+), round \d+: ")
 class Sample:
     """One timed run of the load generator against one peer.
 
-    CPU times are seconds within the run; `problem` says why the sample does not count. `rate` is
-    the arrival rate of an open loop, 0 in a closed one.
+    CPU times are seconds within the run. `problem` is the reason why the sample does not count.
+    `rate` is the arrival rate of an open loop, 0 in a closed one.
     """
 
     peer: str
@@ -56,19 +56,19 @@ class Sample:
 
     @property
     def cpu_us_per_request(self) -> float:
-        """User and system time of all server processes for one request."""
+        """Returns user and system time of all server processes for one request."""
         if self.load.requests == 0:
             return 0.0
         return self.server_cpu_seconds * 1e6 / self.load.requests
 
     @property
     def other_cpu_seconds(self) -> float:
-        """What neither server nor load generator used: the disturbance by others."""
+        """Returns CPU time of neither server nor load generator: the disturbance by others."""
         used = self.server_cpu_seconds + self.load.client_cpu_seconds
         return max(0.0, self.machine_cpu_seconds - used)
 
     def stolen(self, cpus: int) -> float:
-        """The part of all processors that the host took; none of a sample that failed anyway."""
+        """Returns the share of all CPUs that the host used; 0 for a failed sample."""
         if self.problem is not None:
             return 0.0
         return share(self.steal_seconds, cpus, self.load.duration_us / 1e6)
@@ -76,9 +76,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Start:
-    """One start of a peer: its memory in bytes before and under load, and PHP's own words.
+    """One start of a peer: memory in bytes before and under load, and PHP's conditions.
 
-    `database_connections` are those that the database holds under load, None without a database.
+    `database_connections` are open under load; None without a database.
     """
 
     peer: str
@@ -90,7 +90,7 @@ class Start:
     processes: int
     forced_stops: list[str]
     accounting: str
-    # Of a published run it is not kept: what matters of it is in `differences` of run.json.
+    # A published run does not have it: the relevant part is in `differences` of run.json.
     probe: dict[str, Any] = field(default_factory=dict)
     body_bytes: int = 0
     encoding: str = ""
@@ -98,12 +98,12 @@ class Start:
 
 
 def load_text(connections: int, rate: int) -> str:
-    """The kind of load in words."""
+    """Describes the kind of load in words."""
     return f"{rate:,} req/s" if rate else f"{connections} connections"
 
 
 def figure(sample: Sample, name: str) -> float:
-    """A figure of a sample by its short name; latencies and CPU time in microseconds."""
+    """Returns a figure of a sample by its short name; latencies and CPU time in microseconds."""
     if name == "rps":
         return sample.load.requests_per_second
     if name == "cpu":
@@ -112,7 +112,7 @@ def figure(sample: Sample, name: str) -> float:
 
 
 def known(sample: Sample, name: str) -> bool:
-    """Whether there is such a figure: a server that somebody else started tells no CPU time."""
+    """Whether the figure exists: a server that was not started here has no CPU time."""
     if name == "cpu":
         return sample.server_cpu_seconds > 0
     return name != "p95" or sample.load.p95 > 0
@@ -127,61 +127,61 @@ class Run:
     samples: list[Sample]
     starts: list[Start]
     references: list[Reference] = field(default_factory=list)
-    # Runs about something else that the report takes along.
+    # Runs about something else that the report includes.
     more: list[Run] = field(default_factory=list)
-    # Samples that were taken again and do not count.
+    # Samples that were repeated and do not count.
     set_aside: int = 0
 
     @property
     def peers(self) -> list[str]:
-        """In the order of the command line."""
+        """Returns the peers in the order of the command line."""
         return list(self.info["peers"])
 
     @property
     def cases(self) -> list[str]:
-        """In the order of the command line."""
+        """Returns the cases in the order of the command line."""
         return list(self.info["cases"])
 
     @property
     def connections(self) -> list[int]:
-        """As given."""
+        """Returns the connections as given."""
         return list(self.info["options"]["connections"])
 
     @property
     def ours(self) -> list[str]:
-        """The peers that the others are compared with: Howdah's, else the first."""
+        """Returns the peers that others are compared with: Howdah's, or by default the first."""
         return [peer for peer in self.peers if self.info["peers"][peer].get("ours")] or [
             self.peers[0]
         ]
 
     @property
     def others(self) -> list[str]:
-        """Those that Howdah is compared with."""
+        """Returns the peers that Howdah is compared with."""
         return [peer for peer in self.peers if peer not in self.ours]
 
     def workers(self, peer: str) -> int:
-        """The peer's number of PHP processes."""
+        """Returns the peer's number of PHP processes."""
         return int(self.info["peers"][peer].get("workers") or self.info["options"]["workers"])
 
     def base(self, peer: str) -> str:
-        """The peer's name without its number of PHP processes."""
+        """Returns the peer's name without its number of PHP processes."""
         return str(self.info["peers"][peer].get("base") or peer)
 
     def rivals(self, subject: str) -> list[str]:
-        """Those that one of ours is compared with: as many PHP processes, and not ours."""
+        """Returns those that one of ours is compared with: as many PHP processes, and not ours."""
         return [peer for peer in self.others if self.workers(peer) == self.workers(subject)]
 
     @property
     def baseline(self) -> str | None:
-        """What improvements are relative to: nginx with php-fpm, or the first not ours."""
+        """Returns the baseline of improvements: nginx with php-fpm, or the first not ours."""
         return "nginx-fpm" if "nginx-fpm" in self.others else next(iter(self.others), None)
 
     def offered(self, peer: str, case: str) -> bool:
-        """Whether this peer was to be measured in this case at all."""
+        """Whether this peer was planned in this case at all."""
         return peer not in self.info.get("not_offered", {}).get(case, {})
 
     def shown(self, case: str, connections: int) -> list[str]:
-        """The peers of a table; not all of them need to have run the open loop."""
+        """Returns the peers of a table; not all of them need to have run the open loop."""
         return [
             peer
             for peer in self.peers
@@ -189,16 +189,16 @@ class Run:
         ]
 
     def start(self, peer: str, case: str) -> Start | None:
-        """The first start of a peer in a case."""
+        """Returns the first start of a peer in a case."""
         return next((one for one in self.starts if (one.peer, one.case) == (peer, case)), None)
 
     def encoding(self, peer: str, case: str) -> str | None:
-        """What the peer compressed the body with, None when it was never started."""
+        """Returns the encoding of the peer's body, None if it was never started."""
         start = self.start(peer, case)
         return None if start is None else start.encoding
 
     def select(self, peer: str, case: str, connections: int) -> list[Sample]:
-        """All samples of a cell, the bad ones included; 0 connections: those of the open loop."""
+        """Returns all samples of a cell, including bad ones; 0 connections mean the open loop."""
         return [
             sample
             for sample in self.samples
@@ -207,22 +207,22 @@ class Run:
         ]
 
     def loop_us(self, case: str) -> dict[int, float]:
-        """CPU time of one call of the handler without a server, by round."""
+        """Returns CPU time of one call of the handler without a server, by round."""
         return {one.round: one.cpu_us_per_call for one in self.references if one.case == case}
 
     def over_loop(self, peer: str, case: str, connections: int) -> Spread | None:
-        """How many times the CPU time of the bare handler a request takes."""
+        """Returns CPU time of a request as a multiple of the bare handler's."""
         return paired_ratio(self.by_round(peer, case, connections, "cpu"), self.loop_us(case))
 
     def over_alone(self, peer: str, case: str, connections: int) -> Spread | None:
-        """How many times the CPU time of the HTTP library and of the bare handler, added up."""
+        """Returns CPU time as a multiple of the sum for the HTTP library and the bare handler."""
         loop = self.loop_us(case)
         library = self.by_round(LIBRARY, case, connections, "cpu")
         alone = {number: us + loop[number] for number, us in library.items() if number in loop}
         return paired_ratio(self.by_round(peer, case, connections, "cpu"), alone)
 
     def by_round(self, peer: str, case: str, connections: int, name: str) -> dict[int, float]:
-        """A figure of each round, good samples only."""
+        """Returns a figure of each round, good samples only."""
         return {
             sample.round: figure(sample, name)
             for sample in self.select(peer, case, connections)
@@ -230,29 +230,29 @@ class Run:
         }
 
     def cell(self, peer: str, case: str, connections: int, name: str) -> Spread | None:
-        """A figure over the rounds."""
+        """Returns a figure over the rounds."""
         return spread(list(self.by_round(peer, case, connections, name).values()))
 
     def failed(self, peer: str, case: str, connections: int) -> int:
-        """Failed requests of a cell over all rounds."""
+        """Returns failed requests of a cell over all rounds."""
         return sum(sample.load.failed for sample in self.select(peer, case, connections))
 
     def ratio(self, subject: str, other: str, case: str, connections: int) -> Spread | None:
-        """How many times as many requests per second the subject answers."""
+        """Returns how many times as many requests per second the subject serves."""
         return paired_ratio(
             self.by_round(subject, case, connections, "rps"),
             self.by_round(other, case, connections, "rps"),
         )
 
     def cpu_ratio(self, subject: str, other: str, case: str, connections: int) -> Spread | None:
-        """How many times as much CPU time the other spends on a request."""
+        """Returns how many times as much CPU time the other needs for a request."""
         return paired_ratio(
             self.by_round(other, case, connections, "cpu"),
             self.by_round(subject, case, connections, "cpu"),
         )
 
     def memory(self, peer: str, case: str, *, under_load: bool) -> Spread | None:
-        """Proportional set size in bytes over the starts of a peer."""
+        """Returns the proportional set size in bytes over the starts of a peer."""
         return spread(
             [
                 float(start.pss_load if under_load else start.pss_idle)
@@ -262,7 +262,7 @@ class Run:
         )
 
     def database_connections(self, peer: str, case: str) -> Spread | None:
-        """How many connections the database holds under load; None where there is no database."""
+        """Returns the open database connections under load; None without a database."""
         return spread(
             [
                 float(start.database_connections)
@@ -273,9 +273,9 @@ class Run:
         )
 
     def problems(self, peers: Sequence[str] | None = None) -> list[str]:
-        """One line for each thing that went wrong, with all peers or some of them.
+        """Lists each problem in one line, with all peers or some of them.
 
-        What no peer is known of for counts for all.
+        A problem of no known peer counts for all.
         """
         lines = [
             f"{sample.case}, {sample.peer}, {load_text(sample.connections, sample.rate)}, "
@@ -300,15 +300,15 @@ class Run:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file with one in each line."""
-    # Runs that earlier versions of the harness measured or published lack some of the files.
+    """Reads the objects of a file with one per line."""
+    # Runs of earlier versions of the harness lack some of the files.
     if not path.exists() and path.name != SAMPLES:
         return []
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def faults_of(run: Run) -> dict[str, Any] | None:
-    """What a `faults` run found that was added to this one."""
+    """Returns the results of a `faults` run that was added to this one."""
     if PUBLISHED in run.info:
         found: dict[str, Any] | None = run.info[PUBLISHED]["faults"]
         return found
@@ -317,9 +317,9 @@ def faults_of(run: Run) -> dict[str, Any] | None:
 
 
 def profile_of(run: Run) -> dict[str, Any] | None:
-    """What a `profiler` run found that was added to this one."""
+    """Returns the results of a `profiler` run that was added to this one."""
     if PUBLISHED in run.info:
-        # A run that was published before this was measured has none.
+        # A run from before this measurement existed has none.
         found: dict[str, Any] | None = run.info[PUBLISHED].get("profile")
         return found
     path = run.folder / "profile" / PROFILE
@@ -330,7 +330,7 @@ def load_run(folder: Path) -> Run:
     """Reads a run.
 
     Raises:
-        BenchError: the folder holds none, or one of another format.
+        BenchError: the folder contains none, or one of another format.
     """
     path = folder / "run.json"
     if not path.is_file():

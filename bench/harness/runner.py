@@ -1,4 +1,4 @@
-"""The run: every case, every peer, in alternating rounds."""
+"""The run: every case and every peer, in alternating rounds."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from bench.harness.recorder import Recorder
     from bench.harness.reference import Reference
 
-# The part of the warm-up after which memory is looked at: every process has served by then.
+# The part of the warm-up after which memory is measured: every process has served by then.
 MEMORY_AFTER = 0.7
-# Servers that others must be able to read from run as another user than root.
+# Servers that must be readable for others run as a user other than root.
 READABLE = 0o755
 CALIBRATION_SECONDS = 1
 
 
 class Runner:
-    """Measures; `run` does it all."""
+    """Measures a run; the entry point is `run`."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Runner:
         self._sites: dict[str, Site] = {}
 
     def run(self, temporary: Path) -> bool:
-        """Runs all rounds with scratch files in `temporary`; False when anything failed."""
+        """Runs all rounds with scratch files in `temporary`; returns False on any failure."""
         temporary.chmod(READABLE)
         self._services = Services(temporary / "services")
         try:
@@ -133,7 +133,7 @@ class Runner:
             else:
                 good = self._measure_peer(turn, folder)
         except BenchError as error:
-            # A peer that cannot serve a case is left out of it; the others go on.
+            # A peer that cannot serve a case is omitted from it, and the others continue.
             self._dropped.add(place)
             message = f"{turn.case.name}, {turn.peer.name}, round {turn.number + 1}: {error}"
             self.recorder.failure(message)
@@ -147,7 +147,7 @@ class Runner:
         self.progress.doing(f"round {turn.number + 1}  {turn.case.name}  {turn.peer.name}")
         site = self._sites[turn.case.name]
         setup = self._setup(turn.peer)
-        # One that is taken again starts from nothing too.
+        # A repeated sample starts from nothing too.
         folders = (folder / str(number) for number in itertools.count(1))
         found = steal.least_stolen(
             lambda: run_loop(turn, setup, site, next(folders), self.options.duration),
@@ -193,7 +193,7 @@ class Runner:
         return good
 
     def _loads(self, turn: Turn) -> list[tuple[int, dict[str, int]]]:
-        """Connections, and the arrival rate of each case where it is an open loop."""
+        """Returns the connections, and the arrival rate of each case in an open loop."""
         loads: list[tuple[int, dict[str, int]]] = [(one, {}) for one in self.options.connections]
         if turn.open_loop(self.options):
             loads.append((max(self.options.connections), self.recorder.info["rates"]))
@@ -201,13 +201,13 @@ class Runner:
 
     def _conditions(self, peer: Peer, server: Server) -> dict[str, Any]:
         if peer.contract == "none":
-            # It has no PHP that could be asked.
+            # It has no PHP whose conditions could be read.
             return {}
         facts = probe(server.port, self.options.php_ini)
         reason = conditions.unfair(peer.name, facts, self.options.php_ini)
         if reason is not None:
             raise BenchError(reason)
-        # The first peer sets the norm; a resumed run keeps it.
+        # The first peer sets the norm, and a resumed run keeps it.
         norm = self.recorder.info.setdefault("norm", facts)
         notes = conditions.differences(peer.name, facts, self.options.php_ini, norm)
         known = self.recorder.info.setdefault("differences", [])
@@ -232,7 +232,7 @@ class Runner:
             processes = len(server.group.pids())
             database = self._services.connections(site.facts)
             wrk.finish()
-        # Some servers still run what clients had asked that are gone now: they answer after that.
+        # Some servers still run requests of disconnected clients, and respond only after them.
         verify(server.port, turn.case, site.body())
         return Start(
             peer=turn.peer.name,
@@ -299,7 +299,7 @@ class Runner:
                 f"({load.status} with a wrong status, {load.connect} connect, "
                 f"{load.read} read, {load.write} write, {load.timeout} timeout)"
             )
-        # oha counts the bodies alone.
+        # oha counts only the bodies.
         expected = answer.body_bytes if sample.rate else answer.wire_bytes
         check = turn.case.check
         problem = size_problem(check, expected, load.requests, load.bytes, sample.connections)

@@ -1,4 +1,4 @@
-"""Servers that are running already: `run --url URL`, timed from outside and left alone."""
+"""Servers that run already: `run --url URL`, measured from outside and left unchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CASE = "url"
 
 
 def ask(url: str) -> tuple[Answer, bool]:
-    """One request on a fresh connection; also whether the server closes it behind its answer.
+    """Sends one request on a new connection; also returns whether the server closes it afterwards.
 
     Raises:
         BenchError: no response, or the address is invalid.
@@ -58,7 +58,7 @@ def ask(url: str) -> tuple[Answer, bool]:
 
 
 def describe_urls(options: Options, urls: list[str]) -> dict[str, Any]:
-    """The contents of run.json before the first figure."""
+    """Returns the contents of run.json before the first figure."""
     facts = machine.facts()
     about = "Was running already; what it runs with is not known here."
     return {
@@ -76,7 +76,7 @@ def describe_urls(options: Options, urls: list[str]) -> dict[str, Any]:
 
 
 class Outside:
-    """Measures servers that others have started."""
+    """Measures servers that were started by others."""
 
     def __init__(
         self, options: Options, urls: list[str], expect: str, recorder: Recorder, progress: Progress
@@ -85,12 +85,12 @@ class Outside:
         self.urls = urls
         self.recorder = recorder
         self.progress = progress
-        # Each has its own length: they need not serve the same.
+        # Each has a separate length, because they may serve different content.
         self._checks = {url: LooseCheck(200, "", "", expect) for url in urls}
         self._closing: set[str] = set()
 
     def run(self) -> bool:
-        """All rounds; False when a sample does not count."""
+        """Runs all rounds; returns False if a sample does not count."""
         good = True
         for number in range(self.options.rounds):
             shift = number % len(self.urls)

@@ -1,4 +1,4 @@
-"""The tables of a report in no particular format: who leads, how fast each one is, every round."""
+"""The tables of a report in no particular format: the fastest, all speeds, every round."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Table:
 
 
 def title(run: Run, peer: str) -> str:
-    """A peer's title."""
+    """Returns a peer's title."""
     return str(run.info["peers"][peer]["title"])
 
 
 def row_title(run: Run, peer: str, case: str) -> str:
-    """A peer's title, with what became of the body where the client takes gzip."""
+    """Returns a peer's title, with the body's encoding if the client accepts gzip."""
     name = title(run, peer)
     if not run.info["cases"][case].get("gzip"):
         return name
@@ -43,12 +43,12 @@ def row_title(run: Run, peer: str, case: str) -> str:
 
 
 def case_title(run: Run, case: str) -> str:
-    """A case's title."""
+    """Returns a case's title."""
     return str(run.info["cases"][case]["title"])
 
 
 def improvement(run: Run, peer: str, case: str, connections: int) -> Spread | None:
-    """Requests per second as a multiple of the baseline's, round by round."""
+    """Returns requests per second as a multiple of the baseline's, round by round."""
     baseline = run.baseline
     if baseline is None or baseline == peer:
         return None
@@ -59,7 +59,7 @@ def improvement(run: Run, peer: str, case: str, connections: int) -> Spread | No
 
 
 def by_speed(run: Run, case: str, connections: int) -> list[str]:
-    """The peers that were measured in a cell, the fastest first."""
+    """Returns the measured peers of a cell, the fastest first."""
     found = {
         peer: value.median
         for peer in run.peers
@@ -69,7 +69,7 @@ def by_speed(run: Run, case: str, connections: int) -> list[str]:
 
 
 def leaderboard(run: Run) -> list[Table]:
-    """Who answers most requests per second in each case, at the most connections."""
+    """Lists the fastest server of each case, at the most connections."""
     connections = max(run.connections)
     tables = []
     for case in run.cases:
@@ -105,13 +105,13 @@ def leaderboard(run: Run) -> list[Table]:
 
 
 def than_baseline(run: Run) -> str:
-    """The head of a column with improvements."""
+    """Returns the head of a column with improvements."""
     baseline = run.baseline
     return "improvement" if baseline is None else f"times {title(run, baseline)}"
 
 
 def speeds_about(run: Run) -> str:
-    """What its cells hold."""
+    """Describes the content of its cells."""
     baseline = run.baseline
     words = "The median of the rounds"
     return (
@@ -120,9 +120,9 @@ def speeds_about(run: Run) -> str:
 
 
 def speeds(run: Run) -> list[Table]:
-    """Requests per second by server, mode and connections; nothing with one number of connections.
+    """Lists requests per second by server, mode and connections; empty with one number.
 
-    The leaderboard has it all then.
+    With one number of connections, the leaderboard contains all of it.
     """
     if len(run.connections) == 1:
         return []
@@ -143,7 +143,7 @@ def speeds(run: Run) -> list[Table]:
 
 
 def speed(run: Run, peer: str, case: str, connections: int) -> str:
-    """One cell of it."""
+    """Returns one cell of it."""
     value = run.cell(peer, case, connections, "rps")
     if value is None:
         return figures.NONE
@@ -163,7 +163,7 @@ ALONE_ABOUT = (
 
 
 def alone(run: Run) -> list[Table]:
-    """What servers add to PHP alone, and to PHP and the HTTP library alone."""
+    """Lists what servers add to PHP alone, and to PHP and the HTTP library alone."""
     loop = alone_table(
         run,
         ("Over the handler alone", "the handler alone, CPU µs"),
@@ -185,7 +185,7 @@ def alone_table(
     alone_us: Callable[[str, int], list[float]],
     over: Callable[[str, str, int], Spread | None],
 ) -> Table:
-    """Those of ours over what takes so many microseconds; `words` are the heading and its name."""
+    """Compares ours with that many microseconds; `words` are the heading and the name."""
     rows = [
         (
             f"{case_title(run, case)}, {connections} connections",
@@ -207,7 +207,7 @@ ROUNDS_ABOUT = (
 
 
 def rounds(run: Run) -> list[Table]:
-    """Every sample of every case with its timeouts and failures."""
+    """Lists every sample of every case with its timeouts and failures."""
     count = run.info["options"]["rounds"]
     head = (
         "",
@@ -230,7 +230,7 @@ def rounds(run: Run) -> list[Table]:
 
 
 def round_row(run: Run, samples: list[Sample], count: int) -> tuple[str, ...]:
-    """The samples of one peer at one load."""
+    """Returns the samples of one peer at one load."""
     first = samples[0]
     by_number = {sample.round: sample for sample in samples}
     value = run.cell(first.peer, first.case, 0 if first.rate else first.connections, "rps")
@@ -247,7 +247,7 @@ def round_row(run: Run, samples: list[Sample], count: int) -> tuple[str, ...]:
 
 
 def round_cell(sample: Sample | None) -> str:
-    """Requests per second of a sample, and whether it counts."""
+    """Returns requests per second of a sample, and whether it counts."""
     if sample is None:
         return figures.NONE
     text = f"{sample.load.requests_per_second:,.0f}"

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from bench.harness.peers import Command, Peer
 
-# Below the range from which the kernel gives out client ports (32768 by default), so that a
-# connection of the load generator never takes the port between the test and the start.
+# Below the range of ports that the kernel assigns to clients (32768 by default), so that a
+# connection of the load generator never takes the port between the check and the start.
 PORTS = range(20_000, 32_000)
 PORT_ATTEMPTS = 100
 SOCKET_SECONDS = 30.0
@@ -40,7 +40,7 @@ FRONT_THREADS_MAX = 16
 
 @dataclass(frozen=True)
 class Setup:
-    """What is the same for every peer of a run; `cpus` are all that servers may use, or None."""
+    """Values that are the same for every peer of a run; servers may use `cpus`, None for all."""
 
     workers: int
     php_ini: dict[str, str]
@@ -49,7 +49,7 @@ class Setup:
 
 @dataclass
 class Server:
-    """A peer that answers on `port`."""
+    """A peer that listens on `port`."""
 
     peer: Peer
     port: int
@@ -58,7 +58,7 @@ class Server:
     settling: tuple[str, ...] = ()
 
     def settle(self) -> None:
-        """Brings it into the state in which it is to be measured.
+        """Brings it into the state to be measured.
 
         Raises:
             BenchError: the command for that failed.
@@ -68,11 +68,11 @@ class Server:
             raise BenchError(f"{self.peer.name}: {' '.join(self.settling)}: {done.stderr.strip()}")
 
     def url(self, path: str) -> str:
-        """The address of a path on this server."""
+        """Returns the URL of a path on this server."""
         return f"http://{HOST}:{self.port}{path}"
 
     def php_pids(self) -> list[int]:
-        """The processes that run requests: they match, and none of the group is their child."""
+        """Returns the processes that run requests: they match and are not the parent of another."""
         stats = self.group.alive()
         pattern = re.compile(self.peer.php_process)
         parents = {stat.ppid for stat in stats}
@@ -84,7 +84,7 @@ class Server:
 
 
 def free_port() -> int:
-    """A free port on loopback."""
+    """Returns a free port on the loopback address."""
     chooser = random.SystemRandom()
     for _ in range(PORT_ATTEMPTS):
         port = chooser.choice(PORTS)
@@ -98,7 +98,7 @@ def free_port() -> int:
 
 
 def plain_site(docroot: Path) -> dict[str, str]:
-    """The values of a folder of files that is not a case."""
+    """Returns the values of a folder of files that is not a case."""
     return {
         "docroot": str(docroot),
         "worker_script": str(docroot / "index.php"),
@@ -109,7 +109,7 @@ def plain_site(docroot: Path) -> dict[str, str]:
 
 
 def web_user() -> tuple[str, str]:
-    """User and group for a server that refuses to serve as root."""
+    """Returns user and group for a server that refuses to serve as root."""
     if os.geteuid() != 0:
         return pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(os.getegid()).gr_name
     try:
@@ -120,21 +120,21 @@ def web_user() -> tuple[str, str]:
 
 
 def front_threads(cpus: Collection[int] | None = None) -> int:
-    """As many threads as Howdah's front has by default: half the processors, 1 to 16."""
+    """Returns Howdah's default number of front threads: half the CPUs, 1 to 16."""
     return min(max(len(cpus or os.sched_getaffinity(0)) // 2, 1), FRONT_THREADS_MAX)
 
 
 def variables(
     peer: Peer, setup: Setup, folder: Path, site: Mapping[str, str], port: int
 ) -> dict[str, str]:
-    """The values for a peer's templates and command lines; `site` are those of the case."""
+    """Returns the values for a peer's templates and command lines; `site` are those of the case."""
     cpus = len(setup.cpus) if setup.cpus else os.cpu_count() or 1
     user = pwd.getpwuid(os.geteuid()).pw_name
     group = grp.getgrgid(os.getegid()).gr_name
     other_user, other_group = web_user()
-    # Every front process may keep this many idle connections to PHP. One PHP process at least
-    # must stay free of them: kept connections of all front processes together pin as many PHP
-    # processes, and other requests starve.
+    # Every front process may keep this many idle connections to PHP. At least one PHP process must
+    # stay free of them: the persistent connections of all front processes together occupy as many
+    # PHP processes, and other requests would starve.
     idle_upstream = (setup.workers - 1) // cpus
     values = {
         "dir": str(folder),
@@ -168,7 +168,7 @@ def variables(
 
 
 def render(peer: Peer, values: dict[str, str], folder: Path) -> list[Path]:
-    """Writes the peer's configuration files into `folder`."""
+    """Writes the peer's configuration files to `folder`."""
     written = []
     for template in peer.templates:
         source = peer.folder / template
@@ -179,7 +179,7 @@ def render(peer: Peer, values: dict[str, str], folder: Path) -> list[Path]:
 
 
 def command_line(command: Command, values: dict[str, str], php_ini: dict[str, str]) -> list[str]:
-    """The arguments of a process, with an option for each php.ini value where it wants them."""
+    """Returns the arguments of a process, with an option for each php.ini value if required."""
     where = f"command of {command.name}"
     argv = [fill(argument, values, where) for argument in command.argv]
     if command.php_ini_option:
@@ -190,7 +190,7 @@ def command_line(command: Command, values: dict[str, str], php_ini: dict[str, st
 
 
 def wait_for_socket(place: str, group: ProcessGroup) -> None:
-    """Returns once the place accepts: a unix socket's path, or ADDRESS:PORT."""
+    """Returns once the Unix socket or ADDRESS:PORT accepts connections."""
     deadline = time.monotonic() + SOCKET_SECONDS
     address, colon, port = place.rpartition(":")
     family = socket.AF_INET if colon else socket.AF_UNIX
@@ -208,7 +208,7 @@ def wait_for_socket(place: str, group: ProcessGroup) -> None:
 
 
 def wait_for_log(log: Path, text: str, group: ProcessGroup) -> None:
-    """Returns once the log has the text."""
+    """Returns once the log contains the text."""
     deadline = time.monotonic() + SOCKET_SECONDS
     while text.encode() not in log.read_bytes():
         group.check_alive()
@@ -220,10 +220,10 @@ def wait_for_log(log: Path, text: str, group: ProcessGroup) -> None:
 def environment(
     peer: Peer, setup: Setup, folder: Path, values: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment of a peer's processes; writes PHP's ini files into `folder`.
+    """Returns the environment of a peer's processes; writes PHP's ini files to `folder`.
 
-    PHP of every SAPI reads the same files: an empty php.ini (without one each SAPI would find
-    another in /etc), the extensions of its distribution, our values.
+    PHP of every SAPI reads the same files: an empty php.ini (otherwise each SAPI would find a
+    different one in /etc), the extensions of its distribution, and our values.
     """
     if peer.php_conf_d:
         where = f"php_conf_d of {peer.name}"
@@ -236,7 +236,7 @@ def environment(
     (folder / "php.ini").write_text("; The values are in php.d.\n")
     return {
         **os.environ,
-        # Folders of a run are for the user that measures.
+        # Only the user that measures can access the folders of a run.
         "HOWDAH_USER": "root",
         "PHPRC": str(folder),
         "PHP_INI_SCAN_DIR": f"{conf_d}:{ini_folder}",
@@ -254,8 +254,8 @@ def serve(
 ) -> Iterator[Server]:
     """Starts a peer in `folder`, yields it once it accepts, and stops all of it at the end.
 
-    Configuration files go to `keep` before the start and logs after the end, so that a run can
-    be understood later.
+    Configuration files are copied to `keep` before the start and logs after the end, so that a run
+    can be analysed later.
     """
     folder.mkdir(parents=True)
     port = free_port()

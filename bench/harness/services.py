@@ -1,4 +1,4 @@
-"""Databases and caches that cases ask: each with fresh data, on Unix sockets, for one run."""
+"""Databases and caches of cases: each with fresh data, on Unix sockets, for one run."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 INSTALL_SECONDS = 120
 POLL_SECONDS = 0.02
-# That a database takes: as many as requests that may be on their way at a time.
+# Connection limit of a database: the maximum number of requests in flight.
 MOST_CONNECTIONS = 1000
 POSTGRESQL_SOCKET = ".s.PGSQL.5432"
-# Microseconds from a statement until its answer, if the database has it by then.
+# Microseconds between a statement and its result, if the database has it by then.
 FAR_US = 2300
 DELAY = Path(__file__).parent.parent / "delay" / "delay.c"
-# Lines of this file end in the path of those that are bound, and of the connections to them.
+# Lines of this file end in the path of sockets that are bound, and of their connections.
 UNIX_SOCKETS = Path("/proc/net/unix")
 UNIX_COLUMNS = 8
 UNIX_CONNECTED = "03"
-# What a service adds to the facts that PHP gets.
+# Facts that a service adds for PHP.
 Facts = dict[str, str | list[str]]
 
 
 def program(*names: str, hint: str) -> str:
-    """The path of the first program that is there.
+    """Returns the path of the first program that exists.
 
     Raises:
-        BenchError: none is.
+        BenchError: none exists.
     """
     for name in names:
         found = shutil.which(name, path=PATH)
@@ -47,7 +47,7 @@ def program(*names: str, hint: str) -> str:
 
 
 def socket_of(address: str) -> Path | None:
-    """The Unix socket in the address that PDO gets, None where it has none."""
+    """Returns the Unix socket in a PDO address, or None."""
     for part in address.partition(":")[2].split(";"):
         name, _, value = part.partition("=")
         if name == "host" and value.startswith("/"):
@@ -58,7 +58,7 @@ def socket_of(address: str) -> Path | None:
 
 
 def php_file(facts: Facts) -> str:
-    """A PHP file that returns the facts."""
+    """Returns a PHP file that returns the facts."""
 
     def literal(value: str) -> str:
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
@@ -76,9 +76,9 @@ def php_file(facts: Facts) -> str:
 
 
 class Services:
-    """Starts what cases want; `stop` ends all of it.
+    """Starts the services of cases; `stop` terminates all of them.
 
-    Their CPU time is not the server's and counts nowhere.
+    Their CPU time is not the server's and is not counted.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -113,7 +113,7 @@ class Services:
         return facts
 
     def connections(self, facts: Facts) -> int | None:
-        """How many connections databases hold that are named in the facts; None without any."""
+        """Returns the connections that databases in the facts have open; None without any."""
         named = facts.get("pdo")
         addresses = named if isinstance(named, list) else []
         sockets = {
@@ -128,13 +128,13 @@ class Services:
         )
 
     def stop(self) -> None:
-        """Ends all of them."""
+        """Terminates all of them."""
         if self._group is not None:
             self._group.stop()
             self._group = None
 
     def start(self, name: str, argv: Sequence[str], ready: Sequence[str]) -> None:
-        """Starts one more, and waits until the command `ready` says that it answers.
+        """Starts one more, and waits until the command `ready` succeeds.
 
         Raises:
             BenchError: it does not.
@@ -152,8 +152,8 @@ class Services:
             time.sleep(POLL_SECONDS)
 
     def _home(self, name: str, user: str | None = None) -> tuple[Path, list[str]]:
-        """A folder, and what goes before a command that must not run as root."""
-        # Each case has its own, so that no case finds the data of another.
+        """Returns a folder, and a prefix for a command that must not run as root."""
+        # Each case has a separate one, so that no case finds the data of another.
         self._homes += 1
         home = self.folder / f"{name}-{self._homes}"
         home.mkdir(parents=True)
@@ -212,7 +212,7 @@ class Services:
             [*before, str(folders[0] / "initdb"), "-U", "postgres", "-A", "trust", "-D", str(data)],
         )
         options = ["-k", str(home), "-c", "listen_addresses=", "-c", "fsync=off"]
-        # Nor is its disk measured otherwise: commits do not wait for it.
+        # Its disk is not measured either: commits do not wait for it.
         options += ["-c", "synchronous_commit=off"]
         options += ["-c", f"max_connections={MOST_CONNECTIONS}"]
         self.start(
@@ -223,7 +223,7 @@ class Services:
         return home
 
     def _far(self, database: Path) -> Path:
-        """The folder of a socket behind which a database is, FAR_US away."""
+        """Returns the folder of a socket for a database at a distance of FAR_US."""
         home, _ = self._home("far")
         proxy = home / "delay"
         compiler = program("cc", hint="apt-get install gcc")

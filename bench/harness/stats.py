@@ -1,4 +1,4 @@
-"""Medians with their spread, and ratios that are made round by round."""
+"""Medians with their spread, and ratios by round."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """None without values."""
+    """Returns the spread of values; None without values."""
     if not values:
         return None
     return Spread(statistics.median(values), min(values), max(values), len(values))
 
 
 def paired_ratio(over: Mapping[int, float], under: Mapping[int, float]) -> Spread | None:
-    """The ratios of values of the same round.
+    """Returns the ratios of values of the same round.
 
-    A round is minutes long and both sides ran in it, so that a slow phase of a shared machine
-    touches both; dividing two medians would lose that. None without a common round.
+    A round takes minutes and both sides ran in it, so a slow phase of a shared machine affects
+    both. A division of two medians would lose that. None without a common round.
     """
     ratios = [
         over[number] / under[number] for number in sorted(over) if under.get(number, 0.0) > 0.0

@@ -1,8 +1,8 @@
-"""The part of the processors that the host of a virtual machine takes, and what is done about it.
+"""CPU time that the host of a virtual machine takes, and its handling.
 
-Steal falls on single samples of seconds and makes them worthless: the same server gave a tenth of
-its requests while the host took half of the machine. Such a sample is taken again, whatever it
-showed, so that the choice does not depend on the figure that is measured.
+Steal affects single samples of seconds and makes them worthless: a server had a tenth of its
+requests while the host took half of the machine. Such a sample is repeated, whatever its result, so
+that the choice does not depend on the measured figure.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A sample of which the host took more than this part of all processors is taken again …
+# A sample is repeated if the host took more than this share of all CPUs …
 TOO_MUCH = 0.1
-# … so often, …
+# … up to this many times, …
 TRIES = 2
-# … and this part of a run's samples at most, so that a run on a bad day ends too.
+# … and at most for this share of a run's samples, so that a run on a bad day ends too.
 PART_OF_RUN = 0.25
 
 Timed = TypeVar("Timed")
 
 
 def share(steal_seconds: float, cpus: int, seconds: float) -> float:
-    """The stolen part of so many processors within so many seconds."""
+    """Returns the stolen share of that many CPUs within that many seconds."""
     available = cpus * seconds
     return steal_seconds / available if available > 0 else 0.0
 
@@ -31,9 +31,9 @@ def share(steal_seconds: float, cpus: int, seconds: float) -> float:
 def least_stolen(
     take: Callable[[], Timed], stolen: Callable[[Timed], float], aside: Callable[[Timed], bool]
 ) -> Timed:
-    """The sample from which the host took least, of as many as it takes to find a good one.
+    """Returns the sample with the least steal, of as many as it takes to find a good one.
 
-    `aside` is given what does not count, and says whether another one may be taken.
+    `aside` gets samples that do not count, and returns whether another one may be taken.
     """
     best = take()
     for _ in range(TRIES):

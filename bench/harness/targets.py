@@ -1,8 +1,7 @@
-"""What Howdah holds itself to, as ratios, and whether a run met it.
+"""Targets of Howdah, as ratios, and whether a run met them.
 
-A target is met when the median of the ratios of the rounds reaches it at every number of
-connections that it is about in every run that measured it; `report --with` brings these runs
-together.
+A target is met if the median of the ratios of the rounds reaches it at every number of connections
+to which it applies, in every run that measured it. `report --with` combines these runs.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ COMPRESSORS = (*NGINXES, "caddy-fpm", "frankenphp", "frankenphp-tuned")
 FRANKENPHP_WORKERS = ("frankenphp-worker", "frankenphp-worker-tuned")
 SWOOLES = ("swoole", "swoole-process")
 FRAMEWORKS = ("codeigniter", "symfony")
-# What preloading is to make of classic mode.
+# Target of preloading in classic mode.
 PRELOADED = {"symfony": 1.4, "codeigniter": 1.2}
 STORES = {
     "codeigniter-stores": "CodeIgniter with a database, a cache and a session",
@@ -48,8 +47,8 @@ STORES = {
     "mariadb": "A handler with MariaDB",
     "redis": "A handler with Redis",
 }
-# What hello world is held to against nginx was set at 32 and 64 connections: below, waking
-# processes takes more time than requests (docs/adr/0010-hello-world-is-judged-under-load.md).
+# The target of hello world against nginx was set at 32 and 64 connections: below, waking processes
+# takes more time than requests (docs/adr/0010-hello-world-is-judged-under-load.md).
 BUSY_CONNECTIONS = 32
 LARGEST_OVER_LOOP = 1.05
 LARGEST_OVER_ALONE = 1.5
@@ -66,7 +65,7 @@ def against(  # noqa: PLR0913, one for each part of the target
     kind: str = "ratio",
     from_connections: int = 0,
 ) -> Callable[[Run], list[Finding]]:
-    """A ratio to the best of several servers; `kind` is `ratio` or `cpu_ratio`.
+    """Evaluates a ratio to the best of several servers; `kind` is `ratio` or `cpu_ratio`.
 
     With fewer than `from_connections` it is shown and not judged.
     """
@@ -77,7 +76,7 @@ def against(  # noqa: PLR0913, one for each part of the target
         compare = run.ratio if kind == "ratio" else run.cpu_ratio
         found = []
         for connections in run.connections:
-            # The best of the others is the one that leaves the smallest ratio.
+            # The best of the others is the one with the smallest ratio.
             ratios = [
                 ratio
                 for other in others
@@ -98,7 +97,7 @@ def against(  # noqa: PLR0913, one for each part of the target
 def worker_cpu(
     case: str, over: Callable[[Run, str, str, int], Spread | None], at_most: float
 ) -> Callable[[Run], list[Finding]]:
-    """CPU per request in worker mode as a multiple of what runs alone."""
+    """Evaluates CPU per request in worker mode as a multiple of the bare parts."""
 
     def measure(run: Run) -> list[Finding]:
         if WORKER not in run.peers or case not in run.cases:
@@ -113,7 +112,7 @@ def worker_cpu(
 
 
 def no_failures(case: str) -> Callable[[Run], list[Finding]]:
-    """Not one failed request in worker mode."""
+    """Checks that no request fails in worker mode."""
 
     def measure(run: Run) -> list[Finding]:
         samples = [one for one in run.samples if (one.peer, one.case) == (WORKER, case)]
@@ -127,7 +126,7 @@ def no_failures(case: str) -> Callable[[Run], list[Finding]]:
 
 
 def memory_per_worker(run: Run) -> list[Finding]:
-    """What one more process of a booted application adds under load."""
+    """Evaluates the memory of one more process of a booted application under load."""
     found: list[Finding] = []
     if len(counts(run)) == 1:
         return found
@@ -147,7 +146,7 @@ def memory_per_worker(run: Run) -> list[Finding]:
 
 
 def replacements(run: Run) -> list[Finding]:
-    """Until a successor answers, for each way to lose a worker, of a `faults` run taken along."""
+    """Evaluates the time until a new worker responds, for each way, from an added `faults` run."""
     found = []
     for result in (faults_of(run) or {}).get("replacements", []):
         if result["peer"] == WORKER and result["milliseconds"]:
@@ -159,7 +158,7 @@ def replacements(run: Run) -> list[Finding]:
 
 
 def targets() -> Iterator[Target]:
-    """All of them."""
+    """Returns all targets."""
     busy = f"from {BUSY_CONNECTIONS} connections on"
     for subject, mode, at_least, kind, what in (
         (CLASSIC, "classic", 4, "ratio", "req/s"),
@@ -228,8 +227,8 @@ def targets() -> Iterator[Target]:
             f"howdah-worker in the case {case}",
             no_failures(case),
         )
-    # Worker mode, whose handler is the loop's: what PHP does for each request in classic mode, to
-    # begin and to end it, is in nothing that runs alone.
+    # Only worker mode, whose handler is the loop's. The work that PHP does for each request in
+    # classic mode, at its start and its end, is not part of any bare loop.
     yield Target(
         "Hello world, worker: CPU per request over hyper alone and the bare loop, added up",
         f"at most {LARGEST_OVER_ALONE}x",
@@ -261,7 +260,7 @@ def targets() -> Iterator[Target]:
 
 
 def of_worker(case: str, words: str, over_nginx: float) -> Iterator[Target]:
-    """Worker mode against nginx and FrankenPHP."""
+    """Evaluates worker mode against nginx and FrankenPHP."""
     yield Target(
         f"{words}, worker, against nginx + php-fpm: req/s",
         f"{over_nginx:g}x",
@@ -284,7 +283,7 @@ ABOUT = (
 
 
 def table(run: Run) -> Table:
-    """Each target, and whether it was met."""
+    """Lists each target, and whether it was met."""
     return goal_table(run, "Targets", ABOUT, targets(), ("met", "**missed**"))
 
 

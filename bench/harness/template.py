@@ -1,4 +1,4 @@
-"""Fills `{{name}}` in configuration templates; nginx and Caddy use up every other notation."""
+"""Fills `{{name}}` in configuration templates; nginx and Caddy use all other notations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fill(text: str, values: Mapping[str, str], where: str) -> str:
     """Replaces every placeholder.
 
     Raises:
-        BenchError: a name has no value; `where` says in which file.
+        BenchError: a name has no value; `where` names the file.
     """
 
     def value(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""The parts of `make bench`, each a command of its own, whose results go into one report."""
+"""The parts of `make bench`, each a separate command, whose results form one report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-# Enough in a sample for 1,000 in a row of any framework.
+# Long enough that a sample has 1,000 consecutive requests with any framework.
 EXIT = (
     "--title=What exit costs",
     "--skip-missing",
@@ -22,7 +22,7 @@ EXIT = (
     "--rounds=3",
     "--rate=0",
 )
-# More rounds than elsewhere: what is looked for is smaller than what the rounds differ by.
+# More rounds than elsewhere: the differences are smaller than those between rounds.
 BEFORE = (
     "--title=Before and after",
     "--skip-missing",
@@ -33,7 +33,7 @@ BEFORE = (
     "--rounds=6",
     "--rate=0",
 )
-# The same server with and without what observes requests; as small as the differences above.
+# The same server with and without observation of requests; also a small difference.
 OBSERVE = (
     "--title=What observation costs",
     "--skip-missing",
@@ -53,19 +53,19 @@ PARTS = {
     "profile": ("profiler", "--case=deep,symfony", "--rounds=4", "--duration=4"),
     "replace": ("faults", "--fault=replace"),
 }
-# Parts that are no runs, by their command: their folder.
+# Folders of parts that are not runs, by their command.
 FOLDERS = {"faults": "faults", "profiler": "profile"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part by its name, and the command line that measures it but for `--out`."""
+    """A part by its name, and the command line that measures it, without `--out`."""
 
     name: str
     argv: tuple[str, ...]
 
     def place(self, folder: Path) -> Path:
-        """Where it goes: into the folder itself if it is the first, else below that."""
+        """Returns its place: the folder itself if it is the first, otherwise below that."""
         if not (folder / "run.json").is_file():
             return folder
         if self.argv[0] in FOLDERS:
@@ -75,7 +75,7 @@ class Part:
 
 
 def parts(arguments: argparse.Namespace) -> list[Part]:
-    """The wanted ones in their order; all by default, `before` only with another build."""
+    """Returns the selected parts in order; all by default, `before` only with another build."""
     wanted = arguments.part or [name for name in PARTS if name != "before" or arguments.against]
     found = []
     for name, argv in PARTS.items():

@@ -1,4 +1,4 @@
-"""How the number of PHP processes counts: speed, latency, what was dropped, memory."""
+"""Effect of the number of PHP processes: speed, latency, drops, memory."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ ABOUT = (
 
 
 def counts(run: Run) -> list[int]:
-    """The numbers of PHP processes that a run compares."""
+    """Returns the numbers of PHP processes that a run compares."""
     return sorted({run.workers(peer) for peer in run.peers})
 
 
 def bases(run: Run) -> list[str]:
-    """The servers without their numbers, in the order of the run."""
+    """Returns the servers without their numbers, in the order of the run."""
     return list(dict.fromkeys(run.base(peer) for peer in run.peers))
 
 
 def variants(run: Run, base: str) -> list[str]:
-    """One server with its numbers of processes, the smallest first."""
+    """Returns one server with its numbers of processes, the smallest first."""
     found = [peer for peer in run.peers if run.base(peer) == base]
     return sorted(found, key=run.workers)
 
 
 def base_title(run: Run, base: str) -> str:
-    """A server's title without the number."""
+    """Returns a server's title without the number."""
     return title(run, variants(run, base)[0]).rpartition(",")[0]
 
 
 def drops(run: Run, peer: str, case: str) -> tuple[int, int] | None:
-    """What was dropped at the constant rate and what was due, over all rounds; None without it."""
+    """Returns drops and due requests at the constant rate, over all rounds; None without it."""
     samples = run.select(peer, case, 0)
     if not samples:
         return None
@@ -49,7 +49,7 @@ def drops(run: Run, peer: str, case: str) -> tuple[int, int] | None:
 
 
 def drops_text(run: Run, peer: str, case: str) -> str:
-    """The same in words."""
+    """Returns the same in words."""
     found = drops(run, peer, case)
     if found is None:
         return figures.NONE
@@ -58,7 +58,7 @@ def drops_text(run: Run, peer: str, case: str) -> str:
 
 
 def row(run: Run, peer: str, case: str) -> tuple[str, ...]:
-    """All figures of a server with one number of processes."""
+    """Returns all figures of a server with one number of processes."""
     connections = max(run.connections)
     cells = [base_title(run, run.base(peer)), str(run.workers(peer))]
     for load in (connections, 0):
@@ -76,7 +76,7 @@ def row(run: Run, peer: str, case: str) -> tuple[str, ...]:
 
 
 def tables(run: Run) -> list[Table]:
-    """A table for each case; nothing when every server had as many processes."""
+    """Returns a table for each case; empty if every server had the same number of processes."""
     if len(counts(run)) == 1:
         return []
     found = []

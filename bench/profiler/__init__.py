@@ -1,1 +1,1 @@
-"""What a profile costs the requests of the server that it is taken of."""
+"""Cost of a profile for the requests of the profiled server."""

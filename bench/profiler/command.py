@@ -1,4 +1,4 @@
-"""`python3 -m bench profiler`: throughput and CPU while a profile is taken, over those without."""
+"""`python3 -m bench profiler`: throughput and CPU with a profile, relative to those without."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 PEER = "howdah-worker"
 PROGRAM = "target/release/howdah"
 READABLE = 0o755
-# Samples in a second, 0 for no profile; and the least throughput over that without one.
+# Samples per second, 0 for no profile; and the lowest throughput relative to no profile.
 RATES = {0: 1.0, 100: 0.99, 1000: 0.97}
 SEEN_LEAST = 95.0
 WARM_UP_SECONDS = 2
 SEEN = re.compile(r"\(([0-9.]+) % seen\)")
-# The options that the table names.
+# Names of the options in the table.
 CONDITIONS = ("workers", "connections", "rounds", "duration")
 DEEP_CASE = "deep"
 DEEP_TITLE = "A stack of 200 frames"
@@ -58,7 +58,7 @@ while (frankenphp_handle_request(static function (): void {
 
 @dataclass(frozen=True)
 class Sample:
-    """A load: requests per second, µs of CPU for each, and the samples seen in percent."""
+    """A load: requests per second, µs of CPU per request, and the samples seen in percent."""
 
     rps: float
     cpu: float
@@ -67,14 +67,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Target:
-    """A started server, its admin address and what is requested of it."""
+    """A started server, its admin address and the request target."""
 
     server: Server
     admin: str
     path: str
 
     def measure(self, hz: int, *, connections: int, seconds: int) -> Sample:
-        """A load, with a profile around it unless `hz` is 0.
+        """Runs a load, with a profile around it unless `hz` is 0.
 
         Raises:
             BenchError: requests failed, or there was no profile.
@@ -96,7 +96,7 @@ class Target:
         return Sample(load.requests_per_second, used * 1e6 / load.requests, seen)
 
     def profile(self, hz: int, seconds: int) -> subprocess.CompletedProcess[str]:
-        """Takes a profile that begins before the load and ends after it."""
+        """Takes a profile that starts before the load and ends after it."""
         command = [PROGRAM, "profile", "--address", self.admin, "--hz", str(hz)]
         command += ["--seconds", str(seconds + 1), "--format", "pprof", "-o", "-"]
         return subprocess.run(
@@ -105,7 +105,7 @@ class Target:
 
 
 def seen_of(taken: list[subprocess.CompletedProcess[str]]) -> float:
-    """What the command says of its samples.
+    """Parses the command's report about its samples.
 
     Raises:
         BenchError: it failed.
@@ -119,7 +119,7 @@ def seen_of(taken: list[subprocess.CompletedProcess[str]]) -> float:
 
 @contextmanager
 def started(site: Mapping[str, str], path: str, setup: Setup, folder: Path) -> Iterator[Target]:
-    """A server with an admin API."""
+    """Starts a server with an admin API."""
     admin = f"{HOST}:{free_port()}"
     peer = load_peers()[PEER]
     peer = replace(peer, variables={**peer.variables, "admin": admin})
@@ -129,7 +129,7 @@ def started(site: Mapping[str, str], path: str, setup: Setup, folder: Path) -> I
 
 @contextmanager
 def deep_target(setup: Setup, folder: Path) -> Iterator[Target]:
-    """A worker whose requests have a stack of 200 frames."""
+    """Returns a worker whose requests have a stack of 200 frames."""
     root = folder / "root"
     root.mkdir(parents=True)
     (root / "index.php").write_text(DEEP % DEPTH)
@@ -139,10 +139,10 @@ def deep_target(setup: Setup, folder: Path) -> Iterator[Target]:
 
 @contextmanager
 def case_target(name: str, setup: Setup, folder: Path) -> Iterator[Target]:
-    """A case of the other benchmarks.
+    """Returns a case of the other benchmarks.
 
     Raises:
-        BenchError: there is no such case, or something is missing for it.
+        BenchError: the case does not exist, or a requirement is missing.
     """
     case = load_cases().get(name)
     if case is None:
@@ -160,7 +160,7 @@ def case_target(name: str, setup: Setup, folder: Path) -> Iterator[Target]:
 
 
 def show(spread: Spread | None) -> str:
-    """A ratio with the least and the most of its rounds."""
+    """Formats a ratio with the minimum and maximum of its rounds."""
     if spread is None:
         return "-"
     return f"{spread.median:.3f} ({spread.low:.3f} to {spread.high:.3f})"
@@ -168,7 +168,7 @@ def show(spread: Spread | None) -> str:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a profile of a case costs at a rate: multiples of what there is without one."""
+    """Cost of a profile of a case at a rate: multiples of the figures without it."""
 
     title: str
     hz: int
@@ -179,12 +179,12 @@ class Cost:
 
     @property
     def good(self) -> bool:
-        """Whether it is as wanted."""
+        """Whether it reaches the target."""
         enough = self.rps is not None and self.rps.median >= self.wanted
         return enough and self.seen >= SEEN_LEAST
 
     def line(self) -> str:
-        """For the terminal."""
+        """Formats it for the terminal."""
         return (
             f"{self.title}, {self.hz} Hz: req/s {show(self.rps)}, wanted {self.wanted}; "
             f"CPU/req {show(self.cpu)}; at least {self.seen:.1f} % of the samples due, "
@@ -197,7 +197,7 @@ def measure(target: Target, title: str, arguments: argparse.Namespace) -> list[C
     rates = list(RATES)
     samples: dict[int, dict[int, Sample]] = {hz: {} for hz in rates}
     for number in range(arguments.rounds):
-        # Another one first in each round: a machine that gets slower within a round favours none.
+        # The order rotates in each round, so that a machine that slows down favours none.
         for hz in rates[number % len(rates) :] + rates[: number % len(rates)]:
             samples[hz][number] = target.measure(
                 hz, connections=arguments.connections, seconds=arguments.duration
@@ -222,7 +222,7 @@ def measure_case(name: str, arguments: argparse.Namespace) -> list[Cost]:
     """Starts a server for a case and measures it.
 
     Raises:
-        BenchError: the case is unknown or lacks something, or requests failed.
+        BenchError: the case is unknown or lacks a requirement, or requests failed.
     """
     with tempfile.TemporaryDirectory(prefix="howdah-profiler-") as temporary:
         folder = Path(temporary)
@@ -238,10 +238,9 @@ def measure_case(name: str, arguments: argparse.Namespace) -> list[Cost]:
 
 
 def profiler(arguments: argparse.Namespace) -> int:
-    """Measures each case; the exit status.
+    """Measures each case; returns the exit status.
 
-    With a folder for the table that shows what is missed, and only what could not be measured is
-    a failure.
+    With a folder for the table, which shows missed targets, only a failed measurement is a failure.
     """
     costs: list[Cost] = []
     failures: list[str] = []

@@ -1,4 +1,4 @@
-"""The table of what a profile costs."""
+"""The table of the cost of a profile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MISSED = "missed"
 
 
 def conditions(document: dict[str, Any]) -> str:
-    """How it was measured."""
+    """Describes the method."""
     return (
         f"Multiples of the same server without a profile, in turns: {document['rounds']} rounds of "
         f"{document['duration']} s, {document['connections']} connections, {document['workers']} "
@@ -25,12 +25,12 @@ def conditions(document: dict[str, Any]) -> str:
 
 
 def ratio(values: dict[str, Any] | None) -> str:
-    """A ratio as run.json has it."""
+    """Formats a ratio from run.json."""
     return figures.ratio(None if values is None else Spread(**values))
 
 
 def row(result: dict[str, Any]) -> tuple[str, ...]:
-    """A case at a rate."""
+    """Returns a row of a case at a rate."""
     return (
         f"{result['title']}, {result['hz']:,} Hz",
         ratio(result["rps"]),
@@ -42,12 +42,12 @@ def row(result: dict[str, Any]) -> tuple[str, ...]:
 
 
 def profile_table(document: dict[str, Any]) -> Table:
-    """A line for each case and rate."""
+    """Returns a row for each case and rate."""
     return Table(HEADING, conditions(document), HEAD, [row(one) for one in document["results"]])
 
 
 def profile_lines(document: dict[str, Any]) -> list[str]:
-    """The section of a report in Markdown."""
+    """Returns the section of a report in Markdown."""
     one = profile_table(document)
     lines = [f"## {one.heading}", "", one.about, "", *table(one.head, one.rows)]
     failures = [f"- {failure}" for failure in document["failures"]]

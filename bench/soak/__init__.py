@@ -1,1 +1,1 @@
-"""Runs the soak test of coroutines with databases beside it."""
+"""Runs the soak test of coroutines with databases."""

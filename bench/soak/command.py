@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 TABLE = "CREATE TABLE soak (id VARCHAR(60) NOT NULL)"
 READABLE = 0o755
 CERTIFICATE_SECONDS = 60
-# PHP keeps what it holds to the end; stacks of ASan's own know nothing of coroutines; ASan sees the
-# memory of PHP's heap where PHP asks malloc(); what is freed and kept would count as growth.
+# PHP holds memory to the end, which is not a leak. ASan's fake stacks do not support coroutines.
+# ASan sees the memory of PHP's heap only if PHP uses malloc(). Quarantined memory would count as
+# growth.
 SANITIZER = {
     "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0:handle_segv=0"
     ":quarantine_size_mb=16",
@@ -30,10 +31,10 @@ SANITIZER = {
 
 
 def make_table(dsn: list[str]) -> None:
-    """A table for the transactions of the test.
+    """Creates a table for the transactions of the test.
 
     Raises:
-        BenchError: PHP cannot make it.
+        BenchError: PHP cannot create it.
     """
     code = f"(new PDO(...array_slice($argv, 1)))->exec('{TABLE}');"
     php = program("php", hint="apt-get install php-cli")
@@ -45,7 +46,7 @@ def make_table(dsn: list[str]) -> None:
 
 
 def https(services: Services, folder: Path) -> str:
-    """The address of a server that answers over TLS."""
+    """Returns the address of a server that responds over TLS."""
     openssl = program("openssl", hint="apt-get install openssl")
     key, certificate = str(folder / "key.pem"), str(folder / "certificate.pem")
     make = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
@@ -65,7 +66,7 @@ def https(services: Services, folder: Path) -> str:
 
 
 def environment(services: Services, folder: Path) -> dict[str, str]:
-    """Where everything is, in the words of tests/worker/coroutine/soak.php."""
+    """Returns the addresses in the variables of tests/worker/coroutine/soak.php."""
     found: dict[str, str] = {}
     for name, variable in [("postgresql", "SOAK_PGSQL"), ("mariadb", "SOAK_MYSQL")]:
         pdo = services.provide([name], folder)["pdo"]
@@ -79,7 +80,7 @@ def environment(services: Services, folder: Path) -> dict[str, str]:
 
 
 def soak(arguments: argparse.Namespace) -> int:
-    """Runs the test, or measures the cost; its exit status."""
+    """Runs the test, or measures the cost; returns the exit status."""
     with tempfile.TemporaryDirectory(prefix="howdah-soak-") as temporary:
         folder = Path(temporary)
         folder.chmod(READABLE)
@@ -93,7 +94,7 @@ def soak(arguments: argparse.Namespace) -> int:
 
 
 def run(arguments: argparse.Namespace, services: Services, folder: Path) -> int:
-    """Runs the test with all that it talks to; its exit status."""
+    """Runs the test with all its services; returns the exit status."""
     found = environment(services, folder)
     command = ["cargo", "test", "--locked", "-p", "howdah-tests", "--test", "coroutine"]
     command += [f"soak::{arguments.only}", "--", "--nocapture", "--test-threads=1"]

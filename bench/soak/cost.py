@@ -1,4 +1,4 @@
-"""`python3 -m bench soak --cost`: what a request costs that does nothing, and one that waits."""
+"""`python3 -m bench soak --cost`: cost of a request that does nothing, and of one that waits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROUNDS = 7
 ROUND_SECONDS = 2
 CONNECTIONS = 8
-# By how much the two may differ, and the memory of a request that waits.
+# Limits for the difference of the two, and for the memory of a request that waits.
 CPU_TIMES = 1.5
 MEMORY_KB = 60
 SCRIPT = REPOSITORY / "tests" / "worker" / "coroutine" / "cost.php"
@@ -40,7 +40,7 @@ class Worker:
     server: Server
 
     def count(self) -> tuple[int, int]:
-        """Its process, and how many requests that has had."""
+        """Returns its process, and the number of its requests."""
         connection = http.client.HTTPConnection(HOST, self.server.port, timeout=60)
         connection.request("GET", "/?count")
         pid, count = connection.getresponse().read().split()
@@ -48,7 +48,7 @@ class Worker:
         return int(pid), int(count)
 
     def microseconds(self) -> float:
-        """CPU time of the worker's process for each request of a round."""
+        """Returns CPU time of the worker's process per request of a round."""
         pid, before = self.count()
         used = cpu_ns(pid)
         run_wrk(self.server.url("/"), connections=CONNECTIONS, seconds=ROUND_SECONDS, threads=1)
@@ -60,7 +60,7 @@ class Worker:
 
 @contextmanager
 def worker(name: str, folder: Path) -> Iterator[Worker]:
-    """One process of a peer of ours."""
+    """Returns one process of a peer of ours."""
     site = {**plain_site(SCRIPT.parent), "worker_script": str(SCRIPT)}
     setup = Setup(1, phpini.shared_ini([]))
     with serve(load_peers()[name], setup, site=site, folder=folder / name) as server:
@@ -68,7 +68,7 @@ def worker(name: str, folder: Path) -> Iterator[Worker]:
 
 
 def cpu_ns(pid: int) -> int:
-    """CPU time that a process has had, of all its threads."""
+    """Returns CPU time of a process, of all its threads."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
 
@@ -88,7 +88,7 @@ def compare_cpu(folder: Path) -> None:
 
 
 def measure_memory(services: Services, folder: Path) -> int:
-    """Has the test of it print memory for each request that waits; its exit status."""
+    """Lets the test print memory for each request that waits; returns its exit status."""
     pdo = services.provide(["postgresql"], folder)["pdo"]
     database = pdo[0].removeprefix("pgsql:")
     command = ["cargo", "test", "--locked", "-q", "-p", "howdah-tests", "--test", "coroutine"]
@@ -100,6 +100,6 @@ def measure_memory(services: Services, folder: Path) -> int:
 
 
 def cost(services: Services, folder: Path) -> int:
-    """Measures both; the exit status."""
+    """Measures both; returns the exit status."""
     compare_cpu(folder)
     return measure_memory(services, folder)

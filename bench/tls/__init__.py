@@ -1,1 +1,1 @@
-"""Many TLS connections: what an idle one costs, and how active ones fare beside them."""
+"""Many TLS connections: cost of an idle one, and speed of active ones at the same time."""

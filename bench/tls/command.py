@@ -1,4 +1,4 @@
-"""`python3 -m bench tls`: memory of idle TLS connections, and active ones beside them."""
+"""`python3 -m bench tls`: memory of idle TLS connections, and concurrent active ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bench.tls.servers import BODY, FILE, Secure, secure
 if TYPE_CHECKING:
     import argparse
 
-# The server has as long to give back what it does not need for a connection that says nothing.
+# The server has this time to release memory that an idle connection does not need.
 SETTLE_SECONDS = 5.0
 BUFFER = 8192
 READABLE = 0o755
@@ -61,19 +61,19 @@ class TlsResult:
 
     @property
     def bytes_each(self) -> float:
-        """Memory of one idle connection, without the kernel's buffers."""
+        """Returns memory of one idle connection, without the kernel's buffers."""
         return (self.with_idle - self.before) / self.idle
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Returns the values for JSON."""
         return {**asdict(self), "bytes_each": self.bytes_each}
 
 
 def connect(server: Secure, context: ssl.SSLContext) -> ssl.SSLSocket:
-    """A connection that has asked once and keeps alive.
+    """Opens a persistent connection and sends one request.
 
     Raises:
-        BenchError: another answer than the file.
+        BenchError: the response is not the file.
     """
     plain = socket.create_connection((HOST, server.port), TIMEOUT_SECONDS)
     client = context.wrap_socket(plain, server_hostname=HOST)
@@ -99,14 +99,15 @@ def is_open(client: ssl.SSLSocket) -> bool:
 
 
 def measure(name: str, arguments: argparse.Namespace, folder: Path) -> TlsResult:
-    """One server, on a fresh start."""
+    """Measures one server on a fresh start."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     clients: list[ssl.SSLSocket] = []
     with secure(name, folder, web_user()) as server:
         try:
-            # What is made once, at the first connection, is not a connection's.
+            # Memory that is allocated once, at the first connection, does not belong to a
+            # connection.
             connect(server, context).close()
             before = server.group.pss_bytes()
             clients.extend(connect(server, context) for _ in range(arguments.idle))
@@ -140,7 +141,7 @@ def measure(name: str, arguments: argparse.Namespace, folder: Path) -> TlsResult
 
 
 def row(result: TlsResult) -> tuple[str, ...]:
-    """A line of the table."""
+    """Returns a row of the table."""
     load = result.load
     mebibyte = 1024 * 1024
     return (
@@ -159,7 +160,7 @@ def row(result: TlsResult) -> tuple[str, ...]:
 
 
 def report(results: list[TlsResult], seconds: int) -> str:
-    """The table in Markdown."""
+    """Returns the table in Markdown."""
     about = (
         f"Connections that have asked once over HTTP/1.1 and say no more; then others ask for a "
         f"file of {len(BODY)} bytes without pause for {seconds} s. Memory is PSS of the server's "
@@ -170,8 +171,8 @@ def report(results: list[TlsResult], seconds: int) -> str:
 
 
 def measure_tls(arguments: argparse.Namespace, folder: Path) -> int:
-    """The whole command; prints the table and leaves it with the raw data in `folder`."""
-    # The server inherits the limit, and has the connections of both kinds.
+    """Runs the whole command; prints the table and stores it with the raw data in `folder`."""
+    # The server inherits the limit, and has the idle and the active connections.
     allow_files(arguments.idle + arguments.active + SPARE_FILES)
     folder.mkdir(parents=True)
     progress = Progress(len(arguments.peer))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BODY = b"0123456789abcdef" * 64
 FILE = "static.txt"
-# Without a limit on files below this nginx takes what the system allows.
+# Without a limit of open files below this, nginx uses what the system allows.
 NGINX_CONNECTIONS = 16_384
 
 CADDYFILE = """{{
@@ -72,14 +72,14 @@ http {{
 
 @dataclass(frozen=True)
 class Secure:
-    """A server that answers https://HOST:port/static.txt."""
+    """A server that serves https://HOST:port/static.txt."""
 
     port: int
     group: ProcessGroup
 
     @property
     def url(self) -> str:
-        """The address of the file."""
+        """Returns the URL of the file."""
         return f"https://{HOST}:{self.port}/{FILE}"
 
 
