@@ -9,8 +9,8 @@ use CodeIgniter\CodeIgniter;
 use Config\Paths;
 
 /**
- * The steps of CodeIgniter 4.5 and later up to the application that has not run yet. The cache of configurations stays
- * out: it saves a boot for each request, and there is only one here.
+ * The steps of CodeIgniter 4.5 and later, up to an application that has not run yet. The cache of
+ * configurations is not used: it saves a boot per request, and there is only one boot here.
  */
 final class Boot extends Framework
 {

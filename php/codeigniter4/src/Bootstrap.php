@@ -10,7 +10,7 @@ use CodeIgniter\Config\Services;
 use Config\Paths;
 
 /**
- * What `public/index.php` of CodeIgniter does before it runs the application.
+ * The steps of CodeIgniter's `public/index.php` before it runs the application.
  */
 final class Bootstrap
 {
@@ -21,7 +21,7 @@ final class Bootstrap
             require_once "$system/Boot.php";
             return Boot::application($paths);
         }
-        // Before 4.5: the file expects $paths in its scope.
+        // Before 4.5, the file expects $paths in its scope.
         require "$system/bootstrap.php";
         require_once "$system/Config/DotEnv.php";
         (new DotEnv(self::constant('ROOTPATH')))->load();
@@ -34,7 +34,7 @@ final class Bootstrap
     }
 
     /**
-     * A constant that only the booted application has.
+     * A constant that only a booted application has.
      */
     private static function constant(string $name): string
     {

@@ -12,7 +12,8 @@ use CodeIgniter\Database\Config as Database;
 use Throwable;
 
 /**
- * Connections of databases and of the cache: kept from request to request, checked before each one.
+ * Connections to databases and to the cache: reused by later requests, and checked before each
+ * request.
  */
 final class Connections
 {
@@ -20,7 +21,7 @@ final class Connections
 
     private readonly Property $depth;
 
-    /** @var array<string, mixed> what a request may change, and its value in a fresh connection */
+    /** @var array<string, mixed> settings that a request may change, and their values in a new connection */
     private const OF_A_REQUEST = [
         'transStatus' => true, 'transFailure' => false, 'transException' => false, 'transEnabled' => true,
         'lastQuery' => null, 'aliasedTables' => [],
@@ -33,7 +34,8 @@ final class Connections
     }
 
     /**
-     * Before a request: what the other end has closed is closed here too, and opened again when it is first used.
+     * Before a request: closes connections that the server has closed. They are opened again at
+     * their next use.
      */
     public function begin(): void
     {
@@ -46,7 +48,7 @@ final class Connections
     }
 
     /**
-     * After the response: a transaction that is open now would contain the queries of the next request.
+     * After the response: an open transaction would include the queries of the next request.
      */
     public function end(): void
     {
@@ -77,13 +79,13 @@ final class Connections
             }
             return true;
         } catch (Throwable) {
-            // The server has closed the connection, and with it the transaction.
+            // The server has closed the connection, which ended the transaction.
             return false;
         }
     }
 
     /**
-     * CodeIgniter opens it again when it is used.
+     * CodeIgniter opens the connection again at its next use.
      *
      * @param BaseConnection<mixed, mixed> $connection
      */
@@ -92,13 +94,13 @@ final class Connections
         try {
             $connection->close();
         } catch (Throwable) {
-            // Its server was faster.
+            // The server has closed the connection in the meantime.
             $connection->connID = false;
         }
     }
 
     /**
-     * @return array<array-key, BaseConnection<mixed, mixed>> those that have been opened
+     * @return array<array-key, BaseConnection<mixed, mixed>> open connections
      */
     private function databases(): array
     {
@@ -112,7 +114,7 @@ final class Connections
     }
 
     /**
-     * Asks the server past CodeIgniter, which would log the query, and the error if there is one.
+     * Queries the server without CodeIgniter, which would log the query and any error.
      *
      * @param BaseConnection<mixed, mixed> $connection
      */

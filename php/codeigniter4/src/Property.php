@@ -7,14 +7,14 @@ namespace Howdah\CodeIgniter4;
 use ReflectionProperty;
 
 /**
- * A property that the framework does not expose, and that not every version has.
+ * A property that the framework does not expose, and that some versions lack.
  */
 final class Property
 {
     private readonly ?ReflectionProperty $property;
 
     /**
-     * @param class-string $class that declares it
+     * @param class-string $class that declares the property
      */
     public function __construct(string $class, string $name)
     {
@@ -22,9 +22,9 @@ final class Property
     }
 
     /**
-     * @param object|null $object null: of a static property
+     * @param object|null $object null for a static property
      *
-     * @return mixed null if it does not exist or has no value
+     * @return mixed null if the property does not exist or has no value
      */
     public function get(?object $object = null): mixed
     {

@@ -20,11 +20,11 @@ use Howdah\CodeIgniter4\Session\PooledMemcachedHandler;
 use Howdah\CodeIgniter4\Session\PooledRedisHandler;
 
 /**
- * What CodeIgniter keeps of a request in objects and static properties of the process.
+ * State of a request that CodeIgniter stores in objects and static properties of the process.
  */
 final class RequestState
 {
-    /** Services without state of a request: every other one is created again by the request that uses it. */
+    /** Services without state of a request. Each request creates all other services again. */
     private const PERSISTENT =
         ['autoloader', 'locator', 'exceptions', 'commands', 'codeigniter', 'routes', 'cache', 'responsecache'];
 
@@ -60,7 +60,7 @@ final class RequestState
     }
 
     /**
-     * Before a request: its superglobals are there.
+     * Before a request: its superglobals are set.
      */
     public function begin(): void
     {
@@ -75,7 +75,7 @@ final class RequestState
         }
         $this->forgetRoutesOfAnotherHost();
 
-        // CodeIgniter 4.3 gives the handler of exceptions its request once, at the boot.
+        // CodeIgniter 4.3 sets the request of the exception handler only once, at the boot.
         $exceptions = Services::exceptions();
         $request = new Property(Exceptions::class, 'request');
         if ($request->get($exceptions) !== null) {
@@ -99,14 +99,14 @@ final class RequestState
         }
         Factories::reset();
 
-        // Config/Events.php adds listeners in `pre_system` too, for the debug toolbar.
+        // Config/Events.php also adds listeners in `pre_system`, for the debug toolbar.
         $this->listeners->set($this->bootListeners);
         (new Property(Events::class, 'performanceLog'))->set([]);
         (new Property(QueryCollector::class, 'queries'))->set([]);
     }
 
     /**
-     * Routes with a host name are those of the host at which they were loaded.
+     * Routes with a host name depend on the host for which they were loaded.
      */
     private function forgetRoutesOfAnotherHost(): void
     {

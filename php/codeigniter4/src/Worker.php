@@ -8,12 +8,12 @@ use CodeIgniter\CodeIgniter;
 use Config\Paths;
 
 /**
- * Boots an application once and serves request after request where the server runs this script as a worker, otherwise
- * the one that the script was started for.
+ * Boots an application once. Handles all requests if the server runs this script as a worker,
+ * otherwise the one request for which the script was started.
  */
 final class Worker
 {
-    /** Whether the application handles a request. */
+    /** Whether the application is handling a request. */
     private bool $busy = false;
 
     private function __construct(
@@ -35,16 +35,17 @@ final class Worker
 
     private function loop(): void
     {
-        // A client that disconnects must not stop the application half way.
+        // A client that disconnects must not interrupt the application.
         ignore_user_abort(true);
         while (frankenphp_handle_request($this->handle(...))) {
             if ($this->busy) {
-                // The end of a request that was refused, see below.
+                // The end of a refused request, see below.
                 continue;
             }
             $this->connections->end();
             $this->state->end();
-            // Cycles of the request would hold its memory until PHP's collector runs in a later one.
+            // Otherwise cycles of the request would keep memory until PHP's collector runs in a
+            // later request.
             gc_collect_cycles();
         }
     }
@@ -52,7 +53,8 @@ final class Worker
     private function handle(): void
     {
         if ($this->busy) {
-            // Not an exception: CodeIgniter would put the error page into the response of the other request.
+            // Not an exception: CodeIgniter would write the error page to the response of the other
+            // request.
             frankenphp_log(
                 'This worker runs several requests at a time (`concurrency`), but CodeIgniter has one request, one '
                 . 'response and one session for the whole process: remove `concurrency`.',

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Required by public/howdah-worker.php, which is the script of the worker.
+// Included by public/howdah-worker.php, which is the worker script.
 
 use Howdah\Octane\Loop;
 

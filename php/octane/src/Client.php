@@ -15,7 +15,8 @@ use Symfony\Component\HttpFoundation\Response;
 use Throwable;
 
 /**
- * Requests and responses between Octane and the server, which speaks PHP's own language: superglobals and header().
+ * Converts requests and responses between Octane and the server, which uses superglobals and
+ * header().
  */
 final class Client implements Contract
 {
@@ -30,7 +31,7 @@ final class Client implements Contract
     public function respond(RequestContext $context, OctaneResponse $octaneResponse): void
     {
         $response = $octaneResponse->response;
-        // What the application has echoed is sent before its response, as under php-fpm.
+        // Output that the application has echoed is sent before its response, as with php-fpm.
         if ((string) $octaneResponse->outputBuffer !== '' && is_string($response->getContent())) {
             $response->setContent($octaneResponse->outputBuffer . $response->getContent());
         }

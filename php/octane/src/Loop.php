@@ -11,11 +11,12 @@ use LogicException;
 use Throwable;
 
 /**
- * Octane's worker in the loop of the server. The application is booted before it: workers are forks of that boot.
+ * Octane's worker in the loop of the server. The application is booted before it, and workers are
+ * forks of that boot.
  */
 final class Loop
 {
-    /** Whether the application handles a request. */
+    /** Whether the application is handling a request. */
     private bool $busy = false;
 
     private function __construct(private readonly Worker $worker, private readonly Client $client)
@@ -28,7 +29,7 @@ final class Loop
         $worker = new Worker(new ApplicationFactory($basePath), $client);
         $worker->boot();
         $loop = new self($worker, $client);
-        // A client that disconnects must not stop the application half way.
+        // A client that disconnects must not interrupt the application.
         ignore_user_abort(true);
         try {
             while (frankenphp_handle_request($loop->handle(...))) {
@@ -52,7 +53,7 @@ final class Loop
             [$request, $context] = $this->client->marshalRequest(new RequestContext());
             $this->worker->handle($request, $context);
         } catch (Throwable $error) {
-            // Only what Octane itself could not handle.
+            // Only errors that Octane itself could not handle.
             report($error);
             if (!headers_sent()) {
                 http_response_code(500);

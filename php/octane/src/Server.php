@@ -11,7 +11,7 @@ use Symfony\Component\Process\ExecutableFinder;
 use Symfony\Component\Process\Process;
 
 /**
- * The server of this application, which `howdah` controls at the address in Octane's state file.
+ * The server of this application. `howdah` controls it at the address in Octane's state file.
  */
 final class Server implements ServerProcessInspector
 {
@@ -25,7 +25,7 @@ final class Server implements ServerProcessInspector
     }
 
     /**
-     * @throws RuntimeException if the new code does not boot: what served before goes on
+     * @throws RuntimeException if the new code does not boot; the previous code stays active
      */
     public function reloadServer(): void
     {
@@ -44,7 +44,7 @@ final class Server implements ServerProcessInspector
     }
 
     /**
-     * @throws RuntimeException if it is not installed
+     * @throws RuntimeException if the server is not installed
      */
     public function binary(): string
     {
@@ -53,7 +53,7 @@ final class Server implements ServerProcessInspector
     }
 
     /**
-     * Runs a command of `howdah`. Null: no server has been started.
+     * Runs a command of `howdah`. Returns null if no server has been started.
      */
     private function control(string $command): ?Process
     {

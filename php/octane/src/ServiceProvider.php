@@ -10,8 +10,8 @@ use Laravel\Octane\Commands as Octane;
 use Laravel\Octane\FrankenPhp\ServerStateFile;
 
 /**
- * Adds `octane:howdah`, and the server `howdah` to the commands of Octane, whose servers are a fixed list: Artisan gets
- * its commands from the container, so they are replaced there.
+ * Adds `octane:howdah`, and adds the server `howdah` to Octane's commands. Their list of servers is
+ * fixed, so the commands are replaced in the container, from which Artisan gets them.
  */
 final class ServiceProvider extends Provider
 {

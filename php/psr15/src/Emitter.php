@@ -11,7 +11,7 @@ use Psr\Http\Message\ResponseInterface;
  */
 final class Emitter
 {
-    /** Bytes of a body that are read at a time. */
+    /** Size in bytes of one read from a body. */
     private const CHUNK = 65536;
 
     public function emit(ResponseInterface $response): void

@@ -12,11 +12,11 @@ use Psr\Http\Message\UploadedFileFactoryInterface;
 use Psr\Http\Message\UploadedFileInterface;
 
 /**
- * Makes PSR-7 requests of what PHP knows of the one at hand, with any PSR-17 factories.
+ * Creates PSR-7 requests from the superglobals of the current request, with any PSR-17 factories.
  */
 final class Requests
 {
-    /** Factories that find() knows: for requests, streams and uploaded files. */
+    /** Known factories for find(): for requests, streams and uploaded files. */
     private const KNOWN = [
         ['Nyholm\Psr7\Factory\Psr17Factory', 'Nyholm\Psr7\Factory\Psr17Factory', 'Nyholm\Psr7\Factory\Psr17Factory'],
         [
@@ -38,9 +38,9 @@ final class Requests
     }
 
     /**
-     * With the factories that are installed.
+     * Uses the factories that are installed.
      *
-     * @throws LogicException if none is
+     * @throws LogicException if none is installed
      */
     public static function find(): self
     {
@@ -77,9 +77,9 @@ final class Requests
     }
 
     /**
-     * @param array<array<string, mixed>> $files as $_FILES has them
+     * @param array<array<string, mixed>> $files in the format of $_FILES
      *
-     * @return array<mixed> the same tree with objects
+     * @return array<mixed> the same structure with objects
      */
     private function uploads(array $files): array
     {
@@ -97,7 +97,7 @@ final class Requests
     }
 
     /**
-     * @return UploadedFileInterface|array<mixed> an array for fields such as `photo[]`
+     * @return UploadedFileInterface|array<mixed> an array for a field such as `photo[]`
      */
     private function upload(mixed $path, mixed $size, mixed $error, mixed $name, mixed $type): mixed
     {

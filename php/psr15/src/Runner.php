@@ -7,8 +7,9 @@ namespace Howdah\Psr15;
 use Psr\Http\Server\RequestHandlerInterface;
 
 /**
- * Serves an application: request after request where the server runs this script as a worker, otherwise the one that
- * the script was started for. It holds nothing of a request, so a worker may run several at a time.
+ * Runs an application. Handles all requests if the server runs this script as a worker, otherwise
+ * the one request for which the script was started. It stores no state of a request, so a worker
+ * may handle several requests at the same time.
  */
 final class Runner
 {
@@ -25,11 +26,12 @@ final class Runner
             $this->serve();
             return;
         }
-        // A client that leaves must not stop the application half way.
+        // A client that disconnects must not interrupt the application.
         ignore_user_abort(true);
         do {
             $goesOn = frankenphp_handle_request($this->serve(...));
-            // Cycles of the request would hold its memory until PHP's own collector runs in a later one.
+            // Otherwise cycles of the request would keep memory until PHP's collector runs in a
+            // later request.
             gc_collect_cycles();
         } while ($goesOn);
     }

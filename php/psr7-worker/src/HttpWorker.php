@@ -25,7 +25,7 @@ final class HttpWorker
     /**
      * @param string|Generator<mixed, scalar|Stringable, mixed, Stringable|scalar|null> $body each part is sent at once
      * @param array<array-key, string|array<array-key, string>>                       $headers
-     * @param bool $endOfStream false: more of the body comes with the next call
+     * @param bool $endOfStream false if the next call sends more of the body
      *
      * @throws InvalidArgumentException if an interim response has a body
      */

@@ -14,11 +14,11 @@ use Psr\Http\Message\StreamInterface;
 use Psr\Http\Message\UploadedFileFactoryInterface;
 
 /**
- * Requests and responses as PSR-7 objects, with the methods of RoadRunner's class of this name.
+ * Requests and responses as PSR-7 objects, with the methods of RoadRunner's class of the same name.
  */
 class PSR7Worker implements PSR7WorkerInterface
 {
-    /** Bytes of a body that are read, and sent, at a time; 0: the whole body. */
+    /** Size in bytes of one read and write of a body. 0: the whole body at once. */
     public int $chunkSize = 0;
 
     private readonly HttpWorker $http;

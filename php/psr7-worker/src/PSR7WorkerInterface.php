@@ -8,14 +8,14 @@ use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
 
 /**
- * RoadRunner's interface of this name.
+ * RoadRunner's interface of the same name.
  */
 interface PSR7WorkerInterface
 {
     public function getWorker(): WorkerInterface;
 
     /**
-     * @return ServerRequestInterface|null null: the script is to end
+     * @return ServerRequestInterface|null null if the script must exit
      */
     public function waitRequest(): ?ServerRequestInterface;
 

@@ -8,18 +8,18 @@ use Fiber;
 use LogicException;
 
 /**
- * Turns the server's callback around: a RoadRunner script asks for the next request itself. The callback waits in a
- * Fiber while the script handles its request.
+ * Converts the server's callback to a loop, because a RoadRunner script requests the next request
+ * itself. The callback waits in a Fiber while the script handles its request.
  */
 final class RequestLoop
 {
     /** @var Fiber<null, null, void, null>|null */
     private ?Fiber $fiber = null;
 
-    /** Whether the script has ended within a request, by exit() or an exception. */
+    /** Whether the script has ended during a request, by exit() or an exception. */
     private bool $ended = false;
 
-    /** Whether the one request of a script without a worker has been returned. */
+    /** Whether the only request of a script without a worker has been returned. */
     private bool $served = false;
 
     public static function isWorker(): bool
@@ -28,9 +28,9 @@ final class RequestLoop
     }
 
     /**
-     * Ends the request in progress, and waits for the next one.
+     * Ends the current request and waits for the next one.
      *
-     * @return bool false: the worker is to end
+     * @return bool false if the worker must exit
      */
     public function next(): bool
     {
@@ -40,7 +40,7 @@ final class RequestLoop
             return $first;
         }
         if ($this->fiber === null) {
-            // A client that disconnects must not stop the application half way.
+            // A client that disconnects must not interrupt the application.
             ignore_user_abort(true);
             $this->fiber = new Fiber($this->serve(...));
             $this->fiber->start();
@@ -71,7 +71,8 @@ final class RequestLoop
             }
         };
         while (frankenphp_handle_request($wait) && !$this->ended) {
-            // Cycles of the request would hold its memory until PHP's collector runs in a later one.
+            // Otherwise cycles of the request would keep memory until PHP's collector runs in a
+            // later request.
             gc_collect_cycles();
         }
     }

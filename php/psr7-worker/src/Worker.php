@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Howdah\Psr7Worker;
 
 /**
- * The process, and the request that it handles.
+ * The process and the request that it handles.
  */
 final class Worker implements WorkerInterface
 {
@@ -15,11 +15,11 @@ final class Worker implements WorkerInterface
 
     private bool $responded = true;
 
-    /** Level of output buffers outside of requests. */
+    /** Output buffer level outside of requests. */
     private int $level = 0;
 
     /**
-     * @param bool $interceptSideEffects log what the script prints, instead of sending it before the response
+     * @param bool $interceptSideEffects whether to log output of the script instead of sending it before the response
      */
     public function __construct(private readonly bool $interceptSideEffects = true)
     {
@@ -47,9 +47,9 @@ final class Worker implements WorkerInterface
     }
 
     /**
-     * Waits for a request, whose superglobals are there then.
+     * Waits for a request and sets its superglobals.
      *
-     * @return bool false: the script is to end
+     * @return bool false if the script must exit
      */
     public function wait(): bool
     {
@@ -75,7 +75,8 @@ final class Worker implements WorkerInterface
     }
 
     /**
-     * Before the header fields of a response: what the script has printed or set by itself is not part of it.
+     * Before the header fields of a response: discards output and header fields that the script has
+     * set itself.
      */
     public function begin(): void
     {
@@ -84,7 +85,7 @@ final class Worker implements WorkerInterface
     }
 
     /**
-     * The response is complete: the script may go on without its client.
+     * The response is complete, and the script may continue without its client.
      */
     public function finish(): void
     {

@@ -2,8 +2,9 @@
 
 declare(strict_types=1);
 
-// In worker mode RoadRunner's names are those of this package, so that its worker scripts run as they are. Started by
-// RoadRunner, or without a worker, they are RoadRunner's own.
+// In worker mode, RoadRunner's class names refer to this package, so that its worker scripts run
+// unchanged. If RoadRunner started the script, or without a worker, they refer to RoadRunner's own
+// classes.
 
 namespace Howdah\Psr7Worker;
 

@@ -11,7 +11,7 @@ use Symfony\Component\Runtime\RunnerInterface;
 use Symfony\Component\Runtime\SymfonyRuntime;
 
 /**
- * Symfony's own runtime, with a loop around the kernel where the server runs this script as a worker.
+ * Symfony's runtime, with a loop around the kernel if the server runs this script as a worker.
  */
 class Runtime extends SymfonyRuntime
 {

@@ -14,19 +14,19 @@ use Symfony\Component\HttpKernel\TerminableInterface;
 use Symfony\Component\Runtime\RunnerInterface;
 
 /**
- * Passes request after request to one kernel until the server ends the loop.
+ * Passes all requests to one kernel until the server ends the loop.
  */
 final class WorkerRunner implements RunnerInterface
 {
-    /** Variables that describe a request: those of the boot's request must not be visible in later ones. */
+    /** Variables that describe a request. Those of the boot's request must not be visible in later requests. */
     private const OF_A_REQUEST =
         '/^(?:HTTP_|REQUEST_|CONTENT_|PATH_|REMOTE_|PHP_AUTH_|AUTH_|ORIG_|REDIRECT_|QUERY_STRING$|HTTPS$)/';
 
-    /** Whether the shared kernel handles a request. */
+    /** Whether the shared kernel is handling a request. */
     private bool $busy = false;
 
     /**
-     * @param HttpKernelInterface|Response $application      a response is sent to every request
+     * @param HttpKernelInterface|Response $application      a response is sent for every request
      * @param int                          $maxRequests      requests after which run() returns; 0: never
      * @param bool                         $kernelPerRequest each request gets a copy of the kernel, with a separate
      *                                                       container: for workers that run several requests at a time
@@ -48,7 +48,7 @@ final class WorkerRunner implements RunnerInterface
 
     public function run(): int
     {
-        // A client that disconnects must not stop the application half way.
+        // A client that disconnects must not interrupt the application.
         ignore_user_abort(true);
         $boot = array_filter(
             $_SERVER,
@@ -58,14 +58,16 @@ final class WorkerRunner implements RunnerInterface
         $boot['APP_RUNTIME_MODE'] = 'web=1&worker=1';
 
         $handle = function () use ($boot): void {
-            // Symfony reads APP_ENV and the like from here, where only the boot has set them.
+            // Symfony reads APP_ENV and similar variables from here, where only the boot has set
+            // them.
             $_SERVER += $boot;
             $this->handle();
         };
         $served = 0;
         do {
             $continue = frankenphp_handle_request($handle);
-            // Cycles of the request would hold its memory until PHP's collector runs in a later one.
+            // Otherwise cycles of the request would keep memory until PHP's collector runs in a
+            // later request.
             gc_collect_cycles();
             $served++;
         } while ($continue && ($this->maxRequests === 0 || $served < $this->maxRequests));
@@ -99,8 +101,8 @@ final class WorkerRunner implements RunnerInterface
     }
 
     /**
-     * Terminates within the request, as Symfony does since 8.1: superglobals are still the request's, and what
-     * terminates may call exit(). send() has completed the response before.
+     * Terminates within the request, as Symfony does since 8.1. Superglobals are still those of the
+     * request, and listeners may call exit(). send() has completed the response before.
      */
     private static function serve(HttpKernelInterface $kernel): void
     {

@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Howdah\CodeIgniter4\Commands;
 
 /**
- * The files of an application that worker mode adds, and their templates.
+ * The files that worker mode adds to an application, and their templates.
  */
 final class Files
 {
-    /** From the application's folder. CodeIgniter 4.7 has the same names. */
+    /** Paths relative to the application's folder. CodeIgniter 4.7 uses the same names. */
     private const TEMPLATES = [
         'public/frankenphp-worker.php' => 'worker.php.tpl',
         'Caddyfile' => 'Caddyfile.tpl',
@@ -34,7 +34,7 @@ final class Files
     }
 
     /**
-     * @return list<string> those that are not as they were written
+     * @return list<string> files that were changed
      */
     public function changed(): array
     {
@@ -45,7 +45,7 @@ final class Files
     }
 
     /**
-     * @return array<string, bool> whether each could be written
+     * @return array<string, bool> whether each file could be written
      */
     public function write(): array
     {

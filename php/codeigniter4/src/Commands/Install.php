@@ -8,7 +8,8 @@ use CodeIgniter\CLI\BaseCommand;
 use CodeIgniter\CLI\CLI;
 
 /**
- * Writes the worker script and a Caddyfile. `public/index.php` stays, and so does whatever php-fpm serves.
+ * Writes the worker script and a Caddyfile. `public/index.php` and all files that php-fpm serves
+ * are unchanged.
  */
 final class Install extends BaseCommand
 {

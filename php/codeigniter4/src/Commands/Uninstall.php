@@ -8,7 +8,7 @@ use CodeIgniter\CLI\BaseCommand;
 use CodeIgniter\CLI\CLI;
 
 /**
- * Removes what howdah:install has written, unless it was changed since.
+ * Removes the files that howdah:install has written, unless they were changed.
  */
 final class Uninstall extends BaseCommand
 {

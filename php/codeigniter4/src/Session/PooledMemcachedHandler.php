@@ -8,11 +8,11 @@ use CodeIgniter\Session\Handlers\MemcachedHandler;
 use Memcached;
 
 /**
- * Sessions in memcached over connections that requests of a worker use one after another.
+ * Sessions in memcached. The requests of a worker use the same connections one after another.
  */
 final class PooledMemcachedHandler extends MemcachedHandler
 {
-    /** @var array<string, Memcached> one for each save path */
+    /** @var array<string, Memcached> one connection per save path */
     private static array $pool = [];
 
     /**
@@ -36,7 +36,7 @@ final class PooledMemcachedHandler extends MemcachedHandler
     }
 
     /**
-     * Releases the lock, and keeps the connections.
+     * Releases the lock and keeps the connections open.
      */
     public function close(): bool
     {

@@ -9,11 +9,11 @@ use Redis;
 use RedisException;
 
 /**
- * Sessions in Redis over a connection that requests of a worker use one after another.
+ * Sessions in Redis. The requests of a worker use the same connection one after another.
  */
 final class PooledRedisHandler extends RedisHandler
 {
-    /** @var array<string, Redis> one for each save path */
+    /** @var array<string, Redis> one connection per save path */
     private static array $pool = [];
 
     /**
@@ -37,7 +37,7 @@ final class PooledRedisHandler extends RedisHandler
     }
 
     /**
-     * Releases the lock, and keeps the connection.
+     * Releases the lock and keeps the connection open.
      */
     public function close(): bool
     {

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Howdah\Octane\Commands;
 
 /**
- * For commands whose `--server` may be howdah.
+ * For commands with `--server`, which may be howdah.
  */
 trait NamesServer
 {

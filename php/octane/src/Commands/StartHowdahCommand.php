@@ -24,7 +24,7 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
     use InteractsWithEnvironmentVariables;
     use InteractsWithServers;
 
-    /** Bytes of the path of a Unix socket. */
+    /** Maximum length of a Unix socket path in bytes. */
     private const SOCKET_PATH_MAX = 107;
 
     /** @var string */
@@ -60,7 +60,7 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
             'maxRequests' => $this->option('max-requests'),
             'octaneConfig' => config('octane'),
         ]);
-        // Workers read .env themselves, and read it again at each reload.
+        // Workers read .env themselves, and again at each reload.
         $this->forgetEnvironmentVariables();
         $process = new Process($command, base_path(), $this->environment(), timeout: null);
         $process->start();
@@ -71,7 +71,7 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
     }
 
     /**
-     * @return array<string, string> the variables of the Caddyfile, and those that Octane's worker expects
+     * @return array<string, string> variables for the Caddyfile and for Octane's worker
      */
     private function environment(): array
     {
@@ -124,7 +124,8 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
     }
 
     /**
-     * The script has to be below the document root, as public/frankenphp-worker.php of Octane's own driver.
+     * The script must be below the document root, like public/frankenphp-worker.php of Octane's
+     * FrankenPHP driver.
      */
     private function installWorker(): void
     {
@@ -135,7 +136,7 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
     }
 
     /**
-     * The server watches files itself, with `watch` of the Caddyfile.
+     * The server itself watches files, with `watch` in the Caddyfile.
      */
     protected function startServerWatcher(): object
     {
@@ -175,7 +176,7 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
     private function writeEvent(array $event): void
     {
         $message = self::text($event['msg'] ?? null);
-        // dd(), dump() and exceptions of Octane.
+        // Output of dd(), dump() and exceptions in Octane.
         $stream = json_decode($message, true);
         $request = $event['request'] ?? null;
         match (true) {
