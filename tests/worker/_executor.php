@@ -1,7 +1,7 @@
 <?php
 
-// Runs the function that a script of this folder returns. The script requires this file once, and
-// this file the script: the second time it gets past its first line.
+// Runs the function that a script of this folder returns. The script requires this file once, and this file requires
+// the script. The second time, the script continues after its first line.
 
 declare(strict_types=1);
 

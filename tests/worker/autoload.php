@@ -1,6 +1,6 @@
 <?php
 
-// An autoloader of the boot serves all requests, and is registered once.
+// An autoloader of the boot is used by all requests and is registered once.
 
 declare(strict_types=1);
 

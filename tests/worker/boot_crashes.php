@@ -1,6 +1,6 @@
 <?php
 
-// Dies by a signal before it asks for a request.
+// Is killed by a signal before it requests work.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// What the boot sees of the worker's variables, and what a request sees.
+// The worker's variables as seen by the boot and by a request.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// No worker script at all.
+// Not a worker script.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// What the boot prints is not part of a response.
+// Output of the boot is not part of a response.
 
 declare(strict_types=1);
 

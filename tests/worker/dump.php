@@ -1,6 +1,6 @@
 <?php
 
-// What dd() of frameworks does: a status, output in a destructor, exit.
+// The same steps as dd() of frameworks: a status, output in a destructor, exit.
 
 declare(strict_types=1);
 

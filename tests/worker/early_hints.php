@@ -1,6 +1,6 @@
 <?php
 
-// Sends hints, waits until the test says so, and answers.
+// Sends hints, waits for the test, and responds.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// exit() in places where PHP code of others runs.
+// exit() in places where other PHP code is running.
 
 declare(strict_types=1);
 

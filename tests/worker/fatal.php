@@ -1,13 +1,13 @@
 <?php
 
-// Errors that no code survives.
+// Errors that end every script.
 
 declare(strict_types=1);
 
 require_once __DIR__ . '/_executor.php';
 
 register_shutdown_function(static function (): void {
-    // In worker mode this one is of the boot: it must still be run for the request that failed.
+    // In worker mode this function belongs to the boot. It must still run for the request that failed.
     echo error_get_last() === null ? '' : '[boot shutdown]';
 });
 
@@ -21,7 +21,7 @@ return static function (): void {
             break;
         case 'user':
             trigger_error('on purpose', E_USER_ERROR);
-            // It never comes here.
+            // This line is never reached.
         case 'memory':
             ini_set('memory_limit', '16M');
             $text = str_repeat('x', 64 << 20);

@@ -15,6 +15,6 @@ return static function (): void {
     echo "said $said ";
     $fiber->resume('word');
     echo $fiber->getReturn();
-    // Another one is left where it waits.
+    // Another one stays suspended.
     (new Fiber(static fn () => Fiber::suspend()))->start();
 };

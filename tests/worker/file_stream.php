@@ -1,6 +1,6 @@
 <?php
 
-// A file that is opened at the boot and read on from request to request.
+// A file that the boot opens and that each request continues to read.
 
 declare(strict_types=1);
 
@@ -9,7 +9,7 @@ require_once __DIR__ . '/_executor.php';
 $words = fopen(__DIR__ . '/words.txt', 'rb');
 
 return static function () use ($words): void {
-    // Another stream on the same request must not disturb it.
+    // A second stream in the same request must not affect it.
     file_get_contents('php://input');
     echo trim((string) fgets($words));
 };

@@ -1,6 +1,6 @@
 <?php
 
-// Goes on behind a finished response until the test says so, and then leaves a word in a file.
+// Continues after a finished response until the test lets it end, and then writes a word to a file.
 
 declare(strict_types=1);
 

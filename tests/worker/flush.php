@@ -1,6 +1,6 @@
 <?php
 
-// Two parts, the second one when the test says so.
+// Two parts. The second is sent when the test allows it.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// The raw body, read twice, and a form beside it.
+// The raw body, read twice, and the form data.
 
 declare(strict_types=1);
 

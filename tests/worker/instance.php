@@ -1,6 +1,6 @@
 <?php
 
-// Which process answers, and how many requests it has had.
+// Responds with the process id and the number of its requests.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// A response of so many kilobytes.
+// A response of the requested number of kilobytes.
 
 declare(strict_types=1);
 

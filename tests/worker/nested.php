@@ -1,6 +1,6 @@
 <?php
 
-// Asks for a request while one is being handled.
+// Requests work while it handles a request.
 
 declare(strict_types=1);
 

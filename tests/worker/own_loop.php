@@ -1,6 +1,6 @@
 <?php
 
-// Leaves its loop after three requests, as Octane's MAX_REQUESTS does.
+// Ends its loop after three requests, as with Octane's MAX_REQUESTS.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// Numbers that no two requests share, whichever worker answers: the boot has drawn some before.
+// Numbers that differ for each request of all workers. The boot has already drawn some.
 
 declare(strict_types=1);
 

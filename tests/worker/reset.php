@@ -1,6 +1,6 @@
 <?php
 
-// Empties OPcache where that is asked for.
+// Resets OPcache on request.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// A save handler that the boot sets serves all requests, also when one of them sets another.
+// A save handler that the boot sets is used for all requests, even if one of them sets another handler.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// A save handler that one request sets must not serve the next.
+// A save handler that one request sets must not be used for the next.
 
 declare(strict_types=1);
 

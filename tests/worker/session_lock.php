@@ -1,6 +1,6 @@
 <?php
 
-// A save handler that locks a file and runs out of time in write(): the lock must not outlive the request.
+// A save handler that locks a file and exceeds the time limit in write(). The lock must not outlive the request.
 
 declare(strict_types=1);
 

@@ -1,7 +1,7 @@
 <?php
 
-// What a request can change beyond itself. `?what=NAME` tells how it is, `?what=NAME&change` changes it
-// first. The answer names the process, since two requests only compare on one.
+// State outside of itself that a request can change. `?what=NAME` prints it, and `?what=NAME&change` changes it first.
+// The response contains the process id, because only two requests of one process can be compared.
 
 declare(strict_types=1);
 
@@ -102,7 +102,7 @@ $state = [
     ],
     'header_callback' => [
         static fn () => header_register_callback(static fn () => header('X-Callback: yes')),
-        // Seen in the header fields alone.
+        // Visible only in the header fields.
         static fn () => isset($_GET['change']),
     ],
     'output_buffer' => [
@@ -111,7 +111,7 @@ $state = [
     ],
     'rewrite_var' => [
         static fn () => output_add_rewrite_var('extra', 'x'),
-        // Seen in the form behind the answer alone.
+        // Visible only in the form after the response.
         static fn () => isset($_GET['change']),
     ],
     'stream_wrapper' => [
@@ -131,7 +131,7 @@ $state = [
         static fn () => stream_context_get_options(stream_context_get_default()),
     ],
     'streams' => [
-        // PHP keeps the body in a stream of its own.
+        // PHP stores the body in a separate stream.
         static fn () => file_get_contents('php://input'),
         static fn () => count(get_resources('stream')),
     ],
@@ -151,7 +151,7 @@ $state = [
     ],
     'random' => [
         static fn () => mt_srand(5),
-        // 1 when the numbers are those of the seed.
+        // 1 if the numbers belong to the seed.
         static function (): bool {
             $seen = [mt_rand(), mt_rand()];
             mt_srand(5);
@@ -159,11 +159,11 @@ $state = [
             return in_array($seen, $of_seed, true);
         },
     ],
-    // PHP 8.3 and later warn when there is nothing to go on with.
+    // PHP 8.3 and later warn if there is nothing to continue with.
     'strtok' => [static fn () => strtok('a b c', ' '), static fn () => @strtok(' ')],
     'shutdown' => [
         static fn () => register_shutdown_function(static fn () => print('[shutdown]')),
-        // Seen at the end of the answer alone.
+        // Visible only at the end of the response.
         static fn () => isset($_GET['change']),
     ],
     'tick' => [

@@ -1,6 +1,6 @@
 <?php
 
-// What only a fresh process forgets: static and global variables, classes, constants, included files.
+// State that only a new process resets: static and global variables, classes, constants, included files.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// The status by a line of the script's choice.
+// A status line that the script sets.
 
 declare(strict_types=1);
 

@@ -1,11 +1,11 @@
 <?php
 
-// What the package php/stubs declares, and what the running server has of that, in one notation.
+// Declarations of the package php/stubs and of the running server, in one notation.
 
 declare(strict_types=1);
 
 $stubs = file_get_contents(__DIR__ . '/../../php/stubs/howdah.stub.php');
-// The names are taken: they are declared below another one.
+// The names exist already, so they are declared in a different namespace.
 eval(strtr(substr($stubs, strlen('<?php')), ['namespace {' => 'namespace Stub {', 'namespace Howdah' => 'namespace Stub\Howdah']));
 
 $plain = static fn (mixed $text): string => str_replace('Stub\\', '', (string) $text);

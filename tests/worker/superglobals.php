@@ -1,13 +1,13 @@
 <?php
 
-// Everything that a request brings.
+// All values that a request sets.
 
 declare(strict_types=1);
 
 require_once __DIR__ . '/_executor.php';
 
 return static function (): void {
-    // $_SERVER stays an object in JSON also when it holds floats.
+    // $_SERVER stays an object in JSON, even if it contains floats.
     echo json_encode([
         'get' => (object) $_GET,
         'post' => (object) $_POST,

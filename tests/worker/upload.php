@@ -1,6 +1,6 @@
 <?php
 
-// Keeps an upload, and tells whether PHP takes a file for one.
+// Stores an upload, and prints whether PHP considers a file an upload.
 
 declare(strict_types=1);
 

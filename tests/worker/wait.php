@@ -1,6 +1,6 @@
 <?php
 
-// Waits until the test says so.
+// Waits until the test lets it continue.
 
 declare(strict_types=1);
 

@@ -3,7 +3,7 @@
 declare(strict_types=1);
 
 /**
- * What the applications of all frameworks keep, so that each of them holds only its framework's part.
+ * Storage that the applications of all frameworks share, so that each application contains only its framework's part.
  */
 final class Notes
 {
@@ -24,7 +24,7 @@ final class Notes
     }
 
     /**
-     * Keeps a note and, when there is one, the file that the callback moves to the path it is given.
+     * Stores a note and, if there is one, the file. The callback moves the file to the given path.
      */
     public function add(string $text, ?callable $moveFile): void
     {

@@ -1,6 +1,6 @@
 <?php
 require __DIR__ . '/push.inc';
-// Writes until the client is gone and reports how the script ended.
+// Writes until the client has disconnected, and reports how the script ended.
 $gate = $_GET['gate'];
 ignore_user_abort(isset($_GET['ignore']));
 $result = 'cut off';

@@ -1,6 +1,6 @@
 <?php
 require __DIR__ . '/push.inc';
-// Ends in the way that is asked for.
+// Ends in the requested way.
 if (isset($_GET['before'])) {
     echo $_GET['before'];
     if (isset($_GET['flush'])) {
@@ -46,13 +46,13 @@ switch ($_GET['how']) {
         sleep(60);
         break;
     case 'address-space':
-        // The allocator itself fails: PHP leaves with an exit code.
+        // The allocator itself fails: PHP exits with an exit code.
         ini_set('memory_limit', '-1');
         posix_setrlimit(POSIX_RLIMIT_AS, 64 << 20, 64 << 20);
         for ($all = [];;) {
             $all[] = str_repeat('x', 8 << 20);
         }
-        // never gets here
+        // this line is never reached
     case 'stack':
         $deep = function () use (&$deep): void {
             array_map($deep, [1]);

@@ -1,5 +1,5 @@
 <?php
-// All that PHP knows of the request.
+// Prints all that PHP knows about the request.
 header('Content-Type: application/json');
 $input = file_get_contents('php://input');
 $files = [];

@@ -1,5 +1,5 @@
 <?php
-// Ends the response, then goes on working.
+// Ends the response and then continues to work.
 $gate = $_GET['gate'];
 echo 'sent';
 echo fastcgi_finish_request() ? '' : ' and refused';

@@ -1,6 +1,6 @@
 <?php
 require __DIR__ . '/push.inc';
-// Sends one part, waits for the test, sends another.
+// Sends one part, waits for the test, and sends another part.
 $gate = $_GET['gate'];
 if (!isset($_GET['silent'])) {
     echo 'first ';

@@ -1,5 +1,5 @@
 <?php
-// Changes what must not outlive a request, and shows what it found.
+// Changes state that must not outlive a request, and prints the state that it found.
 $found = [
     'timezone' => date_default_timezone_get(),
     'precision' => ini_get('precision'),

@@ -1,5 +1,5 @@
 <?php
-// Writes into the log by each way there is.
+// Writes to the log in every possible way.
 $mark = $_GET['mark'];
 switch ($_GET['how']) {
     case 'error_log':

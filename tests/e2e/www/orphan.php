@@ -1,4 +1,4 @@
 <?php
-// Leaves a process whose parent is gone before it.
+// Leaves a process whose parent exits first.
 exec('sh -c "true & exec true" > /dev/null');
 echo 'left one';

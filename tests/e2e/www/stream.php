@@ -1,6 +1,6 @@
 <?php
 require __DIR__ . '/push.inc';
-// Numbered lines of a kilobyte each, pushed out every so many.
+// Prints numbered lines of a kilobyte each, and flushes after the requested number of lines.
 $lines = (int) $_GET['lines'];
 $every = (int) ($_GET['flush'] ?? 0);
 for ($i = 0; $i < $lines; $i++) {

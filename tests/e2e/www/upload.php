@@ -1,5 +1,5 @@
 <?php
-// Keeps an upload where the test says, and tells whether PHP takes it for one.
+// Stores an upload at the path that the test sets, and prints whether PHP considers it an upload.
 $file = $_FILES['file'];
 $copy = $_GET['to'];
 echo json_encode([

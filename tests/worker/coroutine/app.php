@@ -1,14 +1,14 @@
 <?php
 
-// For the tests in tests/e2e/tests/coroutine: requests that meet, wait for each other, and end in every way, while others
-// are in the same process. A request tells that it is there by a file `in-ID`, which holds its process id, and
-// waits for files, in the folder that `dir` names.
+// For the tests in tests/e2e/tests/coroutine: requests that meet, wait for each other, and end in every way, while
+// others run in the same process. A request reports its arrival by a file `in-ID` with its process id, and waits for
+// files. All are in the folder that `dir` names.
 
 $dir = getenv('MEETING');
 $dsn = (string) getenv('DATABASE');
 $version = is_file("$dir/version") ? file_get_contents("$dir/version") : '1';
 
-/** Waits until it is so, as code waits for anything: the others run meanwhile. */
+/** Waits until the condition is true. Like any wait, it lets other requests run. */
 $until = static function (callable $so): void {
     while (!$so()) {
         usleep(5000);
@@ -17,7 +17,7 @@ $until = static function (callable $so): void {
 };
 
 $ops = [
-    // All are there at a time.
+    // All have arrived at this time.
     'meet' => static function (string $id) use ($dir, $until): string {
         $until(static fn (): bool => count(glob("$dir/in-*")) >= (int) $_GET['count']);
         return "met $id";
@@ -40,7 +40,7 @@ $ops = [
         }
         return "computed $id";
     },
-    // A request that is waiting when its client leaves; `ignore`: it goes on until there is a file `go`.
+    // A request that waits when its client disconnects. With `ignore`, it continues until there is a file `go`.
     'leave' => static function (string $id) use ($dir, $dsn, $until): string {
         register_shutdown_function(static function () use ($dir, $id): void {
             usleep(1000); // it may wait
@@ -57,7 +57,7 @@ $ops = [
                     file_put_contents("$dir/done-$id", 'done');
                     break;
                 case 'database':
-                    // Its server goes on with it.
+                    // The server continues the query.
                     (new PDO($dsn))->query("SELECT pg_sleep(60) /* {$_GET['mark']} */");
             }
         } catch (Throwable $error) {
@@ -65,7 +65,7 @@ $ops = [
         }
         return "stayed $id";
     },
-    // For minutes, and nobody can interrupt it.
+    // Takes minutes and cannot be interrupted.
     'block' => static function (): string {
         return (string) similar_text(str_repeat('ab', 200_000), str_repeat('cd', 200_000));
     },

@@ -1,7 +1,7 @@
 <?php
 
-// For `python3 -m bench soak --cost` and tests/e2e/tests/coroutine/cost.rs: requests that do nothing, and requests
-// that wait in a transaction of one PDO object which the boot made (COST_PGSQL names the database).
+// For `python3 -m bench soak --cost` and tests/e2e/tests/coroutine/cost.rs: requests that do nothing, and requests that
+// wait in a transaction of one PDO object of the boot (COST_PGSQL names the database).
 
 $dsn = getenv('COST_PGSQL');
 $pdo = $dsn ? new PDO("$dsn;application_name=howdah-cost") : null;

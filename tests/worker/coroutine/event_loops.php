@@ -1,10 +1,10 @@
 <?php
 
-// For tests/e2e/tests/coroutine/loops.rs: requests of one process, each with an event loop of its own, of a library
-// whose autoloader AUTOLOAD names. No loop can end before those of all other requests run: it waits for timers and
-// futures of its own, until all requests are there, and for what the request before it says to it over a socket.
+// For tests/e2e/tests/coroutine/loops.rs: requests of one process, each with a separate event loop of a library whose
+// autoloader AUTOLOAD names. No loop can end before those of all other requests run: each waits for its timers and
+// futures, until all requests have arrived, and for a message of the previous request on a socket.
 
-// What is packaged may be older than PHP.
+// Packaged libraries may be older than PHP.
 error_reporting(E_ALL & ~E_DEPRECATED);
 require getenv('AUTOLOAD');
 foreach (['functions.php', 'Internal/functions.php'] as $file) {
@@ -16,7 +16,7 @@ foreach (['functions.php', 'Internal/functions.php'] as $file) {
 
 $dir = getenv('MEETING');
 
-/** A socket that the neighbour speaks to. */
+/** A socket to which the neighbour connects. */
 $listen = static function (int $me) use ($dir) {
     $server = stream_socket_server("unix://$dir/loop-$me");
     stream_set_blocking($server, false);
@@ -39,7 +39,7 @@ $speak = static function (int $me, int $of) use ($dir): void {
     fclose($peer);
 };
 
-/** What a request has got; timers may be late on a busy machine, and so in any order. */
+/** Events of a request. Timers may be late on a busy machine and therefore in any order. */
 $answer = static function (array $timers, string $heard, string $future): string {
     sort($timers);
     return implode(' ', [...$timers, "heard $heard", $future]);
@@ -88,7 +88,7 @@ $ops = [
     },
 
     'amphp2' => static function (int $me, int $of) use ($listen, $accept, $all, $speak, $answer): string {
-        // It sets a loop once, where its class is loaded: that is of the request that happens to load it.
+        // The library sets a loop when its class is loaded. It belongs to the request that loads the class.
         Amp\Loop::set((new Amp\Loop\DriverFactory())->create());
         $result = '';
         Amp\Loop::run(static function () use ($me, $of, $listen, $accept, $all, $speak, $answer, &$result) {

@@ -1,6 +1,6 @@
 <?php
 
-// What each request has for itself, which it sets first and looks at after each step.
+// State of each request, which the request sets first and checks after each step.
 
 declare(strict_types=1);
 
@@ -9,7 +9,7 @@ final class Mark
     public static string $id = 'boot';
     public static array $list = [];
 
-    /** What a request has for itself: how it is set, and how it is read. */
+    /** State of a request: how it is set, and how it is read. */
     public static function all(): array
     {
         return [

@@ -1,12 +1,12 @@
 <?php
 
-// For tests/e2e/tests/coroutine/soak.rs: requests of every kind that are in one process at a time. Each marks what
-// it should have for itself, and looks after each step that it still has it. The steps are in the folder soak.
+// For tests/e2e/tests/coroutine/soak.rs: requests of every kind in one process at the same time. Each sets its own
+// state, and checks after each step that it is unchanged. The steps are in the folder soak.
 //
 // Databases are used if the environment names them: SOAK_PGSQL and SOAK_MYSQL (data source names of PDO),
 // SOAK_MYSQLI (path of a socket), SOAK_REDIS, SOAK_MEMCACHED (paths of sockets), SOAK_HTTPS (an address).
 
-// Classes of each sort that are loaded by whoever is first.
+// Classes of each sort. The first request that needs one loads it.
 const CLASSES = 20;
 
 function need(bool $so, string $what): void
@@ -26,7 +26,7 @@ spl_autoload_register(static function (string $class) use ($dir): void {
     }
 });
 
-/** Objects that all requests of the process share, made when the first one wants them. */
+/** Objects that all requests of the process share. The first request that needs one creates it. */
 $shared = new class () {
     private array $objects = [];
 
@@ -48,7 +48,7 @@ foreach (glob(__DIR__ . '/soak/*.php') as $file) {
     $ops += (require $file)($shared, $dir);
 }
 
-/** What is not as it should be. */
+/** Errors that were found. */
 $check = static function (string $id, string $when): array {
     $wrong = [];
     foreach (Mark::all() as $name => $mark) {

@@ -55,7 +55,7 @@ final class AppKernel extends Kernel
         }
     }
 
-    /** The login, and of which requests the kernel believes that they are under way. */
+    /** The login, and the requests that the kernel considers in flight. */
     public function who(Request $request): Response
     {
         $login = $this->getContainer()->get(Login::class);

@@ -1,7 +1,7 @@
 <?php
 
-// Laravel's container, used as Octane's worker does: each request gets a clone of the application, which is in its
-// place until a `finally` block puts the application back and empties the clone.
+// Laravel's container, used as by Octane's worker: each request gets a clone of the application. The clone replaces the
+// application until a `finally` block restores it and empties the clone.
 
 declare(strict_types=1);
 

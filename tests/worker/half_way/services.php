@@ -1,7 +1,7 @@
 <?php
 
-// Shared services as CodeIgniter has them: made when they are asked for, kept in static properties, and reset by the
-// loop between requests, but for those that a request in hand holds.
+// Shared services as in CodeIgniter: created on request, stored in static properties, and reset by the loop between
+// requests, except those that a request in flight uses.
 
 declare(strict_types=1);
 

@@ -1,7 +1,7 @@
 <?php
 
-// Symfony's own kernel and FrameworkBundle, with a service that holds the login and is reset between requests, as its
-// token storage is.
+// Symfony's kernel and FrameworkBundle, with a service that stores the login and is reset between requests, like
+// Symfony's token storage.
 
 declare(strict_types=1);
 
@@ -15,7 +15,7 @@ if (getenv('HALF_WAY_SYMFONY')) {
 require_once __DIR__ . '/../../../php/runtime/src/Runtime.php';
 require_once __DIR__ . '/../../../php/runtime/src/WorkerRunner.php';
 require_once __DIR__ . '/AppKernel.php';
-// Packages of distributions come without Composer, which newer releases ask what is installed.
+// Packages of distributions lack Composer, which newer releases ask for the installed packages.
 if (!class_exists(Composer\InstalledVersions::class)) {
     require_once __DIR__ . '/../../apps/symfony/app/src/InstalledVersions.php';
 }

@@ -1,6 +1,6 @@
 <?php
 
-// An application with leaks: one for each page.
+// An application with a leak on each page.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// A handler that tells what it was given, on Debian's slim-psr7, run by php/psr15.
+// A handler that responds with the request that it got, on Debian's slim-psr7, run by php/psr15.
 
 declare(strict_types=1);
 

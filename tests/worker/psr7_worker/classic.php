@@ -1,6 +1,6 @@
 <?php
 
-// The same without a worker, where the names of RoadRunner are RoadRunner's: with those of the package.
+// The same without a worker, where RoadRunner's class names refer to RoadRunner. It uses the names of the package.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// A worker script as RoadRunner's documentation has it, with its class names, run by php/psr7-worker on Debian's
+// A worker script as in RoadRunner's documentation, with its class names, run by php/psr7-worker on Debian's
 // nyholm/psr7.
 
 declare(strict_types=1);

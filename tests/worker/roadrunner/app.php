@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// A worker that has no library: what each path does is below.
+// A worker without a library. The code below defines the behavior of each path.
 
 require __DIR__ . '/goridge.inc';
 
@@ -75,13 +75,13 @@ while (($request = $goridge->request()) !== null) {
             $goridge->respond(200, 'logged');
             break;
         case '/stop':
-            // Not handled: another worker has to do it.
+            // Not handled: a different worker has to do it.
             $goridge->write(Goridge::pack('{"stop":true}', [13]));
             exit(0);
         case '/exit':
             exit((int) ($query['code'] ?? 0));
         case '/half':
-            // A frame that announces more than it has.
+            // A frame that declares more bytes than it has.
             $goridge->write(substr(Goridge::pack('{"status":200}' . str_repeat('x', 1000), [14]), 0, 100));
             exit(0);
         case '/noise':

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// A worker that fails before its first request, in the way that its argument names.
+// A worker that fails before its first request in the way that its argument names.
 
 require __DIR__ . '/goridge.inc';
 

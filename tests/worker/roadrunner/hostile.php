@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// A worker that breaks the protocol on purpose: how, the path says.
+// A worker that violates the protocol on purpose. The path selects how.
 
 require __DIR__ . '/goridge.inc';
 
@@ -25,7 +25,7 @@ while (($request = $goridge->request()) !== null) {
             $goridge->write($response((string) getmypid()));
             break;
         case '/silent':
-            // Says nothing until it is cancelled.
+            // Sends nothing until it is cancelled.
             $goridge->respond(200, "start\n", [], Goridge::STREAM);
             [, $marks] = $goridge->frame();
             fwrite(STDERR, $marks === Goridge::STOP ? "cancelled\n" : "something else\n");
@@ -42,13 +42,13 @@ while (($request = $goridge->request()) !== null) {
             $goridge->part('');
             break;
         case '/pings':
-            // Asks for pongs that it does not read, before any response.
+            // Requests pongs that it does not read, before any response.
             while (true) {
                 $goridge->write(str_repeat(Goridge::pack('', [0], 0, Goridge::PING), 1000));
             }
             // no break
         case '/stops':
-            // Marks without a meaning here.
+            // Flags without a meaning here.
             $goridge->write(str_repeat(Goridge::pack('', [0], 0, Goridge::STOP), 10) . $response('after stops'));
             break;
         case '/order':
@@ -66,7 +66,7 @@ while (($request = $goridge->request()) !== null) {
             $goridge->write($response('one') . 'Warning: said too late');
             break;
         case '/length':
-            // Announces 4 GiB, and sends little of it.
+            // Declares 4 GiB and sends little of it.
             $header = pack('CCV', 1 << 4 | 4, 0, 0xffffffff);
             $goridge->write($header . pack('VCCV', crc32($header), 0, 0, strlen($head)) . $head . 'little');
             exit(0);

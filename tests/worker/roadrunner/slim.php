@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Slim with the PSR-7 of Slim, both of the distribution. With an argument, the autoloader of spiral/roadrunner-http,
-// RoadRunner's own worker makes the requests; otherwise they are made here.
+// Slim with Slim's PSR-7, both of the distribution. With an argument, the autoloader of spiral/roadrunner-http,
+// RoadRunner's worker creates the requests. Without it they are created here.
 
 use Psr\Http\Message\ResponseInterface as Response;
 use Psr\Http\Message\ServerRequestInterface as Request;
@@ -23,7 +23,7 @@ require_once 'Slim/Psr7/autoload.php';
 
 $app = new App();
 $served = 0;
-// Slim binds its container to the functions, so that they cannot be static.
+// Slim binds its container to the functions, so they cannot be static.
 $app->add(function (Request $request, Response $response, callable $next) use (&$served): Response {
     return $next($request, $response)->withHeader('X-Served', (string) ++$served);
 });

@@ -1,6 +1,6 @@
 <?php
 
-// A kernel of the tests on Debian's Symfony components, run by php/runtime as Symfony's recipe would.
+// A kernel for tests on Debian's Symfony components, run by php/runtime like a script of Symfony's recipe.
 
 declare(strict_types=1);
 
@@ -10,7 +10,7 @@ require_once __DIR__ . '/../../../php/runtime/src/Runtime.php';
 require_once __DIR__ . '/../../../php/runtime/src/WorkerRunner.php';
 require_once __DIR__ . '/Kernel.inc';
 
-// What .env and the boot's own request leave in $_SERVER.
+// Values that .env and the boot's own request leave in $_SERVER.
 $_SERVER['APP_SECRET'] = 'of the boot';
 $_SERVER['HTTP_X_BOOT'] = 'must not be seen';
 $_SERVER['CONTENT_TYPE'] = 'of/the-boot';

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// What may differ for classes that are there before the request, and must not.
+// Differences that classes which exist before the request could cause, but must not.
 define('GREETING', $_GET['greeting'] ?? 'hello');
 spl_autoload_register(static function (string $name): void {
     $file = __DIR__ . '/src/' . strtr($name, '\\', '/') . '.php';

@@ -1,6 +1,6 @@
 <?php
 
-// The files handler locks; the lock goes with the request.
+// The files handler locks the session. The lock is released with the request.
 session_id('lock0id');
 session_start();
 $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;

@@ -1,4 +1,4 @@
 <?php
 
-// The message names the server's own directory.
+// The message contains a directory of the server.
 echo @session_start() ? 'started' : 'refused';

@@ -12,6 +12,6 @@ var_export([
     filter_input(INPUT_SERVER, 'REQUEST_METHOD'),
     filter_input_array(INPUT_POST),
 ]);
-// filter_input reads what came, not what the script wrote.
+// filter_input reads the received values, not those that the script wrote.
 $_GET['n'] = 'changed';
 var_export(filter_input(INPUT_GET, 'n'));

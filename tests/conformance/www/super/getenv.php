@@ -1,6 +1,6 @@
 <?php
 
-// A web server's variables are seen by getenv() too, except the dangerous one.
+// getenv() also returns variables of a web server, except the dangerous one.
 var_export([
     getenv('REQUEST_METHOD'),
     getenv('HTTP_X_OWN'),

@@ -1,6 +1,6 @@
 <?php
 
-// $_SERVER and $_REQUEST are made on first use, wherever that is.
+// $_SERVER and $_REQUEST are created at their first use, wherever that is.
 $name = '_SERVER';
 function method(): string
 {

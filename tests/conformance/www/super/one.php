@@ -1,4 +1,4 @@
 <?php
 
-// One variable, named by the query.
+// Prints one variable, which the query names.
 var_export($_SERVER[$_GET['name']] ?? null);

@@ -1,17 +1,17 @@
 <?php
 
-// Connections that requests share, and those that PHP would keep for all of them. Services are used if the
+// Connections that requests share, and connections that PHP would store for all of them. Services are used if the
 // environment names them.
 
 declare(strict_types=1);
 
-/** Connections of this request whose call was cut: they are gone for it, and the next one gets others. */
+/** Connections of this request whose call was aborted. It has lost them, and the next request gets others. */
 final class Cut
 {
     public static array $names = [];
 }
 
-/** The only error that a cut may cause: the connection is gone. */
+/** The only error that an abort may cause: the connection is closed. */
 function need_gone(mysqli_sql_exception $exception): void
 {
     need(in_array($exception->getCode(), [2006, 2013], true), "mysqli: {$exception->getMessage()}");
@@ -42,7 +42,7 @@ $transaction = static function (PDO $pdo, string $id): void {
     $count->execute([$id]);
     need((int) $count->fetchColumn() === 0, 'it was not rolled back');
 };
-/** Ends a call somewhere in its midst. */
+/** Aborts a call at an arbitrary point. */
 $cut = static function (string $id, string $name, Closure $call): void {
     if (isset(Cut::$names[$name])) {
         return;
@@ -94,7 +94,7 @@ return static fn (object $shared): array => [
         try {
             $row = $db->query("SELECT SLEEP(0.001), '$id'")->fetch_row();
         } catch (mysqli_sql_exception $exception) {
-            // The report counts these: a client that leaves has its connection closed, and nothing else.
+            // The report counts these. A client that disconnects has its connection closed, and no other.
             need_gone($exception);
             header('X-Gone: mysqli');
             $shared->drop('mysqli', $db);
@@ -114,7 +114,7 @@ return static fn (object $shared): array => [
     },
     'memcached' => static function (string $id) use ($shared, $memcached): void {
         $memcached = $memcached($shared);
-        // Without getResultMessage(): with a time slice another request may have used the object by then.
+        // Without getResultMessage(): with a time slice, another request may have used the object by then.
         need($memcached->set("soak:$id", $id, 10), 'memcached refused');
         need($memcached->get("soak:$id") === $id, 'another value of memcached');
     },
@@ -154,11 +154,11 @@ return static fn (object $shared): array => [
     },
     'memcached-cut' => static fn (string $id) => $cut($id, 'memcached', static function () use ($id, $shared, $memcached): void {
         $memcached = $memcached($shared);
-        // A key of its own: the server may store it after the call was cut.
+        // A separate key, because the server may store it after the call was aborted.
         $memcached->set("soak:cut:$id", str_repeat('x', 100_000), 10);
         $memcached->getMulti(["soak:cut:$id", 'soak:none']);
     }),
-    // Whose connection was cut is gone, also for those that waited for their turn; the next one makes another.
+    // After an abort the connection is closed, also for requests that wait for it. The next one opens a new connection.
     'mysqli-cut' => static function (string $id) use ($cut, $shared, $mysqli): void {
         $db = $shared->get('mysqli cut', $mysqli);
         try {

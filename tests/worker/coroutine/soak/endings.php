@@ -4,7 +4,7 @@
 
 declare(strict_types=1);
 
-/** A singleton of the request, whose destructor has something to say. */
+/** A singleton of the request, whose destructor prints. */
 final class Late
 {
     public static ?Late $page = null;

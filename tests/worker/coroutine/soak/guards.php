@@ -1,10 +1,10 @@
 <?php
 
-// PHP's guards against recursion, on objects that all requests share: each request is in them as if it were alone.
+// PHP's guards against recursion, on objects that all requests share. Each request must see only its own guards.
 
 declare(strict_types=1);
 
-/** Magic methods for few names, so that requests meet at them. */
+/** Magic methods for a few names, so that several requests use the same ones. */
 final class Magic
 {
     private array $set = [];
@@ -34,7 +34,7 @@ final class Magic
     }
 }
 
-/** Others run within whatever PHP makes of it. */
+/** Other requests run during the conversion by PHP. */
 final class Slow implements JsonSerializable, Stringable
 {
     public function jsonSerialize(): string
@@ -92,7 +92,7 @@ $dump = static function (object $of): string {
     print_r($of);
     return ob_get_clean();
 };
-// What PHP says with nobody beside it.
+// The output of PHP without concurrent requests.
 $alone = [
     'json' => json_encode($tree),
     'dump' => $dump($tree),

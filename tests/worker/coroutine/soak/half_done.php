@@ -1,6 +1,6 @@
 <?php
 
-// What PHP has half done while its owner waits: classes that load others while they are linked, constants, cases and
+// Incomplete work of PHP whose owner waits: classes that load others while they are linked, constants, cases and
 // defaults that load others while they are evaluated, files that are being included.
 
 declare(strict_types=1);

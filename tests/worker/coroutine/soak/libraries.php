@@ -1,6 +1,6 @@
 <?php
 
-// What libraries keep for a process: patterns, positions, last errors, handlers that wait.
+// State that libraries have per process: patterns, positions, last errors, handlers that wait.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// What needs nothing but PHP and the server itself.
+// Steps that need only PHP and the server.
 
 declare(strict_types=1);
 
@@ -107,7 +107,7 @@ return static fn (object $shared, string $dir): array => [
     },
 ];
 
-/** A stream of which one can read who it was opened by. */
+/** A stream that stores the request which opened it. */
 class Told
 {
     public $context;

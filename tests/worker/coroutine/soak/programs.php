@@ -1,6 +1,6 @@
 <?php
 
-// Programs that requests start: they inherit what their own request has open.
+// Programs that requests start. They inherit the open files of their own request.
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-// Sessions and their settings, which are the request's.
+// Sessions and their settings, which belong to the request.
 
 declare(strict_types=1);
 

@@ -1,7 +1,7 @@
 <?php
 
-// An extension that Howdah does not know (worker/tests/probe.c): whatever is called of it waits, and notes whether
-// another request is in it.
+// An extension that Howdah does not know (worker/tests/probe.c). Each of its functions waits, and records whether
+// another request is inside it.
 
 declare(strict_types=1);
 

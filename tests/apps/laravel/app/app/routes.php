@@ -51,7 +51,7 @@ Route::get('/stream', static fn () => response()->stream(static function (): voi
 }, 200, ['Content-Type' => 'text/plain', 'X-Accel-Buffering' => 'no']));
 Route::get('/throw', static fn () => throw new RuntimeException('thrown on purpose'));
 
-// How requests of a worker end, and what they leave behind.
+// Ways in which requests of a worker end, and the state that they leave.
 Route::get('/who', static fn (Request $request) => $request->session()->get('user', 'nobody'));
 Route::get('/become/{name}', static function (Request $request, string $name) {
     $request->session()->put('user', $name);

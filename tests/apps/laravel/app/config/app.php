@@ -27,7 +27,7 @@ return [
         Illuminate\Validation\ValidationServiceProvider::class,
         Illuminate\View\ViewServiceProvider::class,
         App\Routes::class,
-        // Where setup.sh was given it.
+        // The place that setup.sh got.
         ...array_filter([
             Laravel\Octane\OctaneServiceProvider::class,
             Howdah\Octane\ServiceProvider::class,

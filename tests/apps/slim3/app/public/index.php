@@ -8,7 +8,7 @@ require_once __DIR__ . '/../Notes.php';
 use Slim\Http\Request;
 use Slim\Http\Response;
 
-// Slim 3 keeps the request in its container, so each request has an App of its own.
+// Slim 3 stores the request in its container, so each request gets a separate App.
 $handle = static function (): void {
     session_save_path(__DIR__ . '/../data');
     session_start(['use_strict_mode' => true, 'cookie_httponly' => true]);

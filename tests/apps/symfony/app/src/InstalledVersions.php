@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Composer;
 
 /**
- * Distributions package Symfony without Composer, and Symfony 6 asks Composer what is there. What is not known
- * to be installed for development only is taken, if its classes can be loaded.
+ * Distributions package Symfony without Composer, but Symfony 6 asks Composer for the installed packages. A package
+ * that is not known to be for development only is used if its classes can be loaded.
  */
 final class InstalledVersions
 {

@@ -1,6 +1,6 @@
 <?php
 
-// Writes what Symfony Runtime's plugin for Composer writes.
+// Writes the same file as the Composer plugin of Symfony Runtime.
 $template = file_get_contents('/usr/share/php/Symfony/Component/Runtime/Internal/autoload_runtime.template');
 file_put_contents('vendor/autoload_runtime.php', strtr($template, [
     '%runtime_class%' => var_export(Symfony\Component\Runtime\SymfonyRuntime::class, true),

@@ -6,7 +6,7 @@ namespace App\Controllers;
 
 use function HalfWay\leave;
 
-/** A login in the data of the shared renderer, and ways in which a request leaves its code in the midst. */
+/** A login in the data of the shared renderer, and ways in which the code of a request is interrupted. */
 class HalfWay extends BaseController
 {
     public function who(): string

@@ -9,7 +9,7 @@ use CodeIgniter\HTTP\RedirectResponse;
 use CodeIgniter\HTTP\ResponseInterface;
 use RuntimeException;
 
-/** Pages by which a test sees whether requests of one process know of each other. */
+/** Pages with which a test detects whether requests of one process affect each other. */
 class Probe extends BaseController
 {
     private static int $calls = 0;
@@ -27,10 +27,10 @@ class Probe extends BaseController
             'post' => $this->request->getPost('mark'),
             'cookie' => $this->request->getCookie('mark'),
             'header' => $this->request->getHeaderLine('X-Mark'),
-            // CodeIgniter 4.3 has no such service.
+            // CodeIgniter 4.3 does not have this service.
             'server' => service('superglobals')?->server('HTTP_X_MARK') ?? $this->request->getServer('HTTP_X_MARK'),
             'uri' => uri_string(),
-            // Before 4.5 it is in lower case.
+            // Before 4.5 the name is in lower case.
             'method' => strtoupper($this->request->getMethod()),
         ]);
     }
@@ -63,7 +63,7 @@ class Probe extends BaseController
         return session('user') ?? 'nobody';
     }
 
-    /** Is cached, and nothing else is. */
+    /** The only page that is cached. */
     public function cached(): string
     {
         $this->cachePage(60);
@@ -87,7 +87,7 @@ class Probe extends BaseController
         return $this->response;
     }
 
-    /** Waits until the test lets it go on. */
+    /** Waits until the test lets it continue. */
     public function gate(): string
     {
         $gate = (string) $this->request->getGet('gate');

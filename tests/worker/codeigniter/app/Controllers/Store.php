@@ -27,7 +27,7 @@ class Store extends BaseController
         return $this->response->setJSON(['pid' => getmypid(), 'mark' => $mark, 'found' => $found]);
     }
 
-    /** Leaves a transaction open, in one way or another. */
+    /** Leaves a transaction open in the requested way. */
     public function leave(string $mark, string $how): string
     {
         $db = db_connect();
@@ -48,7 +48,7 @@ class Store extends BaseController
         return (string) db_connect()->table('notes')->where('mark', $mark)->countAllResults();
     }
 
-    /** Connections that the database has, this one included. */
+    /** Number of connections to the database, including this one. */
     public function connections(): string
     {
         $db = db_connect();
@@ -58,7 +58,7 @@ class Store extends BaseController
         return (string) $db->query($sql)->getRow()->n;
     }
 
-    /** Has the database close the connection that this worker keeps. */
+    /** Makes the database close the connection of this worker. */
     public function lose(): string
     {
         $db = db_connect();
@@ -66,19 +66,19 @@ class Store extends BaseController
         try {
             $db->query($sql);
         } catch (\Throwable) {
-            // The answer does not arrive any more.
+            // The result does not arrive any more.
         }
         return 'lost';
     }
 
-    /** Two queries, which the debug toolbar counts. */
+    /** Runs two queries, which the debug toolbar counts. */
     public function two(): string
     {
         $db = db_connect();
         return $db->query('SELECT 1 AS n')->getRow()->n . $db->query('SELECT 2 AS n')->getRow()->n;
     }
 
-    /** Whether sessions use the connection that the first one of this worker used. */
+    /** Whether sessions use the same connection as the first session of this worker. */
     public function pooled(): string
     {
         $session = session();
@@ -95,7 +95,7 @@ class Store extends BaseController
         return (string) cache("mark_{$mark}");
     }
 
-    /** The database, the cache and the session in one request. */
+    /** Uses the database, the cache and the session in one request. */
     public function all(string $mark): ResponseInterface
     {
         $session = session();
