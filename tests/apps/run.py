@@ -47,7 +47,7 @@ def main() -> int:
             print(f"unknown application {unknown[0]}; known: {', '.join(apps)}", file=sys.stderr)
         return 2
     chosen = [apps[name] for name in arguments.apps] if arguments.apps else list(apps.values())
-    # Short, since the path of a Unix socket has room for 107 bytes.
+    # Short, because the path of a Unix socket is limited to 107 bytes.
     root = Path(tempfile.mkdtemp(prefix="howdah-apps-"))
     database = MariaDb(root / "db")
     passed = failed = skipped = 0
@@ -85,12 +85,12 @@ def main() -> int:
 def _check(
     app: App, subjects: Mapping[str, Subject], root: Path, database: MariaDb
 ) -> Iterator[tuple[str, str | None]]:
-    """Walks at php-fpm and at each subject that can run the application; the text says what is wrong."""
+    """Walks at php-fpm and at each subject that can run the application; the text describes problems."""
     modes = [mode for mode in subjects if mode == "classic" or (app.worker is not None and _missing(app) is None)]
     if not modes:
         return
     place = root / app.name
-    # The same port and the same folder for all, since applications write them into their pages.
+    # The same port and folder for all, because applications write them into their pages.
     port = free_port()
     try:
         environment = app.setup(place, f"http://127.0.0.1:{port}", database)
@@ -112,7 +112,7 @@ def _check(
 
 
 def _missing(app: App) -> str | None:
-    """The environment variable that the application's worker mode needs and does not have."""
+    """Returns the missing environment variable that the application's worker mode needs."""
     return app.worker_needs if app.worker_needs is not None and not os.environ.get(app.worker_needs) else None
 
 
@@ -147,7 +147,7 @@ def _walk(
 
 
 def _logs(scratch: Path) -> str:
-    """The last lines of every log that the server wrote."""
+    """Returns the last lines of every log of the server."""
     parts = []
     for file in sorted(scratch.glob("*.log")):
         lines = file.read_text("utf-8", "replace").splitlines()[-30:]
@@ -157,7 +157,7 @@ def _logs(scratch: Path) -> str:
 
 
 def _subjects(arguments: argparse.Namespace) -> dict[str, Subject] | None:
-    """The servers to compare with php-fpm, by mode; None when there is none."""
+    """Returns the servers to compare with php-fpm, by mode; None if there is none."""
     if arguments.server_cmd:
         template: str = arguments.server_cmd
         return {"classic": lambda _: Command(template, "subject")}

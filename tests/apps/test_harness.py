@@ -1,4 +1,4 @@
-"""The harness itself: a comparison that overlooks a difference would make every walk worthless."""
+"""Tests of the harness: a comparison that misses a difference would make every walk worthless."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from harness.compare import Allowed, Rule, differences
 
 
 def answer(body: str = "hello", status: int = 200, **headers: str) -> Answer:
-    """An HTML page; header names are written with underscores."""
+    """Returns an HTML page; header names are written with underscores."""
     listed = [("Content-Type", "text/html"), *((name.replace("_", "-"), value) for name, value in headers.items())]
     return Answer("step", "http://127.0.0.1/", status, listed, body.encode())
 
 
 def what(one: Answer, other: Answer, rules: tuple[Rule, ...] = (), allowed: tuple[Allowed, ...] = ()) -> list[str]:
-    """What differs between two answers."""
+    """Returns the differences between two responses."""
     return [difference.what for difference in differences([one], [other], rules, allowed)]
 
 
 class Comparison(unittest.TestCase):
-    """What counts as a difference."""
+    """Tests what counts as a difference."""
 
     def test_equal_answers_do_not_differ(self) -> None:
         self.assertEqual(what(answer(), answer()), [])
@@ -57,7 +57,7 @@ class Comparison(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
-    """What the browser reads out of a page."""
+    """Tests what the browser reads from a page."""
 
     def test_a_form_has_what_a_browser_would_send(self) -> None:
         page = answer(

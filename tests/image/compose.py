@@ -26,7 +26,7 @@ SERVICE = {
 
 
 def problems(compose: dict[str, Any], text: str) -> list[str]:
-    """What is wrong in a file."""
+    """Returns the problems of a file."""
     found = [f"{key}: not a key of Compose" for key in compose.keys() - {"services", "volumes"}]
     services: dict[str, dict[str, Any]] = compose["services"]
     for name, service in services.items():

@@ -1,4 +1,4 @@
-"""The instructions of a Dockerfile, as far as ours uses them."""
+"""Parses the instructions of a Dockerfile that ours uses."""
 
 import json
 import re
@@ -16,7 +16,7 @@ class Instruction:
     text: str
 
     def words(self) -> list[str]:
-        """The arguments: a JSON array, or words."""
+        """Returns the arguments: a JSON array, or words."""
         if self.text.startswith("["):
             return [str(word) for word in json.loads(self.text)]
         return shlex.split(self.text)
@@ -39,7 +39,7 @@ def _lines(text: str) -> list[str]:
 
 
 def parse(path: Path) -> tuple[dict[str, str], list[Stage]]:
-    """The arguments before the first stage, and the stages."""
+    """Returns the arguments before the first stage, and the stages."""
     arguments: dict[str, str] = {}
     stages: list[Stage] = []
     for line in _lines(path.read_text()):
@@ -63,5 +63,5 @@ def parse(path: Path) -> tuple[dict[str, str], list[Stage]]:
 
 
 def expand(text: str, values: dict[str, str]) -> str:
-    """`$NAME` and `${NAME}` as Docker replaces them; unknown names are empty."""
+    """Expands `$NAME` and `${NAME}` like Docker; unknown names are empty."""
     return re.sub(r"\$\{?(\w+)\}?", lambda found: values.get(found[1], ""), text)

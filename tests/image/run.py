@@ -32,7 +32,7 @@ DOCKERFILE = REPOSITORY / "packaging/docker/Dockerfile"
 IGNORED = REPOSITORY / "packaging/docker/Dockerfile.dockerignore"
 MIRROR = "http://deb.debian.org/debian"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# What of the release's profile takes long.
+# The slow parts of the release profile.
 UNOPTIMISED = {
     "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
     "CARGO_PROFILE_RELEASE_LTO": "off",
@@ -44,10 +44,10 @@ PAGE = "<?php echo 'served by PHP ', PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION, 
 
 @dataclass
 class Image:
-    """A root, and what the instructions so far have set."""
+    """A root, and the state that the instructions so far have set."""
 
     root: Path
-    # The roots of the stages before, by their names.
+    # Roots of the previous stages, by their names.
     stages: Mapping[str, Path]
     environment: dict[str, str] = field(default_factory=dict)
     arguments: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Image:
     stop: str = "SIGTERM"
 
     def chroot(self, words: list[str], user: str | None = None) -> list[str]:
-        """The command line that runs these words in the image."""
+        """Returns the command line that runs these words in the image."""
         number = int((user or self.user).split(":")[0])
         variables = {"PATH": PATH, "HOME": pwd.getpwuid(number).pw_dir, **self.arguments, **self.environment}
         return [
@@ -80,7 +80,7 @@ class Image:
         return subprocess.run(self.chroot(words, user), text=True, capture_output=True, check=False)
 
     def apply(self, instruction: Instruction) -> None:
-        """Does what the instruction says; what it does not know is an error."""
+        """Executes the instruction; an unknown one is an error."""
         name, text = instruction.name, instruction.text
         values = {**self.arguments, **self.environment}
         match name:
@@ -126,7 +126,7 @@ class Image:
                 sys.exit(f"{name}: the test does not know this instruction")
 
     def origin(self, instruction: Instruction) -> Path:
-        """Where `COPY` finds its sources: the repository, or the stage that `--from` names."""
+        """Returns the source of `COPY`: the repository, or the stage that `--from` names."""
         for option in instruction.options:
             if not option.startswith("--from="):
                 sys.exit(f"{option}: the test does not know this option")
@@ -134,7 +134,7 @@ class Image:
         return REPOSITORY
 
     def copy(self, source: Path, target: str) -> None:
-        """`COPY` of one file, or of the content of a folder."""
+        """Executes `COPY` of one file, or of the content of a folder."""
         place = self.root / self.folder.lstrip("/") / target if not target.startswith("/") else self.root / target[1:]
         if source.is_dir():
             shutil.copytree(source, place, symlinks=True, ignore=_ignored, dirs_exist_ok=True)
@@ -165,7 +165,7 @@ class Image:
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
-    """What the Dockerfile's .dockerignore leaves out of the repository."""
+    """Returns the paths that the Dockerfile's .dockerignore excludes."""
     lines = IGNORED.read_text().splitlines()
     patterns = [line for line in lines if line and not line.startswith("#")]
     found: set[str] = set()
@@ -180,7 +180,7 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
 
 @contextmanager
 def lent_rust(root: Path) -> Iterator[None]:
-    """This machine's Rust and crates in a root."""
+    """Provides this machine's Rust and crates in a root."""
     home = Path.home()
     places = {
         Path(os.environ.get("CARGO_HOME", home / ".cargo")): root / "root/.cargo",
@@ -196,7 +196,7 @@ def lent_rust(root: Path) -> Iterator[None]:
 
 @contextmanager
 def root_of(work: Path, suite: str, name: str) -> Iterator[Path]:
-    """A minimal Debian, as `debian:SUITE-slim` is one; removed afterwards."""
+    """Creates a minimal Debian like `debian:SUITE-slim`; removed afterwards."""
     root = work / name
     if root.exists():
         sys.exit(f"{root} exists: another run may use it")
@@ -223,7 +223,7 @@ def root_of(work: Path, suite: str, name: str) -> Iterator[Path]:
 
 
 class Server:
-    """The image's command, with a network of its own."""
+    """The image's command, with a separate network."""
 
     def __init__(self, image: Image) -> None:
         self.image = image
@@ -254,14 +254,14 @@ class Server:
 
 
 def expect(what: str, is_true: bool, shown: object = "") -> None:
-    """Prints what holds, or ends with what was found instead."""
+    """Prints a passed check, or exits with the actual value."""
     if not is_true:
         sys.exit(f"{what}: {shown}")
     print(f"ok: {what}")
 
 
 def check_server(image: Image, php: str) -> None:
-    """The server starts, serves, and stops."""
+    """Checks that the server starts, serves, and stops."""
     uid = int(image.user.split(":")[0])
     (image.root / "app/public/index.php").write_text(PAGE)
     server = Server(image)
@@ -284,7 +284,7 @@ def check_server(image: Image, php: str) -> None:
 
 
 def check_extensions(image: Image) -> None:
-    """Extensions of Debian are installed by their names, others refused."""
+    """Checks that Debian's extensions are installed by name, and others refused."""
     install = "install-php-extensions"
     done = image.run([install, "pdo_mysql", "exif", "redis"], "0:0")
     expect("extensions are installed", done.returncode == 0, done.stdout + done.stderr)
@@ -309,12 +309,12 @@ def run_stage(image: Image, stage: Stage) -> None:
 
 
 def suite_of(stage: Stage, arguments: Mapping[str, str]) -> str:
-    """The release of Debian below a stage."""
+    """Returns the Debian release below a stage."""
     return expand(stage.base, dict(arguments)).removeprefix("debian:").removesuffix("-slim")
 
 
 def build_packages(work: Path, arguments: Mapping[str, str], stages: list[Stage], offline: bool) -> Path:
-    """Runs the stages before the last: what they leave for it, the packages."""
+    """Runs the stages before the last one; returns their packages."""
     if not (REPOSITORY / ".git").is_dir():
         sys.exit(f"{REPOSITORY}: the first stage needs a clone, not a worktree")
     build, packages = stages
@@ -335,7 +335,7 @@ def build_packages(work: Path, arguments: Mapping[str, str], stages: list[Stage]
 
 
 def main() -> None:
-    """Makes the roots and runs all of it."""
+    """Creates the roots and runs all of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", type=Path, default=REPOSITORY / "target/deb", help="the Debian packages")
     parser.add_argument("--from-source", action="store_true", help="build the packages as the Dockerfile does")

@@ -1,4 +1,4 @@
-"""A tutorial as a reader follows it: files that it shows, and commands with what they print."""
+"""A tutorial as a reader follows it: files, and commands with their output."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ANY = "…"
 
 
 class PageError(Exception):
-    """A page that is not written by the rules of README.md."""
+    """A page that violates the rules of README.md."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """What the rest of a page takes for granted: names of preparations.py."""
+    """Requirements of the rest of a page: names of preparations.py."""
 
     line: int
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class File:
 
 @dataclass(frozen=True)
 class Command:
-    """A line to type, and what the terminal shows then; nothing if the page does not show it."""
+    """A command to type, and its output; empty if the page does not show it."""
 
     line: int
     text: str
@@ -53,7 +53,7 @@ class Command:
 
     @property
     def serves(self) -> bool:
-        """Whether it is a server, which goes on until it is stopped."""
+        """Whether it is a server, which runs until it is stopped."""
         return (
             re.fullmatch(r"(\w+=\S+ )*(howdah( (run|php-server)\b.*)?|php artisan octane:start\b.*)", self.text)
             is not None
@@ -64,7 +64,7 @@ Step = Need | File | Log | Command
 
 
 def steps(page: Path) -> list[Step]:
-    """The steps of a page, in their order."""
+    """Returns the steps of a page in order."""
     found: list[Step] = []
     lead = language = ""
     block: list[str] | None = None
@@ -86,7 +86,7 @@ def steps(page: Path) -> list[Step]:
 
 
 def _block(page: Path, start: int, language: str, lead: str, lines: list[str]) -> Iterator[Step]:
-    """The steps of a fenced block, whose first line is number `start`."""
+    """Returns the steps of a fenced block, whose first line is number `start`."""
     if language == "console":
         yield from _commands(page, start, lines)
     elif language == "log":
@@ -114,9 +114,9 @@ def _commands(page: Path, start: int, lines: list[str]) -> Iterator[Command]:
 
 
 def shows(expected: Sequence[str], printed: str, *, anywhere: bool = False) -> bool:
-    """Whether a terminal shows what the page says: “…” is any text, alone on its line any lines.
+    """Whether a terminal shows the text of the page: “…” is any text, alone on its line any lines.
 
-    `anywhere`: more may come before and after it.
+    `anywhere`: more text may precede and follow it.
     """
     parts = []
     for line in expected:

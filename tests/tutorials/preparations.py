@@ -30,11 +30,11 @@ ROADRUNNER = "HOWDAH_ROADRUNNER"
 
 
 class Absent(Exception):
-    """What this machine lacks for a page."""
+    """A requirement of a page that this machine lacks."""
 
 
 class Place:
-    """The reader's home, and what was prepared there."""
+    """The reader's home, and the prepared files in it."""
 
     def __init__(self, home: Path, scratch: Path, environment: dict[str, str]) -> None:
         self.home = home
@@ -44,7 +44,7 @@ class Place:
         self._database: MariaDb | None = None
 
     def database(self) -> MariaDb:
-        """A running MariaDB."""
+        """Runs a MariaDB."""
         if shutil.which("mariadbd", path=os.environ["PATH"] + ":/usr/sbin") is None:
             raise Absent("mariadb-server is not installed (scripts/setup.sh test)")
         if self._database is None:
@@ -72,7 +72,7 @@ class Place:
         }  # fmt: skip
 
     def stand_in(self, name: str, version: str, includes: Sequence[str]) -> None:
-        """A package that includes autoloaders of the distribution's packages."""
+        """Creates a package that includes autoloaders of the distribution's packages."""
         for include in includes:
             if not Path("/usr/share/php", include).is_file():
                 raise Absent(f"{include} is missing (tests/apps/packages.txt)")
@@ -82,12 +82,12 @@ class Place:
         self.package(name, version, folder, {"autoload": {"files": ["load.php"]}})
 
     def application(self, name: str, version: str, folder: Path) -> None:
-        """A project to start from, with the composer.json in its folder."""
+        """Creates a project to start from, with the composer.json in its folder."""
         described: Json = json.loads((folder / "composer.json").read_text())
         self.package(name, version, folder, described)
 
     def ours(self) -> None:
-        """The packages of this repository, with those of their requirements that the stand-ins have."""
+        """Adds this repository's packages, with those of their requirements that the stand-ins have."""
         for file in sorted((ROOT / "php").glob("*/composer.json")):
             described: Json = json.loads(file.read_text())
             described.pop("require-dev", None)
@@ -96,7 +96,7 @@ class Place:
             self.package(described["name"], "1.0.0", file.parent, described)
 
     def close(self) -> None:
-        """Ends what was started."""
+        """Stops all that was started."""
         if self._database is not None:
             self._database.stop()
 
@@ -162,7 +162,7 @@ def _codeigniter(place: Place) -> None:
     for name in ("app", "public", "writable"):
         shutil.copytree(Path(checkout) / name, folder / name)
     shutil.copy(Path(checkout) / "spark", folder)
-    # In a project the framework is a package.
+    # In a project, the framework is a package.
     paths = folder / "app/Config/Paths.php"
     paths.write_text(paths.read_text().replace("/../../system'", "/../../vendor/codeigniter4/framework/system'"))
     described = {
@@ -185,7 +185,7 @@ def _wordpress(place: Place) -> None:
 
 
 def _debian(package: str) -> str:
-    """The version of a package of the distribution, as Composer writes versions."""
+    """Returns the version of a distribution package in Composer's format."""
     query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", package]
     status, _, version = subprocess.run(query, capture_output=True, text=True, check=False).stdout.partition(" ")
     number = re.match(r"(?:\d+:)?([\d.]+)", version)

@@ -36,7 +36,7 @@ from preparations import PREPARATIONS, Absent, Place  # noqa: E402
 from terminal import Server, Shell, TerminalError  # noqa: E402
 
 SKIPPED = 3
-# A line of the server's log that the page has to show.
+# A line of the server's log that the page must show.
 COMPLAINT = re.compile(r"^[\d:.]+ +(?:warn|error) .*$", re.MULTILINE)
 
 
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def _namespaces() -> list[str]:
-    """The command that gives a page a network of its own and a fresh /srv; nothing where that is not permitted."""
+    """Returns a command for a separate network and an empty /srv; empty if that is not permitted."""
     command = [
         "unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]),
         "sh", "-c", 'mount -t tmpfs tmpfs /srv && exec "$@"', "sh",
@@ -88,7 +88,7 @@ def _namespaces() -> list[str]:
 
 
 def _loopback() -> None:
-    """Brings up the loopback interface of a new network."""
+    """Enables the loopback interface of a new network."""
     up, get, put = 1, 0x8913, 0x8914
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         request = struct.pack("16sh14x", b"lo", 0)
@@ -98,9 +98,9 @@ def _loopback() -> None:
 
 
 def _inside(page: Path, howdah: Path) -> int:
-    """Follows one page in a fresh home; prints what is wrong."""
+    """Follows one page in an empty home; prints problems."""
     _loopback()
-    # Short, since the path of a Unix socket has room for 107 bytes.
+    # Short, because the path of a Unix socket is limited to 107 bytes.
     scratch = Path(tempfile.mkdtemp(prefix="howdah-tutorial-"))
     home = scratch / "home"
     home.mkdir()
@@ -108,7 +108,7 @@ def _inside(page: Path, howdah: Path) -> int:
         **{name: value for name, value in os.environ.items() if name in ("LANG", "TMPDIR")},
         "PATH": f"{howdah.parent}:{os.environ['PATH']}",
         "HOME": str(home),
-        # The application's folder is for the user that tests.
+        # Only the user that runs the test can access the application's folder.
         "HOWDAH_USER": "root",
     }
     place = Place(home, scratch, environment)
@@ -131,7 +131,7 @@ def _inside(page: Path, howdah: Path) -> int:
 
 
 class Reader:
-    """Somebody who does what a page says."""
+    """A reader who follows a page."""
 
     def __init__(self, page: Path, shell: Shell, place: Place) -> None:
         self.line = 0
@@ -142,14 +142,14 @@ class Reader:
         self._steps = steps(page)
 
     def follow(self) -> None:
-        """All steps, and the end of the last server."""
+        """Follows all steps, and stops the last server."""
         for step in self._steps:
             self.line = step.line
             self._do(step)
         self._stop()
 
     def close(self) -> None:
-        """Ends a server that is left after a failure."""
+        """Stops a server that remains after a failure."""
         if self.server is not None:
             with contextlib.suppress(TerminalError):
                 self.server.stop()
@@ -180,7 +180,7 @@ class Reader:
                     raise TerminalError(f"$ {step.text}\n--- the page shows\n{expected}\n--- it printed\n{printed}")
 
     def _stop(self) -> None:
-        """Ends the server. Its log must not have complaints that the page does not show."""
+        """Stops the server. Its log must not have problems that the page does not show."""
         if self.server is None:
             return
         self.server.stop()
@@ -195,7 +195,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Follows the tutorials of docs/tutorials.")
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="default: all")
     parser.add_argument("--howdah", metavar="FILE", default=ROOT / "target/debug/howdah", help="default: that of debug")
-    # One page, in the network that was made for it.
+    # One page, in the network that was created for it.
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 

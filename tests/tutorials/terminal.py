@@ -20,17 +20,17 @@ SHOWN_SECONDS = 60
 STOP_SECONDS = 30
 
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# The last line of what a server shows at its start, Octane's too.
+# The last line of a server's output at its start, including Octane's.
 READY = ("…Ctrl+C…",)
 ADDRESS = re.compile(r"https?://[^\s:/]+:(\d+)")
 
 
 class TerminalError(Exception):
-    """A command or a server that did something else than the page says."""
+    """A command or a server that behaved differently than the page says."""
 
 
 class Screen:
-    """What a terminal shows, read by a thread until the programs on it have ended."""
+    """Output of a terminal, read by a thread until the programs on it have exited."""
 
     def __init__(self, terminal: int) -> None:
         self.changed = threading.Condition()
@@ -44,7 +44,7 @@ class Screen:
             try:
                 data = os.read(self._terminal, 65536)
             except OSError:
-                # No program has it open any more.
+                # No program has it open.
                 data = b""
             with self.changed:
                 self._shown += data
@@ -53,23 +53,23 @@ class Screen:
                 return
 
     def text(self) -> str:
-        """What was shown until now, without colours."""
+        """Returns the output so far, without colours."""
         with self.changed:
             shown = self._shown.decode("utf-8", "replace")
         return COLOURS.sub("", shown).replace("\r", "")
 
     def is_open(self) -> bool:
-        """Whether more may come."""
+        """Whether more output may come."""
         return self._reader.is_alive()
 
     def close(self) -> None:
-        """Reads what is left."""
+        """Reads the remaining output."""
         self._reader.join(STOP_SECONDS)
         os.close(self._terminal)
 
 
 class Shell:
-    """Bash, with its folder and variables from one command to the next."""
+    """A Bash that keeps its folder and variables between commands."""
 
     def __init__(self, folder: Path, scratch: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -79,12 +79,12 @@ class Shell:
         self._variables.write_text("")
 
     def run(self, command: str) -> str:
-        """What the command prints. It has to succeed."""
+        """Returns the output of the command, which must succeed."""
         script = (
             f'. "{self._variables}"\n{command}\nstatus=$?\n'
             f'pwd >"{self._place}"\nexport -p >"{self._variables}"\nexit $status\n'
         )
-        # A terminal too: curl shows its progress elsewhere.
+        # Also a terminal, because curl's progress output differs elsewhere.
         terminal, side = pty.openpty()
         child = subprocess.Popen(
             ["bash", "-c", script], cwd=self.folder, env=self.environment,
@@ -108,11 +108,11 @@ class Shell:
 
 
 class Server:
-    """A server on a terminal of its own, until Ctrl+C."""
+    """A server on a separate terminal, until Ctrl+C."""
 
     def __init__(self, command: str, folder: Path, environment: Mapping[str, str]) -> None:
         terminal, side = pty.openpty()
-        # `exec`: Ctrl+C is for the server, not for a shell before it.
+        # `exec`, so that Ctrl+C reaches the server and not a shell before it.
         self._process = subprocess.Popen(
             ["setsid", "--ctty", "bash", "-c", f"exec env {command}"], cwd=folder,
             env={**environment, "TERM": "xterm", "COLUMNS": "200"}, stdin=side, stdout=side, stderr=side,
@@ -122,7 +122,7 @@ class Server:
         self._screen = Screen(terminal)
 
     def printed(self) -> str:
-        """What the terminal shows."""
+        """Returns the output on the terminal."""
         return self._screen.text()
 
     def wait_for(self, lines: Sequence[str]) -> None:
@@ -136,7 +136,7 @@ class Server:
                 self._screen.changed.wait(min(left, 0.5))
 
     def wait(self) -> None:
-        """Returns when it serves: Octane shows its address before it listens there."""
+        """Returns when it accepts requests: Octane prints its address before it listens there."""
         self.wait_for(READY)
         port = ADDRESS.search(self.printed())
         if port is None:
@@ -148,7 +148,7 @@ class Server:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Ctrl+C, and its end."""
+        """Sends Ctrl+C and waits for its exit."""
         if self._process.poll() is None:
             os.write(self._terminal, b"\x03")
         try:

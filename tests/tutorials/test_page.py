@@ -1,4 +1,4 @@
-"""How a page is read: a reader that overlooks a step or a difference would make every page worthless."""
+"""Parsing of pages: a parser that misses a step or a difference would make every page worthless."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from page import Command, File, Log, Need, PageError, Step, shows, steps
 
 
 def read(text: str) -> list[Step]:
-    """The steps of a page with this text."""
+    """Returns the steps of a page with this text."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "page.md")
         page.write_text(text)
@@ -21,7 +21,7 @@ def read(text: str) -> list[Step]:
 
 
 class Pages(unittest.TestCase):
-    """Which steps a page has."""
+    """Tests which steps a page has."""
 
     def test_blocks_are_steps_in_their_order(self) -> None:
         found = read(
@@ -61,7 +61,7 @@ class Pages(unittest.TestCase):
 
 
 class Output(unittest.TestCase):
-    """What counts as the same output."""
+    """Tests what counts as the same output."""
 
     def test_text_is_exact(self) -> None:
         self.assertTrue(shows(["a (1)", "b"], "a (1)\nb\n"))

@@ -24,7 +24,7 @@ def walk(b: Browser) -> None:
         assert link, f"no {step} in the front page"
         b.get(step, "/" + link.group(0).replace("&amp;", "&")).expect(200, text)
     login = front.form("auth[driver]")
-    # The path that setup.sh has given it, seen from the folder of index.php.
+    # The path that setup.sh has configured, relative to the folder of index.php.
     database = "../data.db"
     fields = {**login.fields, "auth[driver]": "sqlite", "auth[server]": "", "auth[username]": "asha",
               "auth[db]": database}  # fmt: skip

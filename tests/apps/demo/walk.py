@@ -1,4 +1,4 @@
-"""The demo: every address of its README."""
+"""The demo: every URL of its README."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the walks through real applications share: servers, an HTTP client, a database, the comparison."""
+"""Shared parts of the walks through real applications: servers, an HTTP client, a database, the comparison."""

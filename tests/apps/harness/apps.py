@@ -17,7 +17,7 @@ from .mariadb import MariaDb
 
 @dataclass(frozen=True)
 class App:
-    """One application and how it is walked through."""
+    """An application and the options of its walk."""
 
     name: str
     folder: Path
@@ -25,21 +25,21 @@ class App:
     database: str | None
     rules: Sequence[Rule]
     allowed: Sequence[Allowed]
-    # Worker mode: the script below the document root, what its requests may change for later ones (`keep`), and the
-    # environment variable without which it is not prepared; what the leak detector is to `allow`.
+    # Worker mode: the script below the document root, state that requests may change for later ones (`keep`), the
+    # environment variable that the setup requires, and leaks that the leak detector is to `allow`.
     worker: str | None = None
     worker_keep: str | None = None
     worker_needs: str | None = None
     worker_allow: Sequence[str] = ()
-    # Debian packages that not every distribution has: without them the application is skipped.
+    # Debian packages that some distributions lack. Without them the application is skipped.
     packages: Sequence[str] = ()
 
     def absent(self) -> list[str]:
-        """Those of its packages that are not installed."""
+        """Returns those of its packages that are not installed."""
         return [package for package in self.packages if not _installed(package)]
 
     def docroot(self, place: Path) -> Path:
-        """The folder to serve."""
+        """Returns the folder to serve."""
         return place / "public"
 
     def setup(self, place: Path, base: str, database: MariaDb) -> dict[str, str]:
@@ -82,7 +82,7 @@ class Snapshot:
             database.dump(app.database, self._dump)
 
     def restore(self) -> None:
-        """Brings back the state after the setup. Folders stay: one may be the current folder of a server."""
+        """Restores the state after the setup. Folders stay, because one may be the current folder of a server."""
         for path in sorted(self._place.rglob("*"), reverse=True):
             pristine = self._copy / path.relative_to(self._place)
             if path.is_symlink() or not path.is_dir():
@@ -95,7 +95,7 @@ class Snapshot:
 
 
 def load(root: Path) -> dict[str, App]:
-    """All applications, by name, those without a database server first."""
+    """Loads all applications by name, those without a database server first."""
     apps = [_load(file.parent) for file in sorted(root.glob("*/walk.py"))]
     return {app.name: app for app in sorted(apps, key=lambda app: app.database is not None)}
 

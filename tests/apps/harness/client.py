@@ -1,4 +1,4 @@
-"""A small browser: one connection per request, cookies, forms; it writes down every answer that it gets."""
+"""A small browser: one connection per request, cookies, forms. It records every response."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import urlencode, urljoin, urlsplit
 
-# Seconds for one answer: MediaWiki's first page, on a busy machine with two cores.
+# Seconds for one response: MediaWiki's first page, on a busy machine with two cores.
 TIMEOUT_SECONDS = 120
 
 
 class WalkError(Exception):
-    """The application did not do what a walk expects of it."""
+    """The application did not behave as a walk expects."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer as it came."""
+    """A response as received."""
 
     step: str
     url: str
@@ -32,16 +32,16 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body as UTF-8."""
+        """Returns the body as UTF-8."""
         return self.body.decode("utf-8", "replace")
 
     def header(self, name: str) -> str:
-        """All values of a header, joined; empty when it is missing."""
+        """Returns all values of a header field, joined; empty if it is missing."""
         values = [value for key, value in self.headers if key.lower() == name.lower()]
         return ", ".join(values)
 
     def expect(self, status: int, *texts: str) -> Answer:
-        """Fails unless the status is this one and the body holds all the texts."""
+        """Fails unless the status is this one and the body contains all the texts."""
         if self.status != status:
             raise WalkError(
                 f"{self.step}: expected status {status}, got {self.status} from {self.url}\n{self._excerpt()}"
@@ -52,14 +52,14 @@ class Answer:
         return self
 
     def without(self, *texts: str) -> Answer:
-        """Fails when the body holds one of the texts."""
+        """Fails if the body contains one of the texts."""
         for text in texts:
             if text in self.text:
                 raise WalkError(f"{self.step}: {text!r} is in the page {self.url}")
         return self
 
     def form(self, mark: str) -> Form:
-        """The first form whose action, id, name or field names hold the mark."""
+        """Returns the first form whose action, id, name or field names contain the mark."""
         parser = _Forms()
         parser.feed(self.text)
         for form in parser.forms:
@@ -74,7 +74,7 @@ class Answer:
 
 @dataclass
 class Form:
-    """A form with the values that a browser would send without touching it."""
+    """A form with the values that a browser would send without user input."""
 
     action: str = ""
     identity: str = ""
@@ -115,7 +115,7 @@ class _Forms(HTMLParser):
             self._option = "selected" in values or self._select not in self._open.fields
             if self._option:
                 self._open.fields[self._select] = values.get("value", "")
-            # Without a value the text of the option is what is sent.
+            # Without a value, the text of the option is sent.
             self._option = self._option and "value" not in values
         elif tag == "textarea" and name:
             self._area = name
@@ -142,14 +142,14 @@ class _Forms(HTMLParser):
 
 @dataclass(frozen=True)
 class Upload:
-    """A file as a form sends it."""
+    """A file as sent by a form."""
 
     name: str
     body: bytes
 
 
 class Browser:
-    """Walks through one application at one server and keeps the transcript of it."""
+    """Walks through one application at one server and stores the transcript."""
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -157,11 +157,11 @@ class Browser:
         self.transcript: list[Answer] = []
 
     def get(self, step: str, url: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """Asks for a page."""
+        """Requests a page."""
         return self.request(step, "GET", url, None, dict(headers or {}))
 
     def head(self, step: str, url: str) -> Answer:
-        """Asks for the headers of a page."""
+        """Requests the header of a page."""
         return self.request(step, "HEAD", url, None, {})
 
     def post(
@@ -176,14 +176,14 @@ class Browser:
         return self.request(step, "POST", url, body, {"Content-Type": kind})
 
     def follow(self, answer: Answer) -> Answer:
-        """Follows a redirect; fails when the response is not a redirect."""
+        """Follows a redirect; fails if the response is not a redirect."""
         place = answer.header("Location")
         if answer.status not in (301, 302, 303, 307) or not place:
             raise WalkError(f"{answer.step}: expected a redirect, got {answer.status}\n{answer._excerpt()}")
         return self.get(f"{answer.step}, followed", urljoin(answer.url, place))
 
     def request(self, step: str, method: str, url: str, body: bytes | None, headers: dict[str, str]) -> Answer:
-        """Any request; the answer goes into the transcript."""
+        """Sends any request; the response is added to the transcript."""
         whole = urljoin(self.base + "/", url)
         parts = urlsplit(whole)
         if f"{parts.scheme}://{parts.netloc}" != self.base:
@@ -235,5 +235,5 @@ def _multipart(fields: Mapping[str, str], uploads: Mapping[str, Upload]) -> tupl
 
 
 def digest(body: bytes) -> str:
-    """A short name for a body that is not text."""
+    """Returns a short name for a body that is not text."""
     return hashlib.sha256(body).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Compares what two servers answered on the same walk."""
+"""Compares the responses of two servers on the same walk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .client import Answer, digest
 
 @dataclass(frozen=True)
 class Rule:
-    """What differs from run to run: the pattern, what takes its place, and why it differs."""
+    """A value that differs between runs: the pattern, its replacement, and why it differs."""
 
     pattern: str
     replacement: str
@@ -21,7 +21,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Allowed:
-    """A difference that is accepted: on which step (a pattern), in which header or `body`, and why."""
+    """An accepted difference: the step (a pattern), the header field or `body`, and why."""
 
     step: str
     what: str
@@ -57,7 +57,7 @@ COMMON_RULES = (
 
 @dataclass(frozen=True)
 class Difference:
-    """What one step has, and the other server answered otherwise."""
+    """A step with different responses, and both of them."""
 
     step: str
     what: str
@@ -67,7 +67,7 @@ class Difference:
 def differences(
     expected: Sequence[Answer], got: Sequence[Answer], rules: Sequence[Rule], allowed: Sequence[Allowed]
 ) -> list[Difference]:
-    """What the second transcript says other than the first, less what is allowed."""
+    """Returns the differences between two transcripts, except for the allowed ones."""
     found: list[Difference] = []
     for one, other in zip(expected, got, strict=False):
         found += _answers(one, other, rules)
@@ -101,19 +101,19 @@ def _answers(one: Answer, other: Answer, rules: Sequence[Rule]) -> list[Differen
 
 
 def _lines(text: str) -> list[str]:
-    """One tag or one JSON member a line, so that a difference in a long line can be seen."""
+    """Splits into one tag or one JSON member per line, so that a difference in a long line is visible."""
     return re.sub(r'(?=<)|(?<=,)(?=")', "\n", text).splitlines()
 
 
 def normalised(text: str, rules: Sequence[Rule]) -> str:
-    """The text with all that differs from run to run taken out."""
+    """Removes everything from the text that differs between runs."""
     for rule in (*COMMON_RULES, *rules):
         text = re.sub(rule.pattern, rule.replacement, text)
     return text
 
 
 def _is_file(answer: Answer) -> bool:
-    """Whether nginx sent a file by itself: its validators have a form that no application here uses."""
+    """Whether nginx itself sent a file: its validators have a form that no application here uses."""
     etag = answer.header("ETag")
     return answer.header("Accept-Ranges") == "bytes" and bool(re.fullmatch(r'"[0-9a-f]+-[0-9a-f]+"', etag))
 
@@ -133,7 +133,7 @@ def _header(name: str, value: str, rules: Sequence[Rule]) -> str:
     if name == "set-cookie":
         pair, semicolon, attributes = value.partition(";")
         cookie, _, content = pair.partition("=")
-        # What a cookie holds is random; that it holds something, and for how long and where, is not.
+        # The value of a cookie is random. Whether it has one, its lifetime and its path are not.
         value = f"{cookie}={'' if content in ('', 'deleted') else 'VALUE'}{semicolon}{attributes}"
         value = re.sub(r"(?i)expires=[^;]*", "expires=DATE", value)
     if name in ("content-type",):

@@ -1,4 +1,4 @@
-"""One walk for all frameworks: their applications here have the same pages, each made the framework's own way."""
+"""One walk for all frameworks: their applications have the same pages, each written in the framework's style."""
 
 from __future__ import annotations
 

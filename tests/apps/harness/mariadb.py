@@ -1,4 +1,4 @@
-"""A MariaDB of our own: data, socket and log in one folder, no TCP port."""
+"""A private MariaDB: data, socket and log in one folder, no TCP port."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .processes import Process, StartError, unix_is_open
 
 
 class MariaDb:
-    """Starts on demand and keeps all that it has below one folder."""
+    """Starts on demand and stores all its data below one folder."""
 
     def __init__(self, directory: Path) -> None:
         self.socket = directory / "mariadb.sock"
@@ -20,7 +20,7 @@ class MariaDb:
         self._process: Process | None = None
 
     def start(self) -> None:
-        """Makes the data folder when it is missing, and returns when the socket is open."""
+        """Creates the data folder if it is missing, and returns when the socket is open."""
         data = self._directory / "data"
         user = getpass.getuser()
         if not data.exists():
@@ -42,12 +42,12 @@ class MariaDb:
         self._process.wait_until(lambda: unix_is_open(self.socket))
 
     def stop(self) -> None:
-        """Ends the server, if it runs."""
+        """Stops the server, if it runs."""
         if self._process is not None:
             self._process.stop()
 
     def dump(self, database: str, file: Path) -> None:
-        """Writes a database to a file of SQL."""
+        """Writes a database to an SQL file."""
         with file.open("wb") as stream:
             subprocess.run(
                 [_program("mariadb-dump"), "--no-defaults", f"--socket={self.socket}", "--user=root",
@@ -56,7 +56,7 @@ class MariaDb:
             )  # fmt: skip
 
     def restore(self, file: Path) -> None:
-        """Replaces a database by what was dumped."""
+        """Replaces a database by a dump."""
         with file.open("rb") as stream:
             subprocess.run(
                 [_program("mariadb"), "--no-defaults", f"--socket={self.socket}", "--user=root"],

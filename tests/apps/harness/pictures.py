@@ -1,4 +1,4 @@
-"""A picture to upload, made here so that no binary file has to be kept."""
+"""A picture to upload, generated here so that the repository needs no binary file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 
 
 def png(width: int = 64, height: int = 48) -> bytes:
-    """A PNG with a colour ramp; always the same bytes for the same size."""
+    """Returns a PNG with a colour ramp; always the same bytes for the same size."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -1,4 +1,4 @@
-"""Processes that a run starts: each has a log, is waited for, and is ended by its own id."""
+"""Processes of a run: each has a log, is waited for, and is terminated by its id."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-# A bound for a hang: a database on a busy machine takes its time.
+# Timeout that detects a hang: a database on a busy machine may be slow.
 START_SECONDS = 300
 STOP_SECONDS = 15
 
 
 class StartError(Exception):
-    """A process did not come up."""
+    """A process did not start."""
 
 
 class Process:
-    """A child with standard output and error in a log."""
+    """A child process with standard output and error in a log."""
 
     def __init__(
         self, name: str, command: Sequence[str], log: Path, cwd: Path, environment: Mapping[str, str] | None = None
@@ -36,7 +36,7 @@ class Process:
             )
 
     def wait_until(self, ready: Callable[[], bool]) -> None:
-        """Asks again and again until the process is ready; fails when it ends or the time is over."""
+        """Polls until the process is ready; fails if it exits or the time is over."""
         deadline = time.monotonic() + START_SECONDS
         while not ready():
             if self._process.poll() is not None:
@@ -47,7 +47,7 @@ class Process:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Asks the process to end, and makes it end when it does not."""
+        """Terminates the process, and kills it if it does not exit."""
         if self._process.poll() is not None:
             return
         self._process.terminate()
@@ -58,12 +58,12 @@ class Process:
             self._process.wait()
 
     def tail(self, lines: int = 30) -> str:
-        """The last lines of the log."""
+        """Returns the last lines of the log."""
         return "\n".join(self.log.read_text("utf-8", "replace").splitlines()[-lines:])
 
 
 def free_port() -> int:
-    """A free TCP port of the loopback address."""
+    """Returns a free TCP port of the loopback address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -71,7 +71,7 @@ def free_port() -> int:
 
 
 def tcp_is_open(port: int) -> bool:
-    """Whether somebody accepts connections on the port."""
+    """Whether a process accepts connections on the port."""
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
     except OSError:
@@ -80,7 +80,7 @@ def tcp_is_open(port: int) -> bool:
 
 
 def unix_is_open(path: Path) -> bool:
-    """Whether somebody accepts connections on the socket."""
+    """Whether a process accepts connections on the socket."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))

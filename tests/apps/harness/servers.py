@@ -1,4 +1,4 @@
-"""The servers that an application is walked through at: nginx with php-fpm, Howdah, or any command."""
+"""The servers of the walks: nginx with php-fpm, Howdah, or any command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from .processes import Process, StartError, tcp_is_open, unix_is_open
 
 WORKERS = 4
-# What a server with the leak detector logs of each leak.
+# Log message of the leak detector for each leak.
 _LEAK = "leaked state into the worker"
 
 
@@ -28,29 +28,29 @@ class Server(ABC):
 
     @abstractmethod
     def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
-        """Returns when the port is open. Everything the server writes goes to the scratch folder."""
+        """Returns when the port is open. All output of the server is in the scratch folder."""
 
     @property
     def rehearsals(self) -> int:
-        """How often the application is walked through before; after these walks learned() is called."""
+        """Number of walks before the measured one; learned() is called after them."""
         return 0
 
     def learned(self) -> None:
-        """Has it make use of what the walks have used."""
+        """Applies what the walks have used."""
 
     def complaints(self, scratch: Path) -> list[str]:
-        """What it found wrong with the application; to be called after stop()."""
+        """Returns the problems of the application that it found; call it after stop()."""
         return []
 
     def stop(self) -> None:
-        """Ends what start() has started, the last first."""
+        """Stops all processes that start() has started, the last first."""
         for process in reversed(self._processes):
             process.stop()
         self._processes.clear()
 
 
 class Fpm(Server):
-    """nginx with php-fpm over a Unix socket: what the others are measured by."""
+    """nginx with php-fpm over a Unix socket: the reference of all comparisons."""
 
     name = "nginx + php-fpm"
 
@@ -61,7 +61,7 @@ class Fpm(Server):
         pool.write_text(_FPM.format(scratch=scratch, socket=socket, workers=WORKERS))
         nginx = scratch / "nginx.conf"
         mime = Path("/etc/nginx/mime.types")
-        # Started by root, nginx would go on as a user who may not read the application.
+        # Started by root, nginx would run as a user who may be unable to read the application.
         user = "user root;" if os.geteuid() == 0 else ""
         nginx.write_text(
             _NGINX.format(user=user, scratch=scratch, socket=socket, port=port, docroot=docroot, mime=mime)
@@ -83,7 +83,7 @@ class Fpm(Server):
 
 
 class Command(Server):
-    """A server that one command starts; {docroot} and {port} in it are filled in."""
+    """A server that one command starts; {docroot} and {port} in it are replaced."""
 
     def __init__(self, template: str, name: str) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Command(Server):
 
 
 def howdah(binary: Path) -> Command:
-    """Howdah's one-command server in classic mode. Without compression, as nginx is here."""
+    """Howdah's one-command server in classic mode. Without compression, like nginx here."""
     template = (
         f"{shlex.quote(str(binary))} php-server -r {{docroot}} -l 127.0.0.1:{{port}} --workers {WORKERS} --no-compress"
     )
@@ -108,7 +108,7 @@ def howdah(binary: Path) -> Command:
 
 
 class HowdahPreload(Command):
-    """The same, started another time with the classes that a walk has used."""
+    """Howdah in classic mode, restarted with the classes that a walk has used."""
 
     def __init__(self, binary: Path, preload: str) -> None:
         super().__init__(
@@ -153,7 +153,7 @@ class HowdahWorker(Server):
         caddyfile = scratch / "Caddyfile"
         caddyfile.write_text(_HOWDAH_WORKER.format(docroot=docroot, port=port, script=self._script, options=options))
         command = [str(self._binary), "run", "--config", str(caddyfile)]
-        # The application's folder is for the user that tests.
+        # Only the user that runs the test can access the application's folder.
         own = {**environment, "HOWDAH_USER": "root"}
         process = Process("howdah", command, scratch / "server.log", docroot, own)
         self._processes.append(process)
@@ -188,7 +188,7 @@ def _program(name: str) -> str:
 
 
 def _php_fpm() -> str:
-    """php-fpm as Debian names it, with the version at its end; the newest one."""
+    """Returns Debian's php-fpm, with the version at its end; the latest one."""
     found = [p for p in Path("/usr/sbin").glob("php-fpm*") if re.fullmatch(r"php-fpm\d\.\d+", p.name)]
     if found:
         return str(max(found, key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)]))

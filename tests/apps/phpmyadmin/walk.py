@@ -35,7 +35,7 @@ def _token(answer: Answer) -> str:
 
 def walk(b: Browser) -> None:
     b.get("style", "/themes/pmahomme/css/theme.css").expect(200)
-    # Every page shown to a stranger starts another session: the form has to be the last one before the login.
+    # Every page without a login starts a new session: the form must be the last one before the login.
     front = b.get("front page", "/").expect(200, "Welcome to", "Log in")
     login = front.form("pma_username")
     fields = {**login.fields, "pma_username": "asha", "server": "1"}

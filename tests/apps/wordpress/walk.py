@@ -66,7 +66,7 @@ def walk(b: Browser) -> None:
     assert nonce, "no nonce for the REST API in the editor"
     body = b'{"title":"Written by hand","content":"<!-- wp:paragraph --><p>One & two</p>","status":"publish"}'
     headers = {"Content-Type": "application/json", "X-WP-Nonce": nonce.group(1)}
-    # What Site Health asks in the background: the server calls itself, with and without a password.
+    # Background requests of Site Health: the server calls itself, with and without a password.
     for test in ("loopback-requests", "page-cache", "authorization-header"):
         target = f"/wp-json/wp-site-health/v1/tests/{test}"
         asked = {"X-WP-Nonce": nonce.group(1), "Authorization": "Basic dXNlcjpwd2Q="}
