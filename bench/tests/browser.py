@@ -1,4 +1,4 @@
-"""A real browser for the tests: headless Chromium, spoken to over two pipes."""
+"""A real browser for the tests: headless Chromium, controlled over two pipes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 # A start takes long on a busy machine.
 SECONDS = 120
 POLL_SECONDS = 0.02
-# Ended ones that nobody waits for stay in sight where the first process is not an init.
+# Where the first process is not an init, exited processes that are not reaped stay visible.
 HELPER_SECONDS = 10
 
 
 def find_browser() -> str | None:
-    """Its path, None when there is none."""
+    """Returns its path, None if there is none."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 def high_pipe() -> tuple[int, int]:
-    """Both ends of a pipe, out of the way of the numbers that the browser wants."""
+    """Returns both ends of a pipe, with other descriptor numbers than the browser needs."""
     low = os.pipe()
     high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low]
     for end in low:
@@ -48,7 +48,8 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory(
             prefix="bench-browser-", ignore_cleanup_errors=True
         )
-        # Chromium reads commands from 3 and writes answers to 4, which the shell makes of ours.
+        # Chromium reads commands from 3 and writes responses to 4. The shell sets them up from
+        # ours.
         commands, self._out = high_pipe()
         self._in, answers = high_pipe()
         shell = f'exec "$0" "$@" 3<&{commands} 4>&{answers} {commands}<&- {answers}>&-'
@@ -97,7 +98,7 @@ class Browser:
         self.close()
 
     def close(self) -> None:
-        """Ends the browser and forgets its profile."""
+        """Stops the browser and removes its profile."""
         os.close(self._out)
         os.close(self._in)
         self._process.terminate()
@@ -110,18 +111,18 @@ class Browser:
         self._profile.cleanup()
 
     def _end_helpers(self) -> None:
-        """Ends what the browser started: it would still write into the profile."""
+        """Kills processes of the browser, which would still write to the profile."""
         deadline = time.monotonic() + HELPER_SECONDS
         while time.monotonic() < deadline:
             try:
-                # All of them are in the session that the browser is the leader of.
+                # All of them are in the session whose leader is the browser.
                 os.killpg(self._process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 return
             time.sleep(POLL_SECONDS)
 
     def call(self, method: str, **parameters: object) -> dict[str, Any]:
-        """One command and its answer; events meanwhile are kept."""
+        """Sends a command and returns its response; events in the meantime are stored."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -148,7 +149,7 @@ class Browser:
         return message
 
     def show(self, page: Path, *, width: int, dark: bool) -> None:
-        """Opens a file as a screen of that width shows it, and waits until it is there."""
+        """Opens a file on a screen of that width, and waits until it is loaded."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -164,14 +165,14 @@ class Browser:
             self.events.append(self._read())
 
     def evaluate(self, expression: str) -> Any:  # noqa: ANN401  whatever the page says
-        """The value of an expression in the page."""
+        """Returns the value of an expression in the page."""
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         if "exceptionDetails" in found:
             raise RuntimeError(f"{expression}: {found['exceptionDetails']}")
         return found["result"].get("value")
 
     def picture(self, target: Path, *, height: int = 900, top: int = 0) -> None:
-        """A picture of a part of the page; for looking at it oneself."""
+        """Takes a screenshot of a part of the page, for manual checks."""
         width = self.evaluate("innerWidth")
         clip = {"x": 0, "y": top, "width": width, "height": height, "scale": 1}
         found = self.call(

@@ -1,4 +1,4 @@
-"""Runs made up for the tests."""
+"""Synthetic runs for the tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROBE = {"php": "8.2.35", "sapi": "fpm-fcgi", "extensions": ["Core", "json"], "i
 
 
 def serve_until_done(test: unittest.TestCase, server: http.server.HTTPServer) -> None:
-    """Has a server answer in a thread until the test is over."""
+    """Runs a server in a thread until the test ends."""
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     test.addCleanup(thread.join)
@@ -28,7 +28,7 @@ def serve_until_done(test: unittest.TestCase, server: http.server.HTTPServer) ->
 
 
 def load(requests: int = 1000, *, status: int = 0, p99: int = 900) -> Load:
-    """One second of load."""
+    """Returns one second of load."""
     return Load(
         requests=requests,
         duration_us=1_000_000,
@@ -57,7 +57,7 @@ def sample(
     cpu: float = 0.1,
     problem: str | None = None,
 ) -> Sample:
-    """A sample of the case `hello` with 8 connections."""
+    """Returns a sample of the case `hello` with 8 connections."""
     return Sample(
         peer=peer,
         case="hello",
@@ -72,7 +72,7 @@ def sample(
 
 
 def info(peers: dict[str, str]) -> dict[str, Any]:
-    """What run.json holds."""
+    """Returns the content of run.json."""
     return {
         "started": "2026-01-02T03:04:05+00:00",
         "options": {
@@ -111,7 +111,7 @@ def info(peers: dict[str, str]) -> dict[str, Any]:
 
 
 def recorded(folder: Path, samples: list[Sample], *, complete: bool = True, **more: object) -> Run:
-    """Writes a run into `folder` and reads it back; `more` goes into run.json."""
+    """Writes a run to `folder` and reads it back; `more` is added to run.json."""
     names = {"howdah": "Howdah", "nginx-fpm": "nginx + php-fpm"}
     recorder = Recorder(folder, {**info(names), **more})
     for one in samples:
@@ -136,7 +136,7 @@ def recorded(folder: Path, samples: list[Sample], *, complete: bool = True, **mo
 
 
 def three_rounds() -> list[Sample]:
-    """Howdah at 4x, 3x and 5x; the machine is half as fast in the second round."""
+    """Returns Howdah at 4x, 3x and 5x; the machine is half as fast in the second round."""
     return [
         sample("howdah", 1, 4000, cpu=0.1),
         sample("nginx-fpm", 1, 1000, cpu=0.1),
@@ -148,9 +148,9 @@ def three_rounds() -> list[Sample]:
 
 
 def of_processes() -> Run:
-    """Two servers with 4 and 8 processes, at a constant rate too; never on disk.
+    """Returns two servers with 4 and 8 processes, also at a constant rate; never on disk.
 
-    With 4 processes Howdah drops 15 of 100 and nginx 40, with 8 none are dropped.
+    With 4 processes, Howdah drops 15 of 100 and nginx 40. With 8, none are dropped.
     """
     names = {"howdah": "Howdah", "nginx-fpm": "nginx + php-fpm"}
     peers = info(

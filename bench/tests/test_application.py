@@ -1,4 +1,4 @@
-"""A user's own application, and servers that are running already."""
+"""A user's application, and servers that run already."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from bench.tests.fixtures import serve_until_done
 
 
 def answer(body: bytes, status: int = 200) -> Answer:
-    """An answer with that body."""
+    """Returns a response with that body."""
     return Answer(status, "text/html", body, len(body) + 100, len(body))
 
 
 class CheckTest(unittest.TestCase):
-    """What counts as a right answer of an application that nobody here knows."""
+    """Which responses of an unknown application are valid."""
 
     def test_lengths_are_about_that_of_the_first_answer(self) -> None:
         check = LooseCheck(200, "", "")
@@ -51,7 +51,7 @@ class CheckTest(unittest.TestCase):
 
 
 class ApplicationTest(unittest.TestCase):
-    """The case that is made of a folder."""
+    """The case that is created from a folder."""
 
     def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
@@ -71,7 +71,7 @@ class ApplicationTest(unittest.TestCase):
         self.assertTrue(site.worker_script.is_file())
         self.assertFalse((self.scratch / "site" / "app" / ".git").exists())
         self.assertEqual(site.values()["url_path"], "/cart")
-        # Nothing of it was touched.
+        # The folder is unchanged.
         self.assertEqual([one.name for one in (self.folder / "public").iterdir()], ["index.php"])
 
     def test_worker_mode_needs_a_script(self) -> None:
@@ -103,7 +103,7 @@ class ApplicationTest(unittest.TestCase):
 
 
 class Page(BaseHTTPRequestHandler):
-    """Answers everything and keeps its connections."""
+    """Responds to everything on persistent connections."""
 
     protocol_version = "HTTP/1.1"
 
@@ -115,7 +115,7 @@ class Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_words: object) -> None:
-        """Nobody wants to read it."""
+        """Logs nothing."""
 
 
 class RunningTest(unittest.TestCase):

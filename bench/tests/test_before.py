@@ -1,4 +1,4 @@
-"""An earlier build beside this one."""
+"""Comparison with an earlier build."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = {"howdah-worker": "Howdah worker", "howdah-worker-before": "Howdah worke
 
 
 class PeerTest(unittest.TestCase):
-    """What is measured with `--against`."""
+    """Peers of a run with `--against`."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -73,10 +73,10 @@ class PeerTest(unittest.TestCase):
 
 
 class TargetTest(unittest.TestCase):
-    """Not slower than before."""
+    """The target of not being slower than before."""
 
     def measure(self, *ratios: float, kind: str = "ratio") -> list[bool | None]:
-        """Whether so many times as many requests are enough."""
+        """Whether this ratio of requests is enough."""
         facts = info(NAMES)
         facts["peers"]["howdah-worker-before"]["before"] = "howdah-worker"
         samples = [

@@ -1,4 +1,4 @@
-"""The cases that the repository has: that they are the workloads that they are named after."""
+"""The repository's cases: they are the workloads that their names say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.harness.cases import CASES, HANDLER, load_cases
 
 
 class CasesTest(unittest.TestCase):
-    """Cases of bench/cases."""
+    """Tests cases of bench/cases."""
 
     def test_each_has_the_page_that_is_asked_for(self) -> None:
         for name in ("redis", "redis-cache", "redis-session", "statements"):
@@ -27,7 +27,7 @@ class CasesTest(unittest.TestCase):
         self.assertEqual([kinds.count(kind) for kind in ("SELECT", "INSERT", "UPDATE")], [8, 1, 1])
         self.assertEqual(sum("count(*)" in statement for statement in sent), 2)
         self.assertEqual(sum("ORDER BY" in statement for statement in sent), 3)
-        # The answer is the same before and after what is written.
+        # The response is the same before and after the write.
         for table in ("visit", "popularity"):
             found = [one for one in sent if re.search(rf"\b{table}\b", one)]
             self.assertEqual(len(found), 1, found)

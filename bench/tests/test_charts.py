@@ -1,4 +1,4 @@
-"""Pictures: lengths, scales, and the page in a real browser."""
+"""Charts: lengths, scales, and the page in a real browser."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from bench.tests.fixtures import of_processes, recorded, three_rounds
 
 
 def numbers(text: str, kind: str, what: str) -> list[float]:
-    """A length or place in percent of each element of a class."""
+    """Returns the length or position of each element of a class in percent."""
     return [
         float(found) for found in re.findall(rf'class="{kind}" style="[^"]*{what}:([\d.]+)%', text)
     ]
 
 
 class BarsTest(unittest.TestCase):
-    """Bars with their spread."""
+    """Tests bars with their spread."""
 
     def test_lengths_are_in_proportion_and_the_longest_spread_fits(self) -> None:
         text = bars(
@@ -63,7 +63,7 @@ class BarsTest(unittest.TestCase):
 
 
 class ScaleTest(unittest.TestCase):
-    """Latencies, and what has two axes."""
+    """Tests latencies, and charts with two axes."""
 
     def test_latencies_are_on_a_logarithmic_scale(self) -> None:
         text = latencies(
@@ -117,7 +117,7 @@ class ScaleTest(unittest.TestCase):
         heights = sorted(float(y) for y, _ in marks)
         steps = [below - above for above, below in itertools.pairwise(heights)]
         self.assertGreaterEqual(min(steps), MARK_HEIGHT)
-        # Seven are in the key, so that the numbers are those of the other pictures.
+        # Seven are in the key, so these numbers are those of the other charts.
         self.assertEqual(text.count("<li>"), 7)
         self.assertEqual(apart([50, 150, 100]), [50, 150, 100])
 
@@ -139,7 +139,7 @@ class ScaleTest(unittest.TestCase):
             self.assertLess(none.low, none.high)
 
     def circles(self, text: str) -> list[tuple[float, float]]:
-        """The centres of all circles, each of which is inside the picture."""
+        """Returns the centres of all circles, each of which is inside the chart."""
         begin, end = text.index("<svg"), text.index("</svg>") + len("</svg>")
         root = ET.fromstring(text[begin:end])  # noqa: S314  made by ourselves
         width, height = (float(part) for part in root.attrib["viewBox"].split()[2:])
@@ -154,7 +154,7 @@ class ScaleTest(unittest.TestCase):
         self.assertEqual(found, [1, 1, 1, 2, 250, 1000])
 
 
-# What a reader would see: letters too small, and text that leaves the page.
+# Visible defects: letters that are too small, and text outside of the page.
 SMALLEST_LETTERS = """Math.min(
   ...[...document.querySelectorAll('p, td, th, li, figcaption, .row div')]
   .filter(one => one.textContent.trim()).map(one => parseFloat(getComputedStyle(one).fontSize)),
@@ -174,7 +174,7 @@ CONTRAST = """(() => { const light = name => { const [r, g, b] =
 
 @unittest.skipUnless(find_browser(), "needs chromium; try: apt-get install chromium")
 class PageTest(unittest.TestCase):
-    """The page as a browser shows it, wide and on a phone, in light and in dark."""
+    """Tests the page in a browser, wide and on a phone, in light and in dark."""
 
     browser: ClassVar[Browser]
 

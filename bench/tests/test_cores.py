@@ -1,4 +1,4 @@
-"""Which CPUs the load generators and the servers have; what is started has them indeed."""
+"""CPUs of the load generators and of the servers, and those of started processes."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from bench.tests.fixtures import info, recorded, three_rounds
 from bench.tests.test_references import SERVER
 
 OPTIONS = Options([2], 1, 1, 1, 1, 4)
-# Says in its log which CPUs it may use.
+# Logs the CPUs that it may use.
 TELLING = f"import os\nprint('may use', *sorted(os.sched_getaffinity(0)), flush=True)\n{SERVER}"
 SPLIT = {"load": [3], "servers": [0, 1, 2]}
 
 
 def itself(cpu: int) -> int:
-    """Each CPU is a core."""
+    """Treats each CPU as a core."""
     return cpu
 
 
 class SplitTest(unittest.TestCase):
-    """How CPUs are divided."""
+    """Tests the division of CPUs."""
 
     def test_few_are_not(self) -> None:
         for count in (1, 2, 3):
@@ -75,10 +75,10 @@ class SplitTest(unittest.TestCase):
 
 
 class RecordTest(unittest.TestCase):
-    """What run.json and the reports say of it."""
+    """Tests the values in run.json and in the reports."""
 
     def facts(self, cpus: int) -> Any:  # noqa: ANN401  JSON
-        """What is recorded on a machine with so many CPUs."""
+        """Returns the recorded values for a machine with this number of CPUs."""
         with (
             mock.patch("os.sched_getaffinity", return_value=set(range(cpus))),
             mock.patch("bench.harness.cores.first_sibling", itself),
@@ -123,7 +123,7 @@ class RecordTest(unittest.TestCase):
 
 @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "needs 2 CPUs")
 class PinnedTest(unittest.TestCase):
-    """Processes that are really started."""
+    """Tests real processes."""
 
     def setUp(self) -> None:
         self.before = os.sched_getaffinity(0)
@@ -166,7 +166,7 @@ class PinnedTest(unittest.TestCase):
         install = Case.install
 
         class Watched(Wrk):
-            """Looked at once it runs."""
+            """A group that is inspected while it runs."""
 
             def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
                 super().__init__(*arguments, **options)
@@ -191,7 +191,7 @@ class PinnedTest(unittest.TestCase):
             (log,) = (recorder.folder / "peers").glob("**/python.log")
             told = log.read_text()
             self.assertEqual(load_run(recorder.folder).problems(), [])
-        # The warm-up and the sample, which is taken again where the host took much of the machine.
+        # The warm-up and the sample, which is repeated if the host used much of the machine.
         self.assertGreaterEqual(len(generators), 2)
         for cpus in generators:
             self.assertEqual(cpus, set(self.split.load))

@@ -1,4 +1,4 @@
-"""The proxy that lets a database be far away."""
+"""The proxy that simulates a distant database."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from bench.harness.services import DELAY, program
 
 DELAY_US = 20_000
-# A bound for a hang, not a measure.
+# Timeout that detects a hang, not a measurement.
 SECONDS = 120
 
 
 class DelayTest(unittest.TestCase):
-    """Against a server that answers each line, and leaves after `bye`."""
+    """Tests with a server that responds to each line, and disconnects after `bye`."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -51,12 +51,12 @@ class DelayTest(unittest.TestCase):
         with socket.socket(socket.AF_UNIX) as probe:
             if probe.connect_ex(str(self.front)) != 0:
                 return False
-        # The proxy goes on to the server with this one too.
+        # The proxy also connects this one to the server.
         self.server.accept()[0].close()
         return True
 
     def connect(self) -> tuple[socket.socket, socket.socket]:
-        """The client's end and the server's."""
+        """Returns the client's end and the server's end."""
         client = socket.socket(socket.AF_UNIX)
         self.addCleanup(client.close)
         client.settimeout(SECONDS)
@@ -90,7 +90,7 @@ class DelayTest(unittest.TestCase):
         self.assertEqual(quick_server.recv(1), b"?")
         quick_server.sendall(b"!")
         self.assertEqual(quick.recv(1), b"!")
-        # It was due first, and comes when the server has it.
+        # It was due first, and arrives when the server has it.
         slow_server.sendall(b"!")
         self.assertEqual(slow.recv(1), b"!")
 

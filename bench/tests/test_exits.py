@@ -1,4 +1,4 @@
-"""What exit() costs: cases in pairs, errors that are right answers, and the targets about both."""
+"""Cost of exit(): cases in pairs, errors that are valid responses, and the targets for both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = {"howdah-worker": "Howdah worker", "nginx-fpm": "nginx + php-fpm"}
 
 
 class PairTest(unittest.TestCase):
-    """A case with another one beside it."""
+    """Tests a case with one to compare with."""
 
     def setUp(self) -> None:
         self.table: dict[str, Any] = {
@@ -85,7 +85,7 @@ class PairTest(unittest.TestCase):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """404 to all; each tenth gets the status that the path names."""
+    """Responds to all with 404; each tenth gets the status in the path."""
 
     protocol_version = "HTTP/1.1"
 
@@ -98,7 +98,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name of the base
-        """Quiet."""
+        """Logs nothing."""
 
 
 class HttpServer(http.server.ThreadingHTTPServer):
@@ -111,11 +111,11 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self.count = 0
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Quiet: wrk leaves in the middle of answers."""
+        """Ignores errors: wrk disconnects in the middle of responses."""
 
 
 class ErrorTest(unittest.TestCase):
-    """Answers whose status is an error, as it has to be."""
+    """Tests responses whose status is a required error."""
 
     def test_only_an_error_has_to_be_told_of(self) -> None:
         statuses = (200, 399, 400, 404)
@@ -142,10 +142,10 @@ class ErrorTest(unittest.TestCase):
 
 
 class TargetTest(unittest.TestCase):
-    """Requests per second with exit over those without."""
+    """Tests requests per second with exit relative to those without."""
 
     def made(self, *rounds: tuple[int, int], requests: int = 2000) -> Run:
-        """Requests in a second with exit and without it, of each round."""
+        """Returns requests per second with and without exit, for each round."""
         facts = {**info(NAMES), "complete": True}
         about = {"about": "", "path": "/"}
         facts["cases"] = {

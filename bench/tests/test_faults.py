@@ -1,4 +1,4 @@
-"""The fault injectors against a small server inside the test."""
+"""The fault injectors, tested with a small server inside the test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BIG = b"x" * (1 << 20)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Says hello, is overloaded, breaks off, or takes a body, depending on the path."""
+    """Responds, reports an overload, aborts, or reads a body, depending on the path."""
 
     protocol_version = "HTTP/1.1"
 
@@ -45,11 +45,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name of the base
-        """Quiet."""
+        """Logs nothing."""
 
 
 class HttpServer(http.server.ThreadingHTTPServer):
-    """Remembers what bodies began with; a client that disconnects is expected here."""
+    """Stores the starts of bodies; a client that disconnects is expected here."""
 
     daemon_threads = True
 
@@ -59,11 +59,11 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self.paths: list[str] = []
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Quiet."""
+        """Ignores errors."""
 
 
 class InjectorTest(unittest.TestCase):
-    """Each injector counts what became of its fault."""
+    """Tests that each injector counts the outcome of its fault."""
 
     def setUp(self) -> None:
         self.http = HttpServer()

@@ -1,4 +1,4 @@
-"""Statistics, ratios, and the reports that are made of them."""
+"""Statistics, ratios, and the reports that contain them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bench.tests.fixtures import info, load, recorded, sample, three_rounds
 
 
 class StatisticsTest(unittest.TestCase):
-    """Medians and paired ratios."""
+    """Tests medians and paired ratios."""
 
     def test_median_with_extremes(self) -> None:
         self.assertEqual(spread([5.0, 1.0, 3.0]), Spread(3.0, 1.0, 5.0, 3))
@@ -41,7 +41,7 @@ class StatisticsTest(unittest.TestCase):
 
 
 class RunTest(unittest.TestCase):
-    """A run on disk and what is made of it."""
+    """Tests a run on disk and its report."""
 
     def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
@@ -215,7 +215,7 @@ class RunTest(unittest.TestCase):
 
 
 class FaultsReportTest(unittest.TestCase):
-    """The table of faults."""
+    """Tests the table of faults."""
 
     def test_figures_without_and_with_the_fault(self) -> None:
         document = {

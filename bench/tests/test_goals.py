@@ -1,4 +1,4 @@
-"""Goals over several runs, and what few processes with coroutines are held to."""
+"""Goals over several runs, and targets for few processes with coroutines."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ SPEED = "Hello world, classic, against nginx + php-fpm: req/s"
 
 
 def beside(howdah: int, connections: int) -> list[Sample]:
-    """A round of both with so many connections, where nginx answers a thousand times."""
+    """Returns a round of both with that many connections, where nginx serves a thousand."""
     answers = (("howdah", howdah), ("nginx-fpm", 1000))
     return [replace(sample(peer, 1, count), connections=connections) for peer, count in answers]
 
 
 def made(howdah: int, title: str = "", *more: Run, started: str = "2026-01-02T03:04:05") -> Run:
-    """A run with one round at 32 connections."""
+    """Returns a run with one round at 32 connections."""
     facts = {**info(NAMES), "complete": True, "started": started}
     facts["options"].update(title=title, connections=[32])
     return Run(Path("nowhere"), facts, beside(howdah, 32), [], more=list(more))
 
 
 def row(run: Run, work: str = SPEED) -> tuple[str, str]:
-    """Verdict and figures of a target."""
+    """Returns verdict and figures of a target."""
     found = next(one for one in targets.table(run).rows if one[0] == work)
     return found[1], found[3]
 
 
 class SeveralRunsTest(unittest.TestCase):
-    """A report that takes other runs along."""
+    """Tests a report that includes other runs."""
 
     def test_the_worst_run_decides_wherever_it_is(self) -> None:
         for first, second, verdict in (
@@ -100,10 +100,10 @@ class SeveralRunsTest(unittest.TestCase):
 
 
 class CoroutinesTest(unittest.TestCase):
-    """Four processes at a constant rate, which wait 23 ms in each request."""
+    """Tests four processes at a constant rate, which wait 23 ms in each request."""
 
     def made(self, name: str = "howdah-coroutines-w4", **figures: int) -> Run:
-        """Two seconds at 450 a second with these figures."""
+        """Returns two seconds at 450 requests per second with these figures."""
         facts: dict[str, Any] = {**info({name: "C"}), "complete": True}
         facts["peers"][name].update(workers=4, base="howdah-coroutines", ours=True)
         facts["cases"] = {"statements": {"title": "S", "about": "", "path": "/"}}
@@ -115,7 +115,7 @@ class CoroutinesTest(unittest.TestCase):
         return Run(Path("nowhere"), facts, [one, replace(one, round=2)], [])
 
     def verdicts(self, run: Run) -> dict[str, str]:
-        """By the last words of what is measured."""
+        """Returns the verdicts by the last words of the measured value."""
         return {
             one.work.partition(": ")[2]: "".join(
                 "+" if found.reached else "-" for found in one.measure(run)

@@ -1,4 +1,4 @@
-"""Tables and charts of the documentation are those of the published runs."""
+"""Tables and charts of the documentation match the published runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = ("nginx", "Howdah classic", "Howdah worker")
 
 
 class PagesTest(unittest.TestCase):
-    """The files in the repository."""
+    """Tests the files in the repository."""
 
     def test_each_page_and_chart_is_up_to_date(self) -> None:
         for path, text in pages.outputs().items():
@@ -53,7 +53,7 @@ class PagesTest(unittest.TestCase):
 
 
 class ChartTest(unittest.TestCase):
-    """A chart as a file."""
+    """Tests a chart as a file."""
 
     def test_it_is_whole_and_leaves_out_what_is_missing(self) -> None:
         groups = (Group("a <page>", (100.0, None, 2000.0)), Group("other", (50.0, 10.0, 20.0)))

@@ -1,4 +1,4 @@
-"""Everything that is read from text: wrk, /proc, php.ini, case.toml, peer.toml, templates."""
+"""Parsers of text: wrk, /proc, php.ini, case.toml, peer.toml, templates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIGURES = (
 
 
 class WrkTest(unittest.TestCase):
-    """The line of wrk.lua."""
+    """Tests the line of wrk.lua."""
 
     def test_figures_are_found_among_wrks_own_text(self) -> None:
         load = parse_wrk(f"Running 2s test\n{MARK}{FIGURES}\nmore\n")
@@ -58,7 +58,7 @@ OHA = {
 
 
 class OhaTest(unittest.TestCase):
-    """The JSON of oha."""
+    """Tests the JSON of oha."""
 
     def test_figures_are_in_microseconds_and_lost_requests_count(self) -> None:
         load = parse_oha(json.dumps(OHA))
@@ -83,7 +83,7 @@ class OhaTest(unittest.TestCase):
 
 
 class LoopTest(unittest.TestCase):
-    """The last line of contracts/loop.php."""
+    """Tests the last line of contracts/loop.php."""
 
     def setUp(self) -> None:
         self.site = mock.Mock()
@@ -115,7 +115,7 @@ class LoopTest(unittest.TestCase):
 
 
 class LocalTest(unittest.TestCase):
-    """bench/peers.toml, and what PHP is told about services."""
+    """Tests bench/peers.toml, and the facts about services for PHP."""
 
     def test_paths_of_this_machine(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
@@ -145,7 +145,7 @@ class LocalTest(unittest.TestCase):
 
 
 class ProcTest(unittest.TestCase):
-    """Files of /proc."""
+    """Tests files of /proc."""
 
     def test_stat_of_a_process_whose_name_has_parentheses(self) -> None:
         fields = ["S", "10", "20", "30"] + ["0"] * 7 + ["1", "2", "3", "4"] + ["0"] * 4 + ["99"]
@@ -172,7 +172,7 @@ class ProcTest(unittest.TestCase):
 
 
 class IniTest(unittest.TestCase):
-    """php.ini values."""
+    """Tests php.ini values."""
 
     def test_comments_and_blank_lines_are_skipped(self) -> None:
         text = "; a comment\n\n a = 1 \nb=x=y\n"
@@ -195,7 +195,7 @@ class IniTest(unittest.TestCase):
 
 
 class CaseTest(unittest.TestCase):
-    """case.toml."""
+    """Tests case.toml."""
 
     def test_a_missing_or_unknown_key_is_named(self) -> None:
         table = {"title": "t", "about": "a", "root": "www", "path": "/"}
@@ -215,7 +215,7 @@ class CaseTest(unittest.TestCase):
 
 
 class PeerTest(unittest.TestCase):
-    """peer.toml and templates."""
+    """Tests peer.toml and templates."""
 
     def test_variables_of_a_variant_win(self) -> None:
         table = {

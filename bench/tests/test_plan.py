@@ -1,4 +1,4 @@
-"""What a run consists of, in which order, for how long, and when a sample does not count."""
+"""Plan of a run: its turns, order and duration, and when a sample does not count."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from bench.tests.fixtures import load
 
 
 def chosen(*names: str) -> list[Peer]:
-    """Peers of the repository, whether they are installed or not."""
+    """Returns peers of the repository, whether they are installed or not."""
     known = load_peers()
     return [known[name] for name in names]
 
 
 def cases(*names: str) -> list[Case]:
-    """Cases of the repository."""
+    """Returns cases of the repository."""
     known = load_cases()
     return [known[name] for name in names]
 
 
 class PlanTest(unittest.TestCase):
-    """Order, time, and judgement of samples."""
+    """Tests order, time, and judgement of samples."""
 
     def test_each_peer_goes_first_once(self) -> None:
         peers = chosen("howdah", "nginx-fpm", "caddy-fpm")
@@ -55,7 +55,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(first, ["howdah", "nginx-fpm", "caddy-fpm"])
 
     def default_seconds(self, *arguments: str) -> float:
-        """How long a run without names takes where all of Debian's servers are installed."""
+        """Returns the duration of a run without names with all of Debian's servers installed."""
         with mock.patch("bench.harness.cli.find_oha", return_value="oha"):
             options = options_of(parser().parse_args(["run", *arguments]))
         elsewhere = {"frankenphp", "roadrunner", "swoole", "swoole-threads"}
@@ -172,7 +172,7 @@ class PlanTest(unittest.TestCase):
         self.assertIsNone(size_problem(check, 1000, 10, 18_000, 8))
         self.assertIn("700 bytes", size_problem(check, 1000, 10_000, 7_000_000, 8) or "")
         self.assertIn("no request", size_problem(check, 1000, 0, 0, 8) or "")
-        # What an application answers is known only about.
+        # The exact response of an application is unknown.
         self.assertIsNone(size_problem(LooseCheck(200, "", ""), 1000, 10_000, 8_000_000, 8))
         self.assertIn(
             "700 bytes", size_problem(LooseCheck(200, "", ""), 1000, 10_000, 7_000_000, 8) or ""
@@ -213,7 +213,7 @@ class PlanTest(unittest.TestCase):
 
 
 class ChoiceTest(unittest.TestCase):
-    """Names, and what is not there."""
+    """Tests names, and missing requirements."""
 
     def test_absent_peers_have_a_reason(self) -> None:
         absent = absent_peers()
@@ -290,7 +290,7 @@ class ChoiceTest(unittest.TestCase):
             (Path(scratch) / "bin" / "swoole-server").touch()
             self.assertEqual(octane.find(), scratch)
             self.assertIsNone(octane.missing())
-            # Octane has its version nowhere but in the name of a folder.
+            # Octane's version is only in the name of a folder.
             self.assertEqual(octane.version_text(), Path(scratch).name)
 
     def test_a_local_file_names_programs(self) -> None:

@@ -1,4 +1,4 @@
-"""Processes that are really started, on loopback; nothing but Python is needed."""
+"""Real processes on the loopback address; the tests need only Python."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ HELLO = hashlib.sha256(b"Hello").hexdigest()
 
 
 def peer(folder: Path, *argv: str) -> Peer:
-    """A peer of one Python process."""
+    """Returns a peer of one Python process."""
     return Peer(
         name="fake",
         title="Fake",
@@ -67,13 +67,13 @@ def peer(folder: Path, *argv: str) -> Peer:
 
 
 def case(path: str = "/", body: str = HELLO) -> Case:
-    """What the server above answers."""
+    """Returns the expected response of the server above."""
     check = Check(200, "text/plain;charset=UTF-8", body)
     return Case("c", "C", "", Path(), "www", path, check)
 
 
 class ServeTest(unittest.TestCase):
-    """The life of a peer."""
+    """Tests the life of a peer."""
 
     def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
@@ -86,7 +86,7 @@ class ServeTest(unittest.TestCase):
         patch.start()
 
     def serve_and_check(self) -> None:
-        """Starts, checks, stops; nothing may be left."""
+        """Starts, checks and stops; no process may remain."""
         fake = peer(self.folder, "{{python}}", "-c", SERVER, "{{port}}")
         keep = self.folder / "keep"
         with serve(
@@ -102,7 +102,7 @@ class ServeTest(unittest.TestCase):
             stats = server.group.alive()
             self.assertEqual(len(stats), 2)
             self.assertEqual(len(server.php_pids()), 1)
-            # Linux shares processors between sessions: all are in this one, in groups of their own.
+            # Linux distributes CPU time among sessions: all are in this one, in separate groups.
             self.assertEqual({os.getsid(stat.pid) for stat in stats}, {os.getsid(0)})
             self.assertNotIn(os.getpgid(0), {os.getpgid(stat.pid) for stat in stats})
             self.assertGreater(server.group.cpu_seconds(), 0)
@@ -189,9 +189,9 @@ class ServeTest(unittest.TestCase):
 
 
 class LoopsTest(unittest.TestCase):
-    """As many loops at a time as servers have PHP processes."""
+    """Tests that as many loops run concurrently as servers have PHP processes."""
 
-    # Waits until all of them are there: one after another they would never be.
+    # Waits until all of them have started: one after another, they would never be.
     LOOP = """
 import json, os, sys, time
 open(f"{sys.argv[1]}/{os.getpid()}", "w").close()
@@ -204,7 +204,7 @@ sys.exit(int(sys.argv[4]) if first else 0)
 """
 
     def run_loops(self, last: str = HELLO, status: str = "0") -> Reference:
-        """Three of them, one of which ends with this body and status."""
+        """Runs three of them, one of which ends with this body and status."""
         with (
             tempfile.TemporaryDirectory() as scratch,
             mock.patch("bench.harness.phpini.distribution_conf_d", return_value="/nowhere"),
@@ -228,7 +228,7 @@ sys.exit(int(sys.argv[4]) if first else 0)
 
 
 class ProcessGroupTest(unittest.TestCase):
-    """Accounting."""
+    """Tests accounting."""
 
     def test_time_of_children_that_ended_is_counted(self) -> None:
         burn = (

@@ -1,4 +1,4 @@
-"""What a profile costs, in a report."""
+"""Cost of a profile in a report."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ DEAR = Cost("Symfony page", 1000, 0.97, Spread(0.87, 0.83, 0.93, 4), None, 98.7)
 
 
 class ProfilerTest(unittest.TestCase):
-    """From the command line to the report."""
+    """Tests the path from the command line to the report."""
 
     def measured(self, folder: Path | None, *outcomes: list[Cost] | BenchError) -> tuple[int, str]:
-        """The status and the errors of a command with these outcomes of its cases."""
+        """Returns the status and the errors of a command with these outcomes of its cases."""
         out = [] if folder is None else ["--out", str(folder)]
         arguments = parser().parse_args(["profiler", "--case", "deep,symfony", *out])
         with (

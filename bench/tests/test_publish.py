@@ -1,4 +1,4 @@
-"""What is kept of published runs, and that the pages made from them are up to date."""
+"""Files of published runs, and that the pages generated from them are up to date."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS = {
 
 
 class KeptTest(unittest.TestCase):
-    """Nothing that a report shows is lost when a run is published."""
+    """Tests that publishing loses no data of a report."""
 
     def test_reports_of_a_published_run_are_those_of_the_whole_one(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:

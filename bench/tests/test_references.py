@@ -1,4 +1,4 @@
-"""What servers of PHP are compared with: PHP without a server, and a server without PHP."""
+"""References of PHP servers: PHP without a server, and a server without PHP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bench.harness.results import Run, load_run
 from bench.harness.runner import Runner
 from bench.tests.fixtures import info, sample
 
-# Answers all that is asked for, PHP's conditions too, as the case hello wants it.
+# Responds to all requests, also for PHP's conditions, as the case hello requires.
 SERVER = """
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -42,7 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
-# Prints what contracts/loop.php does; the argument is the digest of its answers.
+# Prints the same line as contracts/loop.php; the argument is the digest of its responses.
 LOOP = """
 import json, sys
 print(json.dumps({"calls": 10, "cpu_seconds": 0.5, "seconds": 0.75, "opcache": True,
@@ -52,12 +52,12 @@ TITLE = "Hello world, worker: CPU per request over hyper alone and the bare loop
 
 
 def peer(name: str) -> Peer:
-    """A peer of the repository."""
+    """Returns a peer of the repository."""
     return load_peers()[name]
 
 
 class PlanTest(unittest.TestCase):
-    """Where references have a part."""
+    """Tests in which runs references take part."""
 
     def test_hyper_answers_hello_and_nothing_else(self) -> None:
         options = Options([8, 32], 1, 1, 1, 2, 4)
@@ -102,7 +102,7 @@ class PlanTest(unittest.TestCase):
 
 
 class RunTest(unittest.TestCase):
-    """References are measured."""
+    """Tests that references are measured."""
 
     def test_loops_of_which_the_host_took_much_are_run_again(self) -> None:
         hello = load_cases()["hello"]
@@ -154,15 +154,15 @@ class RunTest(unittest.TestCase):
 
 
 class ReportTest(unittest.TestCase):
-    """What is made of it."""
+    """Tests their place in a report."""
 
     def made(self, worker_us: float) -> Run:
-        """Three rounds, where hyper takes 20 us and the loop 10; in the second all take twice."""
+        """Returns three rounds: hyper takes 20 us, the loop 10; in the second all take twice."""
         samples = []
         for number, slower in ((1, 1), (2, 2), (3, 1)):
             for name, us in (("howdah-worker", worker_us), ("hyper", 20.0)):
                 samples.append(sample(name, number, 1000, cpu=us * slower / 1000))
-        # A round that hyper has no part in.
+        # A round without hyper.
         samples.append(sample("howdah-worker", 4, 1000, cpu=9.0))
         references = [
             Reference("php-loop", "hello", number, 1000, 0.01 * slower, 1.0)

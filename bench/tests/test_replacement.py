@@ -1,4 +1,4 @@
-"""How long a lost worker is missed, with a small server in the place of a worker."""
+"""Time until a lost worker is replaced, tested with a small server in place of a worker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PID = 4242
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """A worker: says who it is; `do` loses it, so that another one answers next."""
+    """A worker: responds with its identity; `do` loses it, so that another one responds next."""
 
     protocol_version = "HTTP/1.1"
 
@@ -56,11 +56,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(facts).encode())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name of the base
-        """Quiet."""
+        """Logs nothing."""
 
 
 class HttpServer(http.server.ThreadingHTTPServer):
-    """Who answers, and what goes wrong."""
+    """The identity of the worker, and errors."""
 
     daemon_threads = True
 
@@ -76,7 +76,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self.let_go = threading.Event()
 
     def lose(self) -> None:
-        """The next one answers, after some refusals."""
+        """Lets the next one respond, after some refusals."""
         if not self.goes_on:
             self.pid += 1
             self.served = 7 if self.has_others else 0
@@ -84,7 +84,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
 
 
 class LossTest(unittest.TestCase):
-    """A worker is lost, and the next answer waited for."""
+    """Tests the loss of a worker and the wait for the next response."""
 
     def setUp(self) -> None:
         self.http = HttpServer()
@@ -157,7 +157,7 @@ class LossTest(unittest.TestCase):
 
 
 class FigureTest(unittest.TestCase):
-    """What is made of the times."""
+    """Tests figures from the times."""
 
     def test_median_high_and_largest(self) -> None:
         times = [float(value) for value in range(1, 101)]
@@ -184,7 +184,7 @@ class FigureTest(unittest.TestCase):
         self.assertTrue(Worker(8, "x", 1, 1).is_other(before))
 
     def document(self, milliseconds: list[float], reason: str = "") -> dict[str, object]:
-        """What faults.json holds."""
+        """Returns the content of faults.json."""
         result = {
             "peer": "howdah-worker",
             "way": "kill",
@@ -231,7 +231,7 @@ class FigureTest(unittest.TestCase):
 
 
 class ChoiceTest(unittest.TestCase):
-    """Who takes part."""
+    """Tests which peers take part."""
 
     def test_servers_with_a_worker_mode_take_part_ours_first(self) -> None:
         names = [peer.name for peer in replacement.candidates()]

@@ -1,4 +1,4 @@
-"""The tables of a report: who leads, compression, numbers of processes, targets, single rounds."""
+"""The tables of a report: leaders, compression, numbers of processes, targets, single rounds."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ NAMES = {"howdah": "Howdah", "nginx-fpm": "nginx + php-fpm", "caddy-fpm": "Caddy
 
 
 def start(peer: str, case: str, body_bytes: int, encoding: str = "", mebibytes: int = 30) -> Start:
-    """A start with the body that it was checked with."""
+    """Returns a start with the body that was checked."""
     size = mebibytes * 1024 * 1024
     return Start(peer, case, 1, 0.5, size, size, 6, [], "cgroup v2", PROBE, body_bytes, encoding)
 
 
 def made(samples: list[Sample], starts: list[Start], **more: Any) -> Run:  # noqa: ANN401
-    """A run that was never on disk."""
+    """Returns a run that was never on disk."""
     facts = {**info(NAMES), "complete": True, **more}
     return Run(Path("nowhere"), facts, samples, starts)
 
 
 class LeaderboardTest(unittest.TestCase):
-    """Speed, the fastest first."""
+    """Tests speed, the fastest first."""
 
     def test_the_fastest_is_first_with_its_improvement(self) -> None:
         samples = [*three_rounds(), sample("caddy-fpm", 1, 9000)]
@@ -68,7 +68,7 @@ class LeaderboardTest(unittest.TestCase):
 
 
 class CompressionTest(unittest.TestCase):
-    """No one wins by compressing worse."""
+    """Tests that a server gains nothing by worse compression."""
 
     def setUp(self) -> None:
         facts = {"about": "", "path": "/index.php", "body_sha256": "a" * 64}
@@ -119,7 +119,7 @@ class CompressionTest(unittest.TestCase):
 
 
 class WorkersTest(unittest.TestCase):
-    """One server with several numbers of processes."""
+    """Tests one server with several numbers of processes."""
 
     def setUp(self) -> None:
         peers = info({"howdah-w4": "Howdah, 4 processes", "howdah-w8": "Howdah, 8 processes"})
@@ -207,10 +207,10 @@ class WorkersTest(unittest.TestCase):
 
 
 class TargetTest(unittest.TestCase):
-    """Met or missed."""
+    """Tests whether targets are met."""
 
     def verdicts(self, run: Run) -> dict[str, str]:
-        """By what is measured."""
+        """Returns verdicts by the measured value."""
         return {row[0]: row[1] for row in targets.table(run).rows}
 
     def test_the_median_decides_and_what_is_absent_is_not_measured(self) -> None:
@@ -280,7 +280,7 @@ class TargetTest(unittest.TestCase):
 
 
 class KnownTest(unittest.TestCase):
-    """What others have reported."""
+    """Tests reported problems of other servers."""
 
     def test_failures_of_those_who_connect_for_each_request(self) -> None:
         peers = {"howdah-worker": "Howdah worker", "nginx-fpm": "nginx + php-fpm"}
@@ -298,7 +298,7 @@ class KnownTest(unittest.TestCase):
             text = f"{failed} and 0 failed with 90 and 4 connections at the database"
             self.assertTrue(found.text.startswith(text), found.text)
             self.assertEqual(found.reached, came_out)
-            # Four processes are far from the limit, which the finding says.
+            # Four processes are far from the limit, as the finding shows.
             self.assertEqual("cannot come out with 4 processes" in found.text, not came_out)
             samples[1] = replace(samples[1], problem="all of it failed")
             (found,) = known.failures("all")(made(samples, starts, **facts))
@@ -316,7 +316,7 @@ class KnownTest(unittest.TestCase):
 
 
 class MoreTest(unittest.TestCase):
-    """A report of several runs."""
+    """Tests a report of several runs."""
 
     def test_other_runs_are_copied_and_shown(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:

@@ -1,4 +1,4 @@
-"""A peer that has to be brought into the state in which it is measured."""
+"""A peer that needs a command to reach the state in which it is measured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.harness.server import Server
 
 
 class SettleTest(unittest.TestCase):
-    """Commands of `settle`."""
+    """Tests commands of `settle`."""
 
     def test_a_command_that_fails_is_told(self) -> None:
         peer = load_peers()["howdah-preload"]

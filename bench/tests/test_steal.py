@@ -1,4 +1,4 @@
-"""Samples of which the host of the machine took too much."""
+"""Samples of which the host of the machine used too much."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bench.tests.fixtures import info, sample
 
 
 class ChoiceTest(unittest.TestCase):
-    """Which of the samples counts."""
+    """Tests which of the samples counts."""
 
     def choose(self, *shares: float, room: bool = True) -> tuple[float, list[float], int]:
-        """The share of the one that counts, of those that do not, and how many were taken."""
+        """Returns the share of the one that counts, those of the rest, and their number."""
         left = list(shares)
         aside: list[float] = []
 
@@ -29,20 +29,20 @@ class ChoiceTest(unittest.TestCase):
         return best, aside, len(shares) - len(left)
 
     def test_a_good_one_is_not_repeated(self) -> None:
-        """At the limit is good."""
+        """A sample at the limit is good."""
         self.assertEqual(self.choose(steal.TOO_MUCH, 0.0), (steal.TOO_MUCH, [], 1))
 
     def test_the_least_stolen_counts(self) -> None:
-        """Until one is good, twice at most."""
+        """Samples are repeated until one is good, twice at most."""
         self.assertEqual(self.choose(0.5, 0.02, 0.0), (0.02, [0.5], 2))
         self.assertEqual(self.choose(0.3, 0.5, 0.4, 0.0), (0.3, [0.5, 0.4], 3))
 
     def test_a_run_does_not_repeat_for_ever(self) -> None:
-        """Enough have been set aside."""
+        """Enough samples have been set aside."""
         self.assertEqual(self.choose(0.3, 0.2, 0.0, room=False), (0.2, [0.3], 2))
 
     def test_a_failure_counts_whatever_the_host_did(self) -> None:
-        """It is not taken again until it goes away, and not passed over for a good one."""
+        """A failure is neither repeated until it disappears nor replaced by a good sample."""
         stolen = replace(sample("howdah", 1, 1000), steal_seconds=1.5)
         self.assertEqual(stolen.stolen(2), 0.75)
         failed = replace(stolen, problem="3 of 1000 requests failed")
@@ -52,10 +52,10 @@ class ChoiceTest(unittest.TestCase):
 
 
 class RecordTest(unittest.TestCase):
-    """What is left of those that do not count."""
+    """Tests the record of samples that do not count."""
 
     def test_they_are_kept_and_told(self) -> None:
-        """In a file of their own, and in the words about the method."""
+        """They are in a separate file, and in the description of the method."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) / "run"
             recorder = Recorder(folder, info({"howdah": "Howdah"}))

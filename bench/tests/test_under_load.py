@@ -1,4 +1,4 @@
-"""Every request costs a worker, with a small server in the place of Howdah."""
+"""Every request costs a worker, tested with a small server in place of Howdah."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORKERS = 2
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Each answer is that of another process, or whatever goes wrong."""
+    """Each response comes from a new process, or has the configured error."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -61,11 +61,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name of the base
-        """Quiet."""
+        """Logs nothing."""
 
 
 class HttpServer(http.server.ThreadingHTTPServer):
-    """What goes wrong, and how often."""
+    """The errors, and their number."""
 
     daemon_threads = True
 
@@ -82,7 +82,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
 
 
 class LoadTest(unittest.TestCase):
-    """Requests, and what became of them."""
+    """Tests requests and their outcomes."""
 
     def setUp(self) -> None:
         self.http = HttpServer()
@@ -97,7 +97,7 @@ class LoadTest(unittest.TestCase):
             self.addCleanup(patched.stop)
 
     def measure(self, way: str = "return") -> UnderLoad:
-        """With five connections."""
+        """Measures with five connections."""
         return measure_load(self.server, way, 5, WORKERS)
 
     def test_all_are_counted_and_timed(self) -> None:
@@ -150,7 +150,7 @@ class LoadTest(unittest.TestCase):
         self.assertEqual(self.measure().reason, "it ends the whole server")
 
     def test_one_that_does_not_even_serve_the_application_says_so(self) -> None:
-        # Nothing but 404s comes from this one.
+        # This one responds only with 404.
         with self.assertRaisesRegex(BenchError, "application: status 404"):
             under_load.check_serves(self.server)
         self.http.every, self.http.fault = 1, "close"
@@ -163,10 +163,10 @@ class LoadTest(unittest.TestCase):
 
 
 class FigureTest(unittest.TestCase):
-    """What is made of it."""
+    """Tests the resulting figures."""
 
     def result(self, **figures: Any) -> dict[str, Any]:  # noqa: ANN401
-        """A good one, but for what is given."""
+        """Returns a good result, except for the given values."""
         good = UnderLoad(
             peer="howdah-worker",
             way="return",
@@ -227,7 +227,7 @@ class FigureTest(unittest.TestCase):
 
 
 class ChoiceTest(unittest.TestCase):
-    """Who takes part, and with what."""
+    """Tests which peers take part, and with which options."""
 
     def test_those_that_run_the_worker_script(self) -> None:
         known = load_peers()

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class WholeTest(unittest.TestCase):
-    """One after the other, into one report."""
+    """Tests that they run one after another, into one report."""
 
     def parts(self, *arguments: str) -> list[whole.Part]:
-        """Of a command line."""
+        """Returns the parts of a command line."""
         return whole.parts(parser().parse_args(["all", *arguments]))
 
     def test_an_earlier_build_is_compared_only_if_there_is_one(self) -> None:
