@@ -25,7 +25,7 @@ DOCS = ROOT / "docs"
 OUT = ROOT / "target/docs"
 BOOK = DOCS / "site/book.toml"
 SUMMARY = DOCS / "SUMMARY.md"
-# Files that pages show or offer, besides pages.
+# Files that pages show or offer for download, in addition to pages.
 ASSETS = {".svg", ".png", ".json"}
 
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
@@ -33,7 +33,7 @@ LINK = re.compile(r"(?P<text>!?\[[^\]]*\])\((?P<target>[^)\s]*)\)")
 
 
 def address(file: Path) -> Path:
-    """Where a file of the repository is on the site."""
+    """Returns the address of a repository file on the site."""
     if file.is_relative_to(DOCS):
         name = file.relative_to(DOCS)
         # The first page of the site is the README of the repository.
@@ -45,12 +45,12 @@ def address(file: Path) -> Path:
         return Path("index.md")
     if name.name == "README.md":
         return name.parent.with_suffix(".md")
-    # Not beside pages of docs: SECURITY.md has another subject than docs/security.md.
+    # Not next to pages of docs: SECURITY.md has a different subject than docs/security.md.
     return Path("project", name.name.lower()) if name.suffix == ".md" else name
 
 
 def chapters(summary: str) -> dict[Path, Path]:
-    """The pages of the site, by their files."""
+    """Returns the pages of the site, by their files."""
     found = {}
     for match in LINK.finditer(summary):
         if match["target"]:
@@ -80,7 +80,7 @@ class Layout:
         (self._pages / place).write_text(text)
 
     def _with_links(self, file: Path, text: str, place: Path) -> str:
-        """The text of a page with its links as they are on the site. Code stays as it is."""
+        """Returns the text of a page with the links of the site. Code is unchanged."""
         parts = []
         end = 0
         for fence in FENCE.finditer(text):
@@ -114,7 +114,7 @@ class Layout:
 
 
 class Page(HTMLParser):
-    """The anchors and the links of a built page."""
+    """Anchors and links of a built page."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Page(HTMLParser):
         self.feed(file.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Gathers what a tag has."""
+        """Collects the attributes of a tag."""
         for name, value in attrs:
             if name == "id" and value:
                 self.anchors.add(value)
@@ -132,7 +132,7 @@ class Page(HTMLParser):
 
 
 def broken(site: Path) -> list[str]:
-    """The links of the built site that lead nowhere."""
+    """Returns the broken links of the built site."""
     pages = {file: Page(file) for file in sorted(site.rglob("*.html")) if file.name != "404.html"}
     problems = []
     for file, page in pages.items():
@@ -152,7 +152,7 @@ def broken(site: Path) -> list[str]:
 
 
 def main() -> int:
-    """Builds the site; 1 if it has broken links."""
+    """Builds the site; returns 1 if it has broken links."""
     (mdbook,) = sys.argv[1:]
     settings = tomllib.loads(BOOK.read_text())
     Layout(settings["output"]["html"]["git-repository-url"])

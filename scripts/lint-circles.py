@@ -46,7 +46,7 @@ def is_test(path: Path) -> bool:
 
 
 def use_paths(tree: str) -> list[str]:
-    """The paths of a `use`, its braces multiplied out."""
+    """Returns the paths of a `use`, with its braces expanded."""
     tree = tree.strip()
     if "{" not in tree:
         return [tree.split(" as ")[0].strip()] if tree else []
@@ -82,7 +82,7 @@ class Crate:
         self.exported = self._exports()
 
     def _exports(self) -> dict[str, tuple[str, ...]]:
-        """The names that lib.rs re-exports, with the modules behind them."""
+        """Returns the names that lib.rs re-exports, with their modules."""
         names: dict[str, tuple[str, ...]] = {}
         for use in RUST_USE.finditer(self.texts.get(Path("lib.rs"), "")):
             if use["visible"]:
@@ -92,7 +92,7 @@ class Crate:
         return names
 
     def absolute(self, module: tuple[str, ...], path: str) -> tuple[str, ...]:
-        """The path as seen from the root."""
+        """Returns the path relative to the root."""
         segments = path.split("::")
         if segments[0] == "crate":
             base: tuple[str, ...] = ()
@@ -108,14 +108,14 @@ class Crate:
         return absolute
 
     def target(self, path: tuple[str, ...]) -> Path | None:
-        """The file of the innermost module that a path names."""
+        """Returns the file of the innermost module that a path names."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.files:
                 return self.files[path[:length]]
         return None
 
     def graph(self) -> Graph:
-        """Which file depends on which. The roots are left out: they name all of them."""
+        """Returns the dependencies of each file. The roots are omitted: they name all files."""
         graph: Graph = {path: set() for path in self.texts if path not in self.roots}
         for module, path in self.files.items():
             if path in self.roots:
@@ -132,7 +132,7 @@ class Crate:
 
 
 def c_graph(source: Path) -> Graph:
-    """The units of a folder of C, and which depends on which."""
+    """Returns the units of a folder of C, and their dependencies."""
     files = sorted([*source.rglob("*.c"), *source.rglob("*.h")])
     units = {path.relative_to(source).with_suffix("") for path in files}
     graph: Graph = {unit: set() for unit in units}
@@ -150,7 +150,7 @@ def c_graph(source: Path) -> Graph:
 
 
 def circles(graph: Graph) -> list[list[Path]]:
-    """The sets of files that reach each other, the largest first (Tarjan, without recursion)."""
+    """Returns the sets of files that reach each other, the largest first (Tarjan, without recursion)."""
     index: dict[Path, int] = {}
     low: dict[Path, int] = {}
     stack: list[Path] = []
@@ -182,12 +182,12 @@ def circles(graph: Graph) -> list[list[Path]]:
 
 
 def folders(circle: list[Path]) -> int:
-    """How many folders the files of a circle are in."""
+    """Returns the number of folders of a circle's files."""
     return len({path.parent for path in circle})
 
 
 def check(name: str, graph: Graph, budget: dict[str, dict[str, int]]) -> list[str]:
-    """What is wrong with the circles of a crate, or of the C. Prints budgets that can be lowered."""
+    """Returns the problems of a crate's circles, or of the C. Prints budgets that can be lowered."""
     found = circles(graph)
     figures = Figures(
         largest=max(map(len, found), default=1),

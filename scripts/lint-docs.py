@@ -16,9 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ("bench/results/", "docs/benchmarks.md")
-# Each page below these is one of the site's.
+# Each page below these must be a page of the site.
 SITE = ("docs/", "examples/", "php/")
-# Text that another source is quoted in, or that is generated from the code, keeps its words.
+# Text that quotes another source, or that is generated from the code, keeps its words.
 QUOTING = ("docs/STYLE.md", "docs/reference/", "CHANGELOG.md")
 
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
@@ -29,9 +29,9 @@ HEADING = re.compile(r"^#{1,6} +(?P<text>.+?)\s*$", re.MULTILINE)
 USE = re.compile(r"(?:^|[;&|(] *)(?:\w+=\S+ )*howdah (?P<name>[a-z][a-z-]*)(?P<rest>[^|;&#]*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 TARGET = re.compile(r"(?:^|\s)make (?P<name>[a-z][a-z0-9-]*)$")
-# Pages that people follow. Others speak of other programs, or of what was.
+# Pages with instructions. Others may mention other programs or earlier versions.
 FOLLOWED = ("README.md", "docs/guides/", "docs/tutorials/", "docs/README.md", "examples/", "php/")
-# What each stands for is in docs/STYLE.md; only what is wrong wherever it stands is listed.
+# docs/STYLE.md has the replacements. Only words that are wrong everywhere are listed.
 WORDS = {
     r"\banew\b": "again",
     r"\bwhom\b": "a noun of the field",
@@ -44,17 +44,17 @@ WORDS = {
 
 
 def blank(match: re.Match[str]) -> str:
-    """As many characters on as many lines, so that positions stay."""
+    """Returns as many spaces on as many lines, so that positions stay."""
     return re.sub(r"[^\n]", " ", match[0])
 
 
 def without_code(text: str) -> str:
-    """The text with code blanked out, so that line numbers stay."""
+    """Returns the text with code replaced by spaces, so that line numbers stay."""
     return CODE.sub("``", FENCE.sub(blank, text))
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Returns the anchors of a page's headings, as GitHub creates them."""
     found: set[str] = set()
     for match in HEADING.finditer(FENCE.sub("", text)):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match["text"]).lower()
@@ -67,12 +67,12 @@ def anchors(text: str) -> set[str]:
 
 
 def line_of(text: str, at: int) -> int:
-    """The number of the line that holds a position."""
+    """Returns the number of the line that contains a position."""
     return text.count("\n", 0, at) + 1
 
 
 def links(page: Path, text: str, pages: dict[Path, set[str]]) -> list[str]:
-    """The links of a page that lead nowhere."""
+    """Returns the broken links of a page."""
     problems = []
     for match in LINK.finditer(text):
         target, _, anchor = match["target"].partition("#")
@@ -88,7 +88,7 @@ def links(page: Path, text: str, pages: dict[Path, set[str]]) -> list[str]:
 
 
 def words(page: Path, text: str) -> list[str]:
-    """The words of a page that have a better one."""
+    """Returns the words of a page that have a better one."""
     return [
         f"{page.relative_to(ROOT)}:{line_of(text, match.start())}: “{match[0]}”: write {better}"
         for pattern, better in WORDS.items()
@@ -97,7 +97,7 @@ def words(page: Path, text: str) -> list[str]:
 
 
 def commands() -> dict[str, set[str]]:
-    """The options of each command, from the page that is made from the code."""
+    """Returns the options of each command, from the generated page."""
     found: dict[str, set[str]] = {}
     page = (ROOT / "docs/reference/commands.md").read_text()
     for section in re.split(r"^## howdah ", page, flags=re.MULTILINE)[1:]:
@@ -109,11 +109,11 @@ def commands() -> dict[str, set[str]]:
 
 
 def uses(page: Path, whole: str, known: dict[str, set[str]], targets: set[str]) -> list[str]:
-    """The commands, options and targets of make in the code of a page that do not exist."""
+    """Returns the commands, options and make targets in a page's code that do not exist."""
     problems = []
     code = [(match.start(1), match[1]) for match in re.finditer(r"`([^`\n]+)`", FENCE.sub(blank, whole))]
     for fence in FENCE.finditer(whole):
-        # What a terminal prints is not a command.
+        # Output of a terminal is not a command.
         prompt = r"\$ " if fence[0].startswith("```console") else ""
         for typed in re.finditer(rf"^{prompt}(.+)$", fence[0], re.MULTILINE):
             code.append((fence.start() + typed.start(1), typed[1]))
@@ -139,7 +139,7 @@ def uses(page: Path, whole: str, known: dict[str, set[str]], targets: set[str]) 
 
 
 def contents(names: Iterable[str]) -> list[str]:
-    """The pages that the table of contents of the site lacks, or has twice."""
+    """Returns the pages that the table of contents of the site lacks, or has twice."""
     summary = ROOT / "docs/SUMMARY.md"
     listed = Counter(
         str((summary.parent / match["target"]).resolve().relative_to(ROOT))
@@ -152,7 +152,7 @@ def contents(names: Iterable[str]) -> list[str]:
 
 
 def main() -> int:
-    """Prints the problems; 1 if there are any."""
+    """Prints the problems; returns 1 if there are any."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
         cwd=ROOT,

@@ -46,11 +46,11 @@ def main() -> int:
         return status
     print(f"\nrun-tests: run again, alone: {', '.join(names)}", flush=True)
     for program in programs:
-        # With the packages of the first run: dependencies are built again for another choice of them.
+        # With the packages of the first run, because cargo rebuilds dependencies for a different selection.
         status, output = cargo_test([*sys.argv[1:], *program, "--", "--exact", "--test-threads=1", *names])
         if status != 0:
             return status
-        # A program that crashed has named no test that failed.
+        # A program that crashed has reported no failed test.
         if not PASSED.search(output):
             print(f"\nrun-tests: {shlex.join(program)} failed, and none of the failed tests is in it")
             return 1

@@ -1,1 +1,1 @@
-"""What each extension of the distribution's PHP does in classic, worker and coroutine pools."""
+"""Behavior of each extension of the distribution's PHP in classic, worker and coroutine pools."""

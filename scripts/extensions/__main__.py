@@ -30,7 +30,7 @@ from .trial import EXERCISES, Result, Trial
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 TOP = REPOSITORY / "target/extensions"
 PAGE = REPOSITORY / "docs/reference/extensions.md"
-# Names in the page and in PHP, where a file has another.
+# Names in the page and in PHP, where the file has a different one.
 NAMES = {
     "libvirt-php": "libvirt",
     "opcache": "Zend OPcache",
@@ -41,7 +41,7 @@ BUILTIN = "built in"
 
 
 def main() -> int:
-    """Runs outside, then inside the root."""
+    """Runs outside the root, then inside it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -70,7 +70,7 @@ def main() -> int:
 
     code = step(options.only)
     if not options.only and not options.skip_install:
-        # Packages that exclude others come after them, one by one.
+        # Packages that exclude others follow these, one by one.
         for package in json.loads((TOP / "failed.json").read_text()):
             code |= step([package])
     write()
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def install(only: list[str]) -> int:
-    """Installs all packages, or some in the place of what they exclude."""
+    """Installs all packages, or some in place of those that they exclude."""
     php = packages.distribution()
     if only:
         packages.install(only, remove=True)
@@ -90,7 +90,7 @@ def install(only: list[str]) -> int:
 
 
 def try_all(options: argparse.Namespace) -> int:
-    """Tries each package, and keeps the results."""
+    """Tries each package, and stores the results."""
     php = packages.distribution()
     modules = packages.modules(php)
     exercises = json.loads(subprocess.check_output(["php", "-n", EXERCISES / "site.php", "--list"]))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIST = "crates/howdah/src/doctor/extensions.rs"
-# What a table says of an extension that works, by its kind there.
+# The text in a table for a working extension, by its kind.
 WORDS = {
     "Good": "works",
     "Pooled": "works, a connection for each request",
@@ -24,7 +24,7 @@ UNKNOWN = "works with a lock on the extension"
 
 
 def kinds(repository: Path) -> dict[str, str]:
-    """Kinds by the names of extensions, in lower case."""
+    """Returns kinds by the names of extensions, in lower case."""
     text = (repository / LIST).read_text()
     table = text.partition("const KNOWN")[2].partition("\nfn ")[0]
     found = {}

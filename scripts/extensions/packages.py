@@ -1,4 +1,4 @@
-"""The extensions that the distribution packages for its PHP, and their installation."""
+"""Extensions that the distribution packages for its PHP, and their installation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 
-# Packages for PHP that are not extensions, or bring a virtual machine or a web server with them.
+# Packages for PHP that are not extensions, or that install a virtual machine or a web server.
 NOT_TRIED = {
     "libow-php7": "bindings that scripts load from a file",
     "php-guestfs": "needs QEMU and a kernel to boot",
@@ -16,7 +16,7 @@ NOT_TRIED = {
 }
 # Not extensions: SAPIs and headers.
 SAPIS = ("cgi", "cli", "dev", "fpm", "phpdbg")
-# What the trials need besides: dictionaries, drivers, services.
+# Other requirements of the trials: dictionaries, drivers, services.
 HELPERS = (
     "aspell-en",
     "gearman-job-server",
@@ -28,13 +28,13 @@ HELPERS = (
     "slapd",
     "snmpd",
 )
-# Services that packages bring must not start.
+# Services of packages must not start.
 POLICY = "printf '#!/bin/sh\\nexit 101\\n' >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d"
 
 
 @dataclass(frozen=True)
 class Module:
-    """An extension in a file: the package that has it, and the line of php.ini that loads it."""
+    """An extension in a file: its package, and the line of php.ini that loads it."""
 
     name: str
     package: str
@@ -57,13 +57,13 @@ class Distribution:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end."""
+    """Runs a command and waits for its exit."""
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     return subprocess.run(arguments, check=False, capture_output=True, text=True, env=quiet)
 
 
 def distribution() -> Distribution:
-    """Reads what the root runs."""
+    """Reads the versions in the root."""
     asked = run(
         "sh",
         "-c",
@@ -74,7 +74,7 @@ def distribution() -> Distribution:
 
 
 def offered(php: Distribution) -> list[str]:
-    """Names of all packages with extensions: PHP's own, and those for its binary interface."""
+    """Returns all packages with extensions: PHP's own, and those for its binary interface."""
     own = run("apt-cache", "pkgnames", f"php{php.branch}-").stdout.split()
     asked = run("apt-cache", "showpkg", f"phpapi-{php.api}").stdout
     _, _, dependants = asked.partition("Reverse Depends:")
@@ -82,16 +82,16 @@ def offered(php: Distribution) -> list[str]:
     others = re.findall(r"^ +([^ ,]+),", dependants, re.MULTILINE)
     sapis = {f"php{php.branch}-{sapi}" for sapi in SAPIS}
     named = sorted({*own, *others} - sapis)
-    # A name that other packages only provide is not shown.
+    # A virtual package, which others only provide, is not shown.
     shown = run("apt-cache", "show", "--no-all-versions", *named).stdout
     real = set(re.findall(r"^Package: (.+)$", shown, re.MULTILINE))
     return [name for name in named if name in real]
 
 
 def install(packages: list[str], *, remove: bool) -> dict[str, str]:
-    """Installs them; returns those that cannot be, with apt's reason.
+    """Installs them; returns those that cannot be installed, with apt's reason.
 
-    `remove`: in the place of what they exclude.
+    `remove`: installs them in place of those that they exclude.
     """
     run("sh", "-c", POLICY)
     run("dpkg", "--configure", "-a")
@@ -102,7 +102,7 @@ def install(packages: list[str], *, remove: bool) -> dict[str, str]:
 
 
 def _install(packages: list[str], more: tuple[str, ...]) -> dict[str, str]:
-    """Installs a list together, and where that fails its halves."""
+    """Installs a list at once, or its halves if that fails."""
     options = ("-y", "-qq", "--no-install-recommends", *more)
     unsafe = ("-o", "Dpkg::Options::=--force-unsafe-io")
     done = run("apt-get", "install", *options, *unsafe, *packages)
@@ -116,7 +116,7 @@ def _install(packages: list[str], more: tuple[str, ...]) -> dict[str, str]:
 
 
 def modules(php: Distribution) -> list[Module]:
-    """The extensions in files that are installed in the root."""
+    """Returns the extensions in files that are installed in the root."""
     folder = f"/etc/php/{php.branch}/mods-available"
     texts = run("sh", "-c", f"cd {folder} && grep -H '' *.ini").stdout
     lines: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .packages import Distribution
     from .trial import Result
 
-# Why an extension is refused or wrong; one without a cause here is shown with both results.
+# Reasons why an extension is refused or wrong. Without a reason here, both results are shown.
 CAUSES = {
     ("ice", "wrong"): "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
     ("uopz", "refused"): "it changes what `exit` does, so requests could not be ended one by one",
@@ -41,7 +41,7 @@ MISSING = """
 
 
 def row(result: Result, exercise: str, kinds: dict[str, str]) -> str:
-    """A line of the table."""
+    """Returns a row of the table."""
     coroutines = result.modes.get("coroutines", "")
     if coroutines == "works":
         kind = kinds.get(result.name.lower())
@@ -57,7 +57,7 @@ def row(result: Result, exercise: str, kinds: dict[str, str]) -> str:
 
 
 def fault(result: Result) -> str:
-    """A line about an extension that does not work everywhere."""
+    """Returns a row about an extension that does not work everywhere."""
     pools = ", ".join(mode for mode, outcome in result.modes.items() if outcome != "works")
     cause = CAUSES.get((result.name, result.modes.get("coroutines", "")))
     cause = cause or result.note.replace("|", "\\|")
@@ -71,7 +71,7 @@ def section(
     kinds: dict[str, str],
     missing: dict[str, str],
 ) -> str:
-    """What a distribution's extensions do."""
+    """Returns the section of a distribution."""
     text = SECTION.format(
         distribution=php.name,
         date=datetime.datetime.now(tz=datetime.UTC).date(),
@@ -92,7 +92,7 @@ def section(
 
 
 def page(old: str, distribution: str, new: str) -> str:
-    """The whole page: a new section in the place of the distribution's last one; others stay."""
+    """Returns the whole page: the distribution's section is replaced, others are unchanged."""
     sections = {}
     for text in re.findall(r"^## .*?(?=^## |\Z)", old, re.DOTALL | re.MULTILINE):
         name = text.removeprefix("## ").partition(", PHP ")[0]

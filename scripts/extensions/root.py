@@ -1,4 +1,4 @@
-"""A root of its own above this machine's: what is installed in it changes nothing outside.
+"""A separate root above this machine's: installations in it change nothing outside.
 
 The root is an overlay over `/`. Its changes are in a folder that stays for the next run. Needs
 root's rights.
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# Runs in a mount namespace of its own, so that the overlay goes with its last process, and in
-# one of processes, so that nothing outlives it.
+# It runs in a separate mount namespace, so that the overlay disappears with its last process, and
+# in a separate process namespace, so that no process outlives it.
 ENTER = r"""
 set -eu
 top=$1 repository=$2; shift 2
@@ -32,13 +32,13 @@ exec chroot "$top/root" sh -c 'cd "$1"; shift; exec "$@"' sh "$repository" "$@"
 
 @dataclass(frozen=True)
 class Root:
-    """Where the overlay is, and what it shows of the repository."""
+    """Place of the overlay, and the parts of the repository in it."""
 
     top: Path
     repository: Path
 
     def command(self, arguments: Sequence[str], *, online: bool) -> list[str]:
-        """The command that runs another one inside, with the network or a loopback alone."""
+        """Returns a command that runs another one inside, with the network or only a loopback."""
         net = [] if online else ["--net"]
         enter = ["sh", "-c", ENTER, "sh", str(self.top), str(self.repository)]
         return [
@@ -56,5 +56,5 @@ class Root:
         ]
 
     def run(self, arguments: Sequence[str], *, online: bool) -> int:
-        """Runs a command inside to its end, and returns its exit status."""
+        """Runs a command inside and returns its exit status."""
         return subprocess.run(self.command(arguments, online=online), check=False).returncode

@@ -1,4 +1,4 @@
-"""Services of the exercises besides those of tests/databases.sh, on free ports of loopback."""
+"""Additional services of the exercises besides tests/databases.sh, on free loopback ports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# As long as a near server takes.
+# The response time of a near server.
 DELAY_S = 0.01
 START_S = 30
 
@@ -37,11 +37,11 @@ class Echo(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815 -- the library's name
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def free_port() -> int:
-    """A free port on loopback."""
+    """Returns a free port on the loopback address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -49,7 +49,7 @@ def free_port() -> int:
 
 
 def wait_for_port(port: int) -> bool:
-    """Waits until somebody listens there."""
+    """Waits until a process listens there."""
     until = time.monotonic() + START_S
     while time.monotonic() < until:
         try:
@@ -63,7 +63,7 @@ def wait_for_port(port: int) -> bool:
 
 @contextmanager
 def services() -> Iterator[dict[str, str]]:
-    """Runs them; environment variables with their addresses."""
+    """Runs them; returns environment variables with their addresses."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     found = {"EXERCISE_HTTP": f"http://127.0.0.1:{server.server_port}"}

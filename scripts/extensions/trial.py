@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .packages import Module
 
 MODES = ("classic", "worker", "coroutines")
-# Visitors whose requests run at the same time, and how often each comes back.
+# Visitors whose requests run at the same time, and the number of requests of each.
 VISITORS = range(1, 9)
 ROUNDS = {"classic": 1, "worker": 2, "coroutines": 3}
 REQUEST_S = 60
@@ -35,7 +35,7 @@ NOTE_MAX = 600
 USER = ("setpriv", "--reuid", "www-data", "--regid", "www-data", "--clear-groups")
 SITE = Path("/tmp/exercises")  # noqa: S108 -- in a root of its own
 EXERCISES = Path(__file__).parent / "exercises"
-# Without these some refuse to work in pools, and not on the command line.
+# Without these, some extensions refuse to work in pools, but not on the command line.
 SETTINGS = "ffi.enable = 1\napc.enable_cli = 0\n"
 VERSIONS = """
 foreach ([...get_loaded_extensions(), ...get_loaded_extensions(true)] as $name) {
@@ -51,7 +51,7 @@ POOLS = {
 
 @dataclass
 class Result:
-    """What an extension did."""
+    """Result of an extension."""
 
     name: str
     package: str
@@ -67,21 +67,21 @@ class NotStartedError(Exception):
 
 @dataclass(frozen=True)
 class Trial:
-    """What all trials share."""
+    """Shared state of all trials."""
 
     howdah: Path
     environment: dict[str, str]
     modules: list[Module]
 
     def prepare(self) -> None:
-        """Puts the site where any user can read it."""
+        """Copies the site to a place where any user can read it."""
         shutil.rmtree(SITE, ignore_errors=True)
         shutil.copytree(EXERCISES, SITE)
         for mode in MODES:
             (SITE / f"{mode}.php").write_text("<?php\n\nrequire __DIR__ . '/site.php';\n")
 
     def load(self, package: str) -> dict[str, str]:
-        """Makes PHP load a package's extensions and those that it depends on; all versions."""
+        """Makes PHP load a package's extensions and their dependencies; returns all versions."""
         shown = run(
             "apt-cache", "depends", "--recurse", "--installed", "--important", package
         ).stdout
@@ -97,7 +97,7 @@ class Trial:
         return {line[0]: line[1].split(" ")[-1] for line in lines if len(line) > 1}
 
     def _configure(self, names: set[str]) -> set[str]:
-        """Has PHP load extensions; names of others that it misses for them."""
+        """Configures PHP to load extensions; returns names of missing dependencies."""
         folder = SITE / "conf.d"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -109,11 +109,11 @@ class Trial:
         return set(re.findall(r'required module "(\w+)" is not loaded', warnings))
 
     def variables(self) -> dict[str, str]:
-        """The environment of PHP."""
+        """Returns the environment of PHP."""
         return {**os.environ, **self.environment, "PHP_INI_SCAN_DIR": str(SITE / "conf.d")}
 
     def php(self, *arguments: str) -> str:
-        """What PHP on the command line prints."""
+        """Returns the output of PHP on the command line."""
         command = [*USER, "php", *arguments]
         done = subprocess.run(
             command,
@@ -128,7 +128,7 @@ class Trial:
     def package(self, package: str, names: dict[str, str]) -> list[Result]:
         """Tries a package. `names`: its extensions, by the names of their exercises."""
         loaded = {name.lower(): version for name, version in self.load(package).items()}
-        # Few extensions have no version of their own.
+        # Few extensions lack a version.
         packaged = run("dpkg-query", "-W", "-f", "${source:Upstream-Version}", package).stdout
         results = {}
         for exercise, name in names.items():
@@ -157,7 +157,7 @@ class Trial:
         return tried
 
     def is_loaded(self, result: Result, loaded: dict[str, str]) -> bool:
-        """Whether PHP has the extension; without it there is nothing to try."""
+        """Whether PHP has the extension; otherwise there is nothing to try."""
         if result.name.lower() in loaded:
             return True
         result.modes = dict.fromkeys(MODES, "not loaded")
@@ -229,7 +229,7 @@ class Trial:
 
     @staticmethod
     def _address(server: subprocess.Popen[bytes], log: Path) -> str:
-        """The address in the log, when the server is ready."""
+        """Returns the address in the log, when the server is ready."""
         until = time.monotonic() + START_S
         while time.monotonic() < until:
             ended = server.poll() is not None

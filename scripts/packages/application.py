@@ -34,13 +34,13 @@ PORT = 8080
 TITLE = b"<title>Elephant blog"
 BLOG = "/srv/application/public"
 SOCKET = "/run/mysqld/mysqld.sock"
-# The target, for all of it.
+# The target for the whole procedure.
 LIMIT_SECONDS = 120
 
 
 @contextmanager
 def running(root: Path, folder: str, *command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process in a folder of the root."""
+    """Runs a process in a folder of the root."""
     words = ["chroot", str(root), "sh", "-c", 'cd "$0" && exec "$@"', folder, *command]
     process = subprocess.Popen(words, env=ENVIRONMENT)
     try:
@@ -51,7 +51,7 @@ def running(root: Path, folder: str, *command: str) -> Iterator[subprocess.Popen
 
 
 def answers() -> bool:
-    """Whether the blog's first page comes."""
+    """Whether the blog's first page is served."""
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=START_SECONDS)
     try:
         connection.request("GET", "/")

@@ -41,7 +41,7 @@ EXPOSURE_UNPRIVILEGED = 14
 DROP_IN = "etc/systemd/system/howdah.service.d"
 # The one of docs/security.md.
 UNPRIVILEGED = re.compile(r"```ini\n(\[Service\]\nUser=howdah\n.*?)```", re.DOTALL)
-# How the watchdog is seen without half a minute's wait.
+# Lets the watchdog be tested without a wait of half a minute.
 WATCHDOG = "[Service]\nWatchdogSec=2\nRestart=on-failure\nRestartSec=0\n"
 
 SITE = """{
@@ -60,7 +60,7 @@ SITE = """{
 	php_server
 }
 """
-# What PHP code can reach of the server, its keys, and the system around it.
+# Access of PHP code to the server, its keys, and the system around it.
 PROBE = r"""<?php
 if (isset($_GET['size'])) { exit((string) strlen(file_get_contents('php://input'))); }
 $can = [];
@@ -94,7 +94,7 @@ foreach ($targets as $name => $target) {
 header('Content-Type: application/json');
 echo json_encode(['user' => posix_getpwuid(posix_getuid())['name'], 'can' => $can]);
 """
-# Writes to the head of each ring of the pool's shared memory.
+# Overwrites the head of each ring in the pool's shared memory.
 BREAK = r"""<?php
 $maps = file_get_contents('/proc/self/maps');
 preg_match('/^([0-9a-f]+)-[0-9a-f]+ .*memfd:howdah-pool/m', $maps, $x);
@@ -117,7 +117,8 @@ class Machine:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        # It needs the processes of this namespace, and makes what a root without it has been given.
+        # It needs the processes of this namespace, and provides what a root without it gets
+        # otherwise.
         subprocess.run(["mount", "-t", "proc", "proc", "/proc"], check=True)
         for folder in ("dev", "sys", "proc", "run", "tmp"):
             subprocess.run(["umount", "--recursive", root / folder], check=True)
@@ -220,7 +221,7 @@ def install(machine: Machine) -> None:
 
 
 def reload_and_restart(machine: Machine) -> None:
-    """No request may fail, whether the process stays or another takes the socket."""
+    """Check that no request fails, whether the process stays or another takes over the socket."""
     before = machine.property("MainPID")
     under_load(machine, "reload")
     check(machine.property("MainPID") == before, "a reload has replaced the process")
@@ -229,7 +230,7 @@ def reload_and_restart(machine: Machine) -> None:
 
 
 def boundaries(machine: Machine) -> None:
-    """What PHP of another user can do to the server that the unit runs, and to the machine."""
+    """Check the access of another user's PHP to the unit's server, and to the machine."""
     machine.write("etc/howdah/Caddyfile", SITE)
     machine.write("srv/site/index.php", "<?php echo 'Welcome to Howdah';")
     machine.write("srv/site/probe.php", PROBE)
@@ -284,7 +285,7 @@ def boundaries(machine: Machine) -> None:
 
 
 def watchdog(machine: Machine) -> None:
-    """A server that hangs is restarted."""
+    """Check that a server that hangs is restarted."""
     machine.write(f"{DROP_IN}/watchdog.conf", WATCHDOG)
     machine.run("systemctl", "daemon-reload")
     machine.run("systemctl", "restart", "howdah.service")
@@ -299,7 +300,7 @@ def watchdog(machine: Machine) -> None:
 
 
 def unprivileged(machine: Machine) -> None:
-    """The drop-in for servers that need nothing of root."""
+    """Check the drop-in for servers that need no privileges of root."""
     found = UNPRIVILEGED.search(Path("docs/security.md").read_text())
     check(found is not None, "docs/security.md has no drop-in")
     machine.write(f"{DROP_IN}/unprivileged.conf", found[1] if found else "")

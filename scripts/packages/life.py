@@ -56,7 +56,7 @@ read -r code text </run/systemctl.reply
 [ -z "$text" ] || echo "$text"
 exit "$code"
 """
-# What apt, dpkg and the system write whatever is installed.
+# Files that apt, dpkg and the system write in every case.
 VOLATILE = (
     "/var/lib/dpkg",
     "/var/lib/apt",
@@ -76,11 +76,11 @@ def say(text: str) -> None:
 
 
 class LifeError(Exception):
-    """What the packages do wrong."""
+    """An error of the packages."""
 
 
 class Manager:
-    """What systemd does for the two units."""
+    """Does the tasks of systemd for the two units."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -92,12 +92,12 @@ class Manager:
         self.reply = root / "run/systemctl.reply"
 
     def install(self) -> None:
-        """Take the place of systemctl, and answer its calls in a thread."""
+        """Replace systemctl, and handle its calls in a thread."""
         (self.root / "run/systemd/system").mkdir(parents=True)
         (self.root / "run/lock").mkdir()
         os.mkfifo(self.call)
         os.mkfifo(self.reply)
-        # The package systemd, which may come with the server's, has a systemctl of its own.
+        # The package systemd, which may be installed with the server's, contains a systemctl.
         for path in ("/bin/systemctl", "/usr/bin/systemctl"):
             inside(
                 self.root, "dpkg-divert", "--local", "--no-rename", "--divert", f"{path}.real", path
@@ -108,7 +108,7 @@ class Manager:
         threading.Thread(target=self.answer, daemon=True).start()
 
     def answer(self) -> None:
-        """Do what is called for, until the process ends."""
+        """Handle calls until the process exits."""
         while True:
             words = self.call.read_text().split()
             self.calls.append(" ".join(words))
@@ -120,7 +120,7 @@ class Manager:
             self.reply.write_text(f"{reply}\n")
 
     def handle(self, words: list[str]) -> str:
-        """Do one call; the exit status of systemctl, and what it prints."""
+        """Handle one call; return the exit status of systemctl, and its output."""
         verb, units = words[0], words[1:]
         for unit in units:
             if not unit.startswith("howdah."):
@@ -136,7 +136,7 @@ class Manager:
         return "0"
 
     def unit(self, name: str) -> dict[str, list[str]]:
-        """Settings of an installed unit."""
+        """Return settings of an installed unit."""
         files = [self.root / folder / name for folder in UNITS]
         text = next(file for file in files if file.exists()).read_text()
         settings: dict[str, list[str]] = {}
@@ -161,7 +161,7 @@ class Manager:
             self.socket = None
 
     def start(self) -> None:
-        """Start howdah.service, and wait until it says that it is ready."""
+        """Start howdah.service, and wait until it reports that it is ready."""
         if self.server is not None:
             return
         unit = self.unit("howdah.service")
@@ -186,13 +186,13 @@ class Manager:
         notify.bind(str(path))
         path.chmod(0o666)
         notify.settimeout(START_SECONDS)
-        # Root has the rights of every service here, so it need not start as another user.
+        # Root has the privileges of every service here, so it need not run as a different user.
         command = unit["ExecStart"][0].removeprefix("!")
         self.server = self.spawn(shlex.split(command), environment)
         self.starts += 1
         while "READY=1" not in notify.recv(4096).decode():
             pass
-        # It goes on sending; no client reads.
+        # It continues to send, and no client reads.
         notify.setblocking(False)  # noqa: FBT003
         self.notify = notify
 
@@ -201,7 +201,7 @@ class Manager:
         held = self.socket
         if held is None:
             return subprocess.Popen(["chroot", str(self.root), *command], env=environment)
-        # The shell becomes the server, so its process is the one that the socket is for.
+        # The shell becomes the server, so its process is the one to which the socket belongs.
         script = 'exec 3<&"$1"; export LISTEN_FDS=1 LISTEN_PID=$$; shift; exec chroot "$@"'
         number = held.fileno()
         words = ["bash", "-c", script, "bash", str(number), str(self.root), *command]
@@ -213,7 +213,7 @@ class Manager:
             self.server.send_signal(signal.SIGTERM)
             code = self.server.wait(STOP_SECONDS)
             self.server = None
-            # As of all units without RuntimeDirectoryPreserve=.
+            # As for all units without RuntimeDirectoryPreserve=.
             for folder in self.unit("howdah.service")["RuntimeDirectory"]:
                 shutil.rmtree(self.root / "run" / folder)
             if code != 0:
@@ -260,7 +260,7 @@ class Load:
                 self.failures.append(failure)
 
     def connect_each_time(self) -> None:
-        """Request with a connection each, as clients without keep-alive do."""
+        """Send each request on a new connection, like clients without keep-alive."""
         while not self.stopping.is_set():
             began = time.monotonic()
             connection = http.client.HTTPConnection("127.0.0.1", 80, timeout=30)
@@ -272,7 +272,7 @@ class Load:
             self.note(began, failure)
 
     def keep_alive(self) -> None:
-        """Request on one connection, and again on another if it was closed, as browsers do."""
+        """Send requests on one connection, and reconnect if it was closed, like browsers."""
         connection = http.client.HTTPConnection("127.0.0.1", 80, timeout=30)
         while not self.stopping.is_set():
             began = time.monotonic()
@@ -292,7 +292,7 @@ class Load:
 
 
 def request(connection: http.client.HTTPConnection, headers: dict[str, str]) -> str | None:
-    """Request the welcome page: what is wrong with it."""
+    """Request the welcome page; return what is wrong with it."""
     connection.request("GET", "/", headers=headers)
     response = connection.getresponse()
     body = response.read()
@@ -381,7 +381,7 @@ def check(holds: bool, message: str) -> None:  # noqa: FBT001
 
 
 def server_files(root: Path) -> Iterator[Path]:
-    """What must not be there after the packages were purged."""
+    """Return paths that must not exist after the packages were purged."""
     for place in ("etc", "usr", "var/lib", "var/log", "var/cache", "run"):
         for path in (root / place).rglob("*howdah*"):
             if "/dpkg/" not in f"{path}/":
@@ -469,7 +469,7 @@ def report(program: Callable[[Path], None]) -> NoReturn:
         say(f"FAILED: {failure}")
         code = 1
     sys.stdout.flush()
-    # What still runs ends with the namespace.
+    # Remaining processes end with the namespace.
     os._exit(code)
 
 
