@@ -78,7 +78,7 @@ stop
 [log e 3] PHP Fatal error:  Uncaught RuntimeException: from the destructor in %s/test.php:%d
 Stack trace:
 #0 %s/test.php(%d): Throws->__destruct()
-#1 [internal function]: {closure}()
+#1 [internal function]: {closure%S}()
 #2 {main}
   thrown in %s/test.php on line %d
 [log n 3] shutdown: uncaught
