@@ -170,7 +170,8 @@ var QUERY_STRING do=static
 push static
 var QUERY_STRING do=is
 push is
-await new1 new2
+await new1
+await new2
 await exists
 await unserialize
 await static
@@ -184,17 +185,22 @@ push trait2
 var QUERY_STRING do=enum
 push enum1
 push enum2
-await interface1 interface2
-await trait1 trait2
-await enum1 enum2
+await interface1
+await interface2
+await trait1
+await trait2
+await enum1
+await enum2
 var QUERY_STRING do=required
 push required1
 push required2
-await required1 required2
+await required1
+await required2
 var QUERY_STRING do=deprecated
 push deprecated1
 push deprecated2
-await deprecated1 deprecated2
+await deprecated1
+await deprecated2
 var QUERY_STRING do=circle
 run
 --EXPECTREGEX--
