@@ -58,8 +58,22 @@ pub struct Leaks {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct LeakPlace {
     kind: String,
-    /// Its path without digits.
+    /// Its path without the digits of keys.
     path: String,
+}
+
+/// A path without digits in brackets. A number in a name belongs to the name.
+fn without_numbers(path: &str) -> String {
+    let mut depth = 0_i32;
+    let mut is_kept = |c: char| {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        depth <= 0 || !c.is_ascii_digit()
+    };
+    path.chars().filter(|c| is_kept(*c)).collect()
 }
 
 #[derive(Debug, Default)]
@@ -86,7 +100,7 @@ impl LeakBook {
         }
         let place = LeakPlace {
             kind: leak.kind.clone(),
-            path: leak.path.chars().filter(|c| !c.is_ascii_digit()).collect(),
+            path: without_numbers(&leak.path),
         };
         if state.places.len() >= PLACES_MAX || !state.places.insert(place) {
             return None;
@@ -132,6 +146,16 @@ mod tests {
             book.enter(1, None, &json("A::$b[3]")).is_none(),
             "a generation that drains"
         );
+    }
+
+    #[test]
+    fn names_that_differ_in_a_number_are_separate_places() {
+        let book = LeakBook::default();
+        for path in ["Page1::$b", "Page2::$b", "$GLOBALS['v2']->x1['user1']"] {
+            assert!(book.enter(1, None, &json(path)).is_some(), "{path}");
+        }
+        let again = book.enter(1, None, &json("$GLOBALS['v3']->x1['user2']"));
+        assert!(again.is_none(), "the numbers of keys");
     }
 
     #[test]

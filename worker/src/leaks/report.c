@@ -1,7 +1,7 @@
 /*
  * Sends findings to the log: a record of level `l` with a JSON object (howdah_shm.h, "the log pipe").
  *
- * Rules: a place is reported once in the life of a worker, whatever number is in its path; the front reports it once
+ * Rules: a place is reported once in the life of a worker, whatever number is in its keys; the front reports it once
  * for all workers of a generation.
  */
 #include "look.h"
@@ -81,8 +81,10 @@ static bool is_allowed(const struct howdah_leak_finding *finding)
 static bool is_known_path(const struct howdah_leak_finding *finding)
 {
 	uint64_t key = howdah_leak_mix('P', (uint64_t)finding->kind);
+	int depth = 0; /* of brackets: a number in a name belongs to the name */
 	for (const char *at = finding->place.path; *at; at++) {
-		if (*at < '0' || *at > '9') {
+		depth += (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
+		if (depth <= 0 || *at < '0' || *at > '9') {
 			key = howdah_leak_mix(key, (unsigned char)*at);
 		}
 	}
