@@ -90,13 +90,40 @@ fn a_clean_application_has_no_leaks() {
     assert_eq!(ended.code, Some(0), "{report:#}");
     let found = findings(&report, "leaks");
     assert_eq!(found.len(), 1, "{found:#?}");
-    assert!(found[0].contains("10 requests of 2 pages"), "{found:#?}");
+    assert!(found[0].contains("18 requests of 2 pages"), "{found:#?}");
     let (ended, report) = doctor(&["--worker", script, "--leaks", "/broken"]);
     assert_eq!(ended.code, Some(0), "{report:#}");
     assert!(
         findings(&report, "leaks").contains(&"warning /broken has status 500".to_owned()),
         "{report:#}"
     );
+}
+
+#[test]
+fn a_value_that_the_first_request_sets_for_good_is_an_error() {
+    let script = r#"<?php
+final class Context
+{
+    public static ?string $user = null;
+}
+while (frankenphp_handle_request(static function () {
+    Context::$user ??= 'user ' . ($_GET['id'] ?? 'none');
+    echo parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH), ' of process ', getmypid(), "\n";
+    echo 'Hello ', Context::$user, "\n";
+})) {
+}
+"#;
+    let app = Www::new().file("worker.php", script);
+    let script = app.path().join("worker.php");
+    let script = script.to_str().expect("UTF-8");
+    let (ended, report) = doctor(&["--worker", script, "--leaks", "/a?id=1", "/b?id=2", "/c"]);
+    assert_eq!(ended.code, Some(1), "{report:#}");
+    let found = findings(&report, "leaks");
+    let text = "depends on which page a new worker serves first: without `Hello user 1`";
+    let expected: Vec<_> = ["/a?id=1", "/b?id=2", "/c"]
+        .map(|page| format!("error {page} {text}"))
+        .into();
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -12,6 +12,18 @@ pub(super) struct Page {
     pub(super) before: [Response; 2],
     /// After other pages.
     pub(super) after: Response,
+    /// Of new servers.
+    pub(super) restarted: Option<Restarted>,
+}
+
+/// Responses of two new servers, which have requested all pages once before. State that the first request of all sets
+/// for good shows only here.
+#[derive(Debug, Default)]
+pub(super) struct Restarted {
+    /// With the pages in the order of the first server: what differs here differs by itself.
+    pub(super) same_order: Response,
+    /// In reverse order.
+    pub(super) reverse_order: Response,
 }
 
 /// Header fields that are specific to one response.
@@ -30,27 +42,39 @@ impl Page {
     /// The difference after other pages, in a few words.
     pub(super) fn difference(&self) -> Option<String> {
         let [first, second] = &self.before;
-        if first.status == second.status && second.status != self.after.status {
-            return Some(format!(
-                "status {} instead of {}",
-                self.after.status, second.status
-            ));
-        }
-        let lines = [first, second, &self.after].map(lines);
-        let [first, second, after] = lines;
-        if let Some(missing) = first
-            .intersection(&second)
-            .find(|line| !after.contains(*line))
-        {
-            return Some(format!("without {}", display(missing)));
-        }
-        // As many lines may be different as differ between two consecutive requests.
-        let own = second.difference(&first).count();
-        let mut new = after
-            .iter()
-            .filter(|line| !first.contains(*line) && !second.contains(*line));
-        new.nth(own).map(|line| format!("with {}", display(line)))
+        difference([first, second], &self.after)
     }
+
+    /// The difference if other pages were requested first.
+    pub(super) fn difference_by_order(&self) -> Option<String> {
+        let restarted = self.restarted.as_ref()?;
+        let before = [&self.before[1], &restarted.same_order];
+        difference(before, &restarted.reverse_order)
+    }
+}
+
+/// How `after` differs from what `before` have in common.
+fn difference(before: [&Response; 2], after: &Response) -> Option<String> {
+    let [first, second] = before;
+    if first.status == second.status && second.status != after.status {
+        return Some(format!(
+            "status {} instead of {}",
+            after.status, second.status
+        ));
+    }
+    let [first, second, after] = [first, second, after].map(lines);
+    if let Some(missing) = first
+        .intersection(&second)
+        .find(|line| !after.contains(*line))
+    {
+        return Some(format!("without {}", display(missing)));
+    }
+    // As many lines may be different as differ between the two.
+    let own = second.difference(&first).count();
+    let mut new = after
+        .iter()
+        .filter(|line| !first.contains(*line) && !second.contains(*line));
+    new.nth(own).map(|line| format!("with {}", display(line)))
 }
 
 fn lines(response: &Response) -> BTreeSet<String> {
@@ -94,6 +118,7 @@ mod tests {
         let page = Page {
             before: before.map(|body| response(200, body)),
             after: response(200, after),
+            restarted: None,
         };
         page.difference()
     }
@@ -117,6 +142,7 @@ mod tests {
         let page = Page {
             before: [response(200, ""), response(200, "")],
             after: response(403, ""),
+            restarted: None,
         };
         let difference = page.difference().expect("a difference");
         assert_eq!(difference, "status 403 instead of 200");
@@ -131,9 +157,30 @@ mod tests {
         let mut page = Page {
             before: [with("1"), with("2")],
             after: with("3"),
+            restarted: None,
         };
         assert_eq!(page.difference(), None);
         page.after = response(200, "a");
         assert!(page.difference().is_some());
+    }
+
+    #[test]
+    fn a_line_that_depends_on_the_first_page_is_a_difference() {
+        let by_order = |first: &str, same: &str, reverse: &str| {
+            let page = Page {
+                before: [response(200, first), response(200, first)],
+                after: response(200, first),
+                restarted: Some(Restarted {
+                    same_order: response(200, same),
+                    reverse_order: response(200, reverse),
+                }),
+            };
+            assert_eq!(page.difference(), None);
+            page.difference_by_order()
+        };
+        let alice = by_order("Hello Alice", "Hello Alice", "Hello Bob");
+        assert_eq!(alice.as_deref(), Some("without `Hello Alice`"));
+        let own = by_order("a\nserver 1", "a\nserver 2", "a\nserver 3");
+        assert_eq!(own, None, "each server has its own");
     }
 }

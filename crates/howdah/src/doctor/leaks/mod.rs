@@ -1,6 +1,7 @@
 //! `howdah doctor --leaks`: requests the same pages in different orders from a server that it starts with
 //! `--detect-leaks`, and compares the responses. The server reports state that a request leaves behind; responses that
-//! depend on previous requests show it too.
+//! depend on previous requests show it too. Two more servers, one with the pages in reverse order, show state that the
+//! first request sets for good.
 
 mod compare;
 mod server;
@@ -10,14 +11,16 @@ use std::path::{Path, PathBuf};
 
 use howdah_config::model::Config;
 
-use self::compare::Page;
+use self::compare::{Page, Restarted};
 use self::server::{Response, Target, TestServer};
 use super::report::{Area, Finding, Level, Report};
 use crate::php_executable::executables;
 
-/// Requests of each page: the first warms up, the second receives what other pages left behind, the third and fourth
+/// Requests of each page at the first server: the first warms up, the second receives what other pages left behind, the third and fourth
 /// show what always differs, the last comes after other pages.
 const ROUNDS: usize = 5;
+/// Requests of each page at each of the two further servers, if there are several pages.
+const ROUNDS_RESTARTED: usize = 2;
 
 /// Why the check was not possible.
 #[derive(Debug, thiserror::Error)]
@@ -70,16 +73,9 @@ fn worker(
     targets: &[Target],
     report: &mut Report,
 ) -> Result<(), LeakCheckError> {
-    let mut server =
-        TestServer::start(options).map_err(|error| LeakCheckError::Start(error.to_string()))?;
+    let mut server = start(options)?;
     let mut pages: Vec<Page> = targets.iter().map(|_| Page::default()).collect();
-    let send = |page: usize| -> Result<Response, LeakCheckError> {
-        let target = &targets[page];
-        server.get(target).map_err(|error| LeakCheckError::Request {
-            url: target.url.clone(),
-            error,
-        })
-    };
+    let send = |page: usize| request(&server, &targets[page]);
     for page in 0..pages.len() {
         send(page)?;
     }
@@ -93,6 +89,9 @@ fn worker(
     // The leaks of a request are reported when its worker claims the next one.
     send(0)?;
     let leaks = server.stop();
+    if targets.len() > 1 {
+        restart(options, targets, &mut pages)?;
+    }
     let script = options.script.display();
     let mut problems = 0;
     for leak in &leaks {
@@ -119,6 +118,17 @@ fn worker(
                 "look for state of a request in static properties, globals and services of the boot",
             );
         }
+        if let Some(difference) = page.difference_by_order() {
+            problems += 1;
+            report.error(
+                Area::Leaks,
+                format!(
+                    "{} depends on which page a new worker serves first: {difference}",
+                    target.url
+                ),
+                "look for values of a request that are set once, such as `self::$user ??= …`",
+            );
+        }
         if page.after.status >= 500 {
             report.warning(
                 Area::Leaks,
@@ -128,14 +138,55 @@ fn worker(
         }
     }
     if problems == 0 {
+        let several = targets.len() > 1;
+        let rounds = ROUNDS + if several { 2 * ROUNDS_RESTARTED } else { 0 };
         report.ok(
             Area::Leaks,
             format!(
                 "{script}: {} requests of {} pages in different orders left nothing behind, and got the same responses",
-                targets.len() * ROUNDS,
+                targets.len() * rounds,
                 targets.len()
             ),
         );
+    }
+    Ok(())
+}
+
+fn start(options: &server::Options) -> Result<TestServer, LeakCheckError> {
+    TestServer::start(options).map_err(|error| LeakCheckError::Start(error.to_string()))
+}
+
+fn request(server: &TestServer, target: &Target) -> Result<Response, LeakCheckError> {
+    server.get(target).map_err(|error| LeakCheckError::Request {
+        url: target.url.clone(),
+        error,
+    })
+}
+
+/// Requests the pages from two new servers, in reverse order and in the same order as before.
+fn restart(
+    options: &server::Options,
+    targets: &[Target],
+    pages: &mut [Page],
+) -> Result<(), LeakCheckError> {
+    let in_order = |order: Vec<usize>| -> Result<Vec<Response>, LeakCheckError> {
+        let mut responses = vec![Response::default(); targets.len()];
+        let server = start(options)?;
+        for _ in 0..ROUNDS_RESTARTED {
+            for &page in &order {
+                responses[page] = request(&server, &targets[page])?;
+            }
+        }
+        Ok(responses)
+    };
+    let reverse = in_order((0..targets.len()).rev().collect())?;
+    // Last: data that the pages have created by then is in this one too.
+    let same = in_order((0..targets.len()).collect())?;
+    for ((page, reverse_order), same_order) in pages.iter_mut().zip(reverse).zip(same) {
+        page.restarted = Some(Restarted {
+            same_order,
+            reverse_order,
+        });
     }
     Ok(())
 }
