@@ -91,6 +91,13 @@ void howdah_connection_cut(const struct howdah_connection *connection)
 		connection->kind->descriptor ? connection->kind->descriptor(connection) : HOWDAH_DESCRIPTOR_NONE);
 }
 
+static char rolled_back[64];
+
+const char *howdah_connections_rolled_back(void)
+{
+	return rolled_back;
+}
+
 bool howdah_connection_end_request(const struct howdah_connection *connection, bool cut_it)
 {
 	enum howdah_rollback result = HOWDAH_ROLLBACK_IDLE;
@@ -99,6 +106,9 @@ bool howdah_connection_end_request(const struct howdah_connection *connection, b
 	} else if (connection->kind->rollback) {
 		result = connection->kind->rollback(connection);
 		howdah_connection_take_exception();
+	}
+	if (result != HOWDAH_ROLLBACK_IDLE) {
+		snprintf(rolled_back, sizeof(rolled_back), "%s", howdah_connection_describe(connection));
 	}
 	if (result == HOWDAH_ROLLBACK_DONE) {
 		howdah_log_format(

@@ -25,6 +25,8 @@ void howdah_connections_startup(void);
  * transaction. Runs no PHP code except handlers of warnings; no exception remains.
  */
 unsigned howdah_connections_rollback(void);
+/* The connection that this found last in a transaction, such as `mysql (PDO)`. */
+const char *howdah_connections_rolled_back(void);
 
 /*
  * Before a request: checks for connections whose server is gone, without a round trip. mode is one of

@@ -7,14 +7,19 @@
 #include "look.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include <ext/date/php_date.h>
 #include <zend_closures.h>
 
 /* Values of a client that are shorter are too likely to be in any application. */
 #define INPUT_SIZE_MIN 4u
 #define INPUT_NUMBER_MIN 1000
+#define DAY 86400.0
+/* Dates that a request creates, such as the end of an entry of a cache. */
+#define DATE_NEAR (366 * DAY)
 #define DEPTH_MAX 8
 #define BUDGET 4000
 
@@ -39,7 +44,7 @@ static bool is_time(double value)
 	}
 	double now = seconds(CLOCK_REALTIME), scale = 1;
 	for (int i = 0; i < 4; i++, scale *= 1000) {
-		if (fabs(value / scale - now) < 86400) {
+		if (fabs(value / scale - now) < DAY) {
 			return true;
 		}
 	}
@@ -104,6 +109,77 @@ uint64_t howdah_leak_fingerprint(const zval *value)
 	}
 }
 
+/* --- dates ------------------------------------------------------------------------------------------- */
+
+static uint64_t of_text(const char *text)
+{
+	return text ? zend_inline_hash_func(text, strlen(text)) : 0;
+}
+
+/* The class of PHP that it extends. */
+static const zend_class_entry *internal_class(const zend_object *object)
+{
+	const zend_class_entry *ce = object->ce;
+	while (ce->type == ZEND_USER_CLASS && ce->parent) {
+		ce = ce->parent;
+	}
+	return ce;
+}
+
+/* NULL: it is no date. */
+static const timelib_time *date_of(const zend_object *object)
+{
+	const zend_class_entry *ce = internal_class(object);
+	bool is_date = ce == php_date_get_date_ce() || ce == php_date_get_immutable_ce();
+	return is_date ? php_date_obj_from_obj((zend_object *)object)->time : NULL;
+}
+
+static const char *zone_name(const timelib_time *date)
+{
+	if (date->zone_type == TIMELIB_ZONETYPE_ID && date->tz_info) {
+		return date->tz_info->name;
+	}
+	return date->zone_type == TIMELIB_ZONETYPE_ABBR && date->tz_abbr ? date->tz_abbr : "";
+}
+
+static uint64_t of_zone(const zend_object *object)
+{
+	const php_timezone_obj *zone = php_timezone_obj_from_obj((zend_object *)object);
+	uint64_t fingerprint = howdah_leak_mix('z', (uint64_t)zone->type);
+	switch (zone->initialized ? zone->type : 0) {
+		case TIMELIB_ZONETYPE_ID:
+			return howdah_leak_mix(fingerprint, of_text(zone->tzi.tz->name));
+		case TIMELIB_ZONETYPE_ABBR:
+			return howdah_leak_mix(fingerprint, of_text(zone->tzi.z.abbr));
+		case TIMELIB_ZONETYPE_OFFSET:
+			return howdah_leak_mix(fingerprint, (uint64_t)zone->tzi.utc_offset);
+		default:
+			return fingerprint;
+	}
+}
+
+uint64_t howdah_leak_date_fingerprint(const zend_object *object, double near)
+{
+	const timelib_time *date = date_of(object);
+	if (!date) {
+		return internal_class(object) == php_date_get_timezone_ce() ? of_zone(object) : 0;
+	}
+	bool is_near = fabs((double)date->sse - seconds(CLOCK_REALTIME)) < near;
+	uint64_t fingerprint = howdah_leak_mix('d', is_near ? 0 : (uint64_t)date->sse);
+	fingerprint = howdah_leak_mix(fingerprint, is_near ? 0 : (uint64_t)date->us);
+	return howdah_leak_mix(fingerprint, howdah_leak_mix((uint64_t)date->z, of_text(zone_name(date))));
+}
+
+void howdah_leak_date_text(const zend_object *object, char *text, size_t size)
+{
+	const timelib_time *date = date_of(object);
+	struct tm parts;
+	time_t time = date ? (time_t)date->sse : 0;
+	size_t used = date && gmtime_r(&time, &parts) ? strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &parts) : 0;
+	const char *zone = date ? zone_name(date) : "";
+	snprintf(text + used, size - used, "%s%s", *zone ? ", " : "", zone);
+}
+
 /* --- input ------------------------------------------------------------------------------------------- */
 
 static void add_input(struct howdah_leak_input *input, const zval *value, int depth)
@@ -159,6 +235,16 @@ void howdah_leak_input_collect(struct howdah_leak_input *input, const char *meth
 			add_input(input, header, 0);
 		}
 	}
+	const zval *time =
+		Z_TYPE_P(server) == IS_ARRAY ? zend_hash_str_find(Z_ARRVAL_P(server), ZEND_STRL("REQUEST_TIME_FLOAT")) : NULL;
+	input->time = time && Z_TYPE_P(time) == IS_DOUBLE ? Z_DVAL_P(time) : 0;
+}
+
+static uint64_t of_request_time(double time)
+{
+	uint64_t bits;
+	memcpy(&bits, &time, sizeof(bits));
+	return howdah_leak_mix('R', bits);
 }
 
 bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value)
@@ -168,7 +254,7 @@ bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value
 			return true;
 		}
 	}
-	return false;
+	return input->time > 0 && of_request_time(input->time) == value;
 }
 
 /* --- with all that is below ------------------------------------------------------------------------- */
@@ -189,6 +275,8 @@ static void find_input(struct scan *scan, const zval *value)
 		char number[24];
 		int size = snprintf(number, sizeof(number), ZEND_LONG_FMT, Z_LVAL_P(value));
 		hash = zend_inline_hash_func(number, (size_t)size);
+	} else if (Z_TYPE_P(value) == IS_DOUBLE && Z_DVAL_P(value) == scan->input->time) {
+		hash = of_request_time(scan->input->time);
 	}
 	if (hash && !scan->held && howdah_leak_input_has(scan->input, hash)) {
 		scan->held = hash;
@@ -258,6 +346,7 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 		return key; /* as old as the application */
 	}
 	uint64_t content = howdah_leak_mix('O', zend_string_hash_val(object->ce->name));
+	content = howdah_leak_mix(content, howdah_leak_date_fingerprint(object, DATE_NEAR));
 	if (object->ce->ce_flags & ZEND_ACC_ENUM) {
 		return key;
 	}

@@ -32,6 +32,7 @@ static const struct {
 	[HOWDAH_LEAK_AUTOLOADER] = {"autoloader", true},
 	[HOWDAH_LEAK_STREAM_WRAPPER] = {"stream wrapper", true},
 	[HOWDAH_LEAK_STREAM_FILTER] = {"stream filter", true},
+	[HOWDAH_LEAK_STREAM_CONTEXT] = {"stream context", true},
 	[HOWDAH_LEAK_LOCALE] = {"locale", true},
 	[HOWDAH_LEAK_TIMEZONE] = {"time zone", true},
 	[HOWDAH_LEAK_ENCODING] = {"encoding", true},

@@ -44,6 +44,7 @@ enum howdah_leak_kind {
 	HOWDAH_LEAK_AUTOLOADER,
 	HOWDAH_LEAK_STREAM_WRAPPER,
 	HOWDAH_LEAK_STREAM_FILTER,
+	HOWDAH_LEAK_STREAM_CONTEXT,
 	HOWDAH_LEAK_LOCALE,
 	HOWDAH_LEAK_TIMEZONE,
 	HOWDAH_LEAK_ENCODING,
@@ -119,6 +120,8 @@ enum howdah_leak_edge {
 	HOWDAH_EDGE_INNER,    /* the content of an object of an extension: `index` */
 	HOWDAH_EDGE_COUNT,    /* how many of them */
 	HOWDAH_EDGE_DYNAMIC,  /* how many properties it has that its class does not declare */
+	HOWDAH_EDGE_DATE,     /* the value of a date */
+	HOWDAH_EDGE_LIVE,     /* how many objects of `ce` something leads to */
 	HOWDAH_EDGE_ITEM,     /* of the process: `text` */
 };
 
@@ -147,10 +150,10 @@ struct howdah_leak_change {
 	uint64_t key;
 	uint64_t fingerprint;
 	uint64_t count_before, count;
-	const zval *value;  /* NULL: of the process */
+	const zval *value;  /* NULL: of the process, or a number */
 	const zval *inside; /* the contents of an object of an extension, `inside_count` of them */
 	size_t inside_count;
-	char *text;       /* of the process: its current value; freed with the look */
+	char *text;       /* of the process, or of a date: its current value; freed with the look */
 	char *owned_name; /* of the process */
 };
 
@@ -231,12 +234,20 @@ bool howdah_leak_global_is_of_loop(zend_string *name, const zval *value);
 uint64_t howdah_leak_fingerprint(const zval *value);
 bool howdah_leak_is_container(const zval *value);
 
+/* Of a date or a time zone, whose value is in no property; 0: it is neither. One within `near` seconds of now counts as
+ * any other time. */
+uint64_t howdah_leak_date_fingerprint(const zend_object *object, double near);
+/* In words. */
+void howdah_leak_date_text(const zend_object *object, char *text, size_t size);
+
 /* The request's input: what a client sent, and what identifies an identical request. */
 struct howdah_leak_input {
 	uint64_t exact; /* method, URI, cookies, credentials, body */
 	uint64_t shape; /* method and path, numbers left out */
 	uint64_t values[64];
 	size_t value_count;
+	/* REQUEST_TIME_FLOAT: who holds it holds the request, or a copy of $_SERVER. 0: unknown. */
+	double time;
 };
 void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri);
 bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);

@@ -128,6 +128,12 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 		case HOWDAH_EDGE_DYNAMIC:
 			put_text(writer, "->{properties}");
 			break;
+		case HOWDAH_EDGE_DATE:
+			put_text(writer, "{date}");
+			break;
+		case HOWDAH_EDGE_LIVE:
+			put_text(writer, ZSTR_VAL(from->ce->name));
+			break;
 		case HOWDAH_EDGE_CALLBACK:
 		case HOWDAH_EDGE_ITEM:
 			put_text(writer, from->text);
@@ -172,9 +178,14 @@ static void set_file(struct howdah_leak_place *place, const zend_string *file)
 	snprintf(place->file, sizeof(place->file), "%s", ZSTR_VAL(file));
 }
 
-static void declare_property(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
+static bool is_allowed(HashTable *attributes)
 {
 	static const char attribute[] = "howdah\\allowleak";
+	return attributes && zend_get_attribute_str(attributes, attribute, sizeof(attribute) - 1);
+}
+
+static void declare_property(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
+{
 	const zend_property_info *property = property_of(from);
 	const zend_class_entry *ce = property ? property->ce : from->ce;
 	struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
@@ -182,9 +193,7 @@ static void declare_property(struct howdah_leak_place *place, const struct howda
 	put_text(&writer, "::$");
 	size_t name = writer.size;
 	put_property(&writer, from);
-	place->allowed = (property && property->attributes &&
-						 zend_get_attribute_str(property->attributes, attribute, sizeof(attribute) - 1)) ||
-					 (ce->attributes && zend_get_attribute_str(ce->attributes, attribute, sizeof(attribute) - 1));
+	place->allowed = (property && is_allowed(property->attributes)) || is_allowed(ce->attributes);
 	const zend_class_entry *reset =
 		zend_hash_str_find_ptr(EG(class_table), ZEND_STRL("symfony\\contracts\\service\\resetinterface"));
 	place->is_reset = reset && from->edge == HOWDAH_EDGE_PROPERTY && instanceof_function(from->ce, reset);
@@ -231,6 +240,31 @@ static void declare(struct howdah_leak_place *place, const struct howdah_leak_ed
 	}
 }
 
+/* The innermost declaration in the path to a value. */
+static void declare_path(
+	const struct howdah_leak_look *look, struct howdah_leak_place *place, const struct howdah_leak_edge_of *step)
+{
+	for (int count = 0; count < STEPS_MAX; count++) {
+		declare(place, step);
+		if (place->member[0] || step->parent < 0) {
+			break;
+		}
+		step = &look->nodes[step->parent].from;
+	}
+}
+
+/* Where the newest object of a class is held. */
+static void declare_live(
+	const struct howdah_leak_look *look, struct howdah_leak_place *place, const zend_class_entry *ce)
+{
+	for (size_t i = look->node_count; i > 0 && !place->member[0]; i--) {
+		const struct howdah_leak_node *node = &look->nodes[i - 1];
+		if (node->is_object && ((const zend_object *)node->container)->ce == ce) {
+			declare_path(look, place, &node->from);
+		}
+	}
+}
+
 void howdah_leak_place_of(
 	const struct howdah_leak_look *look, const struct howdah_leak_change *change, struct howdah_leak_place *place)
 {
@@ -246,6 +280,10 @@ void howdah_leak_place_of(
 			break;
 		}
 		step = &look->nodes[step->parent].from;
+	}
+	if (change->from.edge == HOWDAH_EDGE_LIVE) {
+		declare_live(look, place, change->from.ce);
+		place->allowed |= is_allowed(change->from.ce->attributes);
 	}
 	struct writer writer = {.text = place->path, .capacity = sizeof(place->path)};
 	if (steps[count - 1]->parent >= 0) {

@@ -14,7 +14,9 @@
 #include <ext/standard/file.h>
 #include <main/php_output.h>
 
+#include "database/connections.h"
 #include "state/restore_functions.h"
+#include "state/restore_values.h"
 
 unsigned howdah_leak_transactions;
 unsigned howdah_leak_shutdown_functions;
@@ -178,6 +180,43 @@ static void visit_wrappers(struct howdah_leak_look *look)
 		missing.count, missing.last, true);
 }
 
+/* Below the root, so that each wrapper with options has a path. */
+static void visit_context(struct howdah_leak_look *look)
+{
+	struct howdah_leak_edge_of from = {.edge = HOWDAH_EDGE_CALLBACK,
+		.parent = -1,
+		.kind = HOWDAH_LEAK_STREAM_CONTEXT,
+		.text = "stream_context_get_default()"};
+	zval none;
+	ZVAL_EMPTY_ARRAY(&none); /* one without options has no effect */
+	if (FG(default_context)) {
+		howdah_leak_visit(look, &from, howdah_leak_mix('X', 0), &FG(default_context)->options, &none);
+	}
+}
+
+/* Settings of handlers that are no callbacks. */
+static void visit_handling(struct howdah_leak_look *look)
+{
+	zval value;
+	char name[HOWDAH_LEAK_VALUE_MAX];
+	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_extensions, &value, 0, NULL);
+	howdah_leak_visit_text(
+		look, HOWDAH_LEAK_AUTOLOADER, "spl_autoload_extensions()", Z_TYPE(value) == IS_STRING ? Z_STRVAL(value) : "");
+	zval_ptr_dtor(&value);
+	if (howdah_function_exists(HOWDAH_FUNCTION_assert_options)) {
+		howdah_assert_callback_get(&value);
+		howdah_leak_callable_name(&value, name, sizeof(name));
+		howdah_leak_visit_item(look, HOWDAH_LEAK_ERROR_HANDLER, "assert_options()",
+			howdah_leak_callable_fingerprint(&value), 0, name, true);
+		zval_ptr_dtor(&value);
+	}
+	zend_long mode;
+	if (howdah_mysqli_report_get(&mode)) {
+		snprintf(name, sizeof(name), ZEND_LONG_FMT, mode);
+		howdah_leak_visit_text(look, HOWDAH_LEAK_ERROR_HANDLER, "mysqli_report()", name);
+	}
+}
+
 static void visit_callbacks(struct howdah_leak_look *look)
 {
 	visit_handler(
@@ -193,6 +232,8 @@ static void visit_callbacks(struct howdah_leak_look *look)
 		BG(user_filter_map) ? zend_hash_num_elements(BG(user_filter_map)) : 0,
 		BG(user_filter_map) ? newest_key(BG(user_filter_map)) : "");
 	visit_autoloaders(look);
+	visit_context(look);
+	visit_handling(look);
 }
 
 /* --- streams ------------------------------------------------------------------------------------------ */
@@ -203,8 +244,13 @@ static bool is_temporary(const php_stream *stream)
 	const char *folder = getenv("TMPDIR");
 	folder = folder && *folder ? folder : "/tmp";
 	size_t size = strlen(folder);
-	return stream->orig_path ? size > 1 && strncmp(stream->orig_path, folder, size) == 0
-							 : strcmp(stream->ops->label, "STDIO") == 0;
+	if (stream->orig_path) {
+		return size > 1 && strncmp(stream->orig_path, folder, size) == 0 &&
+			   (stream->orig_path[size] == '/' || folder[size - 1] == '/');
+	}
+	php_stream_statbuf file; /* tmpfile(); that of popen() is a pipe */
+	return strcmp(stream->ops->label, "STDIO") == 0 && php_stream_stat((php_stream *)stream, &file) == 0 &&
+		   S_ISREG(file.sb.st_mode);
 }
 
 static bool is_in_memory(const php_stream *stream)
@@ -254,7 +300,8 @@ void howdah_leak_visit_process(struct howdah_leak_look *look)
 	visit_settings(look);
 	visit_callbacks(look);
 	howdah_leak_visit_count(look, HOWDAH_LEAK_OUTPUT_BUFFER, "ob_start()", (uint64_t)php_output_get_level(), "");
-	howdah_leak_visit_count(look, HOWDAH_LEAK_TRANSACTION, "open transactions", howdah_leak_transactions, "");
+	howdah_leak_visit_count(
+		look, HOWDAH_LEAK_TRANSACTION, "open transactions", howdah_leak_transactions, howdah_connections_rolled_back());
 	howdah_leak_visit_count(
 		look, HOWDAH_LEAK_SESSION, "session_start()", session && session->session_status == php_session_active, "");
 	howdah_leak_visit_system(look, visit_streams(look));

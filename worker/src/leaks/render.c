@@ -26,18 +26,27 @@ bool howdah_leak_is_secret(const char *name, size_t size)
 	return false;
 }
 
-/* Long, without spaces, of letters and digits: likely a token. */
+/* Long, without spaces, of letters and digits: likely a token. Of 13 digits or more: the number of a card or an account. */
 bool howdah_leak_looks_secret(const char *text, size_t size)
 {
-	size_t digits = 0, letters = 0;
+	size_t digits = 0, letters = 0, small = 0, spaces = 0, others = 0;
 	for (size_t i = 0; i < size; i++) {
-		digits += isdigit((unsigned char)text[i]) != 0;
-		letters += isalpha((unsigned char)text[i]) != 0;
-		if (isspace((unsigned char)text[i]) || text[i] == '\\') {
-			return false;
-		}
+		unsigned char byte = (unsigned char)text[i];
+		digits += isdigit(byte) != 0;
+		letters += isalpha(byte) != 0;
+		small += islower(byte) != 0;
+		spaces += isspace(byte) != 0;
+		others += !isalnum(byte) && byte != ' ' && byte != '-';
 	}
-	return (size >= 20 && digits >= 4 && letters >= 4) || memchr(text, '@', size);
+	if (digits >= 13 && letters == 0 && others == 0) {
+		return true;
+	}
+	if (spaces || memchr(text, '\\', size)) {
+		return false;
+	}
+	bool is_mixed = digits >= 2 && small >= 2 && letters - small >= 2; /* base62 or base64 */
+	bool is_token = (size >= 20 && digits >= 4 && letters >= 4) || (size >= 16 && is_mixed);
+	return is_token || memchr(text, '@', size);
 }
 
 /* `room`: for more than 80 bytes. */
@@ -61,6 +70,15 @@ void howdah_leak_render(const struct howdah_leak_change *change, const char *pat
 		const char *one = change->from.edge == HOWDAH_EDGE_COUNT ? "element" : "property";
 		const char *noun = change->count == 1 ? one : what;
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu %s", (unsigned long long)change->count, noun);
+		return;
+	}
+	if (change->from.edge == HOWDAH_EDGE_LIVE) {
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu objects", (unsigned long long)change->count);
+		return;
+	}
+	if (change->from.edge == HOWDAH_EDGE_DATE) {
+		bool shown = !howdah_leak_is_secret(path, strlen(path));
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", shown ? change->text : hidden);
 		return;
 	}
 	if (change->from.edge == HOWDAH_EDGE_GLOBALS) {

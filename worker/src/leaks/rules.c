@@ -8,7 +8,8 @@
  *  - grows, changes: two identical requests after the first one changed the slot, each to another value;
  *  - counts: the same, of a number to which all of these requests added the same;
  *  - grows: four requests of the same shape (numbers of the path left out) left more elements each than the one before;
- *  - holds request data: it has a value that a client sent, and still has it after a request that did not send it.
+ *  - holds request data: it has a value that a client sent, or the time at which the request began, and still has it
+ *    after a request that did not send it.
  *
  * State of the process that no code uses as a cache is a leak when it has changed once.
  *
@@ -26,6 +27,7 @@
 #define STRIKES_OF_REQUEST 2
 #define STRIKES_OF_ALL 8
 #define GROWTHS 4
+#define LIVE_DELAY 2
 #define INSIDE_MAX 16u
 
 struct history {
@@ -43,6 +45,7 @@ struct history {
 	zend_long number, step;
 	unsigned numbers;
 	bool counts;
+	unsigned growths; /* of live objects */
 	bool reported;
 	/* It holds a value of a client; reported if that outlives another request. */
 	uint64_t held, held_fingerprint;
@@ -140,6 +143,9 @@ static void describe(const struct howdah_leak_look *look, const struct howdah_le
 	finding->request = *request;
 }
 
+/* Values of this look that grow, and are reported or allowed: live objects are their elements, or belong to these. */
+static bool growth_is_known;
+
 static void report_change(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
 	const struct howdah_leak_request *request, struct history *history, const char *why, bool only_growth_if_reset)
 {
@@ -149,6 +155,7 @@ static void report_change(const struct howdah_leak_look *look, const struct howd
 		return;
 	}
 	history->reported = true;
+	growth_is_known |= change->count > change->count_before;
 	finding.why = why;
 	howdah_leak_report(&finding);
 }
@@ -161,7 +168,13 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		return;
 	}
 	struct history *history = history_of(change->key);
+	bool grew = change->count > change->count_before;
 	if (!history || history->reported) {
+		growth_is_known |= history && grew;
+		return;
+	}
+	/* Their container may need more requests. */
+	if (change->from.edge == HOWDAH_EDGE_LIVE && (!grew || growth_is_known || ++history->growths <= LIVE_DELAY)) {
 		return;
 	}
 	bool session_setting =
@@ -170,7 +183,6 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		report_change(look, change, request, history, "left behind", false);
 		return;
 	}
-	bool grew = change->count > change->count_before;
 	uint64_t held = 0, content = change->fingerprint;
 	if (change->value) {
 		bool is_array = Z_TYPE_P(change->value) == IS_ARRAY;
@@ -236,6 +248,7 @@ static void judge_held(const struct howdah_leak_look *look, const struct howdah_
 void howdah_leak_judge(const struct howdah_leak_look *look, const struct howdah_leak_request *request,
 	const struct howdah_leak_input *input)
 {
+	growth_is_known = false;
 	for (size_t i = 0; i < look->change_count; i++) {
 		judge_change(look, &look->changes[i], request, input);
 	}

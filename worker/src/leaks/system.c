@@ -115,20 +115,26 @@ static void visit_environment(struct howdah_leak_look *look)
 
 static void visit_encodings(struct howdah_leak_look *look)
 {
+	/* As howdah_encodings_get() has them. */
+	static const char *const names[] = {"mb_internal_encoding()", "mb_http_output()", "mb_substitute_character()",
+		"mb_detect_order()", "mb_regex_encoding()", "mb_regex_set_options()"};
 	if (!howdah_function_exists(HOWDAH_FUNCTION_mb_internal_encoding)) {
 		return;
 	}
-	zval encodings, *encoding;
-	uint64_t fingerprint = 1;
+	zval encodings;
 	howdah_encodings_get(&encodings);
-	ZEND_HASH_FOREACH_VAL(Z_ARRVAL(encodings), encoding)
-	{
-		fingerprint = howdah_leak_mix(fingerprint, howdah_leak_fingerprint(encoding));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const zval *encoding = zend_hash_index_find(Z_ARRVAL(encodings), i);
+		const zval *shown = encoding && Z_TYPE_P(encoding) == IS_ARRAY
+								? zend_hash_index_find(Z_ARRVAL_P(encoding), 0) /* of the order: the first */
+								: encoding;
+		char number[32] = "";
+		if (shown && Z_TYPE_P(shown) == IS_LONG) {
+			snprintf(number, sizeof(number), ZEND_LONG_FMT, Z_LVAL_P(shown));
+		}
+		howdah_leak_visit_item(look, HOWDAH_LEAK_ENCODING, names[i], encoding ? howdah_leak_fingerprint(encoding) : 1,
+			0, shown && Z_TYPE_P(shown) == IS_STRING ? Z_STRVAL_P(shown) : number, true);
 	}
-	ZEND_HASH_FOREACH_END();
-	const zval *internal = zend_hash_index_find(Z_ARRVAL(encodings), 0);
-	howdah_leak_visit_item(look, HOWDAH_LEAK_ENCODING, "mbstring", fingerprint, 0,
-		internal && Z_TYPE_P(internal) == IS_STRING ? Z_STRVAL_P(internal) : "", true);
 	zval_ptr_dtor(&encodings);
 }
 
@@ -174,6 +180,9 @@ static void visit_libxml(struct howdah_leak_look *look)
 			howdah_leak_callable_fingerprint(&loader), 0, name, true);
 		zval_ptr_dtor(&loader);
 	}
+	const zval *context = howdah_compat_module_globals("libxml"); /* its first member */
+	howdah_leak_visit_item(look, HOWDAH_LEAK_LIBXML, "libxml_set_streams_context()",
+		context ? howdah_leak_fingerprint(context) : 1, 0, "", true);
 }
 
 void howdah_leak_visit_system(struct howdah_leak_look *look, uint64_t stream_descriptors)

@@ -19,6 +19,8 @@
 /* Beyond that a look is incomplete. */
 #define NODES_MAX 2000000u
 #define SLOTS_MAX 4000000u
+/* A date that is set to about now is a clock. In seconds. */
+#define CLOCK_NEAR 86400.0
 
 uint64_t howdah_leak_object_key(const zend_object *object)
 {
@@ -368,6 +370,21 @@ static void walk_inner(struct howdah_leak_look *look, size_t index, zend_object 
 	}
 }
 
+/* Code that has a date in common with others may set it. */
+static void walk_date(struct howdah_leak_look *look, size_t index, const zend_object *object, uint64_t fingerprint)
+{
+	const struct howdah_leak_node node = look->nodes[index];
+	struct howdah_leak_edge_of from = {
+		.edge = HOWDAH_EDGE_DATE, .parent = (int32_t)index, .kind = HOWDAH_LEAK_OBJECT_STORAGE, .ce = object->ce};
+	size_t changes = look->change_count;
+	howdah_leak_visit_number(look, &from, howdah_leak_mix(node.key, 'N'), fingerprint, 0, node.fresh);
+	if (look->change_count > changes) {
+		char text[HOWDAH_LEAK_VALUE_MAX];
+		howdah_leak_date_text(object, text, sizeof(text));
+		look->changes[changes].text = strdup(text);
+	}
+}
+
 static void walk_object(struct howdah_leak_look *look, size_t index)
 {
 	zend_object *object = (zend_object *)look->nodes[index].container;
@@ -381,7 +398,10 @@ static void walk_object(struct howdah_leak_look *look, size_t index)
 		return;
 	}
 	walk_properties(look, index, object);
-	if (object->handlers->get_gc && object->handlers->get_gc != zend_std_get_gc) {
+	uint64_t date = howdah_leak_date_fingerprint(object, CLOCK_NEAR);
+	if (date) {
+		walk_date(look, index, object, date);
+	} else if (object->handlers->get_gc && object->handlers->get_gc != zend_std_get_gc) {
 		walk_inner(look, index, object);
 	}
 }
@@ -395,34 +415,54 @@ static void walk_node(struct howdah_leak_look *look, size_t index)
 	}
 }
 
-/* --- objects that nothing known leads to -------------------------------------------------------------- */
+/* --- live objects ------------------------------------------------------------------------------------- */
 
+static void count_object(struct howdah_leak_map *counts, const zend_object *object)
+{
+	struct howdah_leak_slot slot = {.key = howdah_leak_mix('k', (uint64_t)(uintptr_t)object->ce),
+		.fingerprint = (uint64_t)(uintptr_t)object->ce,
+		.count = 1};
+	if (!howdah_leak_map_add(counts, slot)) {
+		howdah_leak_map_find(counts, slot.key)->count++;
+	}
+}
+
+static void visit_lost(struct howdah_leak_look *look, const zend_class_entry *ce, uint64_t count)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "%llu objects", (unsigned long long)count);
+	howdah_leak_visit_item(look, HOWDAH_LEAK_OBJECTS, ZSTR_VAL(ce->name), count, count, text, true);
+}
+
+static void visit_live(struct howdah_leak_look *look, const zend_class_entry *ce, uint64_t count)
+{
+	struct howdah_leak_edge_of from = {.edge = HOWDAH_EDGE_LIVE, .parent = -1, .kind = HOWDAH_LEAK_OBJECTS, .ce = ce};
+	howdah_leak_visit_number(look, &from, howdah_leak_mix('L', (uint64_t)(uintptr_t)ce), count, count, false);
+}
+
+static void visit_counts(struct howdah_leak_look *look, struct howdah_leak_map *counts,
+	void (*visit)(struct howdah_leak_look *look, const zend_class_entry *ce, uint64_t count))
+{
+	for (size_t i = 0; i < counts->capacity; i++) {
+		if (counts->slots[i].key) {
+			visit(look, (const zend_class_entry *)(uintptr_t)counts->slots[i].fingerprint, counts->slots[i].count);
+		}
+	}
+	howdah_leak_map_clear(counts);
+}
+
+/* Of each class: those that nothing known leads to, and the others, such as the elements of a list that are linked. */
 static void count_objects(struct howdah_leak_look *look)
 {
-	struct howdah_leak_map counts = {0};
+	struct howdah_leak_map lost = {0}, live = {0};
 	for (uint32_t i = 1; i < look->visited_size; i++) {
-		zend_object *object = EG(objects_store).object_buckets[i];
-		if (!IS_OBJ_VALID(object) || look->visited[i] ||
-			(object->ce->type != ZEND_USER_CLASS && object->ce != zend_ce_closure)) {
-			continue;
-		}
-		struct howdah_leak_slot slot = {.key = howdah_leak_mix('k', (uint64_t)(uintptr_t)object->ce),
-			.fingerprint = (uint64_t)(uintptr_t)object->ce,
-			.count = 1};
-		if (!howdah_leak_map_add(&counts, slot)) {
-			howdah_leak_map_find(&counts, slot.key)->count++;
+		const zend_object *object = EG(objects_store).object_buckets[i];
+		if (IS_OBJ_VALID(object) && (object->ce->type == ZEND_USER_CLASS || object->ce == zend_ce_closure)) {
+			count_object(look->visited[i] ? &live : &lost, object);
 		}
 	}
-	for (size_t i = 0; i < counts.capacity; i++) {
-		if (counts.slots[i].key) {
-			const zend_class_entry *ce = (const zend_class_entry *)(uintptr_t)counts.slots[i].fingerprint;
-			char text[64];
-			snprintf(text, sizeof(text), "%llu objects", (unsigned long long)counts.slots[i].count);
-			howdah_leak_visit_item(look, HOWDAH_LEAK_OBJECTS, ZSTR_VAL(ce->name), counts.slots[i].count,
-				counts.slots[i].count, text, true);
-		}
-	}
-	howdah_leak_map_clear(&counts);
+	visit_counts(look, &lost, visit_lost);
+	visit_counts(look, &live, visit_live);
 }
 
 void howdah_leak_walk(struct howdah_leak_look *look)

@@ -105,6 +105,13 @@ static bool find_driver(void)
 		   (ce && ce->type == ZEND_INTERNAL_CLASS && object_init_ex(&mysqli_driver, ce) == SUCCESS);
 }
 
+bool howdah_mysqli_report_get(zend_long *mode)
+{
+	bool found = find_driver();
+	*mode = found ? report_mode() : 0;
+	return found;
+}
+
 void howdah_restore_mysqli_snapshot(void)
 {
 	if (find_driver()) {

@@ -23,6 +23,9 @@ void howdah_assert_callback_set(zval *value);
 void howdah_encodings_get(zval *value);
 void howdah_encodings_set(zval *value);
 
+/* mysqli_report(), false if mysqli is not loaded. restore_extensions.c. */
+bool howdah_mysqli_report_get(zend_long *mode);
+
 /* libxml_disable_entity_loader(), false where it does not exist: it returns the old value only when it sets one. */
 void howdah_libxml_loader_disabled_get(zval *value);
 

@@ -194,7 +194,7 @@ stop
 
 [log l 6] {"kind":"time zone","why":"left behind","path":"date_default_timezone_set()","value":"Asia/Tokyo","method":"GET","uri":"/zone"}
 
-[log l 7] {"kind":"encoding","why":"left behind","path":"mbstring","value":"ISO-8859-1","method":"GET","uri":"/encoding"}
+[log l 7] {"kind":"encoding","why":"left behind","path":"mb_internal_encoding()","value":"ISO-8859-1","method":"GET","uri":"/encoding"}
 
 [log l 8] {"kind":"working directory","why":"left behind","path":"chdir()","value":"/","method":"GET","uri":"/folder"}
 
@@ -211,7 +211,7 @@ stop
 [log l 14] {"kind":"signal handler","why":"left behind","path":"SIGUSR1","value":"","method":"GET","uri":"/signal"}
 
 [log w 15] rolled back a transaction that the request left open on sqlite (PDO)
-[log l 15] {"kind":"transaction","why":"left behind","path":"open transactions","value":"","count_before":0,"count":1,"method":"GET","uri":"/transaction"}
+[log l 15] {"kind":"transaction","why":"left behind","path":"open transactions","value":"sqlite (PDO)","count_before":0,"count":1,"method":"GET","uri":"/transaction"}
 
 [log l 16] {"kind":"session","why":"left behind","path":"session_start()","value":"(hidden)","count_before":0,"count":1,"method":"GET","uri":"/session"}
 
