@@ -16,6 +16,7 @@ use super::boot::exit_reason;
 use crate::User;
 use crate::crash_report::CrashRecorder;
 use crate::messages::{Event, FrontMessage};
+use crate::pool::Pool;
 use crate::pool::generation::{Generation, Phase};
 use crate::pool::place::{LastProcess, Occupant, RecentMaximum, State};
 use crate::process::control::{Control, ControlError, Kind, Message};
@@ -116,7 +117,8 @@ impl Supervisor {
         let log_key = worker_log::key(serial);
         let data = encode::spawn(lifetime, log_key, &indices);
 
-        let ((pid, pid_receiver), tail) = (watch::channel(0), Tail::new());
+        let (pid, pid_receiver) = watch::channel(0);
+        let tail = Tail::new();
         let recorder = CrashRecorder::new();
         let source = worker_log::Source {
             pool: pool.name.clone(),
@@ -555,90 +557,120 @@ impl Supervisor {
         id: u32,
         message: &Message,
     ) -> Result<(), String> {
-        let worker_id = WorkerId(message.worker as u16);
-        let (pid, status) = (message.pid, ExitStatus::from_raw(message.status));
+        let Some(process) = self.exited_process(index, id, message)? else {
+            return Ok(());
+        };
+        let worker = WorkerId(message.worker as u16);
+        let pool = &mut self.pools[index];
+        count_exit(pool, worker, process, ExitStatus::from_raw(message.status));
+        let unwatched = pool.places[worker.index()]
+            .occupant()
+            .filter(|occupant| occupant.pidfd.is_none() && process.pid != 0)
+            .filter(|occupant| occupant.pid() == process.pid)
+            .map(|occupant| occupant.serial);
+        if let Some(serial) = unwatched {
+            self.worker_exited_unseen(index, worker, serial);
+        }
+        Ok(())
+    }
+
+    /// The process that a zygote reports as exited. `None` if a later process has already exited in its place.
+    ///
+    /// # Errors
+    /// The report cannot be true.
+    fn exited_process(
+        &mut self,
+        index: usize,
+        id: u32,
+        message: &Message,
+    ) -> Result<Option<LastProcess>, String> {
+        let worker = WorkerId(message.worker as u16);
+        let status = ExitStatus::from_raw(message.status);
         let pool = &mut self.pools[index];
         let Some(generation) = pool.generation_mut(id) else {
-            return Ok(());
+            return Ok(None);
         };
         generation.announced = match generation.announced.checked_sub(1) {
             Some(left) => left,
             None => return Err("Exited of a worker that it does not have".into()),
         };
-        let Some(place) = pool.places.get(worker_id.index()) else {
+        let Some(place) = pool.places.get(worker.index()) else {
             return Err(format!(
                 "Exited of worker {}, which does not exist",
-                worker_id.0
+                worker.0
             ));
         };
-        let (request_id, expected, recycles) = match (place.occupant(), place.last) {
-            (Some(occupant), _) if occupant.pid() == pid && occupant.generation == id => {
+        match (place.occupant(), place.last) {
+            (Some(occupant), _) if occupant.pid() == message.pid && occupant.generation == id => {
                 if occupant
                     .pidfd
                     .as_ref()
                     .is_some_and(|pidfd| !has_ended(pidfd.get_ref().as_fd()))
                 {
-                    return Err(format!("Exited of worker {}, which runs", worker_id.0));
+                    return Err(format!("Exited of worker {}, which runs", worker.0));
                 }
-                let words = pool.segment.worker(worker_id);
+                let words = pool.segment.worker(worker);
                 let request_id = words.and_then(|words| words.request_id);
                 occupant.exit.send_replace(Some(status));
                 let expected = occupant.exit_is_expected() || self.stopping;
-                let recycles = occupant.recycles(expected);
-                (request_id.map_or(0, u64::from), expected, recycles)
+                Ok(Some(LastProcess {
+                    pid: message.pid,
+                    request_id: request_id.map_or(0, u64::from),
+                    expected,
+                    recycles: occupant.recycles(expected),
+                }))
             }
-            (_, Some(last)) if last.pid == pid => {
+            (_, Some(last)) if last.pid == message.pid => {
                 if let Some(exit) = &place.last_exit {
                     exit.send_replace(Some(status));
                 }
-                (last.request_id, last.expected, last.recycles)
+                Ok(Some(last))
             }
-            // A later process has already exited in its place.
-            _ => return Ok(()),
-        };
-        let (name, worker, text) = (&*pool.name, worker_id.0, status.to_string());
-        match status.code() {
-            Some(EXIT_STATUS_FATAL) if request_id == 0 => {
-                pool.counters.fatal += 1;
-                tracing::info!(target: "howdah::pool", pool = name, worker, pid, "worker exited after a fatal error");
-            }
-            // The front responds, with the reason.
-            Some(EXIT_STATUS_CPU) if request_id != 0 => {
-                pool.counters.killed += 1;
-                let request_id = format!("{request_id:016x}");
-                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker killed: its \
-                    request exceeded `cpu_timeout`");
-            }
-            Some(EXIT_STATUS_HUNG) if request_id != 0 => {
-                pool.counters.killed += 1;
-                let request_id = format!("{request_id:016x}");
-                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker killed: it \
-                    made no progress for `hang_timeout`");
-            }
-            // A failed boot is reported with its output.
-            Some(0 | EXIT_STATUS_BOOT) => {
-                pool.counters.recycled += u64::from(recycles);
-                tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker exited");
-            }
-            // With `exit restart` the status is the application's own, and the response was complete.
-            code if expected || (request_id == 0 && code.is_some()) => {
-                pool.counters.recycled += u64::from(recycles && code.is_some());
-                tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker exited");
-            }
-            _ => {
-                pool.counters.crashed += 1;
-                let request_id = (request_id != 0).then(|| format!("{request_id:016x}"));
-                let request_id = request_id.as_deref();
-                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, status = text, "worker died");
-            }
+            _ => Ok(None),
         }
-        let unwatched = self.pools[index].places[worker_id.index()]
-            .occupant()
-            .filter(|occupant| occupant.pidfd.is_none() && occupant.pid() == pid && pid != 0)
-            .map(|occupant| occupant.serial);
-        if let Some(serial) = unwatched {
-            self.worker_exited_unseen(index, worker_id, serial);
+    }
+}
+
+/// Counts and logs the exit of a worker by its status.
+fn count_exit(pool: &mut Pool, worker: WorkerId, process: LastProcess, status: ExitStatus) {
+    let (name, worker, text) = (&*pool.name, worker.0, status.to_string());
+    let LastProcess {
+        pid,
+        request_id,
+        expected,
+        recycles,
+    } = process;
+    let hexadecimal = (request_id != 0).then(|| format!("{request_id:016x}"));
+    let request_id = hexadecimal.as_deref();
+    match (status.code(), request_id) {
+        (Some(EXIT_STATUS_FATAL), None) => {
+            pool.counters.fatal += 1;
+            tracing::info!(target: "howdah::pool", pool = name, worker, pid, "worker exited after a fatal error");
         }
-        Ok(())
+        // The front responds, with the reason.
+        (Some(EXIT_STATUS_CPU), Some(request_id)) => {
+            pool.counters.killed += 1;
+            tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker killed: its \
+                request exceeded `cpu_timeout`");
+        }
+        (Some(EXIT_STATUS_HUNG), Some(request_id)) => {
+            pool.counters.killed += 1;
+            tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker killed: it \
+                made no progress for `hang_timeout`");
+        }
+        // A failed boot is reported with its output.
+        (Some(0 | EXIT_STATUS_BOOT), _) => {
+            pool.counters.recycled += u64::from(recycles);
+            tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker exited");
+        }
+        // With `exit restart` the status is the application's own, and the response was complete.
+        (code, _) if expected || (request_id.is_none() && code.is_some()) => {
+            pool.counters.recycled += u64::from(recycles && code.is_some());
+            tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker exited");
+        }
+        _ => {
+            pool.counters.crashed += 1;
+            tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, status = text, "worker died");
+        }
     }
 }
