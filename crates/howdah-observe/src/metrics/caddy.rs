@@ -10,7 +10,7 @@ use std::fmt;
 use prometheus_client::encoding::NoLabelSet;
 use prometheus_client::metrics::MetricType;
 
-use super::front::{HistogramSum, METHODS, STATUSES};
+use super::front::{HistogramSum, METHODS, Measures, STATUSES};
 use super::page::Page;
 use super::writer::{Writer, histogram};
 
@@ -45,10 +45,16 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let Some(measures) = &page.measures else {
         return Ok(());
     };
-    let rows = || 0..=measures.pools();
+    requests(writer, measures)?;
+    times_and_sizes(writer, measures)
+}
+
+/// Requests by method, and by host if hosts are counted.
+fn requests(writer: &mut Writer<'_>, measures: &Measures) -> fmt::Result {
+    let rows = 0..=measures.pools();
     let hosts = measures.hosts();
     let mut by_method = [0; METHODS.len()];
-    for (method, _, count) in rows().flat_map(|row| measures.requests(row)) {
+    for (method, _, count) in rows.flat_map(|row| measures.requests(row)) {
         by_method[method] += count;
     }
     let total = [(None, by_method)];
@@ -66,9 +72,13 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "caddy_http_requests",
         "Counter of HTTP(S) requests made.",
         counts,
-    )?;
+    )
+}
+
+/// The time of requests and the size of their responses.
+fn times_and_sizes(writer: &mut Writer<'_>, measures: &Measures) -> fmt::Result {
     let mut times = HistogramSum::default();
-    for row in rows() {
+    for row in 0..=measures.pools() {
         for class in 0..STATUSES.len() {
             times.add(&measures.total(row, class));
         }

@@ -9,6 +9,17 @@ use super::page::{Page, Pool, WorkerState};
 use super::writer::{Writer, seconds};
 
 pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    threads(writer, page)?;
+    workers(writer, page)?;
+    request_times(writer, page)
+}
+
+/// The pools that run a worker script.
+fn script_pools(page: &Page) -> impl Iterator<Item = &Pool> {
+    page.pools.iter().filter(|pool| pool.worker_script)
+}
+
+fn threads(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let all = |count: fn(&Pool) -> u64| page.pools.iter().map(count).sum();
     let regular = page.pools.iter().filter(|pool| !pool.worker_script);
     writer.gauge(
@@ -25,13 +36,12 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "frankenphp_queue_depth",
         "Number of regular queued requests.",
         regular.map(|pool| pool.queue).sum(),
-    )?;
-    let scripts = || {
-        let pools = page.pools.iter();
-        pools.filter(|pool| pool.worker_script)
-    };
+    )
+}
+
+fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let each = |value: fn(&Pool) -> u64| {
-        scripts().map(move |pool| (vec![("worker", pool.name.as_str())], value(pool)))
+        script_pools(page).map(move |pool| (vec![("worker", pool.name.as_str())], value(pool)))
     };
     writer.gauges(
         "frankenphp_total_workers",
@@ -62,12 +72,15 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "frankenphp_worker_queue_depth",
         "Number of queued requests for this worker.",
         each(|pool| pool.queue),
-    )?;
+    )
+}
+
+fn request_times(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let Some(measures) = &page.measures else {
         return Ok(());
     };
     let php = || {
-        scripts().filter_map(|pool| {
+        script_pools(page).filter_map(|pool| {
             let row = page.counted.iter().position(|name| *name == pool.name)?;
             let summed = measures.phase(row, Phase::Php);
             Some(([("worker", pool.name.as_str())], summed))

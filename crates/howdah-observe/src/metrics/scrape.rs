@@ -12,7 +12,7 @@ use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-use super::front::{METHODS, PHASES, PROTOCOLS, STATUSES};
+use super::front::{METHODS, Measures, PHASES, PROTOCOLS, STATUSES};
 use super::page::{FRONT, HubCounts, Page};
 use super::writer::{Writer, histogram};
 use super::{caddy, frankenphp, opcache, workers};
@@ -71,9 +71,33 @@ fn tls(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )
 }
 
-/// Activity of the front threads. Rows without a request are left out, which keeps the page of an
-/// idle server short.
+/// Activity of the front threads.
 fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    connections(writer, page)?;
+    writer.gauge(
+        "howdah_http_requests_in_flight",
+        "Requests in flight.",
+        page.in_flight,
+    )?;
+    let Some(measures) = &page.measures else {
+        return Ok(());
+    };
+    request_counts(writer, page, measures)?;
+    writer.counter(
+        "howdah_http_response_body_bytes",
+        "Bytes of response bodies handed to connections.",
+        measures.sent(),
+    )?;
+    writer.counter(
+        "howdah_http_request_body_bytes",
+        "Bytes of request bodies that were read.",
+        measures.received(),
+    )?;
+    durations(writer, page, measures)
+}
+
+/// Client connections by protocol.
+fn connections(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let protocols = |numbers: [u64; 3]| {
         PROTOCOLS
             .iter()
@@ -89,24 +113,24 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "howdah_http_connections_accepted",
         "Client connections since the start.",
         protocols(page.connections.accepted),
-    )?;
-    writer.gauge(
-        "howdah_http_requests_in_flight",
-        "Requests in flight.",
-        page.in_flight,
-    )?;
-    let Some(measures) = &page.measures else {
-        return Ok(());
-    };
-    let row = |row: usize| page.counted.get(row).map_or(FRONT, String::as_str);
-    let rows = 0..=measures.pools();
-    let counts = rows.clone().flat_map(|index| {
+    )
+}
+
+/// The pool of a row of measures, or the front itself.
+fn row_name(page: &Page, row: usize) -> &str {
+    page.counted.get(row).map_or(FRONT, String::as_str)
+}
+
+/// Requests by pool, method and status. Rows without a request are left out, which keeps the page of an idle server
+/// short.
+fn request_counts(writer: &mut Writer<'_>, page: &Page, measures: &Measures) -> fmt::Result {
+    let counts = (0..=measures.pools()).flat_map(|index| {
         let counts = measures.requests(index);
         counts
             .filter(|(_, _, count)| *count > 0)
             .map(move |(method, status, count)| {
                 let labels = vec![
-                    ("pool", row(index)),
+                    ("pool", row_name(page, index)),
                     ("method", METHODS[method]),
                     ("status", STATUSES[status]),
                 ];
@@ -117,25 +141,19 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "howdah_http_requests",
         "Requests that are over, by pool (or the front itself), method and class of status.",
         counts,
-    )?;
-    writer.counter(
-        "howdah_http_response_body_bytes",
-        "Bytes of response bodies handed to connections.",
-        measures.sent(),
-    )?;
-    writer.counter(
-        "howdah_http_request_body_bytes",
-        "Bytes of request bodies that were read.",
-        measures.received(),
-    )?;
+    )
+}
+
+/// Histograms of whole requests, of routes, and of the phases of PHP requests.
+fn durations(writer: &mut Writer<'_>, page: &Page, measures: &Measures) -> fmt::Result {
     writer.family(
         "howdah_http_request_duration_seconds",
         "From the end of a request's header to the end of its response, by class of status.",
         MetricType::Histogram,
         |family| {
-            for index in rows.clone() {
+            for index in 0..=measures.pools() {
                 for (class, status) in STATUSES.iter().enumerate() {
-                    let labels = [("pool", row(index)), ("status", *status)];
+                    let labels = [("pool", row_name(page, index)), ("status", *status)];
                     histogram(family, &measures.total(index, class), &labels)?;
                 }
             }
@@ -157,7 +175,7 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         |family| {
             for index in 0..measures.pools() {
                 for phase in PHASES {
-                    let labels = [("pool", row(index)), ("phase", phase.name())];
+                    let labels = [("pool", row_name(page, index)), ("phase", phase.name())];
                     histogram(family, &measures.phase(index, phase), &labels)?;
                 }
             }
