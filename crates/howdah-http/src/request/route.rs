@@ -14,6 +14,7 @@ use super::receive::ReceivedRequest;
 use super::replace::DeferredHandlers;
 use super::scope::RequestScope;
 use crate::encode::Encodings;
+use crate::message::connection::Connection;
 use crate::message::header_change::Changes;
 use crate::message::path;
 use crate::message::reply;
@@ -22,6 +23,7 @@ use crate::observe::log::{AppendedValue, LogEntry};
 use crate::observe::trace::Trace;
 use crate::route::context::Context;
 use crate::route::outcome::Outcome;
+use crate::route::site::Site;
 use crate::route::verdict::Verdict;
 
 /// The decision of the routes, which borrows nothing from the request.
@@ -85,18 +87,10 @@ pub(super) fn decide<A>(
         Some(host) => host,
         None => None,
     };
-    if connection.tls.is_none()
-        && let Some(challenges) = &snapshot.challenges
-        && let Some(job) = challenges.find(parts.uri.path(), &snapshot.lookup)
-    {
-        let mut decision = RouteDecision::answer(reply::not_found());
-        decision.outcome = Outcome::File(job);
+    if let Some(decision) = answer_challenge(scope, parts) {
         return decision;
     }
-    if let Some(expected) = connection.tls.as_ref().and_then(|tls| tls.host.as_deref())
-        && !host.is_some_and(|host| host.name.eq_ignore_ascii_case(expected))
-    {
-        // The other host may not require the client certificate that this host requires.
+    if is_misdirected(connection, host) {
         return RouteDecision::answer(reply::explain(
             StatusCode::MISDIRECTED_REQUEST,
             "The connection was opened for another host.",
@@ -111,14 +105,8 @@ pub(super) fn decide<A>(
             "No site is configured for this host.",
         ));
     };
-    let limits = scope.limits();
     if !site.logs.is_empty() {
-        // When routes run again, the time of their first run counts too.
-        let earlier = exchange.log.take().map(|entry| entry.start);
-        let start = earlier.unwrap_or_else(Instant::now);
-        let mut entry = LogEntry::new(&site.logs, start, scope.id, connection, parts);
-        entry.credentials = limits.log_credentials;
-        exchange.log = Some(Box::new(entry));
+        start_log(site, scope, parts, exchange);
     }
     let path: Cow<'_, str> = match path::normalise(parts.uri.path()) {
         Ok(path) => path,
@@ -133,6 +121,52 @@ pub(super) fn decide<A>(
     context.verdicts = verdicts;
     let outcome = site.run(&mut context);
     let deferred = DeferredHandlers::capture(site, &context);
+    complete_log(&mut context, exchange);
+    RouteDecision {
+        outcome,
+        headers: context.headers,
+        encodings: context.encodings,
+        trace: context.trace,
+        query: context.query,
+        changed: context.changed,
+        user: context.notes.user,
+        max_body_size: context.max_body_size,
+        deferred,
+    }
+}
+
+/// The response to an HTTP-01 challenge of ACME, which no site has to be configured for.
+fn answer_challenge<A>(scope: &RequestScope<A>, parts: &Parts) -> Option<RouteDecision> {
+    let snapshot = scope.snapshot();
+    if scope.connection.tls.is_some() {
+        return None;
+    }
+    let challenges = snapshot.challenges.as_ref()?;
+    let job = challenges.find(parts.uri.path(), &snapshot.lookup)?;
+    let mut decision = RouteDecision::answer(reply::not_found());
+    decision.outcome = Outcome::File(job);
+    Some(decision)
+}
+
+/// Whether the connection is bound to another host, which may not require the client certificate that this host
+/// requires.
+fn is_misdirected(connection: &Connection, host: Option<Host<'_>>) -> bool {
+    let tls = connection.tls.as_ref();
+    tls.and_then(|tls| tls.host.as_deref())
+        .is_some_and(|expected| !host.is_some_and(|host| host.name.eq_ignore_ascii_case(expected)))
+}
+
+/// Starts the entry of the site's access logs. When routes run again, the time of their first run counts too.
+fn start_log<A>(site: &Site, scope: &RequestScope<A>, parts: &Parts, exchange: &mut Exchange) {
+    let earlier = exchange.log.take().map(|entry| entry.start);
+    let start = earlier.unwrap_or_else(Instant::now);
+    let mut entry = LogEntry::new(&site.logs, start, scope.id, &scope.connection, parts);
+    entry.credentials = scope.limits().log_credentials;
+    exchange.log = Some(Box::new(entry));
+}
+
+/// Adds to the log entry what the routes found out, or drops it if they skip the log.
+fn complete_log(context: &mut Context<'_>, exchange: &mut Exchange) {
     if context.log.skip {
         exchange.log = None;
     } else if let Some(entry) = &mut exchange.log {
@@ -144,16 +178,5 @@ pub(super) fn decide<A>(
         }
         entry.identify(context.client_ip(), context.notes.user.as_deref());
         entry.append(std::mem::take(&mut context.log.append));
-    }
-    RouteDecision {
-        outcome,
-        headers: context.headers,
-        encodings: context.encodings,
-        trace: context.trace,
-        query: context.query,
-        changed: context.changed,
-        user: context.notes.user,
-        max_body_size: context.max_body_size,
-        deferred,
     }
 }
