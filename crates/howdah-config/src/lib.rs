@@ -109,64 +109,23 @@ pub fn parse_with(
     let mut tree = syntax::tree::parse(&mut stream)?;
     let outline = outline::Outline::new(&tree);
     directive::map::define(&mut tree);
+    syntax::start_values::fill(&mut tree, env);
     let mut cx = table::Context::default();
     cx.lenient = strictness == Strictness::Lenient;
-    syntax::start_values::fill(&mut tree, env);
     cx.errors = syntax::contents::read(&mut tree, files, &mut stream.files);
     cx.warnings = std::mem::take(&mut stream.warnings);
     cx.hidden = stream.files.iter().map(|file| hidden(file)).collect();
-    let mut draft = global::Draft::default();
-    cx.read(&global::OPTIONS, &tree.global, &mut draft);
-    let mut global = draft.global;
-    if let Some(user) = global.user.take() {
-        global.set_user(user);
-    }
-    cx.http_port = global.http_port.unwrap_or(DEFAULT_HTTP_PORT);
-    cx.https = global.https.clone();
-    cx.global_workers = cx.workers.len();
-    directive::define_named(&mut cx, std::mem::take(&mut tree.named));
-    let mut sites = site::sites(&mut cx, &tree.sites);
-    draft.servers.apply(&mut cx, &mut sites, &mut global);
-    let hot_reloads = cx.hot_reloads.len();
-    directive::check_named(&mut cx);
-    cx.hot_reloads.truncate(hot_reloads);
-    global.metrics |= cx.metrics;
-    global.tracing = cx.tracing;
-    let pools = pool::resolve::classic_pools(&mut cx, &global.php);
-    let workers = pool::resolve::worker_pools(&mut cx, &global.php, &pools, files);
-    let roadrunner = pool::resolve::roadrunner_pools(&mut cx, &pools, &workers);
-    // Matchers are read before the directives that use them, and imports before everything else.
-    let place = |position: &Position| {
-        let file = stream
-            .files
-            .iter()
-            .position(|file| **file == *position.file);
-        (file, position.line, position.column)
-    };
+    let mut config = read_config(&mut cx, &mut tree, files);
+    sort_messages(&mut cx, &stream.files);
     if !cx.errors.is_empty() {
-        cx.errors.sort_by_key(|error| place(&error.position));
-        // A named route that is invoked twice is read twice.
-        cx.errors
-            .dedup_by(|one, other| one.position == other.position && one.message == other.message);
         return Err(Errors(cx.errors));
     }
-    cx.warnings.sort_by_key(|warning| place(&warning.position));
-    if sites.is_empty() {
+    if config.sites.is_empty() {
         cx.warnings.push(Warning {
             position: start(name),
             message: "the file has no site, so nothing is served".into(),
         });
     }
-    let mut config = Config {
-        global,
-        sites,
-        pools,
-        workers,
-        roadrunner,
-        hubs: std::mem::take(&mut cx.hubs),
-        hot_reloads: cx.hot_reloads.drain(..).map(|(own, _)| own).collect(),
-        applications: Vec::new(),
-    };
     config.global.php.environment.withheld = std::mem::take(&mut stream.used);
     if let Ok(folder) = files.working_directory() {
         config.find_boot_roots(&folder, cx.global_workers);
@@ -181,6 +140,59 @@ pub fn parse_with(
         outline,
         files: stream.files,
     })
+}
+
+/// Reads the statements of the global block, named routes and sites, and resolves the pools that they name. Errors
+/// are left in `cx`.
+fn read_config(
+    cx: &mut table::Context,
+    tree: &mut syntax::tree::Tree,
+    files: &dyn Files,
+) -> Config {
+    let mut draft = global::Draft::default();
+    cx.read(&global::OPTIONS, &tree.global, &mut draft);
+    let mut global = draft.global;
+    if let Some(user) = global.user.take() {
+        global.set_user(user);
+    }
+    cx.http_port = global.http_port.unwrap_or(DEFAULT_HTTP_PORT);
+    cx.https = global.https.clone();
+    cx.global_workers = cx.workers.len();
+    directive::define_named(cx, std::mem::take(&mut tree.named));
+    let mut sites = site::sites(cx, &tree.sites);
+    draft.servers.apply(cx, &mut sites, &mut global);
+    let hot_reloads = cx.hot_reloads.len();
+    directive::check_named(cx);
+    cx.hot_reloads.truncate(hot_reloads);
+    global.metrics |= cx.metrics;
+    global.tracing = cx.tracing;
+    let pools = pool::resolve::classic_pools(cx, &global.php);
+    let workers = pool::resolve::worker_pools(cx, &global.php, &pools, files);
+    let roadrunner = pool::resolve::roadrunner_pools(cx, &pools, &workers);
+    Config {
+        global,
+        sites,
+        pools,
+        workers,
+        roadrunner,
+        hubs: std::mem::take(&mut cx.hubs),
+        hot_reloads: cx.hot_reloads.drain(..).map(|(own, _)| own).collect(),
+        applications: Vec::new(),
+    }
+}
+
+/// Sorts errors and warnings by position: matchers are read before the directives that use them, and imports before
+/// everything else.
+fn sort_messages(cx: &mut table::Context, files: &[String]) {
+    let place = |position: &Position| {
+        let file = files.iter().position(|file| **file == *position.file);
+        (file, position.line, position.column)
+    };
+    cx.errors.sort_by_key(|error| place(&error.position));
+    // A named route that is invoked twice is read twice.
+    cx.errors
+        .dedup_by(|one, other| one.position == other.position && one.message == other.message);
+    cx.warnings.sort_by_key(|warning| place(&warning.position));
 }
 
 /// A directive and its description.

@@ -46,7 +46,7 @@ pub(super) struct Upstreams {
 
 impl Upstreams {
     pub(super) fn add(&mut self, word: &Word) -> Result<(), Error> {
-        let (scheme, upstream) = upstream(word, Some(Scheme::Http.port()))?;
+        let UpstreamAddress { scheme, upstream } = upstream(word, Some(Scheme::Http.port()))?;
         let contradicting = if scheme == Some(Scheme::Https) {
             self.encrypted.get_or_insert_with(|| word.clone());
             &self.others
@@ -118,18 +118,25 @@ pub(super) fn warn_missing(cx: &mut Context, call: &Call<'_>, example: &str) {
 
 /// An upstream of `php_fastcgi`.
 pub(super) fn fastcgi(word: &Word) -> Result<Upstream, Error> {
-    match upstream(word, Some(80))? {
-        (Some(Scheme::Https), _) => Err(unsupported(
+    let address = upstream(word, Some(80))?;
+    if address.scheme == Some(Scheme::Https) {
+        return Err(unsupported(
             word,
             "FastCGI is not encrypted; write `HOST:PORT`, or `reverse_proxy` for a server that has HTTPS",
-        )),
-        (_, upstream) => Ok(upstream),
+        ));
     }
+    Ok(address.upstream)
+}
+
+/// An upstream and the scheme before its address.
+struct UpstreamAddress {
+    scheme: Option<Scheme>,
+    upstream: Upstream,
 }
 
 /// `HOST:PORT`, `:PORT`, `http://HOST`, `https://HOST`, `unix//PATH`; without scheme and `default_port` there
 /// must be a port.
-fn upstream(word: &Word, default_port: Option<u16>) -> Result<(Option<Scheme>, Upstream), Error> {
+fn upstream(word: &Word, default_port: Option<u16>) -> Result<UpstreamAddress, Error> {
     let text = word.text.as_str();
     if text.contains('{') {
         return Err(unsupported(
@@ -141,53 +148,79 @@ fn upstream(word: &Word, default_port: Option<u16>) -> Result<(Option<Scheme>, U
         .strip_prefix("unix/")
         .or_else(|| text.strip_prefix("unix+h1/"))
     {
-        if !path.starts_with('/') {
-            return Err(bad_value(
-                &word.position,
-                format!("`{text}` is not the path of a socket"),
-                "write for example `unix//run/app.sock`",
-            ));
-        }
-        return Ok((None, Upstream::Unix(path.into())));
+        return Ok(UpstreamAddress {
+            scheme: None,
+            upstream: unix_socket(word, path)?,
+        });
     }
-    let (scheme, rest) = match text.split_once("://") {
+    let (scheme, address) = match text.split_once("://") {
         None => (None, text),
-        Some(("http", rest)) => (Some(Scheme::Http), rest),
-        Some(("https", rest)) => (Some(Scheme::Https), rest),
-        Some(("h2c", _)) => {
-            return Err(unsupported(
-                word,
-                "upstreams are connected to by HTTP/1.1: write `http://`",
-            ));
-        }
-        Some((scheme, _)) => {
-            return Err(bad_value(
-                &word.position,
-                format!("the upstream `{text}` has the unknown scheme `{scheme}`"),
-                "write `http://`, `https://` or no scheme; WebSockets pass through both",
-            ));
-        }
+        Some((name, address)) => (Some(scheme(word, name)?), address),
     };
-    if rest.is_empty() {
+    Ok(UpstreamAddress {
+        scheme,
+        upstream: tcp(word, scheme, address, default_port)?,
+    })
+}
+
+fn unix_socket(word: &Word, path: &str) -> Result<Upstream, Error> {
+    if path.starts_with('/') {
+        return Ok(Upstream::Unix(path.into()));
+    }
+    Err(bad_value(
+        &word.position,
+        format!("`{}` is not the path of a socket", word.text),
+        "write for example `unix//run/app.sock`",
+    ))
+}
+
+fn scheme(word: &Word, name: &str) -> Result<Scheme, Error> {
+    match name {
+        "http" => Ok(Scheme::Http),
+        "https" => Ok(Scheme::Https),
+        "h2c" => Err(unsupported(
+            word,
+            "upstreams are connected to by HTTP/1.1: write `http://`",
+        )),
+        _ => Err(bad_value(
+            &word.position,
+            format!(
+                "the upstream `{}` has the unknown scheme `{name}`",
+                word.text
+            ),
+            "write `http://`, `https://` or no scheme; WebSockets pass through both",
+        )),
+    }
+}
+
+/// `HOST:PORT` after the scheme, whose port is the default.
+fn tcp(
+    word: &Word,
+    scheme: Option<Scheme>,
+    address: &str,
+    default_port: Option<u16>,
+) -> Result<Upstream, Error> {
+    let text = &word.text;
+    if address.is_empty() {
         return Err(bad_value(
             &word.position,
             "the upstream is empty".into(),
             "write for example `localhost:9000`",
         ));
     }
-    if rest.contains('/') {
+    if address.contains('/') {
         return Err(bad_value(
             &word.position,
             format!("the upstream `{text}` has a path"),
             "use `rewrite` to change the path of requests",
         ));
     }
-    let (host, number) = split_port(rest);
+    let (host, number) = split_port(address);
     let number = match number {
         Some(number) => Some(port(word, number)?).filter(|number| *number > 0),
         None => scheme.map_or(default_port, |scheme| Some(scheme.port())),
     };
-    let Some(number) = number else {
+    let Some(port) = number else {
         return Err(bad_value(
             &word.position,
             format!("the upstream `{text}` has no port"),
@@ -199,13 +232,19 @@ fn upstream(word: &Word, default_port: Option<u16>) -> Result<(Option<Scheme>, U
         Some(Scheme::Https) => Some(Scheme::Http),
         None => None,
     };
-    if other.is_some_and(|other| other.port() == number) {
+    if other.is_some_and(|other| other.port() == port) {
         return Err(bad_value(
             &word.position,
             format!("the scheme of the upstream `{text}` is not that of its port"),
             "write `https://` with port 443 and `http://` with port 80, or no scheme",
         ));
     }
+    let host = host_name(word, host)?;
+    Ok(Upstream::Tcp { host, port })
+}
+
+/// A name or an IP address, IPv6 in brackets; `localhost` if it is empty.
+fn host_name(word: &Word, host: &str) -> Result<String, Error> {
     let bare = host
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'))
@@ -220,9 +259,5 @@ fn upstream(word: &Word, default_port: Option<u16>) -> Result<(Option<Scheme>, U
         ));
     }
     let host = if bare.is_empty() { "localhost" } else { bare };
-    let upstream = Upstream::Tcp {
-        host: host.to_owned(),
-        port: number,
-    };
-    Ok((scheme, upstream))
+    Ok(host.to_owned())
 }
