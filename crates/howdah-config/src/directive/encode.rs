@@ -5,7 +5,8 @@ use crate::error::{Error, ErrorKind};
 use crate::matcher::{add_header, header_entry};
 use crate::model::Handler;
 use crate::model::{
-    BROTLI_QUALITY, Compression, ContentCoding, Encode, GZIP_LEVEL, ResponseMatcher, ZSTD_LEVEL,
+    BROTLI_QUALITY, Compression, ContentCoding, Encode, GZIP_LEVEL, ResponseMatcher, StatusRange,
+    ZSTD_LEVEL,
 };
 use crate::syntax::tree::{Statement, Word};
 use crate::table::value::{number, status};
@@ -266,12 +267,12 @@ pub(super) fn response_matcher(
 }
 
 /// `404`, or `4xx` for the whole class.
-pub(super) fn statuses(word: &Word) -> Result<(u16, u16), Error> {
+pub(super) fn statuses(word: &Word) -> Result<StatusRange, Error> {
     match word.text.as_str() {
-        "2xx" => Ok((200, 299)),
-        "3xx" => Ok((300, 399)),
-        "4xx" => Ok((400, 499)),
-        "5xx" => Ok((500, 599)),
-        text => status(word, text, 200..=599).map(|code| (code, code)),
+        "2xx" => Ok(StatusRange::new(200, 299)),
+        "3xx" => Ok(StatusRange::new(300, 399)),
+        "4xx" => Ok(StatusRange::new(400, 499)),
+        "5xx" => Ok(StatusRange::new(500, 599)),
+        text => status(word, text, 200..=599).map(StatusRange::one),
     }
 }

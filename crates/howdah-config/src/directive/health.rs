@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::encode::statuses;
 use crate::error::{Error, ErrorKind};
-use crate::model::HealthCheck;
+use crate::model::{HealthCheck, StatusRange};
 use crate::table::template::literal;
 use crate::table::value::{self, duration, header_name, is_token, number};
 use crate::table::{Call, Entry, bad_value};
@@ -18,7 +18,7 @@ pub(crate) struct Draft {
     has_others: bool,
     interval: Option<Duration>,
     timeout: Option<Duration>,
-    status: Option<(u16, u16)>,
+    status: Option<StatusRange>,
     method: Option<String>,
     headers: Vec<(String, String)>,
     body: Option<String>,

@@ -1,5 +1,7 @@
 //! How responses are compressed: the typed form of `encode` and `precompressed`.
 
+use super::response::StatusRange;
+
 /// `encode [MATCHER] [FORMAT…] { … }`: compresses responses for clients that accept one of the formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encode {
@@ -105,8 +107,8 @@ impl ContentCoding {
 /// values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseMatcher {
-    /// `status`: first and last of each; empty: all.
-    pub statuses: Vec<(u16, u16)>,
+    /// `status`; empty: all.
+    pub statuses: Vec<StatusRange>,
     /// `header`: names, and values with `*` at the ends; a value `None`: the field is absent.
     pub headers: Vec<(String, Vec<Option<String>>)>,
 }

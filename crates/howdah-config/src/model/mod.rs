@@ -79,7 +79,7 @@ pub use proxy::{
 };
 pub use proxy_protocol::{ProxyPolicy, ProxyProtocol};
 pub use redis::Redis;
-pub use response::{HeaderChange, Status};
+pub use response::{HeaderChange, Status, StatusRange};
 pub use roadrunner::{RoadRunner, RoadRunnerPool};
 pub(crate) use route::each_handler;
 pub use route::{ErrorRoutes, Handler, Route};

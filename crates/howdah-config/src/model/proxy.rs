@@ -7,7 +7,7 @@ use super::compression::ResponseMatcher;
 use super::expression::Network;
 use super::https::CertificateFiles;
 use super::placeholder::Template;
-use super::response::HeaderChange;
+use super::response::{HeaderChange, StatusRange};
 use super::route::Route;
 
 /// The address of a server to which requests are passed on.
@@ -113,8 +113,8 @@ pub struct Balance {
     pub fail_duration: Duration,
     /// `max_fails`: default 1.
     pub max_fails: u32,
-    /// `unhealthy_status`: statuses that count as failures, first and last of each range.
-    pub unhealthy_status: Vec<(u16, u16)>,
+    /// `unhealthy_status`: statuses that count as failures.
+    pub unhealthy_status: Vec<StatusRange>,
     /// `unhealthy_latency`: a response that takes so long counts as a failure. By default none
     /// does.
     pub unhealthy_latency: Option<Duration>,
@@ -147,8 +147,8 @@ pub struct HealthCheck {
     pub interval: Duration,
     /// `health_timeout`: default 5 s.
     pub timeout: Duration,
-    /// `health_status`: first and last healthy status; default 200 to 299.
-    pub status: (u16, u16),
+    /// `health_status`: healthy statuses; default 200 to 299.
+    pub status: StatusRange,
     /// `health_method`: default GET.
     pub method: String,
     /// `health_headers`: names and values; they replace those of the check.
@@ -171,7 +171,7 @@ impl HealthCheck {
             uri,
             interval: Duration::from_secs(30),
             timeout: Duration::from_secs(5),
-            status: (200, 299),
+            status: StatusRange::new(200, 299),
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: None,

@@ -14,6 +14,33 @@ pub enum Status {
     Text(Template),
 }
 
+/// Status codes from the first to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatusRange {
+    first: u16,
+    last: u16,
+}
+
+impl StatusRange {
+    /// From `first` to `last`, both included.
+    #[must_use]
+    pub const fn new(first: u16, last: u16) -> Self {
+        Self { first, last }
+    }
+
+    /// A single status.
+    #[must_use]
+    pub const fn one(code: u16) -> Self {
+        Self::new(code, code)
+    }
+
+    /// Whether the status is in the range.
+    #[must_use]
+    pub fn contains(self, code: u16) -> bool {
+        (self.first..=self.last).contains(&code)
+    }
+}
+
 /// One change of the response's header.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderChange {

@@ -8,7 +8,7 @@ use super::matcher::Matcher;
 use super::php_server::{PhpScript, PhpServer};
 use super::placeholder::Template;
 use super::proxy::{CopyHeaders, ForwardAuth, Intercept, ReverseProxy};
-use super::response::{HeaderChange, Status};
+use super::response::{HeaderChange, Status, StatusRange};
 use super::uri::UriChange;
 
 /// A handler with a matcher.
@@ -27,7 +27,7 @@ pub struct Route {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ErrorRoutes {
     /// First and last of each; empty: all errors.
-    pub statuses: Vec<(u16, u16)>,
+    pub statuses: Vec<StatusRange>,
     /// Like the routes of a site.
     pub routes: Vec<Route>,
 }

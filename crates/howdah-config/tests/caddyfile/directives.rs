@@ -3,8 +3,8 @@
 use crate::common::{config, errors, handler, matcher, path_and, placeholder, routes, text};
 use howdah_config::model::{
     AccessLog, Compression, ContentCoding, Encode, FileServer, Handler, HeaderChange, LineFormat,
-    LogFormat, Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Status, Symlinks, Template,
-    TryFiles, TryPolicy,
+    LogFormat, Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Status, StatusRange,
+    Symlinks, Template, TryFiles, TryPolicy,
 };
 
 fn respond(body: &str, status: impl Into<Option<u16>>, close: bool) -> Handler {
@@ -262,7 +262,7 @@ fn encode() {
     }
     let mut own = Encode::new(vec![Gzip(1)]);
     own.minimum_length = 0;
-    own.matches.statuses = vec![(200, 299), (404, 404)];
+    own.matches.statuses = vec![StatusRange::new(200, 299), StatusRange::one(404)];
     own.matches.headers = vec![
         (
             "Content-Type".into(),
@@ -277,7 +277,7 @@ fn encode() {
     let Handler::Encode(one) = handler("encode {\nmatch status 200\n}") else {
         panic!("encode")
     };
-    assert_eq!(one.matches.statuses, [(200, 200)]);
+    assert_eq!(one.matches.statuses, [StatusRange::one(200)]);
     assert_eq!(one.matches.headers, []);
     let Handler::Encode(one) = handler("encode {\nmatch header Content-Type text/*\n}") else {
         panic!("encode")

@@ -2,7 +2,7 @@
 //! its project sets, and may cause only the warnings named here.
 
 use crate::common::Memory;
-use howdah_config::model::{Handler, Matcher, Route};
+use howdah_config::model::{Handler, Matcher, Route, StatusRange};
 use howdah_config::{ParsedConfig, fmt, parse};
 
 /// A file of a project.
@@ -640,6 +640,9 @@ fn the_other_sites_of_a_file_are_read_too() {
         outline(&main.routes),
         "root header request_body encode (file_server)? error? respond? php_fastcgi file_server"
     );
-    assert_eq!(main.errors[0].statuses, [(404, 404), (410, 410)]);
+    assert_eq!(
+        main.errors[0].statuses,
+        [StatusRange::one(404), StatusRange::one(410)]
+    );
     assert_eq!(outline(&main.errors[1].routes), "(respond)? respond");
 }

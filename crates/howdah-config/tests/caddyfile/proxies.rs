@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::{full, handler};
 use howdah_config::model::{
-    Balance, CertificateFiles, FastCgi, Handler, HealthCheck, Policy, ReverseProxy, Upstream,
-    UpstreamTls,
+    Balance, CertificateFiles, FastCgi, Handler, HealthCheck, Policy, ReverseProxy, StatusRange,
+    Upstream, UpstreamTls,
 };
 
 fn proxy(directive: &str) -> ReverseProxy {
@@ -128,7 +128,11 @@ fn upstreams_are_balanced_in_the_same_way() {
         try_interval: Duration::from_millis(10),
         fail_duration: Duration::from_secs(30),
         max_fails: 3,
-        unhealthy_status: vec![(502, 502), (500, 599), (404, 404)],
+        unhealthy_status: vec![
+            StatusRange::one(502),
+            StatusRange::new(500, 599),
+            StatusRange::one(404),
+        ],
         unhealthy_latency: Some(Duration::from_secs(2)),
         max_requests: Some(9),
     };
@@ -206,7 +210,7 @@ fn upstreams_are_health_checked_the_same_way() {
             Some(HealthCheck {
                 interval: Duration::from_secs(1),
                 timeout: Duration::from_secs(2),
-                status: (400, 499),
+                status: StatusRange::new(400, 499),
                 ..HealthCheck::new("/ping".into())
             }),
         ),

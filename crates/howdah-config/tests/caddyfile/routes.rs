@@ -4,7 +4,7 @@
 use crate::common::{config, full, handler, placeholder, routes, text};
 use howdah_config::model::{
     CopyHeaders, ForwardAuth, Handler, HeaderChange, InterceptAction, Map, MapInput, MapOutput,
-    MapPart, Matcher, Part, Placeholder, Status, Template, Upstream,
+    MapPart, Matcher, Part, Placeholder, Status, StatusRange, Template, Upstream,
 };
 
 /// The bodies of a site's `respond` directives in the order in which they are applied, and the
@@ -95,7 +95,7 @@ fn errors_of_a_block_are_handled_in_it() {
     let Handler::HandleErrors(errors) = &first.handler else {
         panic!("{chain:?}");
     };
-    assert_eq!(errors[0].statuses, [(404, 404)]);
+    assert_eq!(errors[0].statuses, [StatusRange::one(404)]);
     assert!(matches!(second.handler, Handler::Respond { .. }));
     let config = config(":80 {\nhandle_errors {\nrespond b\n}\n}");
     assert_eq!(config.sites[0].errors.len(), 1);

@@ -1,6 +1,6 @@
 //! Which responses are compressed: `match`.
 
-use howdah_config::model::ResponseMatcher;
+use howdah_config::model::{ResponseMatcher, StatusRange};
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::response::Parts;
 
@@ -10,7 +10,7 @@ use crate::message::route_error::{RouteError, RouteErrorKind, header_name};
 /// A compiled [`ResponseMatcher`].
 #[derive(Debug)]
 pub(crate) struct Matcher {
-    statuses: Box<[(u16, u16)]>,
+    statuses: Box<[StatusRange]>,
     headers: Box<[Field]>,
 }
 
@@ -50,8 +50,7 @@ impl Matcher {
 
     pub(crate) fn matches(&self, head: &Parts) -> bool {
         let status = head.status.as_u16();
-        let has_status = |(first, last): &(u16, u16)| (*first..=*last).contains(&status);
-        (self.statuses.is_empty() || self.statuses.iter().any(has_status))
+        (self.statuses.is_empty() || self.statuses.iter().any(|range| range.contains(status)))
             && self.headers.iter().all(|field| field.matches(head))
     }
 }
@@ -87,7 +86,7 @@ mod tests {
     #[test]
     fn statuses_and_fields() {
         let own = ResponseMatcher {
-            statuses: vec![(200, 299), (404, 404)],
+            statuses: vec![StatusRange::new(200, 299), StatusRange::one(404)],
             headers: vec![
                 (
                     "X-A".into(),

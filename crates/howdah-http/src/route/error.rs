@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use howdah_config::model::StatusRange;
 use http::StatusCode;
 
 use super::context::Context;
@@ -18,12 +19,12 @@ pub(crate) struct Problem {
 /// A compiled [`ErrorRoutes`](howdah_config::model::ErrorRoutes).
 #[derive(Debug)]
 pub(crate) struct ErrorRoutes {
-    statuses: Box<[(u16, u16)]>,
+    statuses: Box<[StatusRange]>,
     routes: Box<dyn Handler>,
 }
 
 impl ErrorRoutes {
-    pub(super) fn new(statuses: &[(u16, u16)], routes: Box<dyn Handler>) -> Self {
+    pub(super) fn new(statuses: &[StatusRange], routes: Box<dyn Handler>) -> Self {
         Self {
             statuses: statuses.into(),
             routes,
@@ -37,8 +38,7 @@ impl ErrorRoutes {
 
     fn apply_to(&self, status: StatusCode) -> bool {
         let code = status.as_u16();
-        let has = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
-        self.statuses.is_empty() || self.statuses.iter().any(has)
+        self.statuses.is_empty() || self.statuses.iter().any(|range| range.contains(code))
     }
 
     pub(crate) fn run(&self, context: &mut Context<'_>) -> Outcome {

@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use howdah_config::model::{Balance, Policy};
+use howdah_config::model::{Balance, Policy, StatusRange};
 use http::{HeaderValue, StatusCode};
 
 use super::state::{ActiveRequest, DirectiveState, UpstreamState, hash};
@@ -36,7 +36,7 @@ pub(crate) struct Balancer {
     try_interval: Duration,
     /// Milliseconds; 0: failures are not counted.
     fail_duration: u64,
-    unhealthy_status: Box<[(u16, u16)]>,
+    unhealthy_status: Box<[StatusRange]>,
     unhealthy_latency: Option<Duration>,
 }
 
@@ -95,7 +95,7 @@ impl Balancer {
     /// Records a response and its time, which may count as a failure.
     pub(crate) fn record_response(&self, index: usize, status: StatusCode, latency: Duration) {
         let code = status.as_u16();
-        let bad = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
+        let bad = |range: &StatusRange| range.contains(code);
         let is_late = self.unhealthy_latency.is_some_and(|limit| latency >= limit);
         if is_late || self.unhealthy_status.iter().any(bad) {
             self.fail(index);
@@ -530,7 +530,7 @@ mod tests {
         let balancer = balancer(&Balance {
             policy: Policy::First,
             fail_duration: Duration::from_secs(3600),
-            unhealthy_status: vec![(500, 599)],
+            unhealthy_status: vec![StatusRange::new(500, 599)],
             unhealthy_latency: Some(Duration::from_secs(2)),
             ..Balance::default()
         });

@@ -132,8 +132,7 @@ fn expect(
     check: &HealthCheck,
     body: Option<&Regex>,
 ) -> Result<(), String> {
-    let (first, last) = check.status;
-    if !(first..=last).contains(&response.status.as_u16()) {
+    if !check.status.contains(response.status.as_u16()) {
         return Err(format!("it responded with {}", response.status));
     }
     match body {
