@@ -94,27 +94,25 @@ static_assert(sizeof(struct howdah_front_ring) == 128, "layout");
 
 struct howdah_worker {
 	/* front */
-	_Alignas(
-		64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
-	_Atomic uint32_t stop;         /* 1: leave when idle; the front wakes the worker after setting it */
-	_Atomic uint64_t sample_id;    /* request to sample; set before `sample`, taken by exchange with 0 */
-	_Atomic uint32_t sample;       /* futex, +1 for each requested sample or look, and at a change of `profile` */
-	_Atomic uint32_t profile;      /* number of the profile to take, 0: none; set last */
+	_Alignas(64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by an exiting worker that passes its wake on */
+	_Atomic uint32_t stop;              /* 1: exit when idle; the front wakes the worker after setting it */
+	_Atomic uint64_t sample_id;         /* request to sample; set before `sample`, taken by exchange with 0 */
+	_Atomic uint32_t sample;            /* futex, +1 for each requested sample or look, and at a change of `profile` */
+	_Atomic uint32_t profile;           /* number of the profile to take, 0: none; set last */
 	_Atomic uint32_t profile_period_us; /* time between two of its samples */
 	_Atomic uint64_t profile_end_ns;    /* CLOCK_MONOTONIC: no sample is taken after this time */
 	_Atomic uint32_t look; /* 1, set before `sample`: requests a look at all requests; taken by exchange with 0 */
 	/* worker */
-	_Alignas(64) _Atomic uint64_t request_id; /* that currently runs, 0: none; also identifies the current log lines */
+	_Alignas(64) _Atomic uint64_t request_id; /* of the running request, 0: none; identifies log lines too */
 	_Atomic uint64_t requests;                /* served by this process */
 	_Atomic uint64_t memory;                  /* bytes of PHP's allocator at the end of the last request */
-	_Atomic uint64_t started_ns;              /* CLOCK_MONOTONIC at the start of the request that currently runs */
+	_Atomic uint64_t started_ns;              /* CLOCK_MONOTONIC at the start of the running request */
 	_Atomic uint64_t hog_ns;     /* concurrent pool: the longest that a request held the thread; the front takes it by
 	                          * exchange with 0 */
 	_Atomic uint32_t in_flight;  /* requests of which this worker is the owner; not concurrent: 0 or 1 */
 	_Atomic uint32_t sequential; /* 1: its pool is concurrent, but it runs one request at a time */
-	_Atomic uint64_t
-		looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
-	                             * long ago, and 0 if it claims nothing */
+	_Atomic uint64_t looked_ns;  /* CLOCK_MONOTONIC at the last check of the queue before a sleep;
+	                              * concurrent pool: at a recent check, 0: it claims nothing */
 	/*
 	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel reports its exit as
 	 * soon as that begins, milliseconds before the pidfd does when there is much memory to free: it sets
@@ -125,15 +123,15 @@ struct howdah_worker {
 		pthread_mutex_t life_mutex;
 	};
 	/*
-	 * Samples of a profile that were due, by what the front saw of the process at that time. Written by the front, by
-	 * one thread at a time; the worker reads the differences.
+	 * The samples of a profile that were due, by the state in which the front found the process. Written by one front
+	 * thread at a time; the worker reads the differences.
 	 */
-	_Alignas(64) _Atomic uint64_t ticks_idle; /* there was no request */
-	_Atomic uint64_t ticks_ran;               /* to be taken: it is woken by `sample` */
-	_Atomic uint64_t ticks_same;              /* it had not run since its last sample, which counts for this one too */
+	_Alignas(64) _Atomic uint64_t ticks_idle; /* no request was running */
+	_Atomic uint64_t ticks_ran;               /* to be taken: `sample` wakes the sampling thread */
+	_Atomic uint64_t ticks_same;              /* it had not run since its last sample, which is counted again */
 	/* worker */
-	_Atomic uint64_t sampler_ns;  /* processor time of the sampling thread, which is not PHP's */
-	_Atomic uint32_t sample_each; /* 1: each sample counts only once, since it covers several requests */
+	_Atomic uint64_t sampler_ns;  /* processor time of the sampling thread, not of PHP's */
+	_Atomic uint32_t sample_each; /* 1: samples are never counted again, since they cover several requests */
 };
 static_assert(sizeof(struct howdah_worker) == 256, "layout");
 static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
@@ -163,8 +161,8 @@ struct howdah_profile {       /* worker */
 	_Atomic uint32_t strings; /* bytes in use; the first two are the empty string */
 	_Atomic uint32_t frames;
 	_Atomic uint32_t nodes;
-	_Atomic uint64_t due;        /* samples that were due: the sum of those below */
-	_Atomic uint64_t taken;      /* and counted at nodes, in a concurrent pool at several */
+	_Atomic uint64_t due;        /* samples that were due: the sum of the counts below */
+	_Atomic uint64_t taken;      /* counted at nodes, in a concurrent pool at several */
 	_Atomic uint64_t idle;       /* nothing ran */
 	_Atomic uint64_t late;       /* the sampling thread did not get a processor in time */
 	_Atomic uint64_t unreadable; /* the stack changed while it was read */
@@ -178,20 +176,20 @@ static_assert(sizeof(struct howdah_profile) == 64, "layout");
 #define HOWDAH_PROFILE_WAIT 4u     /* what the innermost function waits for */
 
 struct howdah_profile_frame {
-	uint64_t hash; /* for the worker alone */
+	uint64_t hash; /* private to the worker */
 	uint32_t name; /* offset of a string */
-	uint32_t file; /* the same, 0: none */
+	uint32_t file; /* offset of a string, 0: none */
 	uint32_t line; /* 0: not known */
 	uint32_t kind; /* HOWDAH_PROFILE_* */
 };
 static_assert(sizeof(struct howdah_profile_frame) == 24, "layout");
 
 struct howdah_profile_node {
-	uint32_t parent; /* number of a node before this one + 1, 0: none */
+	uint32_t parent; /* number of the parent node + 1, 0: none */
 	uint32_t frame;  /* number */
 	_Atomic uint64_t samples;
-	_Atomic uint64_t wall_ns; /* time since the sample before, of all samples */
-	_Atomic uint64_t cpu_ns;  /* the same of the processor's time */
+	_Atomic uint64_t wall_ns; /* time since the previous sample, of all samples */
+	_Atomic uint64_t cpu_ns;  /* processor time since the previous sample */
 };
 static_assert(sizeof(struct howdah_profile_node) == 32, "layout");
 static_assert(HOWDAH_PROFILE_NODES_OFFSET ==
@@ -201,7 +199,7 @@ static_assert(HOWDAH_PROFILE_NODES_OFFSET ==
 				  HOWDAH_PROFILE_SIZE == HOWDAH_PROFILE_STRINGS_OFFSET + HOWDAH_PROFILE_STRINGS_MAX,
 	"layout");
 
-/* --- a slot: one request on its way ------------------------------------------------------------ */
+/* --- a slot: one request in flight ------------------------------------------------------------- */
 
 struct howdah_slot {
 	/* line 0, front (workers CAS `state` from QUEUED to OWNED); stable while QUEUED or OWNED */
@@ -230,11 +228,11 @@ static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 
 /* Why the response is no longer needed. */
 #define HOWDAH_ABORTED_CLIENT 1u /* the client has disconnected: PHP notices when it writes, unless it ignores that */
-#define HOWDAH_ABORTED_TIME 2u   /* concurrent pool: the request's time is over, it must be ended now */
+#define HOWDAH_ABORTED_TIME 2u   /* concurrent pool: the request's time is over, it must end now */
 
-/* What PHP has done with the request. */
+/* Whether PHP has started the request. */
 #define HOWDAH_STARTED_EFFECTS 1u  /* it may have had effects */
-#define HOWDAH_STARTED_TOO_LONG 2u /* as 1, and the worker ends itself: the request is over its processor time */
+#define HOWDAH_STARTED_TOO_LONG 2u /* as 1; the worker exits, since the request exceeded its CPU time */
 
 #define HOWDAH_BODY_NONE 0u
 #define HOWDAH_BODY_INLINE 1u /* behind the variables in the request area, at the next multiple of 8 */
@@ -286,7 +284,7 @@ static_assert(sizeof(struct howdah_headers) == 8 && sizeof(struct howdah_header)
 
 struct howdah_end {
 	uint32_t exit;        /* HOWDAH_EXIT_* */
-	uint32_t exit_status; /* of exit(), 255 after a fatal error */
+	uint32_t exit_status; /* status of exit(), 255 after a fatal error */
 	uint64_t memory_peak; /* bytes */
 	/* 0 without HOWDAH_REQUEST_ACCOUNT */
 	uint64_t cpu_us;      /* user + system time of the request */
@@ -317,8 +315,8 @@ struct howdah_update {
 static_assert(sizeof(struct howdah_publish) == 8 && sizeof(struct howdah_update) == 32, "layout");
 
 #define HOWDAH_PUBLISH_FIRST 1u
-#define HOWDAH_UPDATE_PRIVATE 1u        /* for subscribers with a right to its topics */
-#define HOWDAH_UPDATE_RETRY 2u          /* `retry` counts */
+#define HOWDAH_UPDATE_PRIVATE 1u        /* only for subscribers with a right to one of its topics */
+#define HOWDAH_UPDATE_RETRY 2u          /* `retry` is valid */
 #define HOWDAH_UPDATE_SIZE_MAX 1048576u /* of all parts together */
 #define HOWDAH_UPDATE_TOPICS_MAX 1000u
 
@@ -407,9 +405,9 @@ struct howdah_pool_options {
 	uint32_t mode;           /* HOWDAH_POOL_* */
 	uint32_t flags;          /* HOWDAH_POOL_FLAG_* */
 	uint32_t keep;           /* HOWDAH_KEEP_*: state that requests may change for later ones */
-	uint32_t connections;    /* HOWDAH_CONNECTIONS_*: handling of a connection that was closed between requests */
+	uint32_t connections;    /* HOWDAH_CONNECTIONS_*: what to do about a connection that was closed between requests */
 	uint32_t generation;     /* of the pool, from 1; counts reloads and exits of zygotes */
-	uint32_t cpu_timeout_ms; /* CPU time of a request, then the worker ends itself with SIGKILL; 0: no limit */
+	uint32_t cpu_timeout_ms; /* CPU time limit of a request: then SIGKILL ends the worker; 0: none */
 	/* Strings follow in this order, without separators. */
 	uint32_t name_size;    /* name of the pool, for process titles and messages */
 	uint32_t script_size;  /* worker mode: absolute path of the worker script */
@@ -426,13 +424,12 @@ struct howdah_pool_options {
 	 * The parked bit means that the worker sleeps and has a free place for a request.
 	 */
 	uint32_t concurrency;
-	uint32_t stack_size;       /* bytes of C stack of each coroutine; 0: the worker's default */
-	uint32_t hog_threshold_ms; /* a request that holds the thread longer is logged with its backtrace; 0: never */
-	uint32_t time_slice_ms;    /* a request that holds the thread longer lets others run; 0: never */
-	uint32_t hang_timeout_ms;  /* a worker that makes no progress for longer ends itself; 0: never */
-	uint32_t
-		detect_leaks_sample; /* worker mode: one in so many requests is checked for state that it leaves behind; 0: none */
-	uint32_t log_key[2];     /* low half first; random, not 0: what the zygote's records carry */
+	uint32_t stack_size;          /* bytes of C stack of each coroutine; 0: the worker's default */
+	uint32_t hog_threshold_ms;    /* a request that holds the thread longer is logged with its backtrace; 0: never */
+	uint32_t time_slice_ms;       /* a request that holds the thread longer lets others run; 0: never */
+	uint32_t hang_timeout_ms;     /* a worker that makes no progress for longer ends itself; 0: never */
+	uint32_t detect_leaks_sample; /* worker mode: one in so many requests is checked for leaks; 0: none */
+	uint32_t log_key[2];          /* low half first; random, not 0: authenticates the zygote's records */
 };
 static_assert(sizeof(struct howdah_pool_options) == 88, "layout");
 
@@ -453,29 +450,29 @@ struct howdah_preload {
 	uint32_t paths_size;
 	uint32_t done;      /* root: PHP started with the files preloaded */
 	uint32_t foreign;   /* root: php.ini has an opcache.preload of its own */
-	uint32_t classes;   /* root: that were preloaded, with interfaces, traits and enums */
+	uint32_t classes;   /* root: number of preloaded classes, interfaces, traits and enums */
 	uint32_t functions; /* root */
 	uint64_t memory;    /* root: bytes of OPcache's memory that the preloaded code takes */
-	char message[256];  /* root: why it is not done, with a NUL */
+	char message[256];  /* root: why preloading failed, with a NUL */
 };
 static_assert(sizeof(struct howdah_preload) == 296, "layout");
 
 #define HOWDAH_PRELOAD_AUTO 1u /* files that declare classes and do nothing else */
-#define HOWDAH_PRELOAD_ALL 2u  /* all that can be compiled */
+#define HOWDAH_PRELOAD_ALL 2u  /* all files that compile */
 
-/* What becomes of a file. */
+/* The result for a file. */
 #define HOWDAH_VERDICT_LOADED 1u
-#define HOWDAH_VERDICT_MISSING 2u     /* it cannot be read */
-#define HOWDAH_VERDICT_SYNTAX 3u      /* PHP does not understand it */
+#define HOWDAH_VERDICT_MISSING 2u     /* the file cannot be read */
+#define HOWDAH_VERDICT_SYNTAX 3u      /* the file has a syntax error */
 #define HOWDAH_VERDICT_NO_CLASS 4u    /* it declares nothing */
 #define HOWDAH_VERDICT_FUNCTION 5u    /* it declares a function */
 #define HOWDAH_VERDICT_CONSTANT 6u    /* it declares a constant */
 #define HOWDAH_VERDICT_CONDITION 7u   /* it declares something under a condition */
-#define HOWDAH_VERDICT_CODE 8u        /* it does something besides, if only an output of white space */
+#define HOWDAH_VERDICT_CODE 8u        /* it does something else, if only an output of white space */
 #define HOWDAH_VERDICT_DUPLICATE 9u   /* another file, or PHP, declares the same */
 #define HOWDAH_VERDICT_DIAGNOSTIC 10u /* PHP reports a diagnostic when it compiles it, which each request has to get */
 #define HOWDAH_VERDICT_FAILED 11u     /* it cannot be compiled */
-#define HOWDAH_VERDICT_UNLINKED 12u   /* what its class extends, implements or uses is not preloaded */
+#define HOWDAH_VERDICT_UNLINKED 12u   /* a parent, interface or trait of its class is not preloaded */
 
 /*
  * The files that a pool's processes have run, in shared memory of HOWDAH_RECORD_SIZE bytes that the front creates and
@@ -483,7 +480,7 @@ static_assert(sizeof(struct howdah_preload) == 296, "layout");
  * pool add to it: they reserve space with `used`, fill it and write the word last; a word of 0 ends the list.
  */
 struct howdah_record {
-	_Atomic uint32_t used; /* bytes behind this struct */
+	_Atomic uint32_t used; /* bytes of entries after this struct */
 	uint32_t reserved;
 };
 static_assert(sizeof(struct howdah_record) == 8, "layout");
@@ -500,18 +497,18 @@ static_assert(sizeof(struct howdah_record) == 8, "layout");
 #define HOWDAH_POOL_FLAG_FRESH_FILES 8u   /* boot with the files as they are on disk, whatever OPcache holds */
 #define HOWDAH_POOL_FLAG_SHARE_STATICS \
 	16u                           /* concurrent pool: static properties and variables are one for all requests */
-#define HOWDAH_POOL_FLAG_USER 32u /* its processes are another user's: struct howdah_identity follows the strings */
-#define HOWDAH_POOL_FLAG_NO_NEW_PRIVS 64u /* programs that its processes start gain no rights */
+#define HOWDAH_POOL_FLAG_USER 32u /* its processes run as another user: struct howdah_identity follows the strings */
+#define HOWDAH_POOL_FLAG_NO_NEW_PRIVS 64u /* programs that its processes start never gain rights */
 #define HOWDAH_POOL_FLAG_RECORD 128u      /* its processes record the files that they run */
 #define HOWDAH_POOL_FLAG_DUMPABLE 256u    /* its processes are dumpable: others of their user can access their memory */
 #define HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK \
 	512u                                   /* concurrent pool: one request at a time where PHP cannot run several */
 #define HOWDAH_POOL_FLAG_SAMPLES 1024u     /* the front orders samples of slow requests */
-#define HOWDAH_POOL_FLAG_LEAK_HEADER 2048u /* responses have the number of leaks found, in X-Howdah-Leaks */
+#define HOWDAH_POOL_FLAG_LEAK_HEADER 2048u /* responses report the number of leaks in X-Howdah-Leaks */
 #define HOWDAH_POOL_FLAG_ALL 0xfffu        /* a zygote refuses a pool with others */
 
 #define HOWDAH_OPCACHE_SCRIPTS 1u    /* compare scripts with their files, and count missing and changed ones */
-#define HOWDAH_OPCACHE_INVALIDATE 2u /* and have those compiled at their next use */
+#define HOWDAH_OPCACHE_INVALIDATE 2u /* have those compiled again at their next use */
 #define HOWDAH_OPCACHE_PATHS 4u      /* and report the paths of scripts whose files exist */
 #define HOWDAH_OPCACHE_COMPILE 8u    /* compile the files of the received paths first */
 #define HOWDAH_OPCACHE_USER 16u      /* in the child of another user: struct howdah_identity follows */
@@ -525,7 +522,7 @@ struct howdah_opcache_order {
 };
 static_assert(sizeof(struct howdah_opcache_order) == 16, "layout");
 
-/* The user of a pool's processes. Behind it `groups` times a uint32_t, then name and home without separators. */
+/* The user of a pool's processes. `groups` times a uint32_t follow, then name and home without separators. */
 struct howdah_identity {
 	uint32_t uid;
 	uint32_t gid;
@@ -550,14 +547,14 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 #define HOWDAH_KEEP_ALL 0x7ffu
 
 #define HOWDAH_CONNECTIONS_REPLACE 0u /* the worker ends itself between requests and is replaced */
-#define HOWDAH_CONNECTIONS_REVIVE 1u  /* it is reopened in place where that is safe, otherwise as REPLACE */
+#define HOWDAH_CONNECTIONS_REVIVE 1u  /* the connection is reopened in place where that is safe, otherwise as REPLACE */
 #define HOWDAH_CONNECTIONS_IGNORE 2u  /* not checked */
 
 #define HOWDAH_BOOTED_ONCE 0 /* the script waits in the zygote; workers are forks of it */
 #define HOWDAH_BOOTED_EACH 1 /* workers run the script themselves, as configured */
-#define HOWDAH_BOOTED_UNFIT \
-	2 /* what the script left open does not survive a fork (the sentence says what): the front
-                               * is to start another zygote with BOOT_EACH; this one takes no SPAWN and leaves */
+/* What the script left open does not survive a fork (a sentence names it): the front starts another zygote with
+ * BOOT_EACH; this one takes no SPAWN and exits. */
+#define HOWDAH_BOOTED_UNFIT 2
 
 /* Exit status of a zygote or worker whose script ended, or failed, before its first request. */
 #define HOWDAH_EXIT_STATUS_BOOT 71
@@ -569,10 +566,10 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 struct howdah_spawn {
 	uint32_t max_requests; /* the worker exits after so many requests; 0: never */
 	uint32_t retire_after; /* it reports "retiring" after so many, so that its successor is ready in time; 0: never */
-	uint64_t log_key;      /* random, not 0: what its records carry */
+	uint64_t log_key;      /* random, not 0: authenticates its records */
 	/* Bytes of PHP's memory; 0: no limit. It reports "outgrown" when it has more after a request, from the tenth on. */
 	uint64_t max_memory;
-	uint64_t max_memory_growth; /* beyond what it had after the tenth */
+	uint64_t max_memory_growth; /* growth since the tenth request */
 };
 static_assert(sizeof(struct howdah_spawn) == 32, "layout");
 

@@ -63,7 +63,7 @@ static bool is_circle(const struct howdah_client *client)
 		}
 		client = one->client;
 	}
-	return true; /* others' circle, which their limits end */
+	return true; /* others wait in a circle, which their own limits end */
 }
 
 static bool wait(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
@@ -98,7 +98,7 @@ static bool wait(const struct howdah_client_kind *kind, zval *subject, struct ho
 	return true;
 }
 
-/* Whether the current coroutine may use it at once. */
+/* Whether the current coroutine may use it immediately. */
 static bool is_free(const struct howdah_client *client, unsigned effect)
 {
 	if (client->owner != howdah_client_user) {
@@ -145,7 +145,7 @@ static bool take(const struct howdah_client_kind *kind, zval *subject, unsigned 
 		}
 		bool idle = client->depth == 0 && !(client->hold & HOWDAH_CLIENT_PIN);
 		bool other = client->owner != howdah_client_user;
-		/* What held it may have been another client that had the same key. */
+		/* The previous holder may have been a different client with the same key. */
 		if (idle && (client->hold == 0 || (other && !kind->by_object && kind->busy && !kind->busy(subject)))) {
 			howdah_client_let_go(client);
 			if (!client->owner) {
@@ -226,8 +226,10 @@ static void revive(const struct howdah_client_kind *kind, zval *subject, struct 
 	}
 }
 
-/* A library that saw that it cannot wait may take the connection for idle, with an answer on its way that would
- * be the next call's. */
+/*
+ * A library that has seen that it cannot wait may take the connection for idle while a response is in flight, which the
+ * next call would read.
+ */
 static void cut_if_cancelled(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
 {
 	bool cut = client->waits_cancelled != howdah_waits_cancelled() || client->is_broken;
@@ -299,7 +301,7 @@ static void call_kind(const struct howdah_client_kind *kind, zval *subject, stru
 }
 
 /*
- * Between two calls: passes it to another task as soon as that runs (out()), to another coroutine of this one
+ * Between two calls: another task gets the client as soon as it runs (out()), another coroutine of this task
  * immediately.
  */
 static void pass_on(struct howdah_client *client)

@@ -16,19 +16,19 @@
 #include "mode/coroutine/coroutine.h"
 #include "php/compat.h"
 
-/* At the module's start-up: settings and the exception's class. */
+/* Registers settings and the exception's class, at module start-up. */
 int howdah_clients_register(int module_number);
 
-/* Once when all modules have started: puts ours in front of their functions. */
+/* Installs the wrappers of the guarded functions. Called once, after all modules have started. */
 void howdah_clients_startup(void);
 
-/* In place of that where no pool is concurrent: only the time in databases is counted. */
+/* The same where no pool is concurrent: only the time in databases is measured. */
 void howdah_clients_startup_timed(void);
 
-/* Before the first snapshot of a concurrent pool. */
+/* Registers the part of tasks. Called before the first snapshot of a concurrent pool. */
 void howdah_clients_init(void);
 
-/* This process belongs to a concurrent pool, or will: during the boot too. */
+/* Whether this process belongs to a concurrent pool, or will: true during the boot too. */
 bool howdah_clients_concurrent(void);
 
 /* --- settings ------------------------------------------------------------------------------------------- */
@@ -36,14 +36,14 @@ bool howdah_clients_concurrent(void);
 struct howdah_client_settings {
 	uint32_t size; /* of a pool, for each worker; 0: the number of concurrent requests */
 	int64_t idle;  /* nanoseconds after which unused ones are closed; 0: never */
-	int64_t wait;  /* nanoseconds that a request waits for a client; 0: not at all */
+	int64_t wait;  /* nanoseconds that a request waits for a client; 0: it does not wait */
 	bool check;    /* check whether the server is gone before a client is used */
 };
 
-/* Those of the ini settings. */
+/* Returns the ini settings. */
 struct howdah_client_settings howdah_clients_settings(void);
 
-/* Takes those that `options` has. False: it throws. */
+/* Reads the settings that `options` contains. Returns false after throwing an exception. */
 bool howdah_clients_read_settings(HashTable *options, struct howdah_client_settings *settings);
 
 /* --- who uses clients ----------------------------------------------------------------------------------- */
@@ -52,30 +52,30 @@ struct howdah_client;
 struct howdah_pdo_view;
 struct howdah_lease;
 
-/* A task's, or the main context's: the part's room. */
+/* A user of clients: a task or the main context. Stored in the part's data. */
 struct howdah_client_user {
 	uint64_t serial; /* never used twice */
 	struct howdah_task *task;
 	struct howdah_client *clients; /* that belong to it */
 	uint64_t *used;                /* serials of the clients that it has used */
 	uint32_t used_count, used_capacity;
-	struct howdah_pdo_view *views; /* of the PDO connections that it has used */
+	struct howdah_pdo_view *views; /* serials of the PDO connections that it has used */
 	struct howdah_lease *leases;   /* clients that it has taken from pools of howdah_pool() */
 	struct howdah_client_user *next, *previous;
 	bool is_main;
 };
 
-/* The one that runs; NULL: the pool is not concurrent. */
+/* Returns the running user; NULL if the pool is not concurrent. */
 extern struct howdah_client_user *howdah_client_user;
 
-/* "request GET /path" for messages; freed by the caller. */
+/* Returns "request GET /path" for messages; the caller frees it. */
 zend_string *howdah_client_user_describe(const struct howdah_client_user *user);
 
 extern zend_class_entry *howdah_shared_client_exception;
 
 /* --- kinds of clients ----------------------------------------------------------------------------------- */
 
-/* What a function does to the client. */
+/* The effect of a function on its client. */
 #define HOWDAH_CLIENT_READER 0x1u /* queries the result of an earlier call, and does nothing else */
 #define HOWDAH_CLIENT_HOLD 0x2u   /* the client stays with the task as long as busy() is true */
 #define HOWDAH_CLIENT_ASK 0x4u    /* busy() is called afterwards */
@@ -83,11 +83,11 @@ extern zend_class_entry *howdah_shared_client_exception;
 #define HOWDAH_CLIENT_UNPIN 0x10u
 #define HOWDAH_CLIENT_READ 0x20u  /* reads from a stream */
 #define HOWDAH_CLIENT_WRITE 0x40u /* writes to a stream */
-#define HOWDAH_CLIENT_FREE 0x80u  /* needs no client where none is given */
+#define HOWDAH_CLIENT_FREE 0x80u  /* needs no client if no argument is one */
 
 struct howdah_client_kind {
-	const char *name;                    /* for messages, NULL: the object's class */
-	bool by_object;                      /* the object is the client, and its key */
+	const char *name;                    /* for messages; NULL: the name of the object's class */
+	bool by_object;                      /* the object itself is the client and its key */
 	const void *(*key)(zval *subject);   /* what two subjects of one client have in common; NULL: not guarded */
 	uint64_t (*identity)(zval *subject); /* distinguishes two clients that had one key after another; or NULL */
 	bool (*busy)(zval *subject);         /* something is open on it; or NULL */
@@ -95,48 +95,55 @@ struct howdah_client_kind {
 	bool dialogue;                       /* READ and WRITE count */
 	bool database;                       /* the time of its calls is time in databases */
 	bool (*half)(zval *subject);         /* of a dialogue over two clients; or NULL */
-	/* The task has ended with something open, or, with `cut`, in the middle of a call. Or NULL. */
+	/* The task has ended while something is open, or, with `cut`, in the middle of a call. May be NULL. */
 	void (*rollback)(const void *key, bool cut);
-	/* The task has ended, and had set something: puts it back, which may wait. Or NULL. */
+	/* The task has ended after it changed settings: restores them, which may wait. May be NULL. */
 	void (*restore)(const void *key);
-	/* A wait of a call was cancelled: the answer may still arrive and has to be discarded. Or NULL: the library
-	 * discards it. */
+	/*
+	 * A wait of a call was cancelled: the response may still arrive and must be discarded. NULL: the library discards
+	 * it.
+	 */
 	void (*cut)(const void *key);
-	/* Reconnects a cut connection for a different request. False: it cannot. Or NULL. */
+	/* Reconnects a cut connection for a different request. Returns false if it cannot. May be NULL. */
 	bool (*revive)(const void *key);
-	bool reconnects; /* by itself: revive() is for the request that was cut too, and after exceptions of the library */
-	bool completes_replies; /* its streams are of redis/reply_streams.h */
+	bool reconnects;        /* revive() is also called for the request that was cut, and after exceptions */
+	bool completes_replies; /* its streams are those of redis/reply_streams.h */
 };
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
 /*
- * Before and after a call of a function with this effect. `*client` is NULL if the subject is not guarded. False:
- * it throws, and the call must not be made.
+ * Called before and after a call of a function with this effect. Sets `*client` to NULL if the subject is not guarded.
+ * Returns false after throwing an exception; the call must not be made then.
  */
 bool howdah_client_enter(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client **client);
 void howdah_client_leave(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client);
 
-/* Whether a task other than the running one has the object's client. */
+/* Whether another task has the object's client. */
 bool howdah_client_is_used(const struct howdah_client_kind *kind, zval *subject);
 
-/* Frees a value, which must not be freed during a call, when its client is free. */
+/* Frees a value when its client is free: it must not be freed during a call. */
 void howdah_client_put_off(const struct howdah_client_kind *kind, zval *value);
 
-/* Throws an exception that names the user of `what`, and the reason why the running task cannot have it. */
+/* Throws an exception that names the user of `what` and the reason why the running task cannot get it. */
 void howdah_client_refuse(
 	const char *what, const struct howdah_client_user *holder, const char *state, const char *why);
 
-/* Throws the exception that another coroutine of the request has something open on `what`; `error`: of
- * howdah_sibling_await(). */
+/*
+ * Throws the exception that another coroutine of the request has something open on `what`. `error` is the result of
+ * howdah_sibling_await().
+ */
 void howdah_client_refuse_sibling(const char *what, int error, int64_t limit);
 
-/* Why howdah_turn_wait() failed, for howdah_client_refuse(); valid until the next call. */
+/* Returns the reason why howdah_turn_wait() failed, for howdah_client_refuse(); valid until the next call. */
 const char *howdah_client_error_text(int error, int64_t limit);
 
-/* Waits for the next free one, at most for this time (0: not at all). NULL: none, for the reason `why`. */
+/*
+ * Waits for the next free client, at most for this time (0: does not wait). Returns NULL if there is none, and sets
+ * `why`.
+ */
 void *howdah_client_await(struct howdah_turns *turns, int64_t limit, const char **why);
 
 #endif

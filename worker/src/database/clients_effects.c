@@ -6,8 +6,10 @@
 
 #include <strings.h>
 
-/* Names are lower case. An owner stands for all classes or modules whose names begin so, the first line counts; a
- * function that ends in * stands for all that begin so. */
+/*
+ * Names are in lower case. An owner matches all classes or modules whose names begin with it, and the first matching
+ * line counts. A function that ends in * matches all that begin with it.
+ */
 static const struct {
 	const char *owner, *function;
 	unsigned effect;

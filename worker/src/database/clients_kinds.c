@@ -58,7 +58,7 @@ void howdah_client_cut(const struct howdah_connection_kind *kind,
 
 static const struct howdah_client_kind object_kind = {.by_object = true, .key = howdah_client_object_key};
 
-/* Of a soap that is not known: all of them are one client. */
+/* A soap object of unknown layout: all of them are one client. */
 static const void *soap_key(zval *subject)
 {
 	return "soap";
@@ -66,7 +66,7 @@ static const void *soap_key(zval *subject)
 
 static const struct howdah_client_kind soap_kind = {.name = "the extension soap", .key = soap_key};
 
-/* Objects of one persistent id have one connection, which is the first of their structure. */
+/* Objects with the same persistent id share one connection, which is the first member of their structure. */
 static const void *memcached_key(zval *subject)
 {
 	void *const *container = howdah_connection_container(Z_OBJ_P(subject));
@@ -83,7 +83,7 @@ static const struct howdah_client_kind socket_kind = {
 
 static zend_class_entry *sqlite3_ce, *sqlite3_stmt_ce;
 
-/* The database's structure, to which those of statements and results point. */
+/* The database's structure, which those of statements and results point to. */
 static const void *sqlite3_key(zval *subject)
 {
 	zend_object *object = Z_OBJ_P(subject);
@@ -158,7 +158,7 @@ void howdah_clients_startup_timed(void)
 
 void howdah_clients_startup(void)
 {
-	/* In addition to functions with an effect. */
+	/* In addition to functions with a listed effect. */
 	static const char *const of_streams[] = {"fclose", "pclose", "feof", "fflush", "fseek", "rewind", "ftruncate",
 		"stream_socket_shutdown", "stream_filter_append", "stream_filter_prepend", NULL};
 	if (!howdah_wrap_init()) {

@@ -9,13 +9,13 @@
 
 extern const struct howdah_client_kind howdah_client_mysqli, howdah_client_pgsql, howdah_client_stream;
 
-/* The key of kinds whose client is the object itself. */
+/* Returns the key if the object itself is the client. */
 static inline const void *howdah_client_object_key(zval *subject)
 {
 	return Z_TYPE_P(subject) == IS_OBJECT ? Z_OBJ_P(subject) : NULL;
 }
 
-/* When their extension is loaded: wrap it. */
+/* Wrap the functions of an extension if it is loaded. */
 void howdah_client_mysqli_startup(void);
 void howdah_client_named_startup(void);
 void howdah_client_pgsql_startup(void);
@@ -25,11 +25,11 @@ void howdah_client_redis_startup(void);
 /* Registers the state of pgsql that each task has. */
 void howdah_client_pgsql_init(void);
 
-/* Rolls back, or cuts, the tracked connections of this kind for which `is_it` is true. */
+/* Rolls back, or cuts, the tracked connections of this kind for which `is_it` returns true. */
 void howdah_client_rollback(const struct howdah_connection_kind *kind,
 	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key, bool cut);
 
-/* Cuts them, of howdah_client_kind.cut. */
+/* Cuts these connections; for howdah_client_kind.cut. */
 void howdah_client_cut(const struct howdah_connection_kind *kind,
 	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key);
 

@@ -8,7 +8,7 @@
 
 #include "state/swap_soap.h"
 
-/* These do not wait, or do not share what they wait with, or are handled above. */
+/* Modules that do not wait, that share nothing they wait with, or that are handled above. */
 static const char *const known[] = {
 	"apcu",
 	"ast",
@@ -108,7 +108,9 @@ static bool is_known(const char *module)
 	return false;
 }
 
-/* These know their objects by the address of the handlers, which stay; freeing one never waits. */
+/*
+ * Modules that recognise their objects by the address of the handlers, which must not change; freeing one never waits.
+ */
 static const char *const compare_handlers[] = {"excimer"};
 
 static bool compares_handlers(const char *module)
@@ -132,7 +134,7 @@ static bool is_destructor(const zend_function *function)
 		   zend_string_equals(function->common.function_name, function->common.scope->destructor->common.function_name);
 }
 
-/* The wrappers of these find their client without a subject. */
+/* Modules whose wrappers find the client without an argument. */
 static ZEND_FUNCTION(guarded_module)
 {
 	const struct howdah_guard *guard = howdah_guard_of(execute_data);

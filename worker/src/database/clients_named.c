@@ -1,8 +1,8 @@
 /*
- * Connections that PHP finds by their name: odbc_pconnect() and, from PHP 8.4 on, odbc_connect() return the connection that
- * the process already has with this name and user; dba_popen() returns the open database of this path; dba_open() fails at
- * once if the process has the file open. Requests at a time would share a transaction, or the position in a database. In a
- * request each call opens a connection of the request's own, and a locked file is waited for, as between processes.
+ * Connections that PHP finds by their name: odbc_pconnect() and, from PHP 8.4 on, odbc_connect() return the connection
+ * that the process already has with this name and user; dba_popen() returns the open database of this path; dba_open()
+ * fails immediately if the process has the file open. Concurrent requests would share a transaction, or the position in
+ * a database. In a request each call opens a private connection, and waits for a locked file, as between processes.
  */
 #include "clients_kinds.h"
 
@@ -46,7 +46,7 @@ static void close_own(const char *type)
 	ZEND_HASH_FOREACH_END();
 }
 
-/* From PHP 8.4 on connections are objects, and those of requests are on no list. */
+/* From PHP 8.4 on connections are objects, and those of requests are in no list. */
 static ZEND_NAMED_FUNCTION(own_odbc_close_all)
 {
 	if (!howdah_task_current() || ZEND_CALL_NUM_ARGS(execute_data)) {
@@ -73,7 +73,7 @@ static zend_function *dba_list;
 
 /* Databases that requests have opened. */
 static struct opened {
-	zend_ulong handle; /* of the resource or the object */
+	zend_ulong handle; /* address of the resource or the object */
 	uint64_t user;     /* serial */
 } * opened;
 static uint32_t opened_count, opened_capacity;
@@ -129,7 +129,7 @@ static bool is_others(HashTable *list, const zend_string *path)
 	return others;
 }
 
-/* PHP compares paths as text, so another spelling of the path has it ask the file's lock. */
+/* PHP compares paths as text, so with another spelling of the path it checks the file's lock. */
 static void respell(HashTable *list, zval *path)
 {
 	while (is_others(list, Z_STR_P(path))) {

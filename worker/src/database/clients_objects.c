@@ -18,7 +18,7 @@ struct guarded_class {
 	const struct howdah_client_kind *kind;
 };
 
-/* In the place of an extension's handlers. */
+/* Replacements for an extension's handlers. */
 struct guarded_handlers {
 	zend_object_handlers handlers;
 	const zend_object_handlers *original;
@@ -26,7 +26,7 @@ struct guarded_handlers {
 };
 
 static bool has_tables;
-static HashTable classes, tables; /* by address: of the class, of the original handlers */
+static HashTable classes, tables; /* by the address of the class and of the original handlers */
 
 static zend_ulong address(const void *of)
 {
@@ -113,8 +113,8 @@ void howdah_client_forget_refusal(void)
 }
 
 /*
- * Others may be in the extension: waits for it before the object is destroyed or freed. PHP before 8.4 lets no destructor wait,
- * for the sake of the collector alone. False: it cannot be had.
+ * Others may be in the extension: waits for it before the object is destroyed or freed. PHP before 8.4 lets no
+ * destructor wait, because of the collector. Returns false if the extension is unavailable.
  */
 static bool enter_to_destroy(const struct howdah_client_kind *kind, struct howdah_client **client)
 {
@@ -149,8 +149,10 @@ static bool is_internal(const zend_object *object)
 	return !object->ce->destructor || !ZEND_USER_CODE(object->ce->destructor->type);
 }
 
-/* False: not now. The collector comes again for it; what is not PHP code is called by the next user of the extension;
- * PHP code is of this request, and left out. */
+/*
+ * Returns false if it cannot be freed now. The collector returns to it later; the next user of the extension calls what
+ * is not PHP code; PHP code belongs to this request and is skipped.
+ */
 static bool call_destructor(zend_object *object)
 {
 	const struct guarded_handlers *own = guarded(object);
@@ -198,7 +200,10 @@ static void free_guarded(zend_object *object)
 {
 	const struct guarded_handlers *own = guarded(object);
 	struct howdah_client *client = NULL;
-	/* One whose constructor failed has no destructor that would put it off. Freed by the collector, it cannot wait. */
+	/*
+	 * An object whose constructor failed has no destructor that would defer this. The collector cannot wait when it
+	 * frees the object.
+	 */
 	bool entered = !howdah_errors_collecting() && enter_to_destroy(own->kind, &client);
 	own->original->free_obj(object);
 	if (entered) {
@@ -210,7 +215,7 @@ static void guard(zend_object *object, const struct howdah_client_kind *kind)
 {
 	const zend_object_handlers *original = object->handlers;
 	bool is_plain =
-		original == zend_get_std_object_handlers(); /* only its destructor is the extension's, or PHP code */
+		original == zend_get_std_object_handlers(); /* only its destructor belongs to the extension, or is PHP code */
 	if (original->dtor_obj == destroy_guarded || (is_plain && !object->ce->destructor)) {
 		return;
 	}
@@ -245,7 +250,7 @@ static zend_object *create_guarded(zend_class_entry *class)
 	const struct guarded_class *own;
 	const zend_class_entry *internal = class;
 	while ((own = zend_hash_index_find_ptr(&classes, address(internal))) == NULL) {
-		internal = internal->parent; /* a class of PHP code */
+		internal = internal->parent; /* the class is PHP code */
 	}
 	const struct howdah_pool *pool = howdah_boot_pool();
 	if (!pool || !pool->queue.concurrent) {

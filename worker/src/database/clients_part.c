@@ -1,5 +1,5 @@
 /*
- * What follows tasks from one to the next, of clients.
+ * The part of tasks that holds their clients.
  */
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static void out(void *room)
 	}
 }
 
-/* Code of the request does not end what it has opened: it is unwound past `catch`. */
+/* Code of the request does not close what it has opened: it is unwound past `catch`. */
 static void coroutine_cancelled(void *room)
 {
 	const struct howdah_client_user *user = room;
@@ -53,7 +53,7 @@ static void coroutine_cancelled(void *room)
 	howdah_pdo_end_begun(user);
 }
 
-/* What the coroutine has left open is for all of the request now. */
+/* What the coroutine has left open now belongs to the whole request. */
 static void coroutine_ended(void *room)
 {
 	const struct howdah_client_user *user = room;

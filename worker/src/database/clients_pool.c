@@ -28,7 +28,7 @@ struct pool {
 	zend_fcall_info_cache cache;
 	struct howdah_client_settings settings;
 	struct item *free;
-	struct item *only; /* of a process that runs one request at a time */
+	struct item *only; /* the process runs one request at a time */
 	unsigned open;     /* clients, including those that are being created */
 	struct howdah_turns turns;
 	zend_object object;
@@ -61,7 +61,7 @@ static void free_item(struct item *item)
 	zval_ptr_dtor(&client);
 }
 
-/* NULL: the factory has thrown. */
+/* Returns NULL if the factory has thrown. */
 static struct item *make_item(struct pool *pool)
 {
 	struct item *item = ecalloc(1, sizeof(*item));
@@ -126,7 +126,7 @@ static struct item *take(struct pool *pool)
 	if (item) {
 		pool->free = item->next;
 	} else if (pool->open < pool->settings.size || howdah_client_user->is_main) {
-		pool->open++; /* the worker script itself, which cannot wait, may have one more */
+		pool->open++; /* the worker script itself cannot wait and may have one more */
 		return make_in_place(pool);
 	} else {
 		item = wait(pool);
@@ -192,7 +192,7 @@ static struct item *lend(struct pool *pool)
 		return pool->only;
 	}
 	if (UNEXPECTED(pool->only)) {
-		/* From the boot, when requests were not served yet. */
+		/* It dates from the boot, when no request was served yet. */
 		pool->only->since = howdah_now();
 		pool->only->next = pool->free;
 		pool->free = pool->only;

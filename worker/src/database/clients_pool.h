@@ -6,14 +6,14 @@
 
 #include "clients.h"
 
-/* The class Howdah\Pool, at the module's start-up. */
+/* Registers the class Howdah\Pool, at module start-up. */
 void howdah_pool_register(void);
 
-/* A pool whose clients the callback makes. */
+/* Creates a pool whose clients the callback makes. */
 void howdah_pool_make(zval *pool, const zend_fcall_info *factory, const zend_fcall_info_cache *cache,
 	const struct howdah_client_settings *settings);
 
-/* Returns the user's clients; after a fatal error they are dropped. */
+/* Returns the user's clients to their pools; after a fatal error they are dropped. */
 void howdah_pool_give_back(struct howdah_client_user *user, bool fatal);
 
 #endif

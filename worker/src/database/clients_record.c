@@ -130,7 +130,7 @@ void howdah_client_end_wait(const struct howdah_client_waiting *one)
 	*at = one->next;
 }
 
-/* To the longest waiter. It runs later: until then the call counts as in progress. */
+/* Passes it to the longest waiter, which runs later: until then the call counts as in progress. */
 void howdah_client_let_go(struct howdah_client *client)
 {
 	disown(client);
@@ -169,11 +169,11 @@ void howdah_client_let_go_of_idle(struct howdah_client_user *user)
 	}
 }
 
-/* What the kind does may wait. */
+/* The kind's function may wait. */
 static void begin_for_task(struct howdah_client *client)
 {
 	client->depth++;
-	/* The coroutine of the last call may be another one that has ended. */
+	/* The last call may belong to a coroutine that has ended. */
 	client->coroutine = howdah_sibling_number();
 	client->is_ours = true;
 }

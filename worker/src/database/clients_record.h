@@ -12,15 +12,15 @@ struct howdah_client {
 	uint64_t serial, identity;
 	struct howdah_client_user *owner; /* NULL: free */
 	struct howdah_client *next, *previous;
-	uint64_t coroutine;       /* number of that of the last call, which may have ended */
+	uint64_t coroutine;       /* number of the coroutine of the last call, which may have ended */
 	bool is_ours;             /* a function of the kind makes the call; nested calls pass */
 	bool is_broken;           /* a reply is completed with filler: see reply_streams.c */
 	unsigned depth;           /* nested calls in progress */
 	unsigned hold;            /* HOWDAH_CLIENT_HOLD, HOWDAH_CLIENT_PIN */
-	uint64_t holder;          /* number of the coroutine whose call made it HOLD, if others were there */
-	uint64_t last, mixed;     /* serials of users: of the last call; that wrote in between */
+	uint64_t holder;          /* number of the coroutine that made it HOLD, if the request had others */
+	uint64_t last, mixed;     /* serials of users: of the last call; of one that wrote since */
 	bool was_read;            /* a stream that is read from */
-	uint32_t waits_cancelled; /* of the coroutine, when the call began */
+	uint32_t waits_cancelled; /* cancelled waits of the coroutine when the call began */
 	uint64_t cut_by;          /* serial of the user whose call was cancelled or failed, 0: it is not cut */
 	bool unrestored;          /* settings of the cut connection are to be restored after a reconnect */
 	struct howdah_turns turns;
@@ -32,31 +32,31 @@ struct deferred_value {
 	struct deferred_value *next;
 };
 
-/* A coroutine that waits for a client; on its stack. */
+/* A coroutine that waits for a client; the entry is on its stack. */
 struct howdah_client_waiting {
 	struct howdah_turn turn;
 	struct howdah_client *client;
 	struct howdah_client_user *user;
 	struct howdah_coroutine *coroutine;
-	uint64_t number; /* of the coroutine */
+	uint64_t number; /* number of the coroutine */
 	struct howdah_client_waiting *next;
 };
 
-/* Users that are alive; coroutines that wait. */
+/* Lists of the users that are alive and of the coroutines that wait. */
 extern struct howdah_client_user *howdah_client_users;
 extern struct howdah_client_waiting *howdah_clients_waiting;
 
-/* Never used twice; of users and clients. */
+/* Returns a new serial for a user or client; it is never used twice. */
 uint64_t howdah_client_serial(void);
 
-/* Before anything else. */
+/* Sets up the table of records. Must be called first. */
 void howdah_client_records_init(void);
 
-/* The client of a key, which is created if necessary; NULL if it is unknown. */
+/* Returns the client of a key, which is created if necessary; NULL if it is unknown. */
 struct howdah_client *howdah_client_record(const struct howdah_client_kind *kind, const void *key, zval *subject);
 struct howdah_client *howdah_client_find(const struct howdah_client_kind *kind, const void *key);
 
-/* Forgets unused clients, if there are many. */
+/* Removes unused records, if there are many. */
 void howdah_client_records_sweep(void);
 
 bool howdah_client_is_alive(uint64_t serial);
@@ -66,17 +66,19 @@ void howdah_client_own(struct howdah_client *client, struct howdah_client_user *
 /* Passes the client from its owner to the longest waiter. */
 void howdah_client_let_go(struct howdah_client *client);
 
-/* It stays the owner's, with what is open on it: the call goes to that one of its request that waits longest and may
- * use what is open. */
+/*
+ * The client stays with its owner, with what is open on it: the call passes to the coroutine of the request that has
+ * waited longest and may use what is open.
+ */
 void howdah_client_pass_on_held(struct howdah_client *client);
 
-/* Clients that are in no call and have nothing open. */
+/* Releases clients that are in no call and have nothing open. */
 void howdah_client_let_go_of_idle(struct howdah_client_user *user);
 
 /* The current coroutine was cancelled: what it has opened on clients of its request is rolled back. */
 void howdah_client_end_begun(const struct howdah_client_user *user);
 
-/* Drops a reference that was held while a server was waited for; it may be the last one. NULL: none was. */
+/* Drops a reference that was held while waiting for a server; it may be the last one. NULL: no reference was held. */
 void howdah_client_let_go_of_object(zend_object *object);
 
 /* The user has ended: open transactions are rolled back, or their connections cut after a fatal error. */

@@ -36,7 +36,9 @@ static void call(INTERNAL_FUNCTION_PARAMETERS, zif_handler function)
 	}
 }
 
-/* What is waited for until the client is free does not count as time of the database: this is called after that. */
+/*
+ * Time that is spent waiting for a free client does not count as time of the database: this is called after the wait.
+ */
 ZEND_FUNCTION(howdah_timed_call)
 {
 	const struct howdah_guard *guard = howdah_guard_of(execute_data);
@@ -83,7 +85,7 @@ bool howdah_wrap_class(const char *name, const struct howdah_client_kind *kind, 
 	zend_function *function;
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce)
 	{
-		/* Of a preloaded class that is not linked the parent is a name. */
+		/* The parent of a preloaded class that is not linked is still a name. */
 		if (!(ce->ce_flags & ZEND_ACC_LINKED) || !instanceof_function(ce, base)) {
 			continue;
 		}
@@ -139,7 +141,7 @@ ZEND_FUNCTION(howdah_guarded_method)
 
 #define SUBJECTS_MAX 2
 
-/* Arguments that are clients, each once. */
+/* The clients among the arguments, each once. */
 static unsigned find_subjects(
 	zend_execute_data *execute_data, const struct howdah_client_kind *kind, zval subjects[SUBJECTS_MAX])
 {

@@ -8,7 +8,7 @@
 #include "clients.h"
 
 struct howdah_guard {
-	zif_handler original; /* of a database's function: it times the call, and calls `timed` */
+	zif_handler original; /* it belongs to a database: calls are timed, and `timed` is called */
 	zif_handler timed;
 	bool is_query; /* it runs SQL */
 	const struct howdah_client_kind *kind;
@@ -19,44 +19,51 @@ struct howdah_guard {
 /* Of the function that is called. */
 const struct howdah_guard *howdah_guard_of(const zend_execute_data *execute_data);
 
-/* Puts `wrapper` in front of all methods that the class, or a class that has its copies of them, declares. False:
- * there is no such class. */
+/*
+ * Installs `wrapper` for all methods that the class, or a class with copies of them, declares. Returns false if there
+ * is no such class.
+ */
 bool howdah_wrap_class(const char *name, const struct howdah_client_kind *kind, zif_handler wrapper);
 
-/* The same for one function. */
+/* Installs it for one function. */
 void howdah_wrap_function(
 	zend_function *function, const struct howdah_client_kind *kind, unsigned effect, zif_handler wrapper);
 
-/* The functions of a module: all, or those with an effect. */
+/* Wraps the functions of a module: all, or those with an effect. */
 void howdah_wrap_functions(
 	const char *module_name, const struct howdah_client_kind *kind, bool all, zif_handler wrapper);
 
 /* clients_modules.c */
 void howdah_wrap_unknown_modules(void);
 
-/* Guards the making, cloning and freeing of a class's objects; before its subclasses are declared. */
+/* Guards creation, cloning and freeing of a class's objects. Must be called before its subclasses are declared. */
 void howdah_wrap_objects(zend_class_entry *class, const struct howdah_client_kind *kind);
 
-/* A destructor was refused: its exception is dropped, and an earlier one stays. */
+/* Call after a destructor was refused: drops its exception and preserves an earlier one. */
 void howdah_client_forget_refusal(void);
 
-/* Of an object that was made by such a class. */
+/* The object's class is guarded: calls the original handler. */
 const struct howdah_client_kind *howdah_guarded_object_kind(const zend_object *object);
 
-/* Whether it has a destructor to run, besides the guard of its freeing. */
+/* Whether the object has a destructor besides the guard. */
 bool howdah_has_destructor(const zend_object *object);
 
-/* Calls the original between howdah_client_enter() and howdah_client_leave(): of $this, of the arguments. */
+/*
+ * Calls the original between howdah_client_enter() and howdah_client_leave(), for the client of $this or of the
+ * arguments.
+ */
 ZEND_FUNCTION(howdah_guarded_method);
 ZEND_FUNCTION(howdah_guarded_function);
 
-/* Calls the function itself, and counts its time if that is on. */
+/* Calls the original, and measures its time if that is on. */
 ZEND_FUNCTION(howdah_timed_call);
 
-/* Once, before anything is wrapped. False: wrapping is impossible. */
+/* Prepares wrapping, once. Returns false if wrapping is impossible. */
 bool howdah_wrap_init(void);
 
-/* What a function or method does, by the table of clients_effects.c. `owner`: name of its class or module. */
+/*
+ * Returns the effect of a function or method by the table of clients_effects.c. `owner`: name of its class or module.
+ */
 unsigned howdah_client_effect(const char *owner, const char *function);
 
 /* Whether a function or method of a database's extension runs SQL. */

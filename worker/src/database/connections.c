@@ -48,7 +48,7 @@ void howdah_connection_take_exception(void)
 	if (!EG(exception)) {
 		return;
 	}
-	/* exit() in a handler of warnings is one too, without a message. */
+	/* exit() in a handler of warnings is an exception too, without a message. */
 	if (howdah_exit_is(EG(exception))) {
 		howdah_exit_arrived(EG(exception));
 	} else {
@@ -185,13 +185,13 @@ static unsigned find_dead(struct howdah_connection *list, unsigned count)
 	}
 	for (unsigned i = 0; i < count; i++) {
 		int descriptor = list[i].kind->descriptor ? list[i].kind->descriptor(&list[i]) : HOWDAH_DESCRIPTOR_NONE;
-		/* POLLIN is not requested: a notification or a TLS ticket that waits is not a sign of death. */
+		/* POLLIN is not requested: a pending notification or TLS ticket does not mean that the connection is closed. */
 		polls[i] = (struct pollfd){.fd = descriptor, .events = POLLRDHUP};
 		list[i].dead = descriptor == HOWDAH_DESCRIPTOR_DEAD;
 		dead += list[i].dead;
 		watched += descriptor >= 0;
 	}
-	/* poll() passes over negative descriptors. */
+	/* poll() ignores negative descriptors. */
 	if (watched && poll(polls, count, 0) > 0) {
 		for (unsigned i = 0; i < count; i++) {
 			list[i].dead = list[i].dead || polls[i].revents;

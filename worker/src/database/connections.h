@@ -16,7 +16,7 @@ enum howdah_connections_state {
 	HOWDAH_CONNECTIONS_DEAD,    /* at least one is dead and stays dead: the worker must be replaced */
 };
 
-/* Once, when all modules have started: from here on connection objects are known. */
+/* Installs the handlers of connection objects. Called once, after all modules have started. */
 void howdah_connections_startup(void);
 
 /*
@@ -46,7 +46,7 @@ const char *howdah_connections_unfit(const struct howdah_connection_use *use);
  */
 void howdah_connections_after_fork(void);
 
-/* In a zygote, before workers are forked: closes what opens itself again when it is used. */
+/* In a zygote, before workers are forked: closes connections that reopen themselves at their next use. */
 void howdah_connections_let_go(void);
 
 #endif

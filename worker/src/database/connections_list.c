@@ -12,7 +12,7 @@
 
 static struct howdah_connection *list;
 static unsigned list_size, list_capacity;
-static int pgsql_persistent; /* type of resource, 0: not looked up yet, -1: there is none */
+static int pgsql_persistent; /* type of resource, 0: not looked up yet, -1: does not exist */
 
 static bool grow_list(unsigned needed)
 {

@@ -110,7 +110,7 @@ static bool set_of_pgsql(struct scanner *scanner)
 
 static bool set_of_mysql(struct scanner *scanner)
 {
-	/* Of the next transaction, or of the server. */
+	/* Settings of the next transaction, or of the server. */
 	static const char *const passed[] = {"transaction", "global", "persist", "persist_only", "password", "statement"};
 	read_word(scanner);
 	return !IS_ONE_OF(scanner, passed) && strncmp(scanner->word, "@@global.", 9) != 0;
@@ -133,7 +133,7 @@ static bool pragma_sets(struct scanner *scanner)
 		"reverse_unordered_selects", "automatic_index", "cache_spill", "ignore_check_constraints",
 		/* in the file */
 		"application_id", "auto_vacuum", "encoding", "page_size", "schema_version", "user_version",
-		/* questions, and things to do, that take an argument */
+		/* queries and actions that take an argument */
 		"foreign_key_check", "foreign_key_list", "incremental_vacuum", "index_info", "index_list", "index_xinfo",
 		"integrity_check", "optimize", "quick_check", "table_info", "table_list", "table_xinfo", "wal_checkpoint"};
 	read_word(scanner);
@@ -155,7 +155,7 @@ static bool pragma_sets(struct scanner *scanner)
 	while (scanner->at < scanner->end && (isspace((unsigned char)*scanner->at) || *scanner->at == '\'')) {
 		scanner->at++;
 	}
-	return !journal || strcmp(read_word(scanner), "wal") != 0; /* which is in the file */
+	return !journal || strcmp(read_word(scanner), "wal") != 0; /* the setting is stored in the file */
 }
 
 static const char *statement_of_pgsql(struct scanner *scanner)

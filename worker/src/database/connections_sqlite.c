@@ -97,7 +97,7 @@ void howdah_sqlite_settings(void *database, char sql[HOWDAH_SQLITE_SETTINGS_MAX]
 		char query[64];
 		settings.name = names[i];
 		snprintf(query, sizeof(query), "PRAGMA %s", names[i]);
-		/* A pragma that this SQLite does not know returns no row. */
+		/* A pragma that this version of SQLite lacks returns no row. */
 		(void)sqlite.exec(database, query, add_setting, &settings, NULL);
 	}
 }
@@ -126,7 +126,7 @@ static void *sqlite3_handle(zend_object *object)
 	return object;
 }
 
-/* php_sqlite3_db_object, as far as it is used. */
+/* php_sqlite3_db_object, as far as its members are used. */
 struct container {
 	int initialised;
 	sqlite3 *database;
@@ -165,7 +165,7 @@ static const char *sqlite3_unfit(const struct howdah_connection *connection, con
 	zval result, query;
 	ZVAL_STRING(&query, "SELECT file FROM pragma_database_list WHERE name = 'main'");
 	ZVAL_UNDEF(&result);
-	/* An object without a database throws, which the caller takes. */
+	/* An object without a database throws an exception, which is dropped. */
 	zend_call_known_instance_method_with_1_params(query_single, connection->object, &result, &query);
 	bool file = Z_TYPE(result) == IS_STRING && Z_STRLEN(result) > 0;
 	zval_ptr_dtor(&result);

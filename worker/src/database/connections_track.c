@@ -29,7 +29,7 @@ static struct {
 	zend_object_handlers handlers;
 	void (*freed)(zend_object *object);
 	bool off;
-	bool reported; /* that objects with other handlers are skipped */
+	bool reported; /* so that objects with other handlers are skipped */
 } wrapped[KINDS];
 
 static struct howdah_connection_object *tracked;

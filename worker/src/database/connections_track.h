@@ -7,7 +7,7 @@
 
 #include "connections_kind.h"
 
-/* An object of a connection class. */
+/* An object that represents a connection. */
 struct howdah_connection_object {
 	zend_object *object;
 	const struct howdah_connection_kind *kind;
@@ -15,7 +15,7 @@ struct howdah_connection_object {
 	bool unconnected; /* could not be connected again after the fork */
 	bool spoiled;     /* has state of a lost connection: connections_redis.h */
 	bool has_named;   /* the server has statements for it that no object represents: pg_prepare() */
-	const char *set;  /* what the boot set that a new connection would lack, NULL: nothing */
+	const char *set;  /* settings of the boot that a new connection would lack; NULL: none */
 };
 
 /* Wraps the classes of all kinds whose extension is loaded. */
@@ -29,16 +29,16 @@ void howdah_track_freed(const struct howdah_connection_kind *kind, void (*freed)
 
 unsigned howdah_track_count(void);
 
-/* Valid until an object is created or freed. */
+/* The list is valid until an object is created or freed. */
 struct howdah_connection_object *howdah_track_at(unsigned index);
 
-/* During a boot: records what was done on the connection `handle`, which objects may share. */
+/* During a boot: records an action on the connection `handle`, which objects may share. */
 void howdah_track_set(const void *handle, const char *by);
 
-/* NULL, or a sentence for howdah_connection_kind.unfit, valid until the next call. */
+/* Returns NULL, or a sentence for howdah_connection_kind.unfit, valid until the next call. */
 const char *howdah_track_unfit(const struct howdah_connection *connection);
 
-/* NULL: not tracked. */
+/* Returns NULL if the object is not tracked. */
 struct howdah_connection_object *howdah_track_find(const zend_object *object);
 
 #endif

@@ -15,7 +15,7 @@
 #include "mode/coroutine/coroutine.h"
 #include "process/log.h"
 
-/* --- putting in place ------------------------------------------------------------------------------------ */
+/* --- installation ----------------------------------------------------------------------------------------- */
 
 static const struct howdah_calls *const groups[] = {&howdah_calls_descriptors, &howdah_calls_dns, &howdah_calls_files,
 	&howdah_calls_locks, &howdah_calls_opening, &howdah_calls_poll, &howdah_calls_popen, &howdah_calls_processes,

@@ -19,8 +19,9 @@
 #include "got.h"
 
 /*
- * Installs them, once, in the zygote of a concurrent pool, while it has one thread. False: not everywhere; the result
- * says where not and why. Objects that are loaded later are patched as they are loaded.
+ * Installs the calls in the zygote of a concurrent pool, once, while it has one thread. Returns false if some places
+ * could not be patched; the result names the first of them and the reason. Objects that are loaded later are patched as
+ * they are loaded.
  */
 bool howdah_calls_install(struct howdah_got_result *result);
 
@@ -55,9 +56,9 @@ int64_t howdah_time_left(int64_t deadline);
 int howdah_sleep(int64_t time);
 
 /*
- * A call on a socket that would have to wait: `events` is what it waits for, the rest is initially zero. True: try
- * again. False: the call must fail with the errno that is set (the descriptor does not block, the socket's own timeout
- * is over, or the wait was cancelled).
+ * A call on a socket that would have to wait: `events` is the awaited readiness, the rest is initially zero. True: try
+ * again. False: the call must fail with the errno that is set (the descriptor is non-blocking, the socket's timeout is
+ * over, or the wait was cancelled).
  */
 struct howdah_call_wait {
 	int fd;
@@ -68,17 +69,19 @@ struct howdah_call_wait {
 };
 bool howdah_call_wait(struct howdah_call_wait *wait);
 
-/* When a call on the socket that starts now must end: SO_RCVTIMEO (for POLLIN) or SO_SNDTIMEO. */
+/* The time by which a call on the socket that starts now must end: SO_RCVTIMEO (for POLLIN) or SO_SNDTIMEO. */
 int64_t howdah_socket_deadline(int fd, short events);
 
-/* The same for what is not a socket and has no timeout: true, with errno as it was, unless it was cancelled. For one that
- * does not block, at once. */
+/*
+ * The same for other descriptors, which have no timeout: true, with errno unchanged, unless it was cancelled. Returns
+ * immediately for a non-blocking one.
+ */
 bool howdah_file_wait(int fd, short events);
 
-/* For what cannot be waited for but only retried: true, try again; false: cancelled. `tries` is initially 0. */
+/* For an event that cannot be awaited, only polled. True: try again. False: cancelled. `tries` is initially 0. */
 bool howdah_retry_wait(unsigned *tries, int64_t deadline);
 
-/* As above; a lock that is released in this process ends the wait. `fd`: of the lock; -1: it has none. */
+/* The same; a lock that is released in this process ends the wait. `fd`: the locked descriptor; -1: none. */
 bool howdah_lock_wait(int fd, unsigned *tries, int64_t deadline);
 void howdah_lock_released(void);
 
@@ -88,15 +91,15 @@ void howdah_lock_released(void);
  */
 void howdah_call_progress(void);
 
-/* The descriptor was opened by the running task, or has no owner from now on. howdah_descriptor_note() returns it. */
+/* The running task has opened the descriptor, or it has no owner from now on. howdah_descriptor_note() returns it. */
 int howdah_descriptor_note(int fd);
 void howdah_descriptor_forget(int fd);
 
-/* Surround the start of a program: meanwhile it inherits what the running task has opened, and nothing else. */
+/* Called around the start of a program: meanwhile it inherits only the descriptors that the running task has opened. */
 bool howdah_program_begin(void);
 void howdah_program_end(bool begun);
 
-/* The running task has started the process. In a forked child, all are forgotten: it has no children. */
+/* The running task has started the process. In a forked child, all entries are removed: it has no children. */
 void howdah_child_note(pid_t pid);
 void howdah_children_forget(void);
 

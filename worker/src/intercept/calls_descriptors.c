@@ -24,11 +24,11 @@
 
 #define CHUNK 1024
 #define CHUNKS 1024 /* a process has at most 2^20 descriptors by default */
-/* In an entry, while a program starts: it had no close-on-exec. */
+/* Flag in an entry while a program starts: the descriptor had no close-on-exec. */
 #define INHERITABLE (UINT64_C(1) << 63)
 
 static _Atomic uint64_t *_Atomic chunks[CHUNKS]; /* numbers of tasks; 0: no owner */
-static atomic_int highest = -1;                  /* that was ever noted */
+static atomic_int highest = -1;                  /* the highest one ever noted */
 static bool off;                                 /* in a child that PHP code forked */
 
 static _Atomic uint64_t *entry_of(int fd)
@@ -63,7 +63,7 @@ int howdah_descriptor_note(int fd)
 		return fd;
 	}
 	_Atomic uint64_t *entry = make_entry(fd);
-	if (entry) { /* otherwise out of memory: no program inherits it */
+	if (entry) { /* otherwise out of memory: no program inherits the descriptor */
 		atomic_store_explicit(entry, task, memory_order_relaxed);
 		if (fd > atomic_load_explicit(&highest, memory_order_relaxed)) {
 			atomic_store_explicit(&highest, fd, memory_order_relaxed);
@@ -76,10 +76,10 @@ int howdah_descriptor_note(int fd)
 
 static void set_flags(int fd, int flags)
 {
-	(void)fcntl(fd, F_SETFD, flags); /* it was closed: nothing to inherit */
+	(void)fcntl(fd, F_SETFD, flags); /* it was closed, so nothing is inherited */
 }
 
-/* Only `task`'s descriptors are inherited from now on. */
+/* From now on only `task`'s descriptors are inherited. */
 static void keep_descriptors_of(uint64_t task)
 {
 	int end = atomic_load_explicit(&highest, memory_order_relaxed) + 1;
@@ -153,7 +153,7 @@ static void close_others(uint64_t task)
 	}
 }
 
-/* In the place of vfork() too: POSIX lets that be fork(), and the parent's memory is not to be written here. */
+/* Replaces vfork() too: POSIX allows it to be fork(), and the parent's memory must not be written here. */
 static pid_t call_fork(void)
 {
 	uint64_t task = howdah_task_number();

@@ -105,7 +105,7 @@ struct name_job {
 	socklen_t length;
 	int flags;
 	char host[NI_MAXHOST], service[NI_MAXSERV];
-	socklen_t host_room, service_room; /* as the caller has; 0: not requested */
+	socklen_t host_room, service_room; /* as given by the caller; 0: not requested */
 	int result, error;
 };
 
@@ -126,7 +126,7 @@ static void drop_name(struct howdah_job *job)
 static int call_getnameinfo(const struct sockaddr *restrict address, socklen_t length, char *restrict host,
 	socklen_t host_room, char *restrict service, socklen_t service_room, int flags)
 {
-	/* Names of services are in a file. */
+	/* The names of services come from a file. */
 	if (!address || length > sizeof(struct sockaddr_storage) || !host || !host_room || (flags & NI_NUMERICHOST) ||
 		!howdah_may_wait()) {
 		return getnameinfo(address, length, host, host_room, service, service_room, flags);

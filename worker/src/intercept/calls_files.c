@@ -38,7 +38,7 @@ static bool await_writer(int fd)
 	bool there = false;
 	for (bool go_on = true; go_on && !there;) {
 		struct pollfd entry = {fd, POLLIN, 0};
-		/* Hung up: there was one, and it is gone. */
+		/* Hung up: a writer had the pipe open and has closed it. */
 		there = tee(fd, copy[1], 1, SPLICE_F_NONBLOCK) != 0 || (poll(&entry, 1, 0) == 1 && (entry.revents & POLLHUP));
 		go_on = there || howdah_retry_wait(&tries, HOWDAH_WAIT_FOREVER);
 	}
@@ -107,7 +107,7 @@ static int call_openat(int directory, const char *path, int flags, ...)
 	return open_at(directory, path, flags, mode);
 }
 
-/* What these become without a mode, with _FORTIFY_SOURCE. */
+/* The names of these calls without a mode, with _FORTIFY_SOURCE. */
 static int call_open_2(const char *path, int flags)
 {
 	return open_at(AT_FDCWD, path, flags, 0);

@@ -54,7 +54,7 @@ static int wait_entries(struct pollfd *entries, nfds_t count, int64_t timeout)
 	if (count == 1 && entries->fd >= 0) {
 		ready = wait_entry(entries, timeout);
 	} else {
-		/* Without descriptors it is used to sleep. */
+		/* Without descriptors the call is used as a sleep. */
 		ready = count ? howdah_wait_fds(entries, count, timeout) : howdah_sleep(timeout);
 	}
 	if (ready >= 0) {
@@ -86,11 +86,11 @@ static int call_ppoll(struct pollfd *entries, nfds_t count, const struct timespe
 
 /* --- select() ------------------------------------------------------------------------------------------ */
 
-/* What the kernel treats as readable, writable and exceptional. */
+/* The events that the kernel treats as readable, writable and exceptional. */
 #define READABLE (POLLRDNORM | POLLRDBAND | POLLIN | POLLHUP | POLLERR)
 #define WRITABLE (POLLWRBAND | POLLWRNORM | POLLOUT | POLLERR)
 
-/* Sets may be larger than fd_set says. */
+/* Sets may be larger than fd_set. */
 static bool is_in(int fd, const fd_set *set)
 {
 	const unsigned long *words = (const unsigned long *)(const void *)set;

@@ -16,7 +16,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* --- whose children they are ---------------------------------------------------------------------------------- */
+/* --- owners -------------------------------------------------------------------------------------------------- */
 
 struct child {
 	pid_t pid;
@@ -45,7 +45,7 @@ static void forget(pid_t pid)
 	}
 }
 
-/* Those that were reaped by calls that are not noted. */
+/* Removes children that were reaped by calls that are not intercepted. */
 static void forget_reaped(void)
 {
 	for (size_t i = child_count; i-- > 0;) {
@@ -65,7 +65,7 @@ static bool has_room(void)
 		size_t room = child_room ? 2 * child_room : 16;
 		struct child *grown = realloc(children, room * sizeof(*grown));
 		if (!grown) {
-			return false; /* then it has no owner */
+			return false; /* it has no owner then */
 		}
 		children = grown;
 		child_room = room;
@@ -111,7 +111,7 @@ static void reap_abandoned(void)
 	}
 }
 
-/* Whether a wait for any child might find another task's. */
+/* Whether a wait for any child might return another task's. */
 static bool others_have_children(uint64_t task)
 {
 	for (size_t i = 0; task && i < child_count; i++) {
@@ -159,7 +159,7 @@ static int wait_for_end(pid_t pid, unsigned *tries)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0) {
-		/* Not this kernel's, or the descriptors are used up. */
+		/* The kernel lacks pidfds, or all descriptors are in use. */
 		return howdah_retry_wait(tries, HOWDAH_WAIT_FOREVER) ? 0 : -1;
 	}
 	int result = howdah_wait_fd(fd, POLLIN, HOWDAH_WAIT_FOREVER);
@@ -240,7 +240,7 @@ static pid_t call_wait(int *status)
 	return call_wait4(-1, status, 0, NULL);
 }
 
-/* waitid() with WNOHANG. The process that it found has `si_pid`; 0: none yet. */
+/* waitid() with WNOHANG. `si_pid` names the process that was found; 0: none yet. */
 static int wait_by_id(idtype_t type, id_t id, siginfo_t *found, int options)
 {
 	uint64_t task = type == P_ALL || type == P_PGID ? howdah_task_number() : 0;

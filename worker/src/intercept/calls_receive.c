@@ -73,7 +73,7 @@ static ssize_t call_recv(int fd, void *buffer, size_t size, int flags)
 	return call_recvfrom(fd, buffer, size, flags, NULL, NULL);
 }
 
-/* What is left of `count` pieces after `done` bytes. Returns the number of pieces. */
+/* The remainder of `count` pieces after `done` bytes. Returns the number of pieces. */
 static size_t advance(struct iovec *pieces, size_t count, size_t done)
 {
 	size_t first = 0;
@@ -88,7 +88,7 @@ static size_t advance(struct iovec *pieces, size_t count, size_t done)
 	return count - first;
 }
 
-/* The rest of a message that must be received completely; `done` bytes have arrived. */
+/* The remainder of a message that must be received completely; `done` bytes have arrived. */
 static ssize_t receive_rest(int fd, const struct msghdr *message, int flags, size_t done, struct howdah_call_wait *wait)
 {
 	struct iovec *pieces = malloc(message->msg_iovlen * sizeof(*pieces));
@@ -166,7 +166,7 @@ static ssize_t call_readv(int fd, const struct iovec *pieces, int count)
 	return got;
 }
 
-/* --- what calls become with _FORTIFY_SOURCE ------------------------------------------------------------- */
+/* --- names of calls with _FORTIFY_SOURCE ---------------------------------------------------------------- */
 
 #ifdef __GLIBC__
 extern void __chk_fail(void) __attribute__((noreturn));

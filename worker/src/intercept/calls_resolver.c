@@ -26,7 +26,7 @@ struct resolver_job {
 	bool has_settings;
 	struct __res_state settings; /* the settings that are plain values; never closed */
 #endif
-	unsigned char answer[]; /* the size of the caller's */
+	unsigned char answer[]; /* size of the caller's state */
 };
 
 #ifdef __GLIBC__

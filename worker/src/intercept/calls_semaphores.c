@@ -12,7 +12,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-#define OPERATIONS_MAX 16 /* more in one call: left to libc */
+#define OPERATIONS_MAX 16 /* more operations in one call are left to libc */
 
 static bool may_block(const struct sembuf *operations, size_t count)
 {

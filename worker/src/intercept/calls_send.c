@@ -18,7 +18,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* The second sends with the first packet of a connection, and waits for the connection in a way of its own. */
+/* The second one sends with the first packet of a connection, and waits for the connection in its own way. */
 #define LEFT_ALONE (MSG_DONTWAIT | MSG_FASTOPEN)
 
 static ssize_t call_sendto(
@@ -62,7 +62,7 @@ static size_t size_of(const struct iovec *pieces, size_t count)
 	return size;
 }
 
-/* The rest of a message of which `done` bytes are sent. Ancillary data was sent with the first. */
+/* The remainder of a message of which `done` bytes are sent. Ancillary data was sent with the first. */
 static ssize_t send_rest(int fd, const struct msghdr *message, int flags, size_t done, struct howdah_call_wait *wait)
 {
 	for (size_t i = 0, skipped = 0; i < message->msg_iovlen; i++) {
@@ -107,7 +107,7 @@ static ssize_t call_sendmsg(int fd, const struct msghdr *message, int flags)
 	return sent;
 }
 
-/* --- all else --------------------------------------------------------------------------------------------- */
+/* --- other descriptors ----------------------------------------------------------------------------------- */
 
 static bool is_blocking_pipe(int fd)
 {

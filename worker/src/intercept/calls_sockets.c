@@ -10,7 +10,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* For the duration of the call, which then does not wait. */
+/* Set for the duration of the call, which does not wait then. */
 static int connect_at_once(int fd, int flags, const struct sockaddr *address, socklen_t length)
 {
 	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
@@ -36,7 +36,7 @@ static int call_connect(int fd, const struct sockaddr *address, socklen_t length
 	while (connect_at_once(fd, flags, address, length) != 0) {
 		if (errno == EINPROGRESS || errno == EALREADY) {
 			if (!howdah_call_wait(&wait)) {
-				/* Of a timeout, what connect() says. */
+				/* errno of connect() after a timeout. */
 				errno = errno == EAGAIN ? EINPROGRESS : errno;
 				return -1;
 			}

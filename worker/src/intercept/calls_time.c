@@ -63,10 +63,10 @@ static int call_nanosleep(const struct timespec *time, struct timespec *left)
 	return 0;
 }
 
-/* Until a clock shows the time; it may be set meanwhile. */
+/* Waits until a clock shows the time; the clock may be set meanwhile. */
 static int sleep_until(clockid_t clock, const struct timespec *time)
 {
-	/* A clock that is set forward is noticed so late. */
+	/* A clock that is set forward is noticed after this time. */
 	const int64_t longest = clock == CLOCK_REALTIME ? SECOND : INT64_MAX / 4;
 	int error = errno;
 	for (;;) {

@@ -35,7 +35,7 @@
 
 /*
  * Objects that are never patched, by the start of the file's name. The first are the C library and what may precede it:
- * their code is what is replaced in others.
+ * their code is what we replace in others.
  */
 static const char *const system_names[] = {"libc.so", "libc-2.", "libc.musl", "ld-linux", "ld-musl", "ld-2.",
 	"libpthread", "libdl.so", "libdl-2.", "librt.so", "librt-2.", "libresolv", "libasan", "libubsan", "libtsan",
@@ -48,7 +48,7 @@ struct object {
 	uintptr_t base;
 	const ElfW(Phdr) * headers;
 	unsigned header_count;
-	bool system;  /* its code is what is replaced in others */
+	bool system;  /* its code is the one that replaces others */
 	bool present; /* seen by the present walk */
 };
 
@@ -264,7 +264,7 @@ static struct object *find_object(const struct dl_phdr_info *info)
 	return NULL;
 }
 
-/* First round: which are there. */
+/* First round: lists the objects. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct object *object = find_object(info);

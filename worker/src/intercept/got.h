@@ -16,7 +16,7 @@ struct howdah_got_result {
 	unsigned objects;  /* objects that were checked for the first time */
 	unsigned patched;  /* places that now hold a replacement */
 	unsigned failed;   /* objects with places that could not be written */
-	char problem[256]; /* name of the first of those, and why; empty: none */
+	char problem[256]; /* name of the first of those, and the reason; empty: none */
 };
 
 /*

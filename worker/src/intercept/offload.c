@@ -80,7 +80,7 @@ static void start_helper(void)
 	pthread_attr_destroy(&attributes);
 }
 
-/* False: there is no thread to do it. */
+/* Returns false if no thread can do it. */
 static bool enqueue(struct howdah_job *job)
 {
 	pthread_mutex_lock(&mutex);
@@ -115,7 +115,7 @@ static void remove_queued(struct howdah_job *job)
 	}
 }
 
-/* True: it was done meanwhile. Otherwise it is not the caller's any more. */
+/* Returns true if it was done meanwhile. Otherwise the job no longer belongs to the caller. */
 static bool leave(struct howdah_job *job)
 {
 	pthread_mutex_lock(&mutex);
@@ -136,7 +136,7 @@ int howdah_offload(struct howdah_job *job)
 {
 	if (owner != getpid()) {
 		if (owner) {
-			/* In a fork. What its parent's helpers had locked stays so. */
+			/* In a fork. Locks that its parent's helpers held stay locked. */
 			job->run(job);
 			return 0;
 		}

@@ -257,7 +257,7 @@ bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value
 	return input->time > 0 && of_request_time(input->time) == value;
 }
 
-/* --- with all that is below ------------------------------------------------------------------------- */
+/* --- fingerprints of whole values --------------------------------------------------------------------- */
 
 struct scan {
 	const struct howdah_leak_map *before;
@@ -285,7 +285,7 @@ static void find_input(struct scan *scan, const zval *value)
 
 static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip);
 
-/* Its code, and what it captures. */
+/* The code of a closure, and the values that it captures. */
 static uint64_t scan_closure(struct scan *scan, zend_object *object, int depth)
 {
 	const zend_function *function = zend_get_closure_method_def(object);

@@ -25,7 +25,7 @@ static struct howdah_leak_request noted; /* that one */
 static void collect_garbage(void)
 {
 	if (gc_enabled()) {
-		zend_gc_collect_cycles(); /* or unreachable values would count as growth */
+		zend_gc_collect_cycles(); /* otherwise unreachable values would count as growth */
 	}
 }
 
@@ -66,7 +66,7 @@ void howdah_leaks_request_ended(uint64_t request_id, const char *method, const c
 	howdah_leak_note_globals();
 }
 
-/* Its map is that of the look before the last, whose pages are already allocated. */
+/* The map before the last, whose pages are already allocated. */
 static void begin_inspection(struct howdah_leak_look *look)
 {
 	static const struct howdah_leak_look empty;

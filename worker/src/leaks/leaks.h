@@ -12,22 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* This worker checks for leaks. */
+/* Whether this worker checks for leaks. */
 extern bool howdah_leaks_on;
 
-/* Transactions that the last request had left open. */
+/* The number of transactions that the last request had left open. */
 extern unsigned howdah_leak_transactions;
-/* Shutdown functions that were registered after it had ended. */
+/* The number of shutdown functions that were registered after the last request had ended. */
 extern unsigned howdah_leak_shutdown_functions;
 
 /*
- * In a worker that is about to claim its first request: the state is that after boot. One in `sample` requests is
- * checked; `allow` has patterns of what is not a leak, with a NUL after each; `in_header`: responses contain the number
- * of leaks.
+ * In a worker that is about to claim its first request: records the state after the boot. One in `sample` requests is
+ * checked; `allow` has patterns of allowed leaks, with a NUL after each; `in_header`: responses contain the number of
+ * leaks.
  */
 void howdah_leaks_start(uint32_t sample, bool in_header, const char *allow, size_t allow_size);
 
-/* A client's request begins: sends it a header with the number of leaks that this worker has found. */
+/* A client's request begins: sends the client a header with the number of leaks that this worker has found. */
 void howdah_leaks_begin(void);
 
 /* A client's request has ended and its state was restored; the worker script has not continued yet. */

@@ -1,5 +1,5 @@
 /*
- * Internal to leaks/: one look at the state of a worker.
+ * Internal to leaks/: one inspection (look) of the state of a worker.
  *
  * A look walks from the roots (static members, static variables, globals, the frames of the worker loop, handlers)
  * through arrays and objects, and computes a key and a fingerprint for each place of a value, a slot. Keys of the slots
@@ -68,7 +68,7 @@ enum howdah_leak_kind {
 /* As the log, metrics and documentation name it. */
 const char *howdah_leak_kind_name(enum howdah_leak_kind kind);
 
-/* State that no code uses as a cache: it is reported when a request has changed it once. */
+/* State that no code uses as a cache: it is reported as soon as one request has changed it. */
 bool howdah_leak_kind_is_state(enum howdah_leak_kind kind);
 
 /* --- map.c ------------------------------------------------------------------------------------------- */
@@ -81,21 +81,21 @@ struct howdah_leak_slot {
 
 struct howdah_leak_map {
 	struct howdah_leak_slot *slots;
-	size_t capacity; /* a power of two, or 0 */
+	size_t capacity; /* number of cells, a power of two, or 0 */
 	size_t used;
 };
 
 struct howdah_leak_slot *howdah_leak_map_find(const struct howdah_leak_map *map, uint64_t key);
-/* False: the key was there, and its slot is as it was. */
+/* Returns false if the key exists; its slot is unchanged then. */
 bool howdah_leak_map_add(struct howdah_leak_map *map, struct howdah_leak_slot slot);
-/* Reserves room for as many as the other one has. */
+/* Reserves room for as many entries as `like` has. */
 void howdah_leak_map_reserve(struct howdah_leak_map *map, const struct howdah_leak_map *like);
-/* Keeps its memory. */
+/* Empties the map, and keeps its memory. */
 void howdah_leak_map_empty(struct howdah_leak_map *map);
 void howdah_leak_map_clear(struct howdah_leak_map *map);
 void howdah_leak_map_copy(struct howdah_leak_map *to, const struct howdah_leak_map *from);
 
-/* Memory of looks; if there is none, the process exits, as with PHP's memory. */
+/* Allocates memory for looks. If there is none, the process exits, as it does without memory for PHP. */
 void *howdah_leak_allocate(void *old, size_t size);
 
 static inline uint64_t howdah_leak_mix(uint64_t a, uint64_t b)
@@ -111,18 +111,18 @@ enum howdah_leak_edge {
 	HOWDAH_EDGE_CLASS,    /* a static member: `name`, of `ce` */
 	HOWDAH_EDGE_FUNCTION, /* a static variable: `name`, of `function` */
 	HOWDAH_EDGE_GLOBAL,   /* `name` */
-	HOWDAH_EDGE_GLOBALS,  /* how many of them; `name` is the newest */
+	HOWDAH_EDGE_GLOBALS,  /* number of variables; `name` is the newest */
 	HOWDAH_EDGE_LOCAL,    /* a variable of the worker loop: `name`, of `function` */
-	HOWDAH_EDGE_CALLBACK, /* `text` says of what */
+	HOWDAH_EDGE_CALLBACK, /* `text` names the value */
 	HOWDAH_EDGE_PROPERTY, /* `name` */
 	HOWDAH_EDGE_BOUND,    /* a variable of a closure: `name` */
 	HOWDAH_EDGE_KEY,      /* of an array: `name`, or `index` if that is NULL */
 	HOWDAH_EDGE_INNER,    /* the content of an object of an extension: `index` */
-	HOWDAH_EDGE_COUNT,    /* how many of them */
-	HOWDAH_EDGE_DYNAMIC,  /* how many properties it has that its class does not declare */
+	HOWDAH_EDGE_COUNT,    /* number of elements */
+	HOWDAH_EDGE_DYNAMIC,  /* number of properties that its class does not declare */
 	HOWDAH_EDGE_DATE,     /* the value of a date */
-	HOWDAH_EDGE_LIVE,     /* how many objects of `ce` something leads to */
-	HOWDAH_EDGE_ITEM,     /* of the process: `text` */
+	HOWDAH_EDGE_LIVE,     /* number of reachable objects of `ce` */
+	HOWDAH_EDGE_ITEM,     /* state of the process: `text` */
 };
 
 struct howdah_leak_edge_of {
@@ -141,7 +141,7 @@ struct howdah_leak_node {
 	zend_refcounted *container; /* an array or an object */
 	uint64_t key;
 	bool is_object;
-	bool fresh; /* it did not exist at the last look: what is below it is not a separate change */
+	bool fresh; /* it did not exist at the last look: changes below it are not reported separately */
 };
 
 /* A slot whose value differs from that of the last look. */
@@ -150,14 +150,14 @@ struct howdah_leak_change {
 	uint64_t key;
 	uint64_t fingerprint;
 	uint64_t count_before, count;
-	const zval *value;  /* NULL: of the process, or a number */
+	const zval *value;  /* NULL: state of the process, or a number */
 	const zval *inside; /* the contents of an object of an extension, `inside_count` of them */
 	size_t inside_count;
-	char *text;       /* of the process, or of a date: its current value; freed with the look */
+	char *text;       /* the current value of state of the process or of a date; freed with the look */
 	char *owned_name; /* of the process */
 };
 
-/* What an object of an extension holds. */
+/* The values that an object of an extension holds. */
 struct howdah_leak_values {
 	struct howdah_leak_values *next;
 	zval values[];
@@ -167,34 +167,34 @@ struct howdah_leak_look {
 	const struct howdah_leak_map *before; /* NULL: the first look */
 	const struct howdah_leak_map *boot;   /* NULL: the first look */
 	struct howdah_leak_map now;
-	bool *visited; /* objects by handle, of those that existed when the look began */
+	bool *visited; /* objects by handle that existed when the look began */
 	uint32_t visited_size;
-	struct howdah_leak_map references; /* that were visited */
+	struct howdah_leak_map references; /* objects that were visited */
 	struct howdah_leak_map loop;       /* references that belong to the worker loop */
 	struct howdah_leak_node *nodes;
 	size_t node_count, node_capacity, node_next;
-	size_t *later; /* fresh nodes: objects with another path to them are not fresh */
+	size_t *later; /* fresh nodes: objects that are also reached by another path are not fresh */
 	size_t later_count, later_capacity, later_next;
 	struct howdah_leak_change *changes;
 	size_t change_count, change_capacity;
-	struct howdah_leak_values *values; /* copies that changes point into */
-	bool truncated;                    /* there was too much */
+	struct howdah_leak_values *values; /* copies that the changes point into */
+	bool truncated;                    /* there was too much to inspect */
 };
 
-/* Walks all there is. */
+/* Walks everything. */
 void howdah_leak_walk(struct howdah_leak_look *look);
 void howdah_leak_look_free(struct howdah_leak_look *look);
 
-/* For roots.c and process.c. `compare` false: only what is below is checked. */
+/* For roots.c and process.c. `compare` false: only the values below are checked. */
 void howdah_leak_visit(
 	struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key, zval *value, zval *initial);
-/* Looks below an object that is the worker loop's own, if it was there after boot. */
+/* Inspects the values below an object of the worker loop, if the object existed after the boot. */
 void howdah_leak_visit_local(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, zval *value);
-/* State of the process. `text` is its current value; copied. `is_new`: a new one is a change. */
+/* Adds state of the process. `text` is its current value, which is copied. `is_new`: a new one is a change. */
 void howdah_leak_visit_item(struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name,
 	uint64_t fingerprint, uint64_t count, const char *text, bool is_new);
 
-/* Of an object, or of all globals: the number of its elements, by their names or values. */
+/* Adds the number of elements of an object, or of all globals, by their names or values. */
 void howdah_leak_visit_number(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
 	uint64_t fingerprint, uint64_t count, bool fresh);
 
@@ -202,35 +202,46 @@ uint64_t howdah_leak_object_key(const zend_object *object);
 
 /* --- names.c ----------------------------------------------------------------------------------------- */
 
-/* A text for a callable, such as `App\Kernel::handle` or `{closure} /srv/index.php:7`; empty: there is none. */
+/*
+ * Returns a text for a callable, such as `App\Kernel::handle` or `{closure} /srv/index.php:7`; empty if there is none.
+ */
 void howdah_leak_callable_name(const zval *callable, char *text, size_t size);
 uint64_t howdah_leak_callable_fingerprint(const zval *callable);
-/* Of an anonymous class with the place of its declaration. */
+/* Returns a text for an anonymous class with the place of its declaration. */
 void howdah_leak_class_name(const zend_class_entry *ce, char *text, size_t size);
 
 /* --- roots.c, process.c ------------------------------------------------------------------------------ */
 
 void howdah_leak_visit_roots(struct howdah_leak_look *look);
-/* Of PHP: tables, handlers, streams. */
+/* State of PHP: tables, handlers, streams. */
 void howdah_leak_visit_process(struct howdah_leak_look *look);
-/* Of the operating system and of libraries. `stream_descriptors`: those that belong to streams, which were counted. */
+/*
+ * State of the operating system and of libraries. `stream_descriptors`: number of descriptors that belong to streams,
+ * which are counted separately.
+ */
 void howdah_leak_visit_system(struct howdah_leak_look *look, uint64_t stream_descriptors);
 void howdah_leak_visit_text(
 	struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name, const char *text);
 void howdah_leak_visit_count(
 	struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name, uint64_t count, const char *newest);
-/* Transactions that were open when the request had ended, and were rolled back or not. */
+/* Transactions that were open when the request had ended, whether or not they were rolled back. */
 extern unsigned howdah_leak_transactions;
-/* Shutdown functions that were registered after that. */
+/* Shutdown functions that were registered after the end of the request. */
 extern unsigned howdah_leak_shutdown_functions;
-/* Before the worker script continues: its variables in the global scope, which it may change between two requests. */
+/*
+ * Before the worker script continues: records its variables in the global scope, which it may change between two
+ * requests.
+ */
 void howdah_leak_note_globals(void);
-/* Whether the worker script itself has assigned the value of a global since. */
+/* Whether the worker script itself has assigned the global's value since. */
 bool howdah_leak_global_is_of_loop(zend_string *name, const zval *value);
 
 /* --- content.c --------------------------------------------------------------------------------------- */
 
-/* Of a value without what is below it: objects count by identity, arrays by their keys and scalars. */
+/*
+ * Returns the fingerprint of a value without the values below it: objects count by identity, arrays by their keys and
+ * scalars.
+ */
 uint64_t howdah_leak_fingerprint(const zval *value);
 bool howdah_leak_is_container(const zval *value);
 
@@ -243,7 +254,7 @@ void howdah_leak_date_text(const zend_object *object, char *text, size_t size);
 /* The request's input: what a client sent, and what identifies an identical request. */
 struct howdah_leak_input {
 	uint64_t exact; /* method, URI, cookies, credentials, body */
-	uint64_t shape; /* method and path, numbers left out */
+	uint64_t shape; /* hash of method and path without numbers */
 	uint64_t values[64];
 	size_t value_count;
 	/* REQUEST_TIME_FLOAT: who holds it holds the request, or a copy of $_SERVER. 0: unknown. */
@@ -252,8 +263,10 @@ struct howdah_leak_input {
 void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri);
 bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);
 
-/* Of a value with all that is below, where objects of the last look count by identity. `*held`: a value of the input
- * that is in it, 0: none. Elements of the array itself are looked at from `skip` on. */
+/*
+ * Returns the fingerprint of a value with all values below it, where objects of the last look count by identity.
+ * `*held`: a value of the input that it contains, 0: none. Elements of the array itself are checked from `skip` on.
+ */
 uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *before,
 	const struct howdah_leak_input *input, uint64_t skip, uint64_t *held);
 
@@ -265,16 +278,16 @@ uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *be
 struct howdah_leak_place {
 	char path[HOWDAH_LEAK_PATH_MAX];
 	char member[256]; /* the declaration that it belongs to, such as `App\Cart::$items` */
-	char file[512];   /* of its declaration; empty: not known */
+	char file[512];   /* line of its declaration; empty: not known */
 	uint32_t line;
-	bool allowed;  /* by the attribute AllowLeak */
-	bool is_reset; /* of a service that its framework resets before the next request */
+	bool allowed;  /* allowed by the attribute AllowLeak */
+	bool is_reset; /* belongs to a service that its framework resets before the next request */
 };
 
 void howdah_leak_place_of(
 	const struct howdah_leak_look *look, const struct howdah_leak_change *change, struct howdah_leak_place *place);
 
-/* A short text of the value, without secrets. */
+/* Returns a short text of the value, without secrets. */
 void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX]);
 /* Whether values of this name must not be shown. */
 bool howdah_leak_is_secret(const char *name, size_t size);
@@ -302,11 +315,11 @@ struct howdah_leak_finding {
 void howdah_leak_judge(const struct howdah_leak_look *look, const struct howdah_leak_request *request,
 	const struct howdah_leak_input *input);
 
-/* Patterns that are allowed: NUL after each. */
+/* Sets the allowed patterns, with a NUL after each. */
 void howdah_leak_report_init(const char *allow, size_t size);
-/* Logs it, unless it is allowed or was logged. */
+/* Logs the finding, unless it is allowed or was logged before. */
 void howdah_leak_report(const struct howdah_leak_finding *finding);
-/* Reported so far by this worker. */
+/* The number of findings that this worker has reported. */
 extern unsigned howdah_leak_reported;
 
 #endif

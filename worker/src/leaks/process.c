@@ -1,8 +1,8 @@
 /*
  * State of the process and of PHP that is not a value of PHP code.
  *
- * Worker mode restores most of it (restore.h): what is found here was left by `keep`, or by code that ran after that.
- * Items that are counted, such as streams, are one slot with their number.
+ * Worker mode restores most of it (restore.h): changes that are found here were left by `keep`, or by code that ran
+ * after that. Items that are counted, such as streams, are one slot with their number.
  */
 #include "look.h"
 
@@ -152,7 +152,7 @@ static void add_name(struct names *names, const zend_string *name, const void *w
 	names->last = ZSTR_VAL(name);
 }
 
-/* Differences from PHP's: a wrapper that was restored counts as neither. */
+/* Differences from PHP's own wrappers: a wrapper that was restored counts as neither. */
 static void visit_wrappers(struct howdah_leak_look *look)
 {
 	const HashTable *all = php_stream_get_url_stream_wrappers_hash_global();
@@ -240,7 +240,7 @@ static void visit_callbacks(struct howdah_leak_look *look)
 
 static bool is_temporary(const php_stream *stream)
 {
-	/* Not PHP's function for it, which caches its result for the next request. */
+	/* Not PHP's function, which caches its result for the next request. */
 	const char *folder = getenv("TMPDIR");
 	folder = folder && *folder ? folder : "/tmp";
 	size_t size = strlen(folder);
@@ -264,7 +264,7 @@ static bool is_in_memory(const php_stream *stream)
 	return false;
 }
 
-/* How many have a descriptor. */
+/* The number of streams that have a descriptor. */
 static uint64_t visit_streams(struct howdah_leak_look *look)
 {
 	uint64_t streams = 0, temporary = 0, descriptors = 0;

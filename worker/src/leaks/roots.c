@@ -87,7 +87,7 @@ static void visit_classes(struct howdah_leak_look *look)
 
 /* --- globals ------------------------------------------------------------------------------------------ */
 
-/* Those of the worker script's code when the request had ended. */
+/* The globals of the worker script when the request had ended. */
 static struct howdah_leak_map script_globals;
 
 static bool is_superglobal(const zend_string *name)
@@ -131,7 +131,7 @@ static void visit_globals(struct howdah_leak_look *look)
 			continue;
 		}
 		howdah_leak_visit(look, &from, howdah_leak_mix('g', zend_string_hash_val(from.name)), value, &null);
-		if (Z_TYPE_P(value) != IS_INDIRECT) { /* no variable of the worker script's code */
+		if (Z_TYPE_P(value) != IS_INDIRECT) { /* not a variable of the worker script */
 			newest = from.name;
 			names += howdah_leak_mix('g', zend_string_hash_val(from.name));
 			count++;
@@ -155,7 +155,7 @@ static void visit_frame(struct howdah_leak_look *look, zend_execute_data *frame)
 		howdah_leak_visit_local(look, &from, &frame->This);
 	}
 	if (ZEND_CALL_INFO(frame) & ZEND_CALL_HAS_SYMBOL_TABLE) {
-		/* An included file may currently have its variables: only the table knows where. */
+		/* The variables may currently belong to an included file: only the symbol table shows them. */
 		zval *value;
 		ZEND_HASH_FOREACH_STR_KEY_VAL(frame->symbol_table, from.name, value)
 		{

@@ -41,13 +41,13 @@ struct history {
 		unsigned growths;
 	} shapes[SHAPES_KEPT];
 	unsigned next_request, next_shape, strikes;
-	/* Of a number: its last value, by how much it grew each time, and whether that was so each time. */
+	/* A number: its last value, by how much it grew each time, and whether it grew equally each time. */
 	zend_long number, step;
 	unsigned numbers;
 	bool counts;
 	unsigned growths; /* of live objects */
 	bool reported;
-	/* It holds a value of a client; reported if that outlives another request. */
+	/* It contains a value of a client; reported if that outlives another request. */
 	uint64_t held, held_fingerprint;
 	struct howdah_leak_finding *finding;
 };
@@ -115,7 +115,7 @@ static bool grows_again(struct history *history, uint64_t shape, uint64_t count)
 	return false;
 }
 
-/* A counter cannot be told from a level of nesting that is left too high: both are reported, under a name of their own. */
+/* A counter looks the same as a nesting level that is not reset: both are reported, each under its own name. */
 static bool counts_on(struct history *history, const zval *value)
 {
 	if (!value || Z_TYPE_P(value) != IS_LONG) {
@@ -186,7 +186,10 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 	uint64_t held = 0, content = change->fingerprint;
 	if (change->value) {
 		bool is_array = Z_TYPE_P(change->value) == IS_ARRAY;
-		/* Elements that were there are not the request's; of a small array that it has written all may be. */
+		/*
+		 * Existing elements do not belong to the request; a small array that it has written may consist of its own
+		 * elements only.
+		 */
 		uint64_t skip = !is_array || (!grew && change->count <= 16) ? 0 : grew ? change->count_before : change->count;
 		uint64_t scanned = howdah_leak_content(change->value, look->before, input, skip, &held);
 		content = Z_TYPE_P(change->value) == IS_OBJECT ? scanned : content;
@@ -223,7 +226,7 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 	}
 }
 
-/* What a client sent and was there at the end of an earlier request. */
+/* Values that a client sent and that were present at the end of an earlier request. */
 static void judge_held(const struct howdah_leak_look *look, const struct howdah_leak_request *request,
 	const struct howdah_leak_input *input)
 {

@@ -29,7 +29,7 @@ uint64_t howdah_leak_object_key(const zend_object *object)
 	return howdah_leak_mix(key, (uint64_t)(uintptr_t)object->ce);
 }
 
-/* Of the last look: the next one needs as much. */
+/* Nodes of the last look: the next one needs as many. */
 static struct howdah_leak_node *kept_nodes;
 static size_t kept_capacity;
 
@@ -121,7 +121,7 @@ static void visit_slot(struct howdah_leak_look *look, const struct howdah_leak_e
 	if (Z_ISREF_P(value)) {
 		uint64_t reference = howdah_leak_mix('r', (uint64_t)(uintptr_t)Z_REF_P(value));
 		if (howdah_leak_map_find(&look->loop, reference)) {
-			return; /* a variable of the worker loop */
+			return; /* it is a variable of the worker loop */
 		}
 		ZVAL_DEREF(value);
 		if (Z_TYPE_P(value) == IS_ARRAY && is_visited(look, reference)) {

@@ -58,7 +58,7 @@ static void execute(struct howdah_request *request)
 	}
 }
 
-/* Runs PHP from start to end of the request. False: PHP could not be made ready for it. */
+/* Runs PHP from start to end of the request. Returns false if PHP could not be prepared for it. */
 static bool run_php(struct howdah_request *request)
 {
 	volatile bool started = false;
@@ -102,7 +102,7 @@ bool howdah_classic_run(struct howdah_queue *queue, const struct howdah_claim *c
 	howdah_opcache_begin(time(NULL));
 	bool usable = run_php(request);
 	if (howdah_request_forked) {
-		_exit(EG(exit_status)); /* not ours: the worker itself responds */
+		_exit(EG(exit_status)); /* PHP was not started: the worker itself responds */
 	}
 	SG(server_context) = request;
 	if (!usable) {

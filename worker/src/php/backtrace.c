@@ -34,7 +34,7 @@ static const _Atomic uint32_t *stop; /* of struct howdah_worker */
 
 /* --- the handler ----------------------------------------------------------------------------------------- */
 
-/* The text is the handler's too. */
+/* The text is written by the handler too. */
 static void hold_off(sigset_t *before)
 {
 	sigset_t ours;
@@ -56,7 +56,7 @@ void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *fram
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Whether the worker script waits in its call for the next request. */
+/* Whether the worker script is in its call for the next request. */
 static bool is_waiting(void)
 {
 	static const char name[] = "frankenphp_handle_request";

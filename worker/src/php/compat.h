@@ -26,7 +26,7 @@
 #error "Howdah needs a PHP without threads (NTS)"
 #endif
 
-/* Exported, but PHP 8.2 declares them in no header that is installed. */
+/* Exported, but declared in no installed header of PHP 8.2. */
 extern PHPAPI char *php_ini_opened_path;
 extern PHPAPI char *php_ini_scanned_path;
 
@@ -41,7 +41,7 @@ static inline void howdah_compat_keep_signals(void)
 #endif
 }
 
-/* The globals of a module, or NULL: it is not loaded, or has no globals that PHP knows of. */
+/* Returns the globals of a module; NULL if it is not loaded, or has no globals that PHP knows of. */
 static inline void *howdah_compat_module_globals(const char *name)
 {
 	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, strlen(name));
@@ -63,7 +63,7 @@ static inline void howdah_compat_forget_odbc_links(void)
 #endif
 }
 
-/* As disable_functions; classes can be disabled up to PHP 8.4. */
+/* Disables classes, as disable_functions does functions; possible up to PHP 8.4. */
 static inline void howdah_compat_disable_classes(const char *names)
 {
 #if PHP_VERSION_ID < 80500
@@ -76,7 +76,7 @@ static inline void howdah_compat_disable_classes(const char *names)
 #endif
 }
 
-/* Where the session was started, for PHP's messages. */
+/* The place where the session was started, for PHP's messages. */
 static inline void howdah_compat_forget_session_start(php_ps_globals *session)
 {
 #if PHP_VERSION_ID >= 80300
@@ -98,8 +98,8 @@ static inline void howdah_compat_forget_response_headers(void)
 }
 
 /*
- * Some releases since 8.2.33 report an exhausted memory limit by unwinding, as exit() does, instead of by
- * longjmp, and refuse to call functions until that is acknowledged. Whether it happened; acknowledges it.
+ * Some releases since 8.2.33 report an exhausted memory limit by unwinding, as exit() does, instead of by longjmp, and
+ * do not call functions until that is acknowledged. Returns whether it happened, and acknowledges it.
  */
 static inline bool howdah_compat_memory_exhausted(void)
 {
@@ -118,7 +118,9 @@ static inline bool howdah_compat_memory_exhausted(void)
 #endif
 }
 
-/* Since PHP 8.3 the engine knows how far a stack may grow, and uses that of the thread unless it is set. */
+/*
+ * Since PHP 8.3 the engine checks how far a stack may grow, and uses the size of the thread's stack unless it is set.
+ */
 static inline void howdah_compat_stack_limits(const zend_fiber_context *context)
 {
 #ifdef ZEND_CHECK_STACK_LIMIT
@@ -136,7 +138,7 @@ static inline bool howdah_compat_fiber_init(
 	return context->stack != NULL;
 }
 
-/* The engine's address of it, NULL: this version lacks it. */
+/* Returns the engine's address of the variable; NULL if this version lacks it. */
 static inline void *howdah_compat_memory_exhausted_state(size_t *size)
 {
 #ifdef ZEND_HAS_OOM
@@ -148,7 +150,7 @@ static inline void *howdah_compat_memory_exhausted_state(size_t *size)
 #endif
 }
 
-/* http_get_last_response_headers(); NULL: this PHP lacks it. */
+/* Returns the value for http_get_last_response_headers(); NULL if this PHP lacks the function. */
 static inline zval *howdah_compat_response_headers(void)
 {
 #if PHP_VERSION_ID >= 80400
@@ -170,7 +172,7 @@ static inline uint32_t *howdah_compat_property_guard(zval *slot)
 #endif
 }
 
-/* Where PHP notes that it is within the object's values, besides the flag of all values; NULL: nowhere. */
+/* The mark with which PHP records that it is within the object's values, besides the flag of all values; NULL: none. */
 static inline uint32_t *howdah_compat_value_guard(zend_object *object)
 {
 #if PHP_VERSION_ID >= 80300
@@ -181,14 +183,14 @@ static inline uint32_t *howdah_compat_value_guard(zend_object *object)
 #endif
 }
 
-/* In the flags of a class constant: it is being evaluated. Not in a header of every release. */
+/* The flag of a class constant that is being evaluated. Some releases declare it in no header. */
 #ifdef IS_CONSTANT_VISITED_MARK
 #define HOWDAH_COMPAT_CONSTANT_VISITED ((uint32_t)IS_CONSTANT_VISITED_MARK)
 #else
 #define HOWDAH_COMPAT_CONSTANT_VISITED UINT32_C(0x80)
 #endif
 
-/* Whether it is a hook of a property. */
+/* Whether the function is a hook of a property. */
 static inline bool howdah_compat_is_hook(const zend_function *function)
 {
 #if PHP_VERSION_ID >= 80400
@@ -207,7 +209,7 @@ static inline void howdah_compat_visit_initializing(void (*visit)(zend_object *o
 	ZEND_HASH_FOREACH_NUM_KEY(&EG(lazy_objects_store).infos, handle)
 	{
 		zend_object *object = EG(objects_store).object_buckets[handle];
-		/* One that has been initialised is listed only if it is a proxy. */
+		/* An initialised object is listed only if it is a proxy. */
 		if (!(OBJ_EXTRA_FLAGS(object) & (IS_OBJ_LAZY_UNINITIALIZED | IS_OBJ_LAZY_PROXY))) {
 			visit(object, argument);
 		}
@@ -255,8 +257,8 @@ static inline bool howdah_compat_binds_static(const zend_op *instruction, uint32
 }
 
 /*
- * An object in a structure of PHP: a value, or since 8.5 its address. They are copied by assignment. The names of the
- * members differ as well.
+ * An object in a structure of PHP: a value, or since 8.5 its address. Such objects are copied by assignment. The names
+ * of the members differ as well.
  */
 #if PHP_VERSION_ID >= 80500
 typedef zend_object *howdah_compat_object;
@@ -275,7 +277,7 @@ static inline void howdah_compat_object_clear(howdah_compat_object *object)
 #endif
 }
 
-/* The structure's own reference; of one that was cleared: none. */
+/* Releases the structure's own reference, unless it was cleared. */
 static inline void howdah_compat_object_release(howdah_compat_object *object)
 {
 #if PHP_VERSION_ID >= 80500
@@ -298,7 +300,10 @@ static inline void howdah_compat_call_shutdown_function(php_shutdown_function_en
 #endif
 }
 
-/* Where a plain stream has its descriptor (php_stdio_stream_data, which is in no header). Not to be followed. */
+/*
+ * The place of the descriptor in a plain stream (php_stdio_stream_data, which no header declares). Not to be
+ * dereferenced.
+ */
 static inline const int *howdah_compat_plain_descriptor(const void *abstract)
 {
 	const struct {
@@ -308,7 +313,7 @@ static inline const int *howdah_compat_plain_descriptor(const void *abstract)
 	return &data->fd;
 }
 
-/* Another notifier with the same function, which PHP code gave: only it makes notifiers. */
+/* Makes `to` a copy of a notifier of PHP code, the only code that creates notifiers. */
 static inline void howdah_compat_notifier_copy(php_stream_notifier *to, const php_stream_notifier *from)
 {
 	*to = *from;
@@ -334,9 +339,10 @@ static inline bool howdah_compat_notifiers_equal(const php_stream_notifier *a, c
 #define HOWDAH_COMPAT_FLUSH_SENDS_HEADERS (PHP_VERSION_ID >= 80400)
 
 /*
- * The instruction in which a generator waits that stands at `at`. Up to PHP 8.3 it is one ahead; where code runs on top of
- * it, which is an iterator's that it yields from, some releases take it back to the instruction itself. NULL: either of two.
- * One that has not begun waits in the instruction that makes it.
+ * The instruction in which a generator waits whose position is `at`. Up to PHP 8.3 the position is one instruction
+ * ahead. If an iterator runs on top, to which the generator delegates with `yield from`, some releases set the position
+ * back to the instruction itself. NULL: one of the two. A generator that has not begun waits in the instruction that
+ * creates it.
  */
 static inline const zend_op *howdah_compat_generator_waits_at(const zend_op *at, bool is_on_stack)
 {

@@ -16,9 +16,9 @@
 
 /* Additional actions of exit(). */
 struct howdah_compat_exit {
-	bool (*applies)(void); /* false: this exit() is PHP's alone */
-	void (*leave)(void);   /* throws the exception that unwinds the code; nothing is thrown yet */
-	void (*thrown)(void);  /* PHP, or the other extension, has thrown its own */
+	bool (*applies)(void); /* false: PHP's own exit() applies */
+	void (*leave)(void);   /* throws the exception that unwinds the code; nothing has been thrown yet */
+	void (*thrown)(void);  /* PHP, or another extension, has thrown its own */
 };
 
 static const struct howdah_compat_exit *howdah_compat_exit;

@@ -1,9 +1,9 @@
 /*
  * See crash.h.
  *
- * The first record is what cannot fail: the signal and the frames of PHP, read as the memory of another process. The C
- * stack and the lists of coroutines are read afterwards, for separate records: a second fault there only loses what has
- * not been written.
+ * The first record cannot fail: it has the signal and the frames of PHP, read as the memory of another process. The C
+ * stack and the lists of coroutines are read afterwards, for separate records: a second fault there only loses data
+ * that has not been written.
  *
  * Rules: async-signal-safe: no allocation, no stdio. Nothing is waited for: a timer of the kernel ends the process with
  * the signal that it crashed with if the handler does not. The handler runs on the alternate stack.
@@ -28,7 +28,7 @@
 #include "request/wait.h"
 
 #define STACK_SIZE (64 * 1024)
-/* For the whole report. */
+/* Time limit for the whole report. */
 #define LIMIT_SECONDS 2
 
 #define READ(to, from) howdah_trace_read(&trace, &(to), (from), sizeof(to))
@@ -53,7 +53,7 @@ static void put_signed(int64_t number)
 	howdah_trace_number(&trace, (uint32_t)number);
 }
 
-/* Sent by the kernel itself, because of what the thread did. */
+/* Whether the kernel itself sent the signal, because of an action of the thread. */
 static bool is_of_thread(const siginfo_t *info)
 {
 	return info->si_code > 0 && info->si_signo != SIGABRT &&

@@ -9,19 +9,19 @@
 #include <stdbool.h>
 
 /*
- * In a pool's zygote, and again in each fork that has to be watched; after howdah_log_init(). Signals with another
+ * Called in a pool's zygote, and again in each fork that must be watched; after howdah_log_init(). Signals with another
  * handler keep it. Our handlers are removed after the first fault, which then ends the process as if there had been no
  * handler, with the same status and core dump.
  */
 void howdah_crash_init(void);
 
 /*
- * Called first at a SIGSEGV of PHP's thread, async-signal-safe: true if the thread continues in the context that the
- * function has changed, so that there is nothing to report. Initially NULL.
+ * Called first at a SIGSEGV of PHP's thread, async-signal-safe. Returns true if the thread continues in the context
+ * that the function has changed: then nothing is reported. Initially NULL.
  */
 extern bool (*howdah_crash_recover)(const siginfo_t *info, void *context);
 
-/* Called when a fault has been reported, with the kernel's data; async-signal-safe. Before, NULL. */
+/* Called after a fault was reported, with the kernel's data; async-signal-safe. Initially NULL. */
 extern void (*howdah_crash_explain)(const siginfo_t *info);
 
 #endif

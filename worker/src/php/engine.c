@@ -21,8 +21,8 @@ static char php_cli[] = HOWDAH_PHP_CLI;
 static void (*module_ini_defaults)(HashTable *configuration);
 
 /*
- * Ends the process if the PHP that we are loaded into is not of the headers' API, thread safety and debug
- * mode. Called while PHP starts: its engine knows itself by then, and none of our tables was handed to it.
+ * Ends the process if the running PHP does not have the API, thread safety and debug mode of the headers. Called while
+ * PHP starts: its engine is initialised by then, and has received none of our tables.
  */
 static void ini_defaults(HashTable *configuration)
 {
@@ -46,7 +46,7 @@ bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *opti
 	howdah_options_apply(options, module);
 	module_ini_defaults = module->ini_defaults;
 	module->ini_defaults = ini_defaults;
-	/* PHP_BINARY: what scripts start to run another script, also under the web server. */
+	/* PHP_BINARY: the program that scripts start to run another script, also under the web server. */
 	module->executable_location = php_cli;
 	if (module->startup(module) == FAILURE) {
 		fprintf(stderr, "howdah-php: PHP did not start; the messages above say why\n");

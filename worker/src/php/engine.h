@@ -6,15 +6,15 @@
 
 #include "options.h"
 
-/* Starts PHP's modules, if this PHP is of the build that our headers are of. False after a message on stderr. */
+/* Starts PHP's modules, if this PHP has the build of our headers. Returns false after a message on stderr. */
 bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *options);
 
-/* The version of the PHP that runs, once it is started: "8.2.35". */
+/* The version of the running PHP, once it is started: "8.2.35". */
 const char *howdah_engine_version(void);
 
 /*
- * Information about this PHP, as a JSON object: php, api, zts, debug, opcache, jit, ini_file, ini_scanned,
- * post_max_size, upload_max_filesize, memory_limit (bytes), max_execution_time (s), extensions. From malloc(); NULL:
+ * Returns information about this PHP, as a JSON object: php, api, zts, debug, opcache, jit, ini_file, ini_scanned,
+ * post_max_size, upload_max_filesize, memory_limit (bytes), max_execution_time (s), extensions. From malloc(); NULL if
  * out of memory. Queries OPcache in a fork, because only a request may query it.
  */
 char *howdah_engine_info(void);

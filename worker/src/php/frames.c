@@ -32,7 +32,7 @@ bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *f
 
 #define READ(to, from) howdah_trace_read(trace, &(to), (from), sizeof(to))
 
-/* Containers may forbid process_vm_readv(), by error or by a made-up one. */
+/* Containers may forbid process_vm_readv(), with various errors. */
 bool howdah_trace_init(struct howdah_trace *trace)
 {
 	int probe = 1, found = 0;
@@ -43,7 +43,7 @@ bool howdah_trace_init(struct howdah_trace *trace)
 	return (READ(found, &probe) && found == probe) || pipe2(trace->pipe, O_CLOEXEC | O_NONBLOCK) == 0;
 }
 
-/* "7f0000000000-7f0008000000 rw-s ...": whether the line is of memory that processes share and that has the address. */
+/* "7f0000000000-7f0008000000 rw-s ...": whether the line describes shared memory that contains the address. */
 static bool is_shared_with(const char *line, uintptr_t address, uintptr_t *from, uintptr_t *to)
 {
 	char *end;
@@ -70,7 +70,9 @@ void howdah_trace_keep(struct howdah_trace *trace, const void *inside)
 				trace->kept_to = to;
 			}
 		}
-		size = line == bytes ? 0 : (size_t)(bytes + size - line); /* a line that does not fit is not of OPcache */
+		size = line == bytes
+				   ? 0
+				   : (size_t)(bytes + size - line); /* a line that does not fit does not describe OPcache's memory */
 		memmove(bytes, line, size);
 	}
 	if (maps >= 0) {
@@ -128,7 +130,7 @@ void howdah_trace_hex(struct howdah_trace *trace, uint64_t number)
 	put(trace, digits + at, sizeof(digits) - at);
 }
 
-/* A string of PHP; of a long one its end, which is the more useful part of a path. */
+/* Appends a string of PHP; of a long one the end, which is the more useful part of a path. */
 static void put_string(struct howdah_trace *trace, const zend_string *string)
 {
 	char bytes[NAME_MAX_SIZE];
@@ -204,7 +206,7 @@ static void put_frame(
 	}
 }
 
-/* Of a function of an extension only this much is sure to exist. */
+/* Of a function of an extension, only this much certainly exists. */
 bool howdah_trace_function(const struct howdah_trace *trace, zend_function *function, const zend_function *from)
 {
 	memset(function, 0, sizeof(*function));

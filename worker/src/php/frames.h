@@ -16,14 +16,14 @@
 #include "php/compat.h"
 
 struct howdah_trace {
-	pid_t process;                /* whose memory is read: this one */
-	int pipe[2];                  /* where process_vm_readv() is forbidden; -1: it is not */
+	pid_t process;                /* process whose memory is read: this one */
+	int pipe[2];                  /* used where process_vm_readv() is forbidden; -1: it is not */
 	uintptr_t kept_from, kept_to; /* memory that stays mapped: read without the kernel */
-	size_t size;                  /* of the text; 0 to start another one */
+	size_t size;                  /* size of the text; 0 starts another one */
 	char text[32768];
 };
 
-/* Once in a process. False: there is no way to read memory; errno has the reason. */
+/* Prepares reading, once in a process. Returns false if memory cannot be read; errno has the reason. */
 bool howdah_trace_init(struct howdah_trace *trace);
 
 /* Finds OPcache's shared memory, which holds most of the code of an application and stays mapped, so that the kernel need
@@ -36,8 +36,10 @@ bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *f
 /* Copies the parts of a function that are safe to read: of an extension's function only `common` certainly exists. */
 bool howdah_trace_function(const struct howdah_trace *trace, zend_function *function, const zend_function *from);
 
-/* Append to the text; what does not fit is left out. `string` of howdah_trace_string() may point anywhere, and ends
- * before its first control character. */
+/*
+ * Append to the text; what does not fit is omitted. `string` of howdah_trace_string() may point anywhere, and ends
+ * before its first control character.
+ */
 void howdah_trace_text(struct howdah_trace *trace, const char *text);
 void howdah_trace_string(struct howdah_trace *trace, const char *string);
 void howdah_trace_number(struct howdah_trace *trace, uint32_t number);

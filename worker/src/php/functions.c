@@ -1,7 +1,7 @@
 /*
- * The functions of howdah.stub.php: thin wrappers; the implementation is in the file of its concern.
+ * The functions of howdah.stub.php: thin wrappers; the implementations are in the files of their subjects.
  *
- * Rules: a name that PHP or an extension has registered stays theirs.
+ * Rules: a name that PHP or an extension has registered is left alone.
  */
 #include "functions.h"
 

@@ -6,7 +6,7 @@
 
 #include "compat.h"
 
-/* Registers those that PHP itself or an extension lacks; call at the module's start-up. */
+/* Registers the functions that PHP and its extensions lack; call at the module's start-up. */
 int howdah_functions_register(int module_type, int module_number);
 
 /* functions_pool.c */
@@ -14,7 +14,7 @@ ZEND_FUNCTION(howdah_pool);
 /* publish.c */
 ZEND_FUNCTION(mercure_publish);
 
-/* Once when all modules have started: puts ours in front of functions of other extensions. */
+/* Wraps functions of other extensions. Called once, after all modules have started. */
 void howdah_functions_wrap(void);
 
 #endif

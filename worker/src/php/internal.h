@@ -6,12 +6,12 @@
 
 #include "compat.h"
 
-/* `name` is in lower case. NULL: it does not exist, is disabled, or is PHP code. */
+/* `name` is in lower case. Returns NULL if the function does not exist, is disabled, or is PHP code. */
 zend_function *howdah_internal_find(const char *name);
 
 /*
- * Makes PHP call `wrapper` instead. `original` is set before, for the wrapper to call; both are unchanged if there is
- * no such function. While PHP starts, before code that calls it is compiled.
+ * Makes PHP call `wrapper` instead. `original` is set before, for the wrapper to call; both are unchanged if the
+ * function does not exist. While PHP starts, before code that calls it is compiled.
  */
 void howdah_internal_wrap(const char *name, zif_handler *original, zif_handler wrapper);
 

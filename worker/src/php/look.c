@@ -30,7 +30,7 @@
 /* Descriptors that are checked for a connection. */
 #define DESCRIPTORS_MAX 1024
 #define PATH_SIZE 256u
-/* PHP's thread may write a long record just now. */
+/* PHP's thread may be writing a long record. */
 #define TRIES 1000
 
 #define READ(to, from) howdah_trace_read(trace, &(to), (from), sizeof(to))
@@ -68,7 +68,7 @@ static void put_path(struct howdah_trace *trace, int fd)
 	}
 }
 
-/* The other end, if there is one. */
+/* The address of the peer, if there is one. */
 static void put_peer(struct howdah_trace *trace, int fd)
 {
 	union address peer;
@@ -126,7 +126,7 @@ static int only_connection(void)
 
 /* --- PHP without coroutines ------------------------------------------------------------------------------ */
 
-/* The descriptor of a stream of PHP; -1: it has none, or is of an unknown kind. */
+/* The descriptor of a stream of PHP; -1 if it has none, or its kind is unknown. */
 static int descriptor_of(const struct howdah_trace *trace, const zend_resource *resource)
 {
 	zend_resource found;
@@ -180,7 +180,7 @@ static bool is_sleep(const struct howdah_trace *trace, const zend_string *name)
 	return false;
 }
 
-/* Of PHP's thread, by the kernel: R runs, or waits for a processor. */
+/* The state of PHP's thread in the kernel: R runs, or waits for a processor. */
 static bool is_running(void)
 {
 	char text[512];

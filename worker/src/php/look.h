@@ -1,5 +1,5 @@
 /*
- * What the current requests do, reported at the front's request: records of level 'q' (howdah_shm.h).
+ * Reports of what the current requests do, on the front's order: records of level 'q' (howdah_shm.h).
  *
  * Rules: for a thread that runs concurrently with PHP's. PHP's memory is read through a trace, and never written.
  */

@@ -1,7 +1,7 @@
 /*
  * See module.h.
  *
- * Rules: hooks only; the implementation is in the file of its concern.
+ * Rules: hooks only; implementations are in the files of their subjects.
  */
 #include "module.h"
 
@@ -32,7 +32,7 @@ static char *saved_name;
 
 /*
  * OPcache serves only SAPIs whose names it knows. It checks when Zend extensions start, which is after the modules'
- * start-up and after PHP_SAPI was set: for that moment the module has a name of its list.
+ * start-up and after PHP_SAPI was set: for that moment the module has one of the names that OPcache accepts.
  */
 static char known_name[] = "frankenphp";
 

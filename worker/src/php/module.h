@@ -1,5 +1,5 @@
 /*
- * The "howdah" PHP module: functions, phpinfo() section, and the hooks that a module gets.
+ * The "howdah" PHP module: functions, phpinfo() section, and the hooks of a module.
  */
 #ifndef HOWDAH_MODULE_H
 #define HOWDAH_MODULE_H
@@ -9,8 +9,10 @@
 #include "compat.h"
 
 /* SAPI start-up with this module; makes OPcache accept the SAPI. */
-/* Set before the start-up: some pool is going to run several requests at a time, so that functions of clients that
- * they may share are to be guarded. */
+/*
+ * Set before the start-up: some pool will run several requests at a time, so functions of clients that these may share
+ * must be guarded.
+ */
 extern bool howdah_module_guards_clients;
 
 int howdah_module_startup(sapi_module_struct *sapi);

@@ -1,8 +1,8 @@
 /*
  * See opcache.h. docs/adr/0012-opcache-under-booted-code.md has the reasons.
  *
- * Rules: a variable of OPcache is written only after it was seen to hold the value of its ini entry, or that of the
- * request that was made to find it. Variables that are not found are not changed, and reported to the caller.
+ * Rules: a variable of OPcache is written only after it was seen to hold the value of its ini entry, or of the request
+ * that was made to find it. Variables that are not found are not changed, and reported to the caller.
  */
 #include "opcache.h"
 
@@ -13,11 +13,11 @@
 
 #include "preload.h"
 
-/* Of OPcache's variables; NULL: not found. */
+/* Addresses of OPcache's variables; NULL: not found. */
 static struct {
 	zend_long *revalidate_freq;
 	zend_long *force_restart_timeout;
-	double *max_wasted_percentage; /* 1 is all of the memory */
+	double *max_wasted_percentage; /* 1 means all of the memory */
 	time_t *request_time;
 } variable;
 
@@ -57,7 +57,7 @@ static double *find_share(const char *name)
 	return share && entry->value && *share == (double)atoi(ZSTR_VAL(entry->value)) / 100.0 ? share : NULL;
 }
 
-/* OPcache has its request's time after its settings, within this number of bytes. */
+/* OPcache stores its request's time after its settings, within this number of bytes. */
 #define TIME_BEHIND 1024
 
 /* Two times in the far future that do not occur elsewhere in OPcache's variables. */
@@ -114,7 +114,7 @@ static size_t find_request_time(void)
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (is_place[i] && found) {
-			return 0; /* which of them? */
+			return 0; /* more than one candidate */
 		}
 		found = is_place[i] ? i * sizeof(time_t) : found;
 	}
@@ -199,7 +199,7 @@ void howdah_opcache_startup(bool any_booted, const char **problem)
 		return;
 	}
 	if (variable.max_wasted_percentage) {
-		*variable.max_wasted_percentage = 2; /* more than there can be */
+		*variable.max_wasted_percentage = 2; /* more than can exist */
 	}
 	if (!variable.request_time) {
 		*problem = "where OPcache keeps the time of a request was not found: files that requests in worker mode "
@@ -254,7 +254,7 @@ static void call(const char *name, zval *result, uint32_t count, zval *arguments
 	zval_ptr_dtor(&function);
 }
 
-/* OPcache answers scripts below a path, and the request may have no script. */
+/* OPcache serves only scripts below a path, and the request may have no script. */
 static void call_unrestricted(const char *name, zval *result, uint32_t count, zval *arguments)
 {
 	char *script = SG(request_info).path_translated;

@@ -98,8 +98,10 @@ static void add_tally(smart_str *json, const char *name, const struct tally *tal
 
 /* --- the scripts ----------------------------------------------------------------------------------- */
 
-/* Whether the file is what OPcache has seen, or cannot be looked at. `since`: what changed later may be new although
- * its time is that of before, as some ways to copy have it. */
+/*
+ * Whether the file is unchanged since OPcache checked it, or cannot be checked. `since`: a file that changed later may
+ * be new although its time is older, as after some ways to copy it.
+ */
 static struct tally *compare(struct findings *findings, const char *path, const HashTable *script, int64_t since)
 {
 	struct stat file;
@@ -148,7 +150,7 @@ static void inspect_scripts(
 	ZEND_HASH_FOREACH_END();
 }
 
-/* --- the answer ------------------------------------------------------------------------------------ */
+/* --- the report ------------------------------------------------------------------------------------ */
 
 static bool write_whole(int out, const char *bytes, size_t size)
 {
@@ -207,8 +209,8 @@ static char *read_paths(int paths, size_t *size)
 }
 
 /*
- * As its inclusion does, without running it. Not opcache_compile_file(): what that has cached does not have its classes
- * before they are declared, and a script that uses them above the declaration would fail.
+ * Like an inclusion, without running the file. Not opcache_compile_file(): files that it has cached do not declare
+ * their classes early, and a script that uses them above the declaration would fail.
  */
 static void compile(const char *path)
 {
@@ -223,13 +225,13 @@ static void compile(const char *path)
 	zend_destroy_file_handle(&file);
 }
 
-/* In a separate request: declarations of other files do not exist in it. */
+/* In a separate request: declarations of other files do not exist there. */
 static void compile_in_request(const char *path)
 {
 	zend_first_try
 	{
 		if (php_request_startup() == SUCCESS) {
-			EG(error_reporting) = 0; /* a mistake in it is reported when it is used */
+			EG(error_reporting) = 0; /* a mistake in the file is reported when it is used */
 			compile(path);
 		}
 	}

@@ -15,7 +15,7 @@ void howdah_options_init(struct howdah_options *options)
 	php_ini_builder_init(&options->ini);
 }
 
-/* A directive's name in php.ini; PHP would otherwise read the rest of the line as something else. */
+/* The name of a directive in php.ini; PHP would otherwise read the rest of the line as something else. */
 static bool valid_directive(const char *define)
 {
 	size_t length = strcspn(define, "=");

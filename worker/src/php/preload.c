@@ -4,8 +4,8 @@
  * OPcache makes PHP's compiler compile the script that opcache.preload names, which is ours (NAME): meanwhile the files
  * are compiled too, and then OPcache links and stores everything as if the script had called opcache_compile_file().
  *
- * Rules: files are compiled in a fork where they are another user's (OPcache forks then), so nothing but the plan, which
- * is shared memory, holds the result. It is not that of the front, which can change its own at any time.
+ * Rules: the files of another user are compiled in a fork (OPcache forks then), so the result is only in the plan,
+ * which is shared memory. It is separate from the front's, which the front can change at any time.
  */
 #include "preload.h"
 
@@ -38,7 +38,7 @@ static const char *user, *paths;
 
 static zend_op_array *(*php_compile_file)(zend_file_handle *file, int type);
 static void (*report_error)(int type, zend_string *file, const uint32_t line, zend_string *message);
-static bool trying; /* in the process that only looks whether it works */
+static bool trying; /* in the process that only tests preloading */
 static bool begun;
 
 /* The file that is being compiled; COUNT: none. */
@@ -68,7 +68,7 @@ static bool parse(size_t size)
 		   (plan->mode == HOWDAH_PRELOAD_AUTO || plan->mode == HOWDAH_PRELOAD_ALL);
 }
 
-/* PHP insists on a name where it is root; as another user it says that it does not need one. */
+/* PHP requires a name if it runs as root; as another user it reports that it does not need one. */
 static const char *reader(void)
 {
 	if (geteuid() != 0) {
@@ -115,7 +115,7 @@ static uint32_t find(const char *path)
 }
 
 /*
- * PHP reports a deprecation of a preloaded file once; but each request that includes it has to get it, since its error
+ * PHP reports a deprecation of a preloaded file once; but each request that includes it must get it, since its error
  * handler may throw. A class that cannot be linked yet is no problem: it is declared when its file is included.
  */
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
@@ -150,7 +150,7 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 
 /* --- files ----------------------------------------------------------------------------------------- */
 
-/* Who declares a class or function: the number of a file. */
+/* The number of the file that declares a class or function. */
 struct declarations {
 	HashTable classes, functions;
 	uint32_t file;
@@ -249,11 +249,11 @@ static zend_op_array *compile(zend_file_handle *file, int type)
 	return php_compile_file(file, type);
 }
 
-/* --- the try --------------------------------------------------------------------------------------- */
+/* --- the test -------------------------------------------------------------------------------------- */
 
 typedef bool start_php(struct howdah_options *options);
 
-/* PHP's last line, as the plan's message; one of ours, if PHP printed nothing. */
+/* PHP's last line becomes the plan's message; a line of ours if PHP printed nothing. */
 static void keep_message(char *text)
 {
 	static const char own[] = "howdah-php: ";
@@ -265,7 +265,7 @@ static void keep_message(char *text)
 	}
 }
 
-/* To the end; of much the last part counts. */
+/* Reads to the end and keeps the last part. */
 static void read_message(int output)
 {
 	char buffer[4096];
@@ -369,7 +369,7 @@ void howdah_preload_ini_defaults(HashTable *configuration)
 	}
 }
 
-/* What php.ini made of our default. */
+/* The value of our default after php.ini was read. */
 static void require_setting(const char *name, const char *value)
 {
 	zval *entry = cfg_get_entry(name, strlen(name));
@@ -401,7 +401,7 @@ void howdah_preload_hook(void)
 	current = plan->count;
 }
 
-/* --- what the front asks for ----------------------------------------------------------------------- */
+/* --- requests of the front ------------------------------------------------------------------------- */
 
 bool howdah_preload_prepare(int control, struct howdah_options *options, start_php *start)
 {

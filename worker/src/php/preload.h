@@ -1,5 +1,5 @@
 /*
- * Preloading: PHP's own opcache.preload, with the files that the front names in the place of a script.
+ * Preloading: PHP's own opcache.preload, with files that the front names instead of a script.
  *
  * Rules: the files are read as the user that the front names, as with opcache.preload_user; errors are found in a
  * separate process before, so that PHP starts whatever the files contain.
@@ -17,16 +17,16 @@
  */
 bool howdah_preload_prepare(int control, struct howdah_options *options, bool (*start)(struct howdah_options *options));
 
-/* Before php.ini is read: what it says is seen later. */
+/* Sets defaults before php.ini is read, whose settings override them. */
 void howdah_preload_ini_defaults(HashTable *configuration);
 
-/* In the start-up of our module: comes between PHP's compiler and OPcache. */
+/* Called during the start-up of our module: hooks in between PHP's compiler and OPcache. */
 void howdah_preload_hook(void);
 
-/* In a fork that has read OPcache's status. */
+/* Called in a fork that has read OPcache's status. */
 void howdah_preload_measure(const HashTable *status);
 
-/* Once PHP has started: reports to the front, and frees the list. */
+/* Called once PHP has started: reports to the front, and frees the list. */
 void howdah_preload_finish(void);
 
 #endif

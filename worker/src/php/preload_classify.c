@@ -17,14 +17,14 @@
 #include <zend_compile.h>
 #include <zend_exceptions.h>
 
-/* No source file is larger; what is is data. */
+/* No source file is larger; a larger file is data. */
 #define SOURCE_MAX (16u << 20)
 
 struct classifier {
 	howdah_declaration_callback *classes, *functions;
 	void *context;
 	zend_string *space; /* the namespace; NULL: none */
-	uint32_t verdict;   /* the first reason not to preload it */
+	uint32_t verdict;   /* the first reason not to preload the file */
 	bool declares;
 };
 
@@ -46,7 +46,7 @@ static void declared(struct classifier *reading, howdah_declaration_callback *te
 	zend_string_release(full);
 }
 
-/* Whether a statement that is more than a declaration has one within. */
+/* Whether a statement contains a declaration without being one. */
 static bool has_declaration(const zend_ast *ast)
 {
 	if (!ast || ast->kind == ZEND_AST_ZVAL || ast->kind == ZEND_AST_CONSTANT || ast->kind == ZEND_AST_ZNODE) {
@@ -91,8 +91,8 @@ static bool is_literal(const zend_ast *ast)
 }
 
 /*
- * class_exists(Other::class); as Symfony's files have it at their ends, to have preload scripts find what they need. To
- * a request it does nothing but load a class early, which is loaded when it is used as well.
+ * class_exists(Other::class); at the end of Symfony's files makes preload scripts find the classes that they need. In a
+ * request it only loads a class early, which is loaded at its first use otherwise.
  */
 static bool is_discovery(const zend_ast *statement)
 {
@@ -176,7 +176,7 @@ static void read_statements(struct classifier *reading, const zend_ast *list)
 	}
 }
 
-/* NULL: it cannot be read. */
+/* Returns NULL if it cannot be read. */
 static zend_string *read_file(const char *path)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /*
- * What a file declares and does, from its syntax alone: nothing of it is compiled or run.
+ * The declarations and effects of a file, from its syntax alone: nothing in it is compiled or run.
  */
 #ifndef HOWDAH_PRELOAD_CLASSIFY_H
 #define HOWDAH_PRELOAD_CLASSIFY_H
@@ -11,8 +11,8 @@
 typedef void howdah_declaration_callback(void *context, const char *name, size_t size);
 
 /*
- * HOWDAH_VERDICT_*, and 0 for a file that only declares classes, interfaces, traits or enums. `classes` and `functions`
- * are called for its unconditional declarations. Needs a request.
+ * Returns HOWDAH_VERDICT_*, or 0 for a file that only declares classes, interfaces, traits or enums. `classes` and
+ * `functions` are called for its unconditional declarations. Needs a request.
  */
 uint32_t howdah_preload_classify(
 	const char *path, howdah_declaration_callback *classes, howdah_declaration_callback *functions, void *context);

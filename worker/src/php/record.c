@@ -29,7 +29,7 @@ static _Atomic uint32_t *word_at(uint32_t at)
 	return (_Atomic uint32_t *)((char *)(record + 1) + at);
 }
 
-/* `path` was or is now recorded; false: it had been. */
+/* Returns true if `path` was or is now recorded; false if it had been. */
 static bool add(const char *path, size_t size, zend_long kind)
 {
 	zval *entry = zend_hash_str_find(&known, path, size);
@@ -76,7 +76,10 @@ static void append(const char *path, uint32_t size, zend_long kind)
 	atomic_store_explicit(word_at(at), word, memory_order_release);
 }
 
-/* Included by a function that is called to find a class. What a file includes at its top while it is autoloaded is not. */
+/*
+ * Whether a function that is called to find a class includes the file. Files that it includes at its top level while it
+ * is autoloaded do not count.
+ */
 static zend_long kind_of_inclusion(void)
 {
 	const zend_execute_data *frame = EG(current_execute_data);

@@ -1,8 +1,8 @@
 /*
  * See sampler.h.
  *
- * A look at all requests, which the front orders by `look`, is in look.c, and profiles, which it orders by `profile`, are in
- * profiler.c; the rest is about samples of one request.
+ * A look at all requests, which the front orders by `look`, is in look.c, and profiles, which it orders by `profile`,
+ * are in profiler.c; the rest is about samples of one request.
  *
  * The front increments `sample` of struct howdah_worker, which wakes the thread, and names the request in `sample_id`.
  * A sample is a record of level 'p': method and URI, then a line for each frame (frames.h). PHP's thread runs
@@ -34,7 +34,7 @@
 #include "request/wait.h"
 
 #define STACK_SIZE (64 * 1024)
-#define SLICE_NS 100000 /* the least that there is */
+#define SLICE_NS 100000 /* the smallest possible size */
 
 static struct howdah_trace trace;
 static struct howdah_worker *words;
@@ -84,7 +84,7 @@ static void sample(uint64_t id)
 	}
 }
 
-/* Until something may be wanted. */
+/* Until a request may come. */
 static void sleep_until_requested(uint32_t seen)
 {
 	uint64_t end_ns = howdah_profiler_run();
@@ -130,7 +130,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* A process for one request is forked for each: it has no time for an unused thread. */
+/* In a pool that forks a process for each request, there is no time for an unused thread. */
 static bool is_needed(const struct howdah_pool *pool)
 {
 	return pool->limits.max_requests != 1 || pool->options.flags & HOWDAH_POOL_FLAG_SAMPLES ||
@@ -148,7 +148,7 @@ void howdah_sampler_init(struct howdah_pool *pool)
 	sigset_t all, before;
 	int error = howdah_profiler_init(pool) && howdah_trace_init(&trace) ? 0 : errno;
 	if (!error) {
-		/* Signals are PHP's. */
+		/* Signals are for PHP's thread. */
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before);
 		pthread_attr_init(&attributes);

@@ -1,5 +1,5 @@
 /*
- * Samples of what a request does, taken by a separate thread when the front requests them: PHP's thread is not
+ * Samples of running requests, taken by a separate thread when the front requests them: PHP's thread is not
  * interrupted, so no sleep() of it ends early and no stream_select() fails.
  */
 #ifndef HOWDAH_SAMPLER_H

@@ -1,7 +1,7 @@
 /*
- * The SAPI module "howdah": what PHP calls, and where that is done.
+ * The SAPI module "howdah": the functions that PHP calls, and where they are implemented.
  *
- * Rules: a table; code lives in the file of its concern.
+ * Rules: a table; code is in the files of its subjects.
  */
 #include "sapi.h"
 
@@ -39,7 +39,7 @@ static char *read_cookies(void)
 	return request ? (char *)request->known[HOWDAH_VAR_HTTP_COOKIE] : NULL;
 }
 
-/* As PHP-FPM; php.ini has the last word. */
+/* As in PHP-FPM; php.ini takes precedence. */
 static void ini_defaults(HashTable *configuration)
 {
 	zval value;
@@ -59,17 +59,17 @@ sapi_module_struct howdah_sapi_module = {
 	.deactivate = deactivate,
 	.ub_write = howdah_output_write,
 	.flush = howdah_output_flush,
-	.get_stat = NULL, /* PHP looks at the script itself */
+	.get_stat = NULL, /* PHP checks the script itself */
 	.getenv = howdah_variables_getenv,
 	.sapi_error = php_error,
-	.header_handler = NULL, /* PHP keeps the list */
+	.header_handler = NULL, /* PHP stores the list */
 	.send_headers = howdah_output_send_headers,
 	.send_header = NULL,
 	.read_post = howdah_body_read,
 	.read_cookies = read_cookies,
 	.register_server_variables = howdah_variables_register,
 	.log_message = howdah_log_message,
-	.get_request_time = NULL, /* PHP takes its own clock */
+	.get_request_time = NULL, /* PHP uses its own clock */
 	.terminate_process = NULL,
 	.ini_defaults = ini_defaults,
 };

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * Runs the script that SG(request_info).path_translated names, in its folder; `path` is the same as a name
- * for the folder. False: it cannot be opened, errno says why. May leave by longjmp.
+ * Runs the script that SG(request_info).path_translated names, in its folder; `path` is the same as a name for the
+ * folder. Returns false if it cannot be opened; errno has the reason. May leave by longjmp.
  */
 bool howdah_script_execute(const char *path);
 

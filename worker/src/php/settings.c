@@ -1,10 +1,10 @@
 /*
  * See settings.h.
  *
- * The values are set where php.ini's are, not on top of them as by ini_set(): a request starts with them and PHP
- * restores them after it. Only the system may change a final one, which no script is.
+ * The values are set like those of php.ini, not on top of them as by ini_set(): a request starts with them and PHP
+ * restores them after it. Only the system may change a final one, and no script can.
  *
- * Rules: what only the start of PHP reads is refused, since it could not count for one pool.
+ * Rules: a setting that PHP reads only at its start is refused, since it could not apply to a single pool.
  */
 #include "settings.h"
 
@@ -41,7 +41,7 @@ bool howdah_settings_parse(const char *text, howdah_settings_visit visit, void *
 	return result == SUCCESS && parse.only_settings;
 }
 
-/* --- what one pool cannot have otherwise ------------------------------------------------------------------- */
+/* --- settings that a single pool cannot have --------------------------------------------------------------- */
 
 static bool of_start(const zend_string *name)
 {
@@ -109,7 +109,7 @@ static bool is_value(const zend_ini_entry *entry, const zend_string *value)
 	return entry->value ? zend_string_equals(entry->value, value) : ZSTR_LEN(value) == 0;
 }
 
-/* In place of php.ini's value. The one before stays allocated: it is as old as the process. */
+/* Replaces the value of php.ini. The previous one stays allocated: it is as old as the process. */
 static bool put(zend_ini_entry *entry, zend_string *value)
 {
 	zend_string *copy = zend_string_init(ZSTR_VAL(value), ZSTR_LEN(value), true);
@@ -119,7 +119,7 @@ static bool put(zend_ini_entry *entry, zend_string *value)
 		return false;
 	}
 	entry->value = copy;
-	/* PHP reads them at its start alone, and what is disabled stays so. */
+	/* PHP reads them only at its start, and cannot enable again what is disabled. */
 	if (strcmp(ZSTR_VAL(entry->name), "disable_functions") == 0) {
 		zend_disable_functions(ZSTR_VAL(copy));
 	} else if (strcmp(ZSTR_VAL(entry->name), "disable_classes") == 0) {
@@ -140,7 +140,7 @@ static void set(zend_string *name, zend_string *value, void *argument)
 			target->option, ZSTR_VAL(name));
 		return;
 	}
-	/* What is in force already may also be a setting of PHP's start. */
+	/* A value that already applies may also be a setting of PHP's start. */
 	if (!is_value(entry, value)) {
 		if (of_start(name)) {
 			howdah_log_format('e',

@@ -1,5 +1,5 @@
 /*
- * See settings_request.h. As PHP-FPM: PHP_VALUE may be changed by the script, PHP_ADMIN_VALUE not, and both may set what
+ * See settings_request.h. As in PHP-FPM, scripts may change PHP_VALUE but not PHP_ADMIN_VALUE, and both may set what
  * scripts never can; but here they end with the request.
  *
  * Rules: final settings of the pool do not change, unless PHP_ADMIN_VALUE sets them. A setting that fails is logged,
@@ -19,7 +19,8 @@
 /* A setting as it was before the request. */
 struct saved_setting {
 	zend_ini_entry *entry;
-	zend_string *value; /* that boot, or an earlier request under `keep`, had set; NULL: the configured one */
+	zend_string
+		*value; /* a value that the boot, or an earlier request under `keep`, had set; NULL: the configured one */
 	int modifiable;
 };
 
@@ -56,7 +57,7 @@ static bool note(zend_ini_entry *entry)
 	return true;
 }
 
-/* What ends with the process, not with the request. */
+/* Restores settings that end with the process, not with the request. */
 static bool of_process(const zend_string *name)
 {
 	static const char *const names[] = {"disable_classes", "disable_functions", "extension", "zend_extension"};
@@ -99,7 +100,7 @@ static void set(zend_string *name, zend_string *value, void *argument)
 static void take(const char *text, const char *variable)
 {
 	size_t size = strlen(text);
-	char *lines = emalloc(size + 2); /* the last line is to end */
+	char *lines = emalloc(size + 2); /* the last line must end */
 	memcpy(lines, text, size);
 	memcpy(lines + size, "\n", 2);
 	if (!howdah_settings_parse(lines, set, (void *)variable)) {

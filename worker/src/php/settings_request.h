@@ -9,8 +9,8 @@
 #include "request/request.h"
 
 /*
- * Sets them, before PHP starts the request. In classic mode PHP puts them back when the request ends; in worker mode
- * howdah_settings_request_undo() does, before other state is put back.
+ * Sets them, before PHP starts the request. In classic mode PHP restores them when the request ends; in worker mode
+ * howdah_settings_request_undo() does, before other state is restored.
  */
 void howdah_settings_request_begin(const struct howdah_request *request);
 void howdah_settings_request_undo(void);
@@ -18,7 +18,7 @@ void howdah_settings_request_undo(void);
 /* Whether the request in hand has it by these variables. */
 bool howdah_settings_request_has(const zend_ini_entry *entry);
 
-/* Coroutines: names the memory in which is noted what a request has (howdah_swap_region()). */
+/* Coroutines: registers the memory of the request's settings (howdah_swap_region()). */
 void howdah_settings_request_regions(void);
 
 #endif

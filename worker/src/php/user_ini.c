@@ -18,7 +18,7 @@
 #include "settings.h"
 #include "settings_request.h"
 
-/* Directories remembered; past that, all are forgotten. */
+/* Number of directories in the cache; if it is exceeded, the cache is emptied. */
 #define CACHE_ENTRIES_MAX 4096
 
 struct entry {

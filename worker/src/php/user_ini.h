@@ -6,7 +6,7 @@
 
 #include "request/request.h"
 
-/* Applies them to the request that is starting. Called where PHP has its settings of php.ini ready. */
+/* Applies them to the request that is starting. Called after PHP has applied the settings of php.ini. */
 void howdah_user_ini_activate(const struct howdah_request *request);
 
 #endif

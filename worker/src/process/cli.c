@@ -173,7 +173,7 @@ static void print_version(void)
 		HOWDAH_VERSION, USING_ZTS ? "ZTS" : "NTS", ZEND_DEBUG ? " DEBUG" : "", get_zend_version());
 }
 
-/* A stream over one of the process's own descriptors, as a constant. */
+/* A stream over one of the process's standard descriptors, as a constant. */
 static void register_stream(const char *constant, size_t constant_size, const char *url, const char *mode)
 {
 	php_stream *stream = php_stream_open_wrapper_ex(url, mode, 0, NULL, NULL);

@@ -1,8 +1,8 @@
 /*
  * Messages on the control sockets (SOCK_SEQPACKET), with file descriptors.
  *
- * Rules: knows nothing of PHP; what the peer sent is checked for size before anyone sees it; received
- * descriptors are close-on-exec.
+ * Rules: independent of PHP; data of the peer is checked for size before anyone sees it; received descriptors are
+ * close-on-exec.
  */
 #ifndef HOWDAH_CONTROL_H
 #define HOWDAH_CONTROL_H
@@ -31,10 +31,13 @@ enum howdah_receive_result howdah_control_receive(int socket, struct howdah_mess
 /* Closes the descriptors of the message that were not taken (taken ones are set to -1). */
 void howdah_control_close_fds(struct howdah_message *message);
 
-/* Sends head, whose size is set here, `size` bytes of data, and a descriptor unless fd is -1. 0 or -1 with errno. */
+/*
+ * Sends head, whose size is set here, `size` bytes of data, and a descriptor unless fd is -1. Returns 0, or -1 with
+ * errno.
+ */
 int howdah_control_send(int socket, struct howdah_control head, const void *data, size_t size, int fd);
 
-/* FAILED with a sentence made of the format. */
+/* Sends FAILED with a sentence made of the format. */
 void howdah_control_fail(int socket, uint32_t worker, int error, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

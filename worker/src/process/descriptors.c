@@ -1,7 +1,7 @@
 /*
  * See descriptors.h.
  *
- * Rules: knows nothing of PHP.
+ * Rules: independent of PHP.
  */
 #include "descriptors.h"
 

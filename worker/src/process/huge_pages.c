@@ -23,7 +23,7 @@
 /* More than any heap: address space that is only reserved, as sanitizers have it. */
 #define LARGEST_MAPPING ((uintptr_t)16 << 30)
 
-/* Whether a line of /proc/self/maps is of memory that this process alone writes to, and no file's. */
+/* Whether a line of /proc/self/maps describes anonymous memory that only this process writes to. */
 static bool is_anonymous(const char *line, uintptr_t *begin, uintptr_t *end)
 {
 	char access[5];

@@ -1,5 +1,5 @@
 /*
- * Larger pages for what a booted application holds in memory.
+ * Larger pages for the memory of a booted application.
  *
  * A fork copies an entry for each page of its parent, and the exit of a process removes as many: for an application of
  * 30 MB each takes more than a millisecond. The kernel can combine 512 pages to one. A child that writes still gets a

@@ -65,7 +65,7 @@ static bool failed(const struct howdah_user *user, const char *what)
 	return false;
 }
 
-/* Rights that another than root may have been started with, and which a change of user leaves alone then. */
+/* Rights that a user other than root may have been started with, and that a change of user leaves unchanged then. */
 static bool drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -114,7 +114,7 @@ static bool change(const struct howdah_user *user)
 
 bool howdah_user_become(const struct howdah_user *user)
 {
-	/* The whole server may have been started as this user, or have become it. */
+	/* The whole server may have been started as this user, or have changed to it. */
 	if (!has_changed(user) && !change(user)) {
 		return false;
 	}

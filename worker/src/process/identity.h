@@ -1,9 +1,9 @@
 /*
- * Whose rights the processes of a pool have: the user and groups that its zygote changes to, whether programs that it
- * starts may gain rights, and whether other processes of its user can access it.
+ * The rights of a pool's processes: the user and groups that its zygote changes to, whether programs that it starts may
+ * gain rights, and whether other processes of its user can access it.
  *
- * Rules: knows nothing of PHP; the front looked the names up, so that no name service is loaded into PHP's process; any
- * failure ends the process before code of the application runs.
+ * Rules: independent of PHP; the front has resolved the names, so that no name service is loaded into PHP's process;
+ * any failure ends the process before code of the application runs.
  */
 #ifndef HOWDAH_IDENTITY_H
 #define HOWDAH_IDENTITY_H
@@ -20,12 +20,12 @@ struct howdah_user {
 	char *home;       /* $HOME; may be empty */
 };
 
-/* Reads the data after POOL's strings; NULL, or what is wrong with it. Must be freed in either case. */
+/* Reads the data after POOL's strings. Returns NULL, or a description of the mistake. Must be freed in either case. */
 const char *howdah_user_parse(struct howdah_user *user, const unsigned char *data, size_t size);
 
 void howdah_user_free(struct howdah_user *user);
 
-/* Changes to the user for good. False after a message in the log. */
+/* Changes to the user for good. Returns false after a message in the log. */
 bool howdah_user_become(const struct howdah_user *user);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * howdah-php: executes the distribution's PHP with our object in front of its main(). See launcher.h.
  *
- * Rules: knows nothing of PHP, and of the commands only their executables; reports what is wrong with such an
- * executable before it is started, because the dynamic linker only warns and continues without us.
+ * Rules: independent of PHP and of the commands, except for their executables; reports an unsuitable executable before
+ * it is started, because the dynamic linker only warns and continues without us.
  */
 #include "launcher.h"
 
@@ -47,7 +47,7 @@ static bool find_object(char *path, size_t size)
 
 /* --- the PHP executable ---------------------------------------------------------------------------- */
 
-/* Whether the kernel starts a dynamic linker for it; NULL: it does, otherwise what the file is. */
+/* Returns NULL if the kernel starts a dynamic linker for the file, otherwise what kind of file it is. */
 static const char *not_dynamic(int file)
 {
 	ElfW(Ehdr) head;

@@ -13,8 +13,8 @@
 #define HOWDAH_LAUNCHER_H
 
 /*
- * The first argument. No PHP executable knows it: one that was started without our object refuses it, whereas it would
- * treat a command as the name of a script.
+ * The first argument. An executable of PHP that was started without our object refuses it, whereas it would treat a
+ * command as the name of a script.
  */
 #define HOWDAH_GUARD "--howdah"
 

@@ -173,7 +173,7 @@ void howdah_log_state(const char *state)
 void howdah_log_end_request(void)
 {
 	int waiting = 0;
-	/* Also true when only records wait, or an earlier request's bytes: the front knows which. */
+	/* Also true when only records wait, or an earlier request's bytes: the front can tell them apart. */
 	if (log_key && ioctl(STDERR_FILENO, FIONREAD, &waiting) == 0 && waiting > 0) {
 		howdah_log_write('m', "", 0);
 	}

@@ -9,18 +9,20 @@
 #include <stdint.h>
 
 /* From here on stderr is a log pipe: messages become records. Before, they are plain lines. */
-/* `key`: what its records carry (howdah_shm.h, "the log pipe"). stderr is the pipe. */
+/* `key`: the key of its records (howdah_shm.h, "the log pipe"). stderr is the pipe. */
 void howdah_log_init(uint64_t key);
 
 /* level: one of "ewnid". A message above HOWDAH_LOG_MESSAGE_MAX becomes several records. */
 void howdah_log_write(char level, const char *message, size_t size);
 void howdah_log_format(char level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same of the request with this id. Async-signal-safe. */
+/* The same for the request with this id. Async-signal-safe. */
 void howdah_log_record(char level, uint64_t request_id, const char *message, size_t size);
 
-/* The same from another thread than PHP's. False: PHP's writes a long record at the moment, and nothing is written. Cut
- * to what a pipe takes as one. */
+/*
+ * The same from a thread other than PHP's. Returns false, and writes nothing, while PHP's thread writes a long record.
+ * Truncated to the size that a pipe accepts as a unit.
+ */
 bool howdah_log_record_nonblocking(char level, uint64_t request_id, const char *message, size_t size);
 
 /* A record with a state of this process; the words are in howdah_shm.h. Async-signal-safe. */

@@ -46,7 +46,7 @@ static int info(int argc, char **argv)
 	return 0;
 }
 
-/* Of the PHP that runs, which may be a later release than the one of the headers. */
+/* The version of the running PHP, which may be a later release than that of the headers. */
 static int version(void)
 {
 	struct howdah_options options;

@@ -12,7 +12,7 @@
 struct howdah_pool {
 	struct howdah_pool_options options;
 	char name[HOWDAH_POOL_NAME_MAX + 1];
-	/* What follows the options; each ends with a NUL. Up to `warm` of worker mode alone. */
+	/* The strings that follow the options; each ends with a NUL. Only worker mode has those up to `warm`. */
 	char *script;
 	char *root;
 	const char *env;                /* NAME NUL VALUE NUL ..., options.env_size bytes */
@@ -23,7 +23,7 @@ struct howdah_pool {
 	struct howdah_user user;        /* if HOWDAH_POOL_FLAG_USER is set */
 	struct howdah_queue queue;
 	int spool;  /* directory with the bodies that are too large for a slot */
-	int record; /* of the files that its processes run (record.h); -1: there is none */
+	int record; /* record of the files that its processes run (record.h); -1: none */
 
 	/* In a worker. */
 	bool is_worker;
@@ -35,8 +35,8 @@ struct howdah_pool {
 _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log);
 
 /*
- * Tells the front that workers can be forked from here, and forks them. Returns in each worker; the
- * zygote itself ends here. `status`: HOWDAH_BOOTED_*.
+ * Notifies the front that workers can be forked from here, and forks them. Returns in each worker; the zygote itself
+ * ends here. `status`: HOWDAH_BOOTED_*.
  */
 void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *sentence);
 

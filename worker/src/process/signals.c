@@ -12,17 +12,17 @@
 
 #include "log.h"
 
-/* Numbers that the C library keeps for itself are refused by its calls, which does no harm. */
+/* Numbers that the C library reserves for itself are refused by its calls, which does no harm. */
 #define SIGNALS (_NSIG - 1)
 
 /* Initial handlers of children; all zero is the system's default. */
 static struct sigaction kept[SIGNALS + 1];
 static sigset_t kept_mask;
 
-/* The worker: a fork that PHP code makes has its handlers, but is a program of the script's. */
+/* The pid of the worker: a fork that PHP code makes has its handlers, but is a program of the script. */
 static pid_t self;
 
-/* Whether the default ends or stops the process, and only other processes send it. */
+/* Whether the default action ends or stops the process, and only other processes send the signal. */
 static bool is_external(int number)
 {
 	switch (number) {
@@ -56,7 +56,7 @@ void howdah_signals_ignore(void)
 			signal(number, SIG_IGN);
 		}
 	}
-	/* Without the default no child could be reaped. */
+	/* Without the default action no child could be reaped. */
 	signal(SIGCHLD, SIG_DFL);
 }
 
@@ -91,7 +91,7 @@ static void handle(int number)
 	errno = saved;
 }
 
-/* Without a meaning for a worker. SIGTERM and SIGINT end it, SIGXCPU is a limit of the user's. */
+/* Signals without a meaning for a worker. SIGTERM and SIGINT end it, SIGXCPU is a limit of the user's. */
 static bool is_ignored(int number)
 {
 	switch (number) {

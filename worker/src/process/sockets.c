@@ -1,7 +1,7 @@
 /*
  * See sockets.h.
  *
- * Rules: knows nothing of PHP; a descriptor keeps its number, since libraries have it in their state.
+ * Rules: independent of PHP; a descriptor keeps its number, since libraries store it.
  */
 #include "sockets.h"
 
@@ -39,7 +39,7 @@ static bool is_connected(int descriptor, struct sockaddr_storage *peer, socklen_
 		   getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_SYN_SENT;
 }
 
-/* Takes `made` over to the number of `descriptor`, with its flags. */
+/* Moves `made` to the number of `descriptor`, with its flags. */
 static bool replace(int descriptor, int made)
 {
 	int flags = fcntl(descriptor, F_GETFL);

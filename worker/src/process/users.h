@@ -1,5 +1,5 @@
 /*
- * The users of the processes of a root zygote's pools, if it is root: the monitor sends them before the front has the
+ * The users that a root zygote's pools may have, if it runs as root: the monitor sends them before the front has the
  * socket, so that a compromised front cannot start processes of other users.
  *
  * Rules: as identity.h; a user is allowed if all of it is the same, its groups included.
@@ -10,13 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Receives them from the socket, as the first message. False: there is no such message, or it is invalid. */
+/* Receives them from the socket, as the first message. Returns false if the message is missing or invalid. */
 bool howdah_users_receive(int control);
 
-/* Whether processes may be this user's, as POOL and OPCACHE have it; size 0: it names none, so they would be root's. */
+/*
+ * Whether processes may run as this user, encoded as in POOL and OPCACHE; size 0: no user is named, so they would run
+ * as root.
+ */
 bool howdah_users_allow(const unsigned char *data, size_t size);
 
-/* The same of a name. */
+/* The same for a name. */
 bool howdah_users_allow_name(const char *name);
 
 #endif

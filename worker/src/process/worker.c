@@ -17,7 +17,7 @@
 
 /* Exit status of a worker whose PHP is no longer usable. */
 #define EXIT_UNUSABLE 70
-/* Requests after which a worker's memory has settled: caches are filled, lazy services are created. */
+/* Requests after which a worker's memory is stable: caches are filled, lazy services are created. */
 #define SETTLED 10
 
 void howdah_worker_yield_on_wake(void)
@@ -27,7 +27,7 @@ void howdah_worker_yield_on_wake(void)
 	(void)sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none);
 }
 
-/* The front looks once a second; a worker that leaks may be at PHP's own limit by then. */
+/* The front checks once a second; by then a worker that leaks may have reached PHP's own limit. */
 static void check_memory(const struct howdah_spawn *limits, uint32_t served, size_t memory)
 {
 	static size_t settled;

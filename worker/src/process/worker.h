@@ -1,5 +1,5 @@
 /*
- * What workers of both modes do around a request.
+ * Steps of workers of both modes around a request.
  */
 #ifndef HOWDAH_WORKER_H
 #define HOWDAH_WORKER_H

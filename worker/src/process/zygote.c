@@ -22,8 +22,10 @@
 
 /* How long children may take to exit after the front, in milliseconds; then they are killed. */
 #define LEAVE_TIME_MS 2000
-/* No command must have come for so long before a spare is forked: a child that was just started has the processor
- * first, and where children come and go all the time each is forked on request. */
+/*
+ * A spare is forked only if no command has come for this time: a child that was just started gets the processor first,
+ * and where children come and go all the time each is forked on request.
+ */
 #define SPARE_DELAY_MS 5
 
 bool howdah_zygote_init(struct howdah_zygote *zygote, int control)
@@ -74,7 +76,7 @@ static void reap(struct howdah_zygote *zygote, bool report)
 		}
 		zygote->pid[number] = 0;
 		struct howdah_control head = {.kind = zygote->exited_kind, .worker = number, .pid = pid, .status = status};
-		/* Closed, with or without something unread: the front has left, which the loop reads next. */
+		/* Closed, with or without unread messages: the front has exited, which the loop reads next. */
 		if (report && howdah_control_send(zygote->control, head, NULL, 0, -1) != 0 && errno != EPIPE &&
 			errno != ECONNRESET) {
 			fprintf(stderr, "howdah-php: cannot report the exit of process %d: %s\n", (int)pid, strerror(errno));
@@ -96,8 +98,8 @@ static bool any_child(const struct howdah_zygote *zygote)
 }
 
 /*
- * It may be gone already. A service manager can leave root without CAP_KILL, but not without CAP_SETUID, or there would be
- * no children of other users: so root signals as the child's user. Real and saved user stay root's.
+ * It may have exited already. A service manager can deny root CAP_KILL, but not CAP_SETUID, or there would be no
+ * children of other users: so root signals as the child's user. Real and saved user stay root.
  */
 static void signal_child(const struct howdah_zygote *zygote, uint32_t number, int signal_number)
 {
@@ -108,7 +110,7 @@ static void signal_child(const struct howdah_zygote *zygote, uint32_t number, in
 	if (seteuid(zygote->uid[number]) == 0) {
 		kill(pid, signal_number);
 		if (seteuid(0) != 0) {
-			abort(); /* it must not go on with the rights of a pool */
+			abort(); /* it must not continue with the rights of a pool */
 		}
 	}
 }
@@ -120,7 +122,7 @@ static void signal_children(const struct howdah_zygote *zygote, int signal_numbe
 	}
 }
 
-/* One that the front cannot end by itself. */
+/* A child that the front cannot end by itself. */
 static void end_child(const struct howdah_zygote *zygote, uint32_t number)
 {
 	if (number < HOWDAH_WORKERS_MAX) {
@@ -157,10 +159,13 @@ static void leave(struct howdah_zygote *zygote)
 	}
 }
 
-/* -1: no; else as fork(). In the child the zygote's descriptors are closed, and the kernel kills it with the zygote. */
+/*
+ * Returns -1 after a failure, otherwise as fork(). In the child the zygote's descriptors are closed, and the kernel
+ * kills it with the zygote.
+ */
 static pid_t fork_child(struct howdah_zygote *zygote)
 {
-	fflush(NULL); /* or the child would write the parent's buffers once more */
+	fflush(NULL); /* otherwise the child would write the parent's buffers again */
 	pid_t parent = getpid();
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -184,7 +189,7 @@ static void wait_as_spare(struct howdah_zygote *zygote, int socket)
 	static struct howdah_message message;
 	howdah_title_set("%s", zygote->spare_title);
 	if (howdah_control_receive(socket, &message) != HOWDAH_RECEIVED_MESSAGE) {
-		_exit(0); /* the zygote needs none any more */
+		_exit(0); /* the zygote no longer needs it */
 	}
 	close(socket);
 	zygote->become(zygote, &message);
@@ -254,8 +259,10 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 			status = 1;
 			break;
 		}
-		/* The front may know of a death, by its pidfd, before SIGCHLD has been read here: a place must
-		 * not look taken then. */
+		/*
+		 * The front may have noticed an exit, by its pidfd, before SIGCHLD has been read here: a place must not look
+		 * taken then.
+		 */
 		reap(zygote, true);
 		zygote->spare_died = false;
 		if (message.head.kind == HOWDAH_CONTROL_KILL) {
@@ -272,7 +279,7 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 	return status;
 }
 
-/* Tells the front of child `number`. */
+/* Notifies the front of child `number`. */
 static void announce(struct howdah_zygote *zygote, uint32_t number, uint32_t kind, pid_t pid)
 {
 	zygote->pid[number] = pid;
@@ -280,7 +287,10 @@ static void announce(struct howdah_zygote *zygote, uint32_t number, uint32_t kin
 	struct howdah_control head = {.kind = kind, .worker = number, .pid = pid};
 	if (pidfd < 0 || howdah_control_send(zygote->control, head, NULL, 0, pidfd) != 0) {
 		int error = errno;
-		/* The front cannot watch this child: it must not serve. It does not know it, and gets no report of its exit. */
+		/*
+		 * The front cannot watch this child, so it must not serve. The front gets no report of its exit, since it does
+		 * not know the child.
+		 */
 		signal_child(zygote, number, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
 		}
@@ -322,7 +332,7 @@ bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_m
 	}
 	int fd = message->fd_count > 0 ? message->fds[0] : -1;
 	if (howdah_control_send(zygote->spare_socket, message->head, message->data, message->head.size, fd) != 0) {
-		kill(pid, SIGKILL); /* most likely it is dead; it is reaped as the spare that it was */
+		kill(pid, SIGKILL); /* most likely it has exited; it is reaped like any spare */
 		return false;
 	}
 	forget_spare(zygote);

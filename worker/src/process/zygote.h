@@ -19,19 +19,19 @@
 struct howdah_zygote {
 	int control;                   /* socket to the front */
 	int signals;                   /* signalfd of SIGCHLD */
-	pid_t pid[HOWDAH_WORKERS_MAX]; /* of the child with this number, 0: none */
-	uid_t uid[HOWDAH_WORKERS_MAX]; /* its user, where the zygote is root */
-	uint32_t exited_kind;          /* message that reports a child's end */
+	pid_t pid[HOWDAH_WORKERS_MAX]; /* pid of the child with this number, 0: none */
+	uid_t uid[HOWDAH_WORKERS_MAX]; /* user of the child, where the zygote is root */
+	uint32_t exited_kind;          /* message that reports a child's exit */
 	/* A command of the front. The handler closes or keeps the descriptors. */
 	void (*command)(struct howdah_zygote *zygote, struct howdah_message *message);
 	/* Turns a spare into a worker when it gets a command; NULL: there are no spares. */
 	void (*become)(struct howdah_zygote *zygote, struct howdah_message *message);
-	const char *spare_title; /* the name that it has until then */
+	const char *spare_title; /* title of the spare until then */
 	pid_t spare;             /* 0: none */
-	int spare_socket;        /* to it, while it waits */
-	bool spare_died;         /* by itself, or could not be forked: the next one comes after the next command */
-	bool became_child;       /* set by the handler in a child that is to end the loop */
-	bool signal_children;    /* SIGTERM them when the socket ends; otherwise they see the end of their own */
+	int spare_socket;        /* socket to the spare while it waits */
+	bool spare_died;   /* it exited by itself, or could not be forked: the next one is forked after the next command */
+	bool became_child; /* set by the handler in a child that is to end the loop */
+	bool signal_children; /* SIGTERM them when the socket ends; otherwise they see the end of their own */
 	void *data;
 };
 
@@ -49,14 +49,14 @@ int howdah_zygote_run(struct howdah_zygote *zygote);
 int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t kind);
 
 /*
- * Forks a child without a number that is not reported: it does something for the zygote and exits. As fork(); in the
- * child as howdah_zygote_fork(), with the signals of a process that runs PHP.
+ * Forks a child without a number that is not reported: it does something for the zygote and exits. Returns like fork();
+ * in the child like howdah_zygote_fork(), with the signals of a process that runs PHP.
  */
 pid_t howdah_zygote_fork_helper(struct howdah_zygote *zygote);
 
 /*
- * Makes the spare carry out the message, as the child that it names, and reports to the front as above. False: there is
- * no spare; fork.
+ * Makes the spare carry out the message, as the child that it names, and reports to the front as above. Returns false
+ * if there is no spare: the caller must fork.
  */
 bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_message *message, uint32_t kind);
 

@@ -33,7 +33,7 @@
 static struct howdah_zygote zygote;
 static int control_socket;
 
-/* In the child. Its output is the log pipe from here on; nothing may be printed before. */
+/* Called in the child. Its output is the log pipe from here on; nothing may be printed before. */
 static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, const unsigned char *data)
 {
 	uint32_t write_index[HOWDAH_FRONTS_MAX];
@@ -57,7 +57,7 @@ static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, co
 	howdah_record_catch_up();
 }
 
-/* In a spare, which has been given what spawn() checked. */
+/* Called in a spare, with the data that spawn() checked. */
 static void become_worker_of(struct howdah_zygote *self, struct howdah_message *message)
 {
 	int log = message->fds[0];
@@ -116,8 +116,8 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 	zygote.signal_children = true;
 	zygote.command = command;
 	/*
-	 * Forking a booted process takes milliseconds. A spare, forked ahead, spares a successor that wait, and huge pages
-	 * shorten it.
+	 * Forking a booted process takes milliseconds. A spare, forked in advance, saves a successor that wait, and huge
+	 * pages shorten it.
 	 */
 	if (has_booted) {
 		static char title[sizeof(pool->name) + sizeof("howdah:  spare")];
@@ -127,19 +127,22 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 		howdah_huge_pages_collapse();
 	}
 	zygote.data = pool;
-	/* An error means that the front has left, which the loop reads next. */
+	/* An error means that the front has exited, which the loop reads next. */
 	(void)howdah_control_send(control_socket, booted, sentence, strlen(sentence), -1);
 	if (status == HOWDAH_BOOTED_UNFIT) {
 		_exit(0);
 	}
 	int result = howdah_zygote_run(&zygote);
 	if (!zygote.became_child) {
-		/* Not exit(): nothing that the script left open is this process's to end. */
+		/* Not exit(): resources that the script left open are not this process's to close. */
 		_exit(result);
 	}
 }
 
-/* Before PHP code runs: what it starts and opens uses these calls from the beginning. */
+/*
+ * Called before PHP code runs: programs that it starts and descriptors that it opens use these calls from the
+ * beginning.
+ */
 static void install_calls(void)
 {
 	struct howdah_got_result result;
@@ -159,7 +162,7 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 	close(log);
 	howdah_log_init((uint64_t)pool->options.log_key[1] << 32 | pool->options.log_key[0]);
 	howdah_crash_init();
-	/* Before anything of the application is read or run, and for good: workers are forked from here. */
+	/* Before any file of the application is read or run, and for good: workers are forked from here. */
 	if ((pool->options.flags & HOWDAH_POOL_FLAG_USER && !howdah_user_become(&pool->user)) ||
 		(pool->options.flags & HOWDAH_POOL_FLAG_NO_NEW_PRIVS && !howdah_no_new_privs())) {
 		_exit(HOWDAH_EXIT_STATUS_BOOT);
@@ -190,6 +193,6 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 	if (pool->options.flags & HOWDAH_POOL_FLAG_BOOT_EACH) {
 		howdah_zygote_pool_serve(pool, HOWDAH_BOOTED_EACH, "");
 	}
-	howdah_signals_reset(); /* the script may start programs, which inherit what is blocked or ignored */
+	howdah_signals_reset(); /* the script may start programs, which inherit blocked and ignored signals */
 	_exit(howdah_boot_run(pool));
 }

@@ -28,7 +28,10 @@
 
 enum pool_fd { POOL_CONTROL, POOL_SEGMENT, POOL_SPOOL, POOL_LOG, POOL_EVENTS };
 
-/* Takes `size` bytes of the message's strings as a string of its own; NULL: they are not there, or no memory. */
+/*
+ * Takes `size` bytes of the message's strings as a separate string. Returns NULL if they are missing, or without
+ * memory.
+ */
 static char *take(const unsigned char **at, const unsigned char *end, uint32_t size)
 {
 	if (size > (size_t)(end - *at)) {
@@ -43,7 +46,7 @@ static char *take(const unsigned char **at, const unsigned char *end, uint32_t s
 	return copy;
 }
 
-/* Reads POOL's data into `pool`; NULL, or what is wrong with it. */
+/* Reads POOL's data into `pool`. Returns NULL, or a description of the mistake. */
 static const char *parse_pool(const struct howdah_message *message, struct howdah_pool *pool)
 {
 	struct howdah_pool_options *options = &pool->options;
@@ -268,7 +271,7 @@ static bool take_control(int *control)
 	return true;
 }
 
-/* Whatever else was inherited would reach every process that PHP code starts. */
+/* Otherwise every process that PHP code starts would inherit the other descriptors. */
 static void close_all_but(int control)
 {
 	if (control > STDERR_FILENO + 1) {
@@ -311,10 +314,12 @@ int howdah_zygote_root(int argc, char **argv)
 	}
 	int control = arguments.control;
 	close_all_but(control);
-	/* What PHP code starts in the background and leaves behind is reaped here, also when howdah is pid 1. */
+	/* Background processes that PHP code leaves behind are reaped here, also when howdah is pid 1. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* A terminal's Ctrl-C is for the front alone. Not a session of its own: Linux shares processors between sessions
-	 * (autogroups), and by some kernels a front that is busy then keeps PHP from running for seconds. */
+	/*
+	 * Only the front reacts to Ctrl-C in a terminal. Not a separate session: Linux shares processors between sessions
+	 * (autogroups), and with some kernels a busy front then keeps PHP from running for seconds.
+	 */
 	(void)setpgid(0, 0);
 	end_standard_input();
 
@@ -329,8 +334,10 @@ int howdah_zygote_root(int argc, char **argv)
 	if (!howdah_zygote_init(&zygote, control) || !start_php(&arguments.options)) {
 		return 2;
 	}
-	/* PHP has them for its command line; PHP-FPM has not. What they do would stay for every later request of
-	 * the process. */
+	/*
+	 * PHP's command line has these functions, PHP-FPM does not. Their effects would persist for every later request of
+	 * the process.
+	 */
 	zend_disable_functions("chroot,dl");
 	howdah_title_set("howdah: php %s", PHP_VERSION);
 

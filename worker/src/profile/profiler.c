@@ -38,7 +38,7 @@
 #define READS_MAX 3      /* of a stack that changes */
 #define CALLERS_MAX 128u /* frames between the one whose line is requested and the one that runs */
 
-/* What a sample stands for. */
+/* The kind of stack that a sample counts for. */
 struct weight {
 	uint64_t samples;
 	uint64_t wall_ns;
@@ -54,13 +54,13 @@ static const void *interned; /* a string of PHP itself, which OPcache has in its
 static struct howdah_trace trace;
 static struct howdah_profile_stack stack;
 
-/* The profile that is taken. */
+/* The current profile. */
 static uint32_t number, ended;
 static uint64_t period_ns, last_cpu_ns;
-static bool has_run;           /* PHP's thread, before the last sample */
-static uint64_t unseen_cpu_ns; /* of no sample so far */
+static bool has_run;           /* processor time of PHP's thread before the last sample */
+static uint64_t unseen_cpu_ns; /* not counted at any sample yet */
 
-/* The last sample, which counts for those that are due before PHP runs again. */
+/* The last sample, which also counts for samples that are due before PHP runs again. */
 static struct {
 	uint64_t request_id;
 	uint32_t node;
@@ -74,13 +74,13 @@ static struct {
 	enum howdah_place_state state;
 } waits[WAITS];
 
-/* A sample whose innermost line is requested. */
+/* A sample whose innermost line was requested. */
 static struct {
 	_Atomic bool wanted;
 	const zend_execute_data *frame;
 	const zend_function *function;
 	uint32_t parent;
-	uint32_t node; /* with the line as it was found */
+	uint32_t node; /* with the line that was read */
 	uint64_t request_id;
 	struct weight weight;
 } question;
@@ -128,11 +128,11 @@ static uint32_t find_line(void)
 	return HOWDAH_PROFILE_NONE;
 }
 
-/* PHP's thread, between two instructions. */
+/* Called by PHP's thread between two instructions. */
 static void answer(void)
 {
 	if (howdah_request_forked || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
-		return; /* the other thread is at it */
+		return; /* the other thread is using it */
 	}
 	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
 		uint32_t node = find_line();
@@ -151,7 +151,7 @@ static void interrupted(zend_execute_data *execute_data)
 	}
 }
 
-/* Samples for which the last one stands. */
+/* Counts the samples that the last one represents. */
 static void count_same(uint64_t samples)
 {
 	struct weight weight = {.samples = samples, .wall_ns = samples * period_ns};
@@ -168,8 +168,10 @@ static void count_same(uint64_t samples)
 	}
 }
 
-/* What was not answered since the last tick has the line that was found. If PHP has not run either, it may have been in
- * a system call all the time. */
+/*
+ * A request for a line that was not answered since the last tick gets the line that was read. If PHP has not run
+ * either, it may have been in a system call all the time.
+ */
 static void settle_question(void)
 {
 	if (!atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
@@ -189,7 +191,7 @@ static void settle_question(void)
 	atomic_store_explicit(&question.wanted, false, memory_order_relaxed);
 }
 
-/* The processor's time that no sample has had is that of this one, which seems to run. */
+/* Processor time that no sample has counted belongs to this one, which seems to run. */
 static void ask(uint64_t request_id, uint32_t parent, uint32_t node, struct weight weight)
 {
 	weight.cpu_ns = unseen_cpu_ns;
@@ -232,8 +234,10 @@ static bool read_stack(void)
 	return is_read;
 }
 
-/* Of a function of the engine or an extension: below its node that of the system call in which it sleeps, or with the
- * processor's time. */
+/*
+ * The node of a function of the engine or an extension, or a node below it: the system call in which it sleeps, or
+ * processor time.
+ */
 static uint32_t wait_or_run(uint32_t node, struct weight *weight)
 {
 	uint32_t wait = howdah_profile_wait_call(&trace);
@@ -281,12 +285,12 @@ static void sample_one(struct weight weight)
 
 /* --- concurrent requests ---------------------------------------------------------------------------------- */
 
-/* Of the sample at hand. */
+/* State of the current sample. */
 static struct {
 	struct weight weight;
 	bool any;        /* there is a coroutine */
-	bool unreadable; /* the stack of one is */
-	bool full;       /* there is no room for that of one */
+	bool unreadable; /* a coroutine's stack was counted */
+	bool full;       /* there was no room for a coroutine's stack */
 } visit;
 
 static void count_place(uint32_t node, struct weight weight)
@@ -380,7 +384,7 @@ static void take_sample(struct weight weight)
 	}
 }
 
-/* What was due since the last sample, and what became of that. By who holds `busy`. */
+/* Samples that were due since the last one, and their results. Written by the holder of `busy`. */
 static struct howdah_ticks settle(void)
 {
 	struct howdah_ticks ticks = howdah_ticks_take();
@@ -398,10 +402,10 @@ static struct howdah_ticks settle(void)
 static void tick(void)
 {
 	if (!howdah_ticks_due() || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
-		return; /* what is due stays due until the next wake */
+		return; /* samples that are due stay due until the next wake */
 	}
 	struct howdah_ticks ticks = settle();
-	/* Those for which this thread did not get a processor would have found the same, unless PHP has run. */
+	/* Samples for which this thread got no processor would have found the same, unless PHP has run. */
 	struct weight weight = {.samples = has_run ? 1 : ticks.ran, .wall_ns = ticks.ran * period_ns};
 	add(&area->late, ticks.ran - weight.samples);
 	take_sample(weight);

@@ -12,7 +12,10 @@
 
 #include "process/pool.h"
 
-/* Once in each worker, on PHP's thread, before the other thread is started. False, with errno: it takes no profiles. */
+/*
+ * Called once in each worker, on PHP's thread, before the other thread is started. Returns false with errno if profiles
+ * are impossible.
+ */
 bool howdah_profiler_init(struct howdah_pool *pool);
 
 /* On the other thread, after each wake: does what is due. Until when a profile is taken, CLOCK_MONOTONIC: it is to be

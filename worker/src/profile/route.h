@@ -14,12 +14,14 @@
 /* Writes the route of this method and URI. The size, at most `room`. */
 size_t howdah_profile_route_name(char *to, size_t room, const char *method, const char *uri);
 
-/* The node of a request, which is read through the trace. One that PHP has not been given yet, or that it has ended, has a
- * route of its own. NONE: there is no room. */
+/*
+ * Returns the node of a request, which is read through the trace. A request that PHP has not received yet, or that has
+ * ended, has a route of its own. NONE: there is no room.
+ */
 uint32_t howdah_profile_route(
 	const struct howdah_trace *trace, const struct howdah_request *request, uint64_t request_id);
 
-/* What was kept of requests is that of an earlier profile. */
+/* Drops the cached routes of requests, which belong to an earlier profile. */
 void howdah_profile_routes_begin(void);
 
 #endif

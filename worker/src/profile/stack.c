@@ -20,7 +20,7 @@
 
 struct function_frame {
 	const zend_function *function;
-	uint64_t request;  /* during which it is this one; 0: always */
+	uint64_t request;  /* id of the request during which the function is valid; 0: always */
 	uint32_t internal; /* its frame; NONE: it is PHP code */
 };
 
@@ -64,7 +64,7 @@ static void put(struct text *text, const char *bytes, size_t size)
 	text->size += (uint32_t)size;
 }
 
-/* A string of PHP; of a long one its end, which is the more telling part of a path. */
+/* Copies a string of PHP; of a long one the end, which is the more useful part of a path. */
 static bool put_string(const struct howdah_trace *trace, struct text *text, const zend_string *string)
 {
 	char bytes[NAME_SIZE];
@@ -129,7 +129,7 @@ static bool is_valid(uint64_t of_request)
 	return of_request == 0 || of_request == request;
 }
 
-/* PHP makes those for one call, or on its heap; of PHP code the place says which it is. */
+/* PHP creates these functions for a single call, or on its heap; the position in PHP code identifies them. */
 static bool is_temporary(const zend_function *function)
 {
 	uint32_t flags = function->common.fn_flags;
@@ -160,7 +160,7 @@ static uint32_t line_of(const struct howdah_trace *trace, const zend_op_array *c
 	return operation.lineno;
 }
 
-/* Reads all of it: true if `from` is a function whose frame is at this position. */
+/* Reads the whole function. Returns true if `from` is a function whose frame is at this position. */
 static bool read_function(
 	const struct howdah_trace *trace, const zend_function *from, const zend_op *at, uint32_t *frame)
 {
@@ -173,7 +173,7 @@ static bool read_function(
 	const zend_op_array *code = &function.op_array;
 	uint32_t line = 0;
 	if (is_code) {
-		/* While an exception is thrown it is that of the engine's own. */
+		/* While an exception is thrown, the instruction is the engine's own. */
 		if (!is_place_of(code, at) && !(EG(exception) && at == EG(exception_op))) {
 			at = code->opcodes;
 		}
@@ -271,7 +271,7 @@ bool howdah_profile_stack_read(
 	stack->lacks_callers = false;
 	stack->innermost = NULL;
 	const zend_execute_data *next = innermost;
-	/* The limit is for a chain that is being changed and leads in a circle of frames without function. */
+	/* The limit is for a chain that is being changed and contains a cycle of frames without function. */
 	for (unsigned steps = 0; next && steps < 2 * HOWDAH_PROFILE_DEPTH_MAX; steps++) {
 		if (stack->count == HOWDAH_PROFILE_DEPTH_MAX) {
 			stack->is_cut = true;

@@ -18,10 +18,13 @@
 struct howdah_profile_stack {
 	uint32_t frames[HOWDAH_PROFILE_DEPTH_MAX]; /* numbers in the table, the innermost first */
 	uint32_t count;
-	bool is_cut; /* there are more */
-	/* The outermost is no PHP code: the call was being prepared when the chain was read, or PHP itself has made it. */
+	bool is_cut; /* the stack has more frames */
+	/*
+	 * The outermost frame is not PHP code: the call was being prepared when the chain was read, or PHP itself has made
+	 * it.
+	 */
 	bool lacks_callers;
-	const zend_execute_data *innermost; /* where it is that of PHP code, whose line may be that of an earlier call */
+	const zend_execute_data *innermost; /* position of the innermost frame in PHP code; its line may be outdated */
 	const zend_function *function;      /* of that */
 };
 
@@ -31,11 +34,11 @@ void howdah_profile_stack_begin(bool keeps);
 /* Functions that were compiled for a previous request have been freed. */
 void howdah_profile_stack_request(uint64_t request_id);
 
-/* NONE in `frames` represents a frame for which the table has no room. False: it is not readable. */
+/* NONE in `frames` represents a frame for which the table has no room. Returns false if the stack is not readable. */
 bool howdah_profile_stack_read(
 	const struct howdah_trace *trace, const zend_execute_data *innermost, struct howdah_profile_stack *stack);
 
-/* The frame of this function at this place in it. NONE: not readable, or no room. */
+/* Returns the frame of this function at this position. NONE: not readable, or no room. */
 uint32_t howdah_profile_frame_of(const struct howdah_trace *trace, const zend_function *function, const zend_op *at);
 
 #endif

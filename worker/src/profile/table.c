@@ -62,7 +62,7 @@ static bool is_string(uint32_t offset, const char *bytes, uint16_t size)
 	return found == size && memcmp(string_at(offset) + sizeof(found), bytes, size) == 0;
 }
 
-/* Its offset; NONE: no room. */
+/* Returns the offset of the string; NONE if there is no room. */
 static uint32_t string(const char *bytes, uint32_t size)
 {
 	uint16_t stored = size < UINT16_MAX ? (uint16_t)size : UINT16_MAX;
@@ -174,7 +174,7 @@ void howdah_profile_count(uint32_t node, uint64_t samples, uint64_t wall_ns, uin
 
 /* --- begin and end ---------------------------------------------------------------------------------------- */
 
-/* Of what a predecessor has counted: false if it is not whole. */
+/* Checks the counts of a predecessor. Returns false if they are incomplete. */
 static bool adopt(void)
 {
 	strings_size = atomic_load_explicit(&area->strings, memory_order_acquire);

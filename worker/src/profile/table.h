@@ -14,7 +14,7 @@
 
 #include "howdah_shm.h"
 
-/* Of a frame that is not known, and of a node that has no room. */
+/* The number of a frame that is not known, and of a node that has no room. */
 #define HOWDAH_PROFILE_NONE UINT32_MAX
 
 /* A frame that is to be added. */
@@ -28,19 +28,22 @@ struct howdah_profile_entry {
 	uint32_t kind; /* HOWDAH_PROFILE_* */
 };
 
-/* Counts the samples of this profile from now on, on top of those that a predecessor has counted. False: no memory. */
+/*
+ * Counts the samples of this profile from now on, on top of those that a predecessor has counted. Returns false without
+ * memory.
+ */
 bool howdah_profile_begin(struct howdah_profile *profile, uint32_t number);
 
-/* Gives back what is private. What was counted stays. */
+/* Frees private memory. The counts stay. */
 void howdah_profile_end(void);
 
-/* A hash of `size` bytes, going on from `hash`. */
+/* Returns a hash of `size` bytes, continued from `hash`. */
 uint64_t howdah_profile_hash(uint64_t hash, const void *bytes, size_t size);
 
-/* Adds it, unless it is known. NONE: no room. */
+/* Adds the frame unless it is known. NONE: no room. */
 uint32_t howdah_profile_add(const struct howdah_profile_entry *entry);
 
-/* The node of this frame below `parent`, which is a node or 0: numbers of nodes + 1. NONE: no room. */
+/* Returns the node of this frame below `parent`, which is a node or 0: numbers of nodes + 1. NONE: no room. */
 uint32_t howdah_profile_node(uint32_t parent, uint32_t frame);
 
 /* Counts samples at a node. */

@@ -11,17 +11,17 @@
 
 #include "howdah_shm.h"
 
-/* Samples that were due. */
+/* The samples that were due. */
 struct howdah_ticks {
-	uint64_t idle; /* there was no request */
+	uint64_t idle; /* no request was running */
 	uint64_t ran;  /* to be taken */
 	uint64_t same; /* the last sample counts for them */
 };
 
-/* `each`: no sample stands for others. */
+/* `each`: no sample represents others. */
 void howdah_ticks_begin(struct howdah_worker *words, bool each);
 
-/* Those since it was last called. */
+/* Returns the samples that were due since the last call. */
 struct howdah_ticks howdah_ticks_take(void);
 
 /* Whether a sample must be taken. */

@@ -20,7 +20,7 @@
 
 #define TEXT_SIZE 192
 
-/* What the first argument of a call is. */
+/* The meaning of a call's first argument. */
 enum argument { OTHER, DESCRIPTOR, POLLED };
 
 static const struct call {
@@ -58,7 +58,7 @@ static const struct call {
 	{SYS_semtimedop, "semaphore", OTHER},
 	{SYS_msgrcv, "msgrcv", OTHER},
 	{SYS_rt_sigtimedwait, "sigwait", OTHER},
-#ifdef SYS_poll /* not on arm64, as those below */
+#ifdef SYS_poll /* these and the following do not exist on arm64 */
 	{SYS_poll, "poll", POLLED},
 	{SYS_select, "select", OTHER},
 	{SYS_epoll_wait, "poll", OTHER},
@@ -67,7 +67,7 @@ static const struct call {
 #endif
 };
 
-/* Parts of the names of the kernel's functions that threads sleep in, for processes that may not see their calls. */
+/* Parts of the names of kernel functions in which threads sleep, for processes that may not read their system calls. */
 static const struct {
 	const char *part;
 	const char *name;
@@ -168,7 +168,7 @@ static bool read_line(int file, char *line, size_t room)
 	return size > 0;
 }
 
-/* The name of a function of the kernel, or 0. */
+/* Reads the name of a function of the kernel, or 0. */
 static uint32_t sleep_call(void)
 {
 	char line[128];

@@ -29,7 +29,7 @@ void howdah_request_init(int spool)
 {
 	howdah_body_init(spool);
 	pthread_atfork(NULL, NULL, note_fork);
-	SG(options) |= SAPI_OPTION_NO_CHDIR; /* howdah_cwd_enter() does it, at a lower price */
+	SG(options) |= SAPI_OPTION_NO_CHDIR; /* howdah_cwd_enter() does it with fewer system calls */
 }
 
 void howdah_request_after_fork(void)
@@ -37,7 +37,7 @@ void howdah_request_after_fork(void)
 	howdah_request_forked = false;
 }
 
-/* What most requests need at most; a larger one gets what it needs. */
+/* Enough for most requests; a larger one gets what it needs. */
 #define AREA_SIZE 16384
 
 static bool make_area(struct howdah_request *request, size_t size)

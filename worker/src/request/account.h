@@ -1,5 +1,5 @@
 /*
- * What a request costs, where the front requests it (HOWDAH_REQUEST_ACCOUNT): processor time, and the time in which
+ * The costs of a request, where the front requests them (HOWDAH_REQUEST_ACCOUNT): processor time, and the time in which
  * it was in calls of database extensions.
  *
  * Rules: nothing is measured, and no system call made, for a request without the flag. One thread.
@@ -12,15 +12,15 @@
 
 struct howdah_account {
 	bool on;
-	uint64_t cpu_ns;      /* up to its last wait */
-	uint64_t resumed_ns;  /* of the processor's clock, when it went on after that */
-	uint64_t database_ns; /* in which at least one call was in progress */
+	uint64_t cpu_ns;      /* processor time up to its last wait */
+	uint64_t resumed_ns;  /* processor clock when it continued after that */
+	uint64_t database_ns; /* time in which at least one call was in progress */
 	uint64_t called_ns;   /* CLOCK_MONOTONIC, when the first of those in progress began */
-	uint32_t calls;       /* in progress: several where the request has coroutines, or one is inside another */
+	uint32_t calls;       /* calls in progress: several where the request has coroutines, or one is inside another */
 	uint32_t queries;
 };
 
-/* Of the request that runs; NULL: there is none, or its cost is not measured. */
+/* The account of the running request; NULL: there is no request, or its cost is not measured. */
 extern struct howdah_account *howdah_account;
 
 /* A request begins. With concurrent requests, howdah_account_resume() follows each time that it gets the thread. */

@@ -12,13 +12,13 @@
 /* Once in a pool, before anything runs. */
 void howdah_body_init(int spool);
 
-/* Whether the body lies where the claim says. */
+/* Whether the body is where the claim says. */
 bool howdah_body_is_valid(const struct howdah_request *request);
 
 /* SAPI callback: body bytes. */
 size_t howdah_body_read(char *buffer, size_t size);
 
-/* When PHP is done with the request. */
+/* Called when PHP no longer needs the request. */
 void howdah_body_close(struct howdah_request *request);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * See cpu_limit.h. max_execution_time is the same clock, but scripts may set it, and a bailout can be
- * held up by an extension; this one ends the process.
+ * See cpu_limit.h. max_execution_time is the same clock, but scripts may set it, and an extension may delay a bailout;
+ * this one ends the process.
  *
- * Rules: the handler uses only what is safe in any state of PHP.
+ * Rules: the handler uses only functions that are safe in any state of PHP.
  */
 #include "cpu_limit.h"
 

@@ -12,8 +12,8 @@
 void howdah_cpu_limit_init(uint32_t milliseconds);
 
 /*
- * Around each request. A request that takes longer is logged and ends with its worker; the front reads in its slot
- * why. `slot` is NULL for requests that no client sent.
+ * Called around each request. A request that exceeds the limit is logged and ends with its worker; the front reads the
+ * reason in its slot. `slot` is NULL for requests that no client sent.
  */
 void howdah_cpu_limit_start(struct howdah_slot *slot);
 void howdah_cpu_limit_stop(void);

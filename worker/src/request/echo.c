@@ -1,8 +1,8 @@
 /*
  * See echo.h.
  *
- * Rules: only a piece that the innermost buffer has room for is written here, as php_output_handler_append() in PHP's
- * main/output.c would do it; what makes a buffer grow, or is enough for its callback, is PHP's.
+ * Rules: only output that fits into the innermost buffer is written here, as php_output_handler_append() in PHP's
+ * main/output.c would do it; PHP handles output that makes a buffer grow or triggers its callback.
  */
 #include "echo.h"
 

@@ -7,7 +7,7 @@
 #ifndef HOWDAH_ECHO_H
 #define HOWDAH_ECHO_H
 
-/* Once after PHP's start-up, which says where echo writes to. */
+/* Called once after PHP's start-up, which determines where echo writes. */
 void howdah_echo_wrap(void);
 
 #endif

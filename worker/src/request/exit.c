@@ -97,7 +97,7 @@ static void leave_out_argument(void)
 		case ZEND_SEND_VAR_NO_REF:
 		case ZEND_SEND_VAR_NO_REF_EX:
 		case ZEND_SEND_USER:
-			/* Of one that has a name the place is not known yet, and the engine does not count it. */
+			/* The place of a named argument is not known yet, and the engine does not count the argument. */
 			if (next->op2_type != IS_CONST) {
 				ZVAL_UNDEF(ZEND_CALL_VAR(frame->call, next->result.var));
 			}
@@ -200,7 +200,7 @@ void howdah_exit_startup(void)
 void howdah_exits_begin(struct howdah_exits *exits)
 {
 	struct howdah_object_set made = exits->made;
-	howdah_suspended_prune(&made); /* one that waits may be resumed by this request, and wait elsewhere then */
+	howdah_suspended_prune(&made); /* a waiting one may be resumed by this request, and wait elsewhere then */
 	*exits = (struct howdah_exits){.made = made};
 }
 

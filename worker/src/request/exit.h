@@ -13,20 +13,20 @@
 #include "php/compat.h"
 #include "suspended.h"
 
-/* The last exit of the coroutine that runs. */
+/* The last exit of the running coroutine. */
 struct howdah_exit_last {
-	uint32_t number;           /* how many it has thrown */
-	const zend_object *cancel; /* it unwinds the coroutine, as that is cancelled; NULL: it does not, or has arrived */
+	uint32_t number;           /* number of exits that it has thrown */
+	const zend_object *cancel; /* unwinds the cancelled coroutine; NULL: none, or it has arrived */
 };
 
-/* What has become of one request's code. All zero: a request that begins. */
+/* How one request's code was ended. All zero at the start of a request. */
 struct howdah_exits {
 	uint32_t begun;   /* exits that were thrown, except those that unwind a cancelled coroutine */
 	uint32_t arrived; /* of these, those that have unwound all code of the request or of a coroutine */
 	struct howdah_exit_last last;
 	bool called;    /* code called exit() */
 	bool skipped;   /* `finally` blocks did not run, or one was cut short */
-	bool suspended; /* a Fiber or generator with a `finally` block to come outlives the request */
+	bool suspended; /* a Fiber or generator with a pending `finally` block outlives the request */
 	bool runs;      /* the callback runs: it ends early when the client disconnects */
 	bool time_over; /* max_execution_time is over; the request ends as by a fatal error */
 	struct howdah_object_set made;
@@ -38,52 +38,66 @@ void howdah_exit_startup(void);
 /* Another request begins. */
 void howdah_exits_begin(struct howdah_exits *exits);
 
-/* In a worker that runs one request at a time: it is running one. False in a concurrent worker, where it is a
- * coroutine that tells. */
+/*
+ * In a worker that runs one request at a time: whether a request runs. False in a concurrent worker, where the running
+ * coroutine shows it.
+ */
 extern bool howdah_exit_in_request;
 
-/* Those of the running task; otherwise those of the process, which runs one request after another. */
+/* Returns those of the running task; otherwise those of the process, which runs one request after another. */
 struct howdah_exits *howdah_exits_current(void);
 
-/* Whether the code that runs is a request's, so that exits of it are ours: not the boot's, nor what a script does
- * between two requests, nor that of a child that PHP code forked. */
+/*
+ * Whether the running code belongs to a request, so that exits of it are ours: not the boot's, nor code of a script
+ * between two requests, nor that of a child that PHP code forked.
+ */
 bool howdah_exit_applies(void);
 
-/* Where the Fibers and generators are noted that the code makes which runs. NULL: they are not a request's. */
+/* Where Fibers and generators are recorded that the running code creates. NULL: they do not belong to a request. */
 struct howdah_object_set *howdah_exit_pending(void);
 
-/* Throws what ends the code that runs, for another reason than that it called exit(). No exception is in hand. */
+/*
+ * Throws an exception that ends the running code for another reason than a call of exit(). No exception may be pending.
+ */
 void howdah_exit_throw(void);
 
 /* Seconds of processor time for `finally` blocks after max_execution_time; hard_timeout has the same default. */
 #define HOWDAH_EXIT_UNWINDING_SECONDS 2
 
-/* max_execution_time is over: reports PHP's fatal error and throws. The process must not have another request. */
+/* max_execution_time is over: reports PHP's fatal error and throws. The process must not serve another request. */
 void howdah_exit_time_over(void);
 
-/* Throws what unwinds a coroutine that is cancelled. It is cancelled again if something takes the place of that. */
+/*
+ * Throws the exception that unwinds a cancelled coroutine. The coroutine is cancelled again if another exception
+ * replaces this one.
+ */
 void howdah_exit_throw_cancel(void);
 
-/* The same as an object that is not thrown: the caller puts it into EG(exception) at once. */
+/* Returns the same exception without throwing it: the caller puts it into EG(exception) immediately. */
 zend_object *howdah_exit_create_cancel(void);
 
-/* After a call of a function of C, before which `howdah_exits.last.number` was this: if one was thrown in it and the function
- * then threw an exception of its own over it, the exit takes its place again. */
+/*
+ * Called after a function of C returns. `number` is `howdah_exits.last.number` before the call: if an exit was thrown
+ * in it and the function then threw an exception of its own over it, the exit is restored.
+ */
 void howdah_exit_restore(uint32_t number);
 
 /* An exit has unwound all code of the request, or of a coroutine. The caller clears it. */
 void howdah_exit_arrived(const zend_object *exception);
 
-/* The client is gone: no more output. The callback's code ends, unless it ignores that or a `finally` block runs. */
+/*
+ * The client has disconnected: output is dropped from now on. The callback's code ends, unless it ignores that or a
+ * `finally` block runs.
+ */
 void howdah_exit_client_left(void);
 
-/* All code of the request has run: looks for what it has left half way. May run PHP code, and bail out. */
+/* All code of the request has run: checks for code that it has left incomplete. May run PHP code, and bail out. */
 void howdah_exits_look(void);
 
-/* What END says of it: HOWDAH_EXIT_*. */
+/* Returns the flags of END: HOWDAH_EXIT_*. */
 uint32_t howdah_exit_outcome(const struct howdah_exits *exits);
 
-/* Whether something was left incomplete, so that the process must not have another request. */
+/* Whether something was left incomplete, so that the process must not serve another request. */
 bool howdah_exit_is_unclean(const struct howdah_exits *exits);
 
 #endif

@@ -57,12 +57,13 @@ static bool has_finally_to_come(const zend_op_array *code, uint32_t at)
 			return true;
 		}
 	}
-	return runs_finally(code, at); /* the rest of it */
+	return runs_finally(code, at); /* the rest of the function */
 }
 
 /*
- * The instruction that a generator's code is at, which may wait in `yield` or in `yield from`. One that gets the next value
- * of an iterator waits too, below the iterator's code; one that yields from another generator is never below it so.
+ * The instruction at which a generator's code is, which may wait in `yield` or in `yield from`. A generator that gets
+ * the next value of an iterator waits too, below the iterator's code; one that yields from another generator is never
+ * below it so.
  */
 static const zend_op *generator_at(const zend_execute_data *frame, bool is_on_stack)
 {
@@ -74,7 +75,7 @@ static const zend_op *generator_at(const zend_execute_data *frame, bool is_on_st
 	return howdah_compat_generator_waits_at(frame->opline, is_on_stack && !delegates);
 }
 
-/* `by`: the code that it has called, NULL: it is the innermost. */
+/* `by`: the code that it has called; NULL: it is the innermost. */
 static uint32_t position(const zend_execute_data *frame, const zend_execute_data *by)
 {
 	const zend_op_array *code = &frame->func->op_array;
@@ -92,7 +93,7 @@ static bool any(const zend_execute_data *frame, bool (*is_it)(const zend_op_arra
 {
 	const zend_execute_data *by = NULL;
 	for (; frame; by = frame, frame = frame->prev_execute_data) {
-		/* In place of generators that `yield from` others. */
+		/* Stands in for generators that `yield from` others. */
 		frame = zend_generator_check_placeholder_frame((zend_execute_data *)frame);
 		if (!frame->func || !ZEND_USER_CODE(frame->func->type) || !frame->func->op_array.last_try_catch) {
 			continue;
@@ -128,7 +129,7 @@ bool howdah_frames_unwind(const zend_execute_data *frame)
 		if (!frame->func || !ZEND_USER_CODE(frame->func->type)) {
 			continue;
 		}
-		/* What an exception leaves is being destroyed; whose it is, is not known. */
+		/* An exception is destroying the frames that it leaves; their owner is not known. */
 		bool is_left = frame->opline && frame->opline->opcode == ZEND_HANDLE_EXCEPTION;
 		if (is_left || runs_finally_for_exit(frame, by)) {
 			return true;

@@ -1,6 +1,6 @@
 /*
- * How exceptions that only unwind travel through PHP code: how they are recognised, and whether code is inside of a `try` that
- * has a `finally` block to come.
+ * How exceptions that only unwind travel through PHP code: how they are recognised, and whether code is inside of a
+ * `try` with a pending `finally` block.
  */
 #ifndef HOWDAH_EXIT_FRAMES_H
 #define HOWDAH_EXIT_FRAMES_H
@@ -11,7 +11,7 @@
 
 #include <zend_exceptions.h>
 
-/* Whether it is one that only unwinds: by exit(), or of a Fiber that is destroyed. */
+/* Whether the exception only unwinds: of exit(), or of a Fiber that is destroyed. */
 static inline bool howdah_exit_is(const zend_object *exception)
 {
 	return exception && (zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception));
@@ -23,14 +23,16 @@ static inline bool howdah_exit_is(const zend_object *exception)
  */
 bool howdah_frames_may_swallow(const zend_execute_data *frame);
 
-/* Whether some code from `frame` on, which does not run at present, has a `finally` block to come. */
+/* Whether some code from `frame` on, which does not run at present, has a pending `finally` block. */
 bool howdah_frames_half_way(const zend_execute_data *frame);
 
-/* Whether some code from `frame` on runs a `finally` block, which is not to be cut short. */
+/* Whether some code from `frame` on runs a `finally` block, which must not be cut short. */
 bool howdah_frames_in_finally(const zend_execute_data *frame);
 
-/* Whether an exception that unwinds is in hand: some code from `frame` on runs a `finally` block, or a destructor, on its
- * way. */
+/*
+ * Whether an exception that unwinds is pending: some code from `frame` on runs a `finally` block, or a destructor,
+ * before it continues.
+ */
 bool howdah_frames_unwind(const zend_execute_data *frame);
 
 #endif

@@ -29,7 +29,7 @@ static struct {
 	size_t capacity; /* bytes allocated */
 } environment;
 
-/* False: no memory. */
+/* Returns false without memory. */
 static bool read_environment(void)
 {
 	size_t count = 0;

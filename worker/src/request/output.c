@@ -18,8 +18,10 @@
 #include "request.h"
 #include "wait.h"
 
-/* The client is gone. In worker mode the script is not left by longjmp, which this process could not serve on after,
- * but unwound. */
+/*
+ * The client has disconnected. In worker mode the script is not left by longjmp, after which this process could not
+ * continue to serve, but unwound.
+ */
 static void note_aborted(void)
 {
 	if (howdah_running) {
@@ -31,7 +33,7 @@ static void note_aborted(void)
 	}
 }
 
-/* The request whose client still listens to this process. */
+/* The request whose client still receives output of this process. */
 static struct howdah_request *writable(void)
 {
 	struct howdah_request *request = SG(server_context);
@@ -40,8 +42,8 @@ static struct howdah_request *writable(void)
 }
 
 /*
- * Coroutines of one request write into one ring, and one that waits for room there lets others run: their output has to
- * wait too. False: it must not, or the wait was cancelled; nothing may be written.
+ * Coroutines of one request write into one ring, and one that waits for room there lets others run: their output must
+ * wait too. Returns false if it must not wait, or the wait was cancelled; nothing may be written then.
  */
 static bool enter(struct howdah_request *request)
 {
@@ -63,7 +65,7 @@ static void leave(struct howdah_request *request)
 	}
 }
 
-/* False: the client is gone, or the request must end. */
+/* Returns false if the client has disconnected, or the request must end. */
 static bool write_body(struct howdah_request *request, const char *bytes, size_t size)
 {
 	if (!enter(request)) {
@@ -210,8 +212,8 @@ static bool parse_status(const char *text, size_t size, struct status_line *stat
 }
 
 /*
- * What PHP-FPM and its web server agree on: a status line that set the code wins; then a "Status:"
- * header, also over http_response_code(); then the code.
+ * The result that PHP-FPM and its web server agree on: a status line that set the code wins; then a "Status:" header,
+ * also over http_response_code(); then the code.
  */
 static struct status_line find_status(sapi_headers_struct *headers)
 {
@@ -296,7 +298,7 @@ void howdah_output_bare(struct howdah_request *request, uint16_t status)
 	static const char text[] = "text/plain; charset=utf-8";
 	if (howdah_response_headers_begin(&request->response, HOWDAH_FRAME_HEADERS, status, "", 0) &&
 		howdah_response_header(&request->response, ZEND_STRL("Content-Type"), text, sizeof(text) - 1)) {
-		(void)howdah_response_headers_end(&request->response); /* false: the client is gone */
+		(void)howdah_response_headers_end(&request->response); /* false: the client has disconnected */
 	}
 	request->headers_sent = true;
 }

@@ -15,21 +15,26 @@ struct howdah_header_line {
 	size_t value_size;
 };
 
-/* Splits "Name: value"; false if that is not its form. */
+/* Splits "Name: value". Returns false if the text has another form. */
 bool howdah_output_split_header(const sapi_header_struct *header, struct howdah_header_line *line);
 
-/* Ends the response for the client. False if it was ended before, or there is none. */
+/* Ends the response for the client. Returns false if it was ended before, or there is no response. */
 bool howdah_output_finish(void);
 
-/* Sends an interim response (1xx) with the current headers. False: there is no client, or its response has begun. */
+/*
+ * Sends an interim response (1xx) with the current headers. Returns false if there is no client, or its response has
+ * begun.
+ */
 bool howdah_output_interim(int status);
 
-/* Sends an encoded update to the request's hub, which the caller has looked for, whatever has become of the client.
- * False: the request is to end. */
+/*
+ * Sends an encoded update to the request's hub, whether or not the client is connected. The caller has checked that the
+ * hub exists. Returns false if the request must end.
+ */
 struct howdah_request;
 bool howdah_output_publish(struct howdah_request *request, const char *update, size_t size);
 
-/* A response without PHP: for requests that PHP cannot be started for. */
+/* Sends a response without PHP: for requests that PHP cannot be started for. */
 void howdah_output_bare(struct howdah_request *request, uint16_t status);
 
 /* SAPI callbacks. */

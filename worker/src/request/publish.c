@@ -1,7 +1,7 @@
 /*
- * mercure_publish() of howdah.stub.php: checks an update, encodes it, and has it written into the request's ring.
+ * mercure_publish() of howdah.stub.php: checks an update, encodes it, and writes it into the request's ring.
  *
- * Rules: what the hub would refuse is refused here, where the script gets the error.
+ * Rules: updates that the hub would refuse are refused here, where the script gets the error.
  */
 #include "php/functions.h"
 
@@ -14,7 +14,7 @@
 #include "output.h"
 #include "request.h"
 
-/* As the hub has it. */
+/* Limits of the hub. */
 static const char hub_path[] = "/.well-known/mercure";
 
 struct update {
@@ -24,10 +24,10 @@ struct update {
 	zend_string *id;
 	zend_string *type; /* may be NULL */
 	zend_string *data;
-	size_t size; /* of all, as it is encoded */
+	size_t size; /* encoded size of all parts */
 };
 
-/* The request in hand, if its site has a hub. */
+/* Returns the current request, if its site has a hub. */
 static struct howdah_request *publishing_request(void)
 {
 	struct howdah_request *request = SG(server_context);
@@ -58,7 +58,7 @@ static bool is_utf8(const zend_string *text)
 	return status == SUCCESS;
 }
 
-/* As Unicode has them, of a text in UTF-8: U+0000 to U+001F and U+007F to U+009F. */
+/* Control characters of Unicode in UTF-8 text: U+0000 to U+001F and U+007F to U+009F. */
 static bool has_controls(const zend_string *text)
 {
 	const unsigned char *at = (const unsigned char *)ZSTR_VAL(text);
@@ -71,7 +71,7 @@ static bool has_controls(const zend_string *text)
 	return false;
 }
 
-/* Line ends would be fields of the event. */
+/* Line ends would start further fields of the event. */
 static bool has_breaks(const zend_string *text)
 {
 	return memchr(ZSTR_VAL(text), '\n', ZSTR_LEN(text)) || memchr(ZSTR_VAL(text), '\r', ZSTR_LEN(text)) ||
@@ -152,7 +152,7 @@ static bool check(const struct update *update)
 
 /* --- encoding -------------------------------------------------------------------------------------- */
 
-/* A URN of a random UUID (version 4). NULL: without random bytes it throws. */
+/* Creates a URN of a random UUID (version 4). Returns NULL after throwing an exception if there are no random bytes. */
 static zend_string *make_id(void)
 {
 	unsigned char random[16];
@@ -176,7 +176,7 @@ static zend_string *make_id(void)
 	return id;
 }
 
-/* Fills in the sizes. False: all together are too large, which an exception says. */
+/* Fills in the sizes. Returns false after throwing an exception if the update is too large. */
 static bool measure(struct update *update)
 {
 	uint64_t topics = 0;
@@ -295,7 +295,7 @@ ZEND_FUNCTION(mercure_publish)
 	efree(bytes);
 	if (!published) {
 		zend_string_release(update.id);
-		/* An exception that ends the request may be on its way already. */
+		/* An exception that ends the request may be pending already. */
 		if (!EG(exception)) {
 			zend_throw_exception(spl_ce_RuntimeException, "Publish failed: the request timed out", 0);
 		}

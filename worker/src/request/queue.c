@@ -59,7 +59,7 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Until this worker is woken, where that is not by `word` alone. */
+/* Waits until this worker is woken, in a pool where `word` alone does not wake it. */
 static void sleep_on(struct howdah_queue *queue, _Atomic uint32_t *word, uint32_t seen)
 {
 	uint64_t count;
@@ -80,7 +80,7 @@ static bool power_of_two(uint32_t number)
 	return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* Whether `count` things of `size` bytes at `offset` lie behind the header and within the segment. */
+/* Whether `count` items of `size` bytes at `offset` are behind the header and within the segment. */
 static bool is_inside(
 	const struct howdah_shm_header *header, uint64_t offset, uint64_t count, uint64_t size, uint64_t alignment)
 {
@@ -192,7 +192,7 @@ void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint
 		abort();
 	}
 	queue->worker = worker;
-	queue->rotate = worker; /* so that workers do not all begin with the first front thread */
+	queue->rotate = worker; /* so that not all workers begin with the first front thread */
 	memcpy(queue->write_index, write_index, queue->header.fronts * sizeof *write_index);
 	words = howdah_queue_worker(queue);
 	atomic_store_explicit(&words->request_id, 0, memory_order_relaxed);
@@ -380,8 +380,10 @@ static void open_claim(
 		(claim->body_kind == HOWDAH_BODY_INLINE &&
 			claim->body_size + ((claim->vars_size + 7ull) & ~7ull) > header->request_size) ||
 		(claim->body_kind == HOWDAH_BODY_INLINE && claim->body_size > header->request_size)) {
-		/* The front checks before it queues, so a process has scribbled over the slot. Dying here hands
-		 * the slot back as not started. */
+		/*
+		 * The front checks before it queues, so a process has overwritten the slot. An exit here returns the slot as
+		 * not started.
+		 */
 		abort();
 	}
 	slot->echo_id = claim->request_id;
@@ -430,8 +432,10 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 		HOWDAH_STEP(6);
 		atomic_fetch_or(parked, bit);
 		HOWDAH_STEP(7);
-		/* Only a look: a claim while the bit is set would let the front spend its next wake on a worker
-		 * that has just become busy, and that request would wait although others sleep. */
+		/*
+		 * Only a check: a claim while the bit is set would let the front spend its next wake on a worker that has just
+		 * become busy, and that request would wait although others sleep.
+		 */
 		if (!howdah_queue_waiting(queue) && atomic_load(&words->stop) == 0) {
 			howdah_queue_note_poll(queue, monotonic_ns());
 			HOWDAH_STEP(8);
@@ -514,7 +518,7 @@ void howdah_queue_progress(struct howdah_queue *queue, struct howdah_claim *clai
 	HOWDAH_STEP(30);
 	atomic_store_explicit(&claim->slot->committed, committed, memory_order_release);
 	HOWDAH_STEP(31);
-	/* The front exchanges the word too, before it reads `committed`: who finds 1 here is seen there. */
+	/* The front exchanges the word too, before it reads `committed`: if this reads 1, the front will see the data. */
 	if (atomic_exchange(&claim->slot->notified, 1) == 0) {
 		HOWDAH_STEP(32);
 		complete(queue, claim, HOWDAH_PROGRESS);
@@ -530,7 +534,7 @@ void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, u
 	atomic_store_explicit(&words->requests, requests + 1, memory_order_relaxed);
 	atomic_store_explicit(&words->request_id, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->in_flight, --queue->in_flight, memory_order_relaxed);
-	/* With several requests at a time, none shows when its worker is free for the next. */
+	/* With several requests at a time, none of them shows when its worker is free for the next. */
 	if (!queue->concurrent) {
 		claim->slot->served_ns = monotonic_ns() - claim->slot->claimed_ns;
 	}

@@ -33,7 +33,7 @@ void howdah_request_describe(struct howdah_request *request)
 	SG(sapi_headers).http_response_code = 200;
 	SG(request_info).request_method = known[HOWDAH_VAR_REQUEST_METHOD];
 	SG(request_info).query_string = (char *)known[HOWDAH_VAR_QUERY_STRING];
-	SG(request_info).request_uri = (char *)known[HOWDAH_VAR_SCRIPT_NAME]; /* as PHP-FPM has it */
+	SG(request_info).request_uri = (char *)known[HOWDAH_VAR_SCRIPT_NAME]; /* as in PHP-FPM */
 	SG(request_info).content_type = content_type ? content_type : "";
 	SG(request_info).content_length = (zend_long)request->claim.body_size;
 	SG(request_info).proto_num = protocol && strcmp(protocol, "HTTP/1.0") == 0 ? 1000 : 1001;

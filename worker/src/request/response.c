@@ -53,7 +53,7 @@ static void put_padding(struct howdah_response *response)
 	response->written += left;
 }
 
-/* Bytes that frames behind `written` may use. */
+/* Bytes available to frames behind `written`. */
 static uint64_t free_bytes(const struct howdah_response *response)
 {
 	uint64_t used = response->written - response->consumed + RESERVE;
@@ -69,7 +69,10 @@ static void publish(struct howdah_response *response)
 	}
 }
 
-/* Makes `size` bytes behind `written` usable, publishing and waiting if need be. False: the client is gone. */
+/*
+ * Makes `size` bytes behind `written` usable, publishing and waiting if need be. Returns false if the client has
+ * disconnected.
+ */
 static bool make_free(struct howdah_response *response, uint64_t size)
 {
 	const struct howdah_slot *slot = response->claim->slot;

@@ -1,7 +1,7 @@
 /*
  * See suspended.h.
  *
- * Rules: creating such an object costs a bit; checking them costs nothing if a request has created none. Those of the
+ * Rules: creating such an object costs a bit; checking them costs nothing if a request has created none. Objects of the
  * boot are not checked.
  */
 #include "suspended.h"
@@ -19,7 +19,7 @@ static zend_object *(*make_fiber)(zend_class_entry *class);
 static zend_object *(*make_generator)(zend_class_entry *class);
 static struct howdah_object_set *(*made_by_request)(void);
 
-/* --- noting ---------------------------------------------------------------------------------------- */
+/* --- recording ------------------------------------------------------------------------------------- */
 
 static bool reserve(struct howdah_object_set *suspended, uint32_t words)
 {
@@ -27,7 +27,7 @@ static bool reserve(struct howdah_object_set *suspended, uint32_t words)
 		return true;
 	}
 	uint32_t wanted = MAX(words, suspended->words * 2);
-	uint64_t *bits = realloc(suspended->bits, wanted * sizeof(*bits)); /* not of PHP's memory, which has a limit */
+	uint64_t *bits = realloc(suspended->bits, wanted * sizeof(*bits)); /* not PHP's memory, which has a limit */
 	if (!bits) {
 		return false;
 	}
@@ -66,9 +66,9 @@ void howdah_suspended_startup(struct howdah_object_set *(*made)(void))
 	zend_ce_generator->create_object = make_and_note_generator;
 }
 
-/* --- looking --------------------------------------------------------------------------------------- */
+/* --- checking -------------------------------------------------------------------------------------- */
 
-/* NULL: it is gone, or another kind of object has its number. */
+/* Returns NULL if it was freed, or another kind of object has its number. */
 static zend_object *find(uint32_t handle)
 {
 	zend_object *object = handle < EG(objects_store).top ? EG(objects_store).object_buckets[handle] : NULL;
@@ -84,9 +84,9 @@ static bool is_half_way(zend_object *object)
 	}
 	const zend_generator *generator = (const zend_generator *)object; /* the same */
 	if (!generator->execute_data || (generator->flags & ZEND_GENERATOR_CURRENTLY_RUNNING)) {
-		return false; /* over, or on the stack of a Fiber */
+		return false; /* it has ended, or is on the stack of a Fiber */
 	}
-	/* Where it was resumed from last is not on its stack now. */
+	/* The code that resumed it last is not on its stack now. */
 	zend_execute_data *resumed_by = generator->execute_data->prev_execute_data;
 	generator->execute_data->prev_execute_data = NULL;
 	bool half_way = howdah_frames_half_way(generator->execute_data);

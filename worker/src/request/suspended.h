@@ -1,6 +1,6 @@
 /*
- * Fibers and generators that outlive their request inside a `try` with a pending `finally` block: what the block
- * restores would be wrong for later requests.
+ * Fibers and generators that outlive their request inside a `try` with a pending `finally` block: the state that the
+ * block restores would be wrong for later requests.
  */
 #ifndef HOWDAH_SUSPENDED_H
 #define HOWDAH_SUSPENDED_H
@@ -17,7 +17,10 @@ struct howdah_object_set {
 	bool any;
 };
 
-/* Once, when PHP has started. `made`: where the objects are noted that the code makes which runs; NULL: nowhere. */
+/*
+ * Called once, when PHP has started. `made` returns where objects are recorded that the running code creates; NULL:
+ * nowhere.
+ */
 void howdah_suspended_startup(struct howdah_object_set *(*made)(void));
 
 /*
@@ -29,7 +32,7 @@ bool howdah_suspended_left(struct howdah_object_set *suspended);
 bool howdah_suspended_visit(const struct howdah_object_set *suspended,
 	bool (*visit)(const zend_execute_data *frame, void *argument), void *argument);
 
-/* Removes those that were freed. */
+/* Removes objects that were freed. */
 void howdah_suspended_prune(struct howdah_object_set *suspended);
 
 /* Forgets all. */

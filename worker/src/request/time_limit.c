@@ -15,7 +15,7 @@
 #include "php/interrupts.h"
 
 static struct sigaction of_php;
-static volatile sig_atomic_t expired; /* the code has not come to its next check since */
+static volatile sig_atomic_t expired; /* the code has not reached its next check since */
 
 static void set_timer(zend_long seconds)
 {
@@ -37,7 +37,7 @@ static void handle(int number)
 		return;
 	}
 	if (expired) {
-		zend_atomic_bool_store_ex(&EG(timed_out), true); /* for PHP's handler it is the second signal */
+		zend_atomic_bool_store_ex(&EG(timed_out), true); /* it is the second signal for PHP's handler */
 	}
 	of_php.sa_handler(number);
 }
@@ -60,7 +60,7 @@ void howdah_time_limit_init(void)
 {
 	zend_sigaction(SIGPROF, NULL, &of_php);
 	if (of_php.sa_handler == SIG_DFL || of_php.sa_handler == SIG_IGN) {
-		return; /* a PHP without this timer */
+		return; /* this PHP lacks the timer */
 	}
 	struct sigaction ours = {.sa_handler = handle};
 	sigfillset(&ours.sa_mask);

@@ -322,7 +322,7 @@ static void load_one(const char *name, size_t name_size, const char *value, size
 	php_register_variable_safe(name, value, value_size, array);
 }
 
-/* getenv() without a name: the process environment, then the request. */
+/* getenv() without a name: the process environment, then the request's variables. */
 static void load_environment(zval *array)
 {
 	for (size_t i = 0; i < HOWDAH_WORKER_NAMES && howdah_boot_pool(); i++) {

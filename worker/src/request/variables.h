@@ -15,7 +15,7 @@
 /* Once after PHP's start-up. */
 void howdah_variables_startup(void);
 
-/* Checks the records of a claim and fills request->known. False: they are not well-formed. */
+/* Checks the records of a claim and fills request->known. Returns false if they are not well-formed. */
 bool howdah_variables_parse(struct howdah_request *request);
 
 /* The names of the variables, collected at their first use. */
@@ -28,8 +28,8 @@ typedef void (*howdah_variable_visitor)(
 void howdah_variables_each(const struct howdah_request *request, howdah_variable_visitor visit, void *argument);
 
 /*
- * Writes records as the front does, for requests that no client sent. Start with a zeroed writer; `area` is
- * from malloc() and the caller's in the end, NULL if there was no memory.
+ * Writes records as the front does, for requests that no client sent. Start with a zeroed writer; `area` is from
+ * malloc(); the caller frees it. NULL: there was no memory.
  */
 struct howdah_variables_writer {
 	char *area;
@@ -46,8 +46,10 @@ void howdah_variables_put_literal(struct howdah_variables_writer *writer, const 
  */
 void howdah_variables_keep_environment(void);
 
-/* Variables by which a script sees that it runs in worker mode: getenv() answers them in each request, what a request
- * starts does not inherit them. */
+/*
+ * Variables by which a script detects worker mode: getenv() returns them in each request, but programs that a request
+ * starts do not inherit them.
+ */
 #define HOWDAH_WORKER_NAMES 2
 extern const char *const howdah_worker_names[HOWDAH_WORKER_NAMES];
 

@@ -20,7 +20,7 @@ struct howdah_trace;
 /* The pool runs concurrent requests (set once, before the first of them; false everywhere else). */
 extern bool howdah_concurrent;
 
-/* The coroutine that runs; NULL: the main context. */
+/* The running coroutine; NULL: the main context. */
 extern struct howdah_coroutine *howdah_running;
 
 /* Times are nanoseconds. */
@@ -51,22 +51,22 @@ enum howdah_place_state {
 struct howdah_wait_place {
 	const struct howdah_request *request;
 	uint64_t request_id;
-	uint64_t number; /* of the coroutine, never used twice; 0: the request has not begun */
-	uint32_t turns;  /* times that it has been given the thread: while that stays the same, so does its stack */
+	uint64_t number; /* number of the coroutine, never used twice; 0: the request has not begun */
+	uint32_t turns;  /* number of times that it got the thread: while it stays the same, so does its stack */
 	enum howdah_place_state state;
 	const zend_execute_data *frame; /* NULL: it has not begun */
-	int fd;                         /* whose readiness or lock it waits for; -1: no descriptor; of several the first */
+	int fd;                         /* descriptor (the first of several) or lock that it waits for; -1: none */
 };
 
 typedef void (*howdah_visit_place)(const struct howdah_wait_place *place, void *argument);
 
 struct howdah_wait_ops {
-	/* Of the coroutine that runs; there is one. */
+	/* Functions for the running coroutine; there must be one. */
 	struct howdah_task *(*task)(void);
 	struct howdah_exits *(*exits)(void); /* how the code of its task was unwound */
 	void (*output_aborted)(void);        /* its output was not read */
 
-	/* In any context; as the functions of these names in coroutine.h. */
+	/* In any context; like the functions of these names in coroutine.h. */
 	bool (*may_wait)(void);
 	int (*wait_fds)(struct pollfd *fds, nfds_t count, int64_t timeout);
 	int (*park)(struct howdah_waiters *waiters, int64_t timeout);
@@ -74,7 +74,7 @@ struct howdah_wait_ops {
 	void (*callback_ended)(void);
 	void (*memory_limit_restore)(void);
 	void (*visit_frames)(howdah_visit_frame visit); /* of all tasks; safe in a signal handler */
-	/* In another thread: all coroutines; of each request the one that runs, else its first one; that of one request. */
+	/* For another thread: visit all coroutines; the running or first one of each request; those of one request. */
 	void (*visit_places)(const struct howdah_trace *trace, howdah_visit_place visit, void *argument);
 	void (*visit_requests)(const struct howdah_trace *trace, howdah_visit_place visit, void *argument);
 	bool (*find_request)(const struct howdah_trace *trace, uint64_t request_id, struct howdah_wait_place *place);

@@ -55,7 +55,7 @@ void howdah_cwd_enter(const char *script)
 	memcpy(entered, script, size);
 	entered[size] = '\0';
 	entered_size = 0;
-	/* Not there: PHP reports that the script cannot be opened, in words for the user. */
+	/* The directory is missing: PHP reports that the script cannot be opened, in words for the user. */
 	if (syscall(SYS_chdir, entered) == 0) {
 		entered_size = size;
 		entered_until = now.tv_sec + TRUSTED_SECONDS;

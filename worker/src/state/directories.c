@@ -15,7 +15,7 @@
 #include "request/wait.h"
 #include "swap_regions.h"
 
-static zend_resource *own; /* held; NULL: none */
+static zend_resource *own; /* a reference is held; NULL: none */
 
 static void note(zend_resource *directory)
 {
@@ -71,7 +71,7 @@ static ZEND_NAMED_FUNCTION(noted_dir)
 	}
 }
 
-/* --- the functions that take it ----------------------------------------------------------------------------- */
+/* --- functions that use it ---------------------------------------------------------------------------------- */
 
 static void call(zif_handler original, INTERNAL_FUNCTION_PARAMETERS)
 {

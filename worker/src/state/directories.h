@@ -8,10 +8,10 @@
 /* While the modules start. */
 void howdah_directories_startup(void);
 
-/* All code of a request has run: it has none any more. */
+/* All code of a request has run: the request no longer has one. */
 void howdah_directories_forget(void);
 
-/* Coroutines: the memory in which it is noted (howdah_swap_region()). */
+/* Coroutines: registers the memory in which it is stored (howdah_swap_region()). */
 void howdah_directories_regions(void);
 
 #endif

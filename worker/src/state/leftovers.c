@@ -1,9 +1,9 @@
 /*
  * See leftovers.h.
  *
- * Rules: PHP keeps the body of a request in a temporary stream and forgets it at the request's end, for
- * the shutdown to free it. It is freed by its handle and only if it is what it was: other temporary
- * streams without an owner in sight belong to objects (SplTempFileObject).
+ * Rules: PHP stores the body of a request in a temporary stream and forgets it at the request's end, for the shutdown
+ * to free it. It is freed by its handle, and only if the stream is still the same: other temporary streams without a
+ * visible owner belong to objects (SplTempFileObject).
  */
 #include "leftovers.h"
 
@@ -68,7 +68,7 @@ static bool has_reader(const php_stream *body)
 	return false;
 }
 
-/* False: it must stay. */
+/* Returns false if it must stay. */
 static bool release(const struct body *body)
 {
 	const zend_resource *found = zend_hash_index_find_ptr(&EG(regular_list), (zend_ulong)body->handle);

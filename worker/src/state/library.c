@@ -2,7 +2,7 @@
  * See library.h. For each value that a request sets, the previous one is saved; the two are exchanged when another
  * request runs, and when it continues.
  *
- * Rules: what the boot sets is where each request starts. Only PHP code changes these values.
+ * Rules: each request starts with the values of the boot. Only PHP code changes these values.
  */
 #include "library.h"
 
@@ -19,7 +19,7 @@
 
 /* --- values ------------------------------------------------------------------------------------------------- */
 
-/* Of a domain of gettext. */
+/* A domain of gettext. */
 struct domain {
 	char *name; /* NULL: the entry is the current one, which `folder` names */
 	char *folder, *codeset;
@@ -37,8 +37,8 @@ struct library {
 	sigset_t *mask;  /* before pcntl_sigprocmask(); NULL: it was not called */
 };
 
-static struct library own;       /* of the request whose state is in place */
-static struct log *log_in_place; /* that libc has; NULL: none was set */
+static struct library own;       /* values of the request whose state is installed */
+static struct log *log_in_place; /* domain that libc has; NULL: none was set */
 
 static char *copy(const char *text)
 {
@@ -59,7 +59,7 @@ static void exchange_domain(struct domain *domain)
 		if (domain->folder) {
 			bindtextdomain(domain->name, domain->folder);
 		}
-		/* Once it is set it cannot be unset; the locale's is what applies without. */
+		/* Once set it cannot be unset; the current locale's encoding has the same effect. */
 		bind_textdomain_codeset(domain->name, domain->codeset ? domain->codeset : nl_langinfo(CODESET));
 	}
 	free(domain->folder);
@@ -120,14 +120,14 @@ void howdah_library_restore(void)
 	free_library(&own);
 }
 
-/* --- noting ------------------------------------------------------------------------------------------------- */
+/* --- recording ---------------------------------------------------------------------------------------------- */
 
 static bool in_request(void)
 {
 	return howdah_running || howdah_exit_in_request;
 }
 
-/* Argument number `number` as text; NULL: it is left out, null or of another type. */
+/* Argument number `number` as text; NULL if it is omitted, null or of another type. */
 static const char *argument(const zend_execute_data *execute_data, uint32_t number)
 {
 	const zval *value = ZEND_NUM_ARGS() >= number ? ZEND_CALL_ARG(execute_data, number) : NULL;
@@ -179,7 +179,7 @@ static ZEND_NAMED_FUNCTION(noted_bind_textdomain_codeset)
 	original_bind_textdomain_codeset(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-/* PHP hands libc the text itself, and frees it at the next call; libc gets a copy instead. */
+/* PHP passes its own text to libc, and frees it at the next call; libc gets a copy instead. */
 static ZEND_NAMED_FUNCTION(noted_openlog)
 {
 	original_openlog(INTERNAL_FUNCTION_PARAM_PASSTHRU);
@@ -195,7 +195,7 @@ static ZEND_NAMED_FUNCTION(noted_openlog)
 	put_log(log);
 	if (!in_request() || own.log) {
 		if (before) {
-			free_log(before); /* the request's own, or the boot's */
+			free_log(before); /* it belongs to the request, or to the boot */
 		}
 	} else if (before) {
 		own.log = before;

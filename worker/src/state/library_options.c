@@ -30,11 +30,11 @@ struct kind {
 struct option {
 	const struct kind *kind;
 	int number;
-	struct value value; /* of the state that is not in place */
+	struct value value; /* state of the request while it is not installed */
 	struct option *next;
 };
 
-static struct option *own; /* of the request whose state is in place */
+static struct option *own; /* options of the request whose state is installed */
 
 /* --- net-snmp ------------------------------------------------------------------------------------------- */
 
@@ -267,7 +267,7 @@ void howdah_library_options_restore(void)
 	free_options(&own);
 }
 
-/* --- noting --------------------------------------------------------------------------------------------- */
+/* --- recording ------------------------------------------------------------------------------------------ */
 
 static void note(const struct kind *kind, int number)
 {

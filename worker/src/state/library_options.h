@@ -10,7 +10,7 @@
 /* While the modules start. */
 void howdah_library_options_startup(void);
 
-/* All code of a request has run: puts back what it set. */
+/* All code of a request has run: restores the options that it set. */
 void howdah_library_options_restore(void);
 
 extern const struct howdah_task_part howdah_library_options_part;

@@ -56,7 +56,7 @@ static bool is_handled(int number)
 	return one != NULL;
 }
 
-/* --- the function in their place ----------------------------------------------------------------------------- */
+/* --- the handler of all requests ----------------------------------------------------------------------------- */
 
 static ZEND_NAMED_FUNCTION(dispatch)
 {
@@ -164,7 +164,7 @@ static ZEND_NAMED_FUNCTION(own_signal)
 		zval_ptr_dtor(&given);
 		return;
 	}
-	/* The default, or to ignore it: for the process, if no other request has a handler. */
+	/* Sets the default, or ignores the signal: for the process, if no other request has a handler. */
 	struct signal_handler *mine = find((int)number);
 	if (mine) {
 		drop(mine);
@@ -202,7 +202,7 @@ void howdah_pcntl_restore(void)
 			drop(one);
 		}
 	}
-	/* Also where a request took the default or ignored it. */
+	/* Also for a request that chose the default or ignores the signal. */
 	for (int number = 1; UNEXPECTED(any_kept) && number < NSIG; number++) {
 		if (!Z_ISUNDEF(of_boot[number]) && !is_handled(number)) {
 			set(number, &of_boot[number]);

@@ -1,5 +1,5 @@
 /*
- * Handlers of pcntl_signal(): they are the request's that set them, and run in it alone.
+ * Handlers of pcntl_signal(): they belong to the request that set them, and run only in it.
  */
 #ifndef HOWDAH_PCNTL_H
 #define HOWDAH_PCNTL_H
@@ -9,7 +9,7 @@
 /* While the modules start. */
 void howdah_pcntl_startup(void);
 
-/* All code of a request has run: its handlers go. */
+/* All code of a request has run: removes its handlers. */
 void howdah_pcntl_restore(void);
 
 extern const struct howdah_task_part howdah_pcntl_part;

@@ -16,7 +16,7 @@ struct range {
 struct room {
 	struct range *ranges; /* ascending */
 	uint32_t count, capacity;
-	zend_long since; /* handles from here on were opened since it was put in place */
+	zend_long since; /* handles from here on were opened since its state was installed */
 };
 
 static const struct room *in_place; /* NULL: no coroutines */

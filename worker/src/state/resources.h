@@ -9,7 +9,7 @@
 #include "mode/coroutine/coroutine.h"
 #include "php/compat.h"
 
-/* Whether the task whose state is in place opened it. Always true in a worker without coroutines. */
+/* Whether the task whose state is installed opened it. Always true in a worker without coroutines. */
 bool howdah_resource_is_own(const zend_resource *resource);
 
 extern const struct howdah_task_part howdah_resources_part;

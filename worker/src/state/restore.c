@@ -2,11 +2,10 @@
  * See restore.h. The state that is restored, with the word of `keep` that excludes it; the restore_*.c files do the
  * work.
  *
- * Not restorable, and so not here: constants, classes, functions, included files, static and global
- * variables.
+ * Not restorable, and so not here: constants, classes, functions, included files, static and global variables.
  *
- * Rules: an item finds no exception when it begins. What it drops may throw, so an item that calls PHP's functions
- * after that calls howdah_ending_drain() first.
+ * Rules: no exception is pending when an item begins. Values that it drops may throw, so an item that calls PHP's
+ * functions after that calls howdah_ending_drain() first.
  */
 #include "restore.h"
 

@@ -14,18 +14,18 @@
 int howdah_restore_startup(int module_type);
 
 /*
- * At the first handle_request, once for the life of the process and its forks: remembers the state
- * after boot. `keep`: HOWDAH_KEEP_*, what requests may change for later ones.
+ * At the first handle_request, once for the life of the process and its forks: saves the state after the boot. `keep`:
+ * HOWDAH_KEEP_*, state that requests may change for later ones.
  */
 void howdah_restore_snapshot(uint32_t keep);
 
 /*
- * After each request, when its session has ended: puts the state back. Destructors and handlers of
- * PHP code may run: the caller is inside zend_try, and handles EG(exception) afterwards.
+ * After each request, when its session has ended: restores the state. Destructors and handlers of PHP code may run: the
+ * caller is inside zend_try, and handles EG(exception) afterwards.
  */
 void howdah_restore(void);
 
-/* Coroutines: names the memory in which is noted what a request did (howdah_swap_region()). */
+/* Coroutines: registers the memory that records what a request did (howdah_swap_region()). */
 void howdah_restore_regions(void);
 
 #endif

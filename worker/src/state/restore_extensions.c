@@ -27,7 +27,7 @@ void howdah_restore_mbstring(void)
 	if (EXPECTED(!howdah_watch_changed[HOWDAH_WATCH_MBSTRING] && !howdah_restore_ini_changed) || !mbstring) {
 		return;
 	}
-	/* Frees what a search of the request left; the configured encodings are back, boot's follow. */
+	/* Frees what a search of the request left; the configured encodings apply again, those of the boot follow. */
 	if (mbstring->request_shutdown_func && mbstring->request_startup_func) {
 		mbstring->request_shutdown_func(mbstring->type, mbstring->module_number);
 		mbstring->request_startup_func(mbstring->type, mbstring->module_number);
@@ -131,7 +131,9 @@ void howdah_restore_mysqli(void)
 	}
 }
 
-/* mysqli_connect_error(): no function forgets it, but mysqli's own start of a request does, and the mode with it. */
+/*
+ * mysqli_connect_error(): no function clears it, but mysqli's own start of a request does, and resets the mode with it.
+ */
 void howdah_restore_mysqli_error(void)
 {
 	if (!howdah_function_exists(HOWDAH_FUNCTION_mysqli_connect_errno)) {

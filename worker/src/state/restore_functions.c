@@ -12,7 +12,7 @@ bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 
 /* --- watched --------------------------------------------------------------------------------------- */
 
-/* Name, what it changes, and when a call only reads the value. */
+/* Its name, the state that it changes, and whether a call only reads it. */
 #define WATCHED(W) \
 	W(spl_autoload_register, AUTOLOAD, false) \
 	W(spl_autoload_unregister, AUTOLOAD, false) \

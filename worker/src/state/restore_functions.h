@@ -14,7 +14,7 @@ enum howdah_watch {
 	HOWDAH_WATCH_WRAPPERS,
 	HOWDAH_WATCH_MBSTRING,
 	HOWDAH_WATCH_LIBXML,
-	HOWDAH_WATCH_EXTENSIONS, /* of files, in spl_autoload_extensions() */
+	HOWDAH_WATCH_EXTENSIONS, /* file extensions, in spl_autoload_extensions() */
 	HOWDAH_WATCH_SOAP,
 	HOWDAH_WATCH_ALARM,
 	HOWDAH_WATCH_COUNT,
@@ -70,8 +70,8 @@ void howdah_restore_functions_forget(void);
 bool howdah_function_exists(enum howdah_function function);
 
 /*
- * Calls a function that exists, past watches, observers and notices of deprecation. `result` is the
- * caller's to free, null when the function threw: EG(exception) is set then.
+ * Calls a function that exists, without watches, observers and notices of deprecation. The caller frees `result`, which
+ * is null if the function threw: EG(exception) is set then.
  */
 void howdah_function_call(enum howdah_function function, zval *result, uint32_t count, zval *arguments);
 

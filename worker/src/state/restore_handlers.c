@@ -100,7 +100,7 @@ void howdah_restore_errors(void)
 
 /* --- spl_autoload_register() ----------------------------------------------------------------------- */
 
-static zval autoloaders; /* as spl_autoload_functions() gives them */
+static zval autoloaders; /* as returned by spl_autoload_functions() */
 
 void howdah_restore_autoload_snapshot(void)
 {
@@ -128,7 +128,7 @@ static bool is_autoloader_of_boot(zval *callable)
 	return false;
 }
 
-/* `all`: also those of boot. */
+/* `all`: also those of the boot. */
 static void unregister(zval *list, bool all)
 {
 	zval *callable;
@@ -149,7 +149,7 @@ void howdah_restore_autoload(void)
 	zval list;
 	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_functions, &list, 0, NULL);
 	if (UNEXPECTED(Z_TYPE(list) != IS_ARRAY)) {
-		return; /* an exception was there */
+		return; /* an exception was pending */
 	}
 	if (zend_is_identical(&list, &autoloaders)) {
 		zval_ptr_dtor(&list);
@@ -157,14 +157,14 @@ void howdah_restore_autoload(void)
 	}
 	unregister(&list, false);
 	zval_ptr_dtor(&list);
-	howdah_ending_drain(); /* of the destructors of those that went */
+	howdah_ending_drain(); /* thrown by the destructors of removed ones */
 
 	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_functions, &list, 0, NULL);
 	if (UNEXPECTED(Z_TYPE(list) != IS_ARRAY)) {
 		return;
 	}
 	if (!zend_is_identical(&list, &autoloaders)) {
-		/* The request took one of boot's away, or changed their order. */
+		/* The request removed one of the boot's, or changed their order. */
 		zval *callable;
 		unregister(&list, true);
 		ZEND_HASH_FOREACH_VAL(Z_ARRVAL(autoloaders), callable)

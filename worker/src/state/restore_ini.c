@@ -18,11 +18,11 @@ struct setting {
 	zend_string *value;
 };
 
-static struct setting *settings; /* those that boot had changed */
+static struct setting *settings; /* settings that the boot had changed */
 static uint32_t setting_count;
 
 bool howdah_restore_ini_changed;
-static bool keeps_session; /* session.* is not put back */
+static bool keeps_session; /* session.* is not restored */
 
 static uint32_t modified_count(void)
 {
@@ -66,7 +66,7 @@ void howdah_restore_ini_rebase(void)
 	ZEND_HASH_FOREACH_PTR(EG(modified_ini_directives), entry)
 	{
 		entry->modified = 0;
-		entry->orig_value = NULL; /* the configuration's: it is as old as the process */
+		entry->orig_value = NULL; /* the configured value: it is as old as the process */
 	}
 	ZEND_HASH_FOREACH_END();
 	zend_hash_clean(EG(modified_ini_directives));
@@ -96,8 +96,8 @@ static bool was_changed_by_boot(const zend_ini_entry *entry)
 }
 
 /*
- * Whether its handler writes state that is restored apart: the callback of assert(), encodings of mbstring. Most
- * requests change a setting of no such effect: `@` marks error_reporting, Symfony sets intl.default_locale.
+ * Whether its handler writes state that is restored separately: the callback of assert(), encodings of mbstring. Most
+ * requests only change settings without such an effect: `@` marks error_reporting, Symfony sets intl.default_locale.
  */
 static bool has_effects(const zend_ini_entry *entry)
 {
@@ -151,7 +151,7 @@ static void restore_configured_values(void)
 	if (modified_count() <= setting_count) {
 		return;
 	}
-	/* Names first: putting one back deletes it from the table. */
+	/* Names first: restoring a setting deletes it from the table. */
 	zend_string **names = safe_emalloc(modified_count(), sizeof(*names), 0);
 	uint32_t count = 0;
 	zend_ini_entry *entry;

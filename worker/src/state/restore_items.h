@@ -1,22 +1,22 @@
 /*
- * Inside of restore.c: one pair of functions for each kind of state.
+ * Internal to restore.c: one pair of functions for each kind of state.
  *
- * Rules: a snapshot is taken once and owns what it points to for the life of the process; a restore first checks
- * whether anything changed, with a few loads, because most requests change nothing. Values whose destructors may run
- * PHP code are freed last, when the state is complete again.
+ * Rules: a snapshot is taken once and owns its values for the life of the process; a restore first checks whether
+ * anything changed, with a few loads, because most requests change nothing. Values whose destructors may run PHP code
+ * are freed last, when the state is complete again.
  */
 #ifndef HOWDAH_RESTORE_ITEMS_H
 #define HOWDAH_RESTORE_ITEMS_H
 
 #include "php/compat.h"
 
-/* The same value, without looking into it: an equal copy is another value. */
+/* Whether two values are identical, without comparing contents: an equal copy is a different value. */
 static inline bool howdah_restore_same(const zval *a, const zval *b)
 {
 	return Z_TYPE_P(a) == Z_TYPE_P(b) && (Z_TYPE_P(a) <= IS_TRUE || Z_PTR_P(a) == Z_PTR_P(b));
 }
 
-/* Makes `now` the value that it was at boot; the value that goes may run its destructor. */
+/* Restores the value of the boot in `now`; the dropped value may run its destructor. */
 static inline void howdah_restore_value(zval *now, const zval *boot)
 {
 	zval gone;
@@ -33,9 +33,9 @@ void howdah_restore_ini_keep_session(bool keeps);
 bool howdah_restore_ini_keeps_session(void);
 
 void howdah_restore_ini(void);
-/* Puts one setting back: to this value, or with NULL to the configured one; and who may change it. */
+/* Restores one setting: this value, or with NULL the configured one; and who may change it. */
 void howdah_restore_ini_entry(zend_ini_entry *entry, zend_string *value, int modifiable);
-/* True in the restores that follow howdah_restore_ini() if that put back a setting that they depend on. */
+/* True in the restores that follow howdah_restore_ini() if that restored a setting that they depend on. */
 extern bool howdah_restore_ini_changed;
 
 /* Coroutines, at the end of the boot: its settings count as the configured ones, since an entry has one mark for
@@ -70,7 +70,7 @@ void howdah_restore_timezone_snapshot(void);
 void howdah_restore_timezone(void);
 void howdah_restore_cwd_snapshot(void);
 void howdah_restore_cwd(void);
-/* Tells OPcache that the working directory is another one. */
+/* Notifies OPcache of a change of the working directory. */
 void howdah_restore_cwd_moved(void);
 void howdah_restore_umask_snapshot(void);
 void howdah_restore_umask(void);

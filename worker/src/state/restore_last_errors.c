@@ -1,5 +1,5 @@
 /*
- * The last errors of extensions that have no start of a request to forget them: of imap, a list of messages, and of
+ * The last errors of extensions that lack a start of a request to clear them: of imap, a list of messages, and of
  * posix, a number.
  *
  * Rules: imap's request shutdown would report errors that were not queried, so its own functions take the lists.
@@ -31,5 +31,5 @@ void howdah_restore_last_errors(void)
 void howdah_restore_last_errors_snapshot(void)
 {
 	posix_error = howdah_compat_module_globals("posix");
-	howdah_restore_last_errors(); /* what boot has left is not a request's */
+	howdah_restore_last_errors(); /* errors of the boot do not belong to a request */
 }

@@ -1,5 +1,5 @@
 /*
- * What belongs to the process: locale, time zone, working directory, umask, environment.
+ * State of the process: locale, time zone, working directory, umask, environment.
  */
 #include "restore_items.h"
 
@@ -29,7 +29,7 @@ void howdah_restore_locale_snapshot(void)
 	const char *name = setlocale(LC_ALL, NULL);
 	locale = estrdup(name ? name : "C");
 	ctype_name = BG(ctype_string) ? zend_string_copy(BG(ctype_string)) : NULL;
-	/* From now on it describes requests; at its end, PHP would go back to C, not to boot's locale. */
+	/* From now on it describes requests; at its end, PHP would restore C, not the boot's locale. */
 	BG(locale_changed) = 0;
 }
 
@@ -83,7 +83,7 @@ void howdah_restore_cwd_moved(void)
 	struct howdah_swap_quiet quiet;
 	zval here, result;
 	if (!function) {
-		return; /* disabled: then the directory was not changed by it */
+		return; /* disabled: it has not changed the directory */
 	}
 	howdah_swap_quiet_begin(&quiet);
 	ZVAL_CHAR(&here, '.');
@@ -127,14 +127,14 @@ void howdah_restore_umask(void)
 void howdah_restore_alarm(void)
 {
 	if (UNEXPECTED(howdah_watch_changed[HOWDAH_WATCH_ALARM])) {
-		alarm(0); /* its signal would come in the midst of another request, and end the process without a handler */
+		alarm(0); /* its signal would arrive in the middle of another request, and end a process without a handler */
 	}
 }
 
 /* --- putenv() and $_ENV ---------------------------------------------------------------------------- */
 
 static dtor_func_t putenv_destructor;
-static zval environment; /* what $_ENV was; undefined until its first use */
+static zval environment; /* contents of $_ENV; undefined until its first use */
 
 static zval *find_env(void)
 {
@@ -147,7 +147,7 @@ static zval *find_env(void)
 
 void howdah_restore_env_snapshot(void)
 {
-	/* Boot's table is left aside for good: destroying it would undo boot's changes. */
+	/* The boot's table is set aside for good: destroying it would undo the boot's changes. */
 	putenv_destructor = BG(putenv_ht).pDestructor;
 	zend_hash_init(&BG(putenv_ht), 1, NULL, putenv_destructor, false);
 
@@ -160,7 +160,8 @@ void howdah_restore_env_snapshot(void)
 }
 
 /*
- * $_ENV is made when code that names it is compiled: here, after boot. Made again, it contains nothing of the request.
+ * $_ENV is created when code that names it is compiled: here, after the boot. Created again, it contains nothing of the
+ * request.
  */
 static void adopt_env(zval *variable)
 {
@@ -180,8 +181,10 @@ void howdah_restore_env(void)
 		zend_hash_destroy(&BG(putenv_ht)); /* its destructor puts the values back */
 		zend_hash_init(&BG(putenv_ht), 1, NULL, putenv_destructor, false);
 	}
-	/* PHP caches TMPDIR at its first use, for as long as a request. Tasks share it, those of the self-test
-	 * too, which runs before a worker is called concurrent. */
+	/*
+	 * PHP caches TMPDIR at its first use, for as long as a request. Tasks share it, those of the self-test too, which
+	 * runs before a worker is called concurrent.
+	 */
 	if (PG(php_sys_temp_dir) && howdah_boot_pool()->options.concurrency <= 1) {
 		efree(PG(php_sys_temp_dir));
 		PG(php_sys_temp_dir) = NULL;

@@ -1,5 +1,5 @@
 /*
- * Small state that a request leaves in PHP's globals, and that no later request is to see.
+ * Small state that a request leaves in PHP's globals, and that no later request may see.
  */
 #include "restore_items.h"
 
@@ -50,7 +50,7 @@ static void forget_rewriter(url_adapt_state_ex_t *rewriter)
 
 static void forget_tick_functions(void)
 {
-	/* The list itself stays: PHP adds its runner of ticks once more for each new list. */
+	/* The list itself stays: PHP adds its runner of ticks again for each new list. */
 	while (BG(user_tick_functions) && zend_llist_count(BG(user_tick_functions)) > boot_tick_functions) {
 		zend_llist_remove_tail(BG(user_tick_functions));
 	}
@@ -81,10 +81,10 @@ void howdah_restore_small(void)
 		BG(strtok_last) = NULL;
 		BG(strtok_len) = 0;
 	}
-	/* The file that was looked at last, not the cache of real paths. */
+	/* The last file that was checked, not the cache of real paths. */
 	forget_string(&BG(CurrentStatFile));
 	forget_string(&BG(CurrentLStatFile));
-	BG(page_uid) = -1; /* getmyuid() and getlastmod() are of the script */
+	BG(page_uid) = -1; /* getmyuid() and getlastmod() describe the script */
 	BG(page_gid) = -1;
 	BG(page_inode) = -1;
 	BG(page_mtime) = -1;
@@ -95,7 +95,7 @@ void howdah_restore_small(void)
 	howdah_restore_alarm();
 	howdah_compat_forget_response_headers();
 	if (UNEXPECTED(!Z_ISUNDEF(SG(callback_func)))) {
-		zval gone; /* of header_register_callback(), which had no header to wait for */
+		zval gone; /* callback of header_register_callback(), for which no header was sent */
 		ZVAL_COPY_VALUE(&gone, &SG(callback_func));
 		ZVAL_UNDEF(&SG(callback_func));
 		zval_ptr_dtor(&gone);
@@ -111,6 +111,6 @@ void howdah_restore_random_snapshot(void)
 
 void howdah_restore_random(void)
 {
-	/* Not boot's state: each request has a sequence of its own, also after an mt_srand() in boot. */
+	/* Not the boot's state: each request has a separate sequence, also after an mt_srand() in the boot. */
 	howdah_compat_random_reset();
 }

@@ -1,9 +1,9 @@
 /*
  * Streams: wrappers and filters that PHP code registered, and the default context.
  *
- * Rules: PHP frees a user wrapper when it is unregistered or with its resource, whatever streams still
- * use it: boot's wrappers are held with one more reference, and a request's wrapper is freed only when no
- * stream that it opened is left.
+ * Rules: PHP frees a user wrapper when it is unregistered or with its resource, whatever streams still use it: an
+ * additional reference to the boot's wrappers is held, and a request's wrapper is freed only when no stream that it
+ * opened is left.
  */
 #include "restore_items.h"
 
@@ -14,7 +14,7 @@
 #include "restore_functions.h"
 #include "swap_regions.h"
 
-/* More than tasks in flight. */
+/* More than tasks can be in flight. */
 #define HELD_BY_TASKS 65536
 
 static HashTable *copy_table(HashTable *table)
@@ -37,10 +37,10 @@ static void free_table(HashTable **table)
 
 static HashTable *boot_wrappers; /* NULL: those of PHP and its extensions */
 static int user_wrapper_type;    /* of the resource that owns a user wrapper */
-static zend_ulong boot_handles;  /* resources below are boot's */
-static uint32_t held = 2;        /* references to each of boot's */
+static zend_ulong boot_handles;  /* resources below belong to the boot */
+static uint32_t held = 2;        /* references to each wrapper of the boot */
 
-/* Each user wrapper of boot survives one stream_wrapper_unregister() more; with coroutines, one of each task. */
+/* Each user wrapper of the boot survives one more stream_wrapper_unregister(); with coroutines, one of each task. */
 static void hold_boot_wrappers(void)
 {
 	zend_resource *resource;
@@ -76,7 +76,7 @@ static bool has_open_stream(const php_stream_wrapper *wrapper)
 	return false;
 }
 
-/* False if one must wait for its streams. */
+/* Returns false if a wrapper must wait for its streams. */
 static bool free_wrappers_of_request(void)
 {
 	bool all = true;
@@ -128,7 +128,7 @@ void howdah_restore_wrappers(void)
 
 static HashTable *boot_filters; /* names of user filters, NULL: none */
 static uint32_t boot_filter_count;
-static bool boot_filter_table; /* PHP had left the global table of filters */
+static bool boot_filter_table; /* PHP no longer used the global table of filters */
 
 void howdah_restore_filters_snapshot(void)
 {
@@ -163,7 +163,7 @@ void howdah_restore_filters(void)
 
 /* --- stream_context_set_default() ------------------------------------------------------------------ */
 
-static zval boot_options; /* array; held, so that a change separates from it */
+static zval boot_options; /* array; a reference is held, so that a change separates from it */
 static php_stream_notifier boot_notifier;
 static bool has_boot_notifier;
 
@@ -188,7 +188,7 @@ static bool same_notifier(const php_stream_notifier *notifier)
 
 void howdah_restore_context(void)
 {
-	/* A context that the request made stays, since streams may refer to it; emptied, it has no effect. */
+	/* A context that the request created stays, since streams may refer to it; emptied, it has no effect. */
 	php_stream_context *context = FG(default_context);
 	if (!context) {
 		return;

@@ -1,6 +1,6 @@
 /*
- * Values that are private to PHP, read and set through its own functions: for what puts them back after a
- * request (restore_*.c), and for what exchanges them between requests (state/swap_replay.c).
+ * Values that are private to PHP, read and set through its own functions: for code that restores them after a request
+ * (restore_*.c), and for code that exchanges them between requests (state/swap_replay.c).
  *
  * Rules: the functions behind a value exist (howdah_function_exists()), unless noted otherwise.
  */
@@ -11,8 +11,10 @@
 
 #include "restore_functions.h"
 
-/* spl_autoload_register() or _unregister() of one callable. False: PHP refuses it, since it is not callable from
- * outside its class, and all stays as it is. */
+/*
+ * spl_autoload_register() or _unregister() of one callable. Returns false if PHP refuses it, since it is not callable
+ * from outside its class; nothing has changed then.
+ */
 bool howdah_autoloader_change(enum howdah_function function, zval *callable);
 
 /* assert_options(ASSERT_CALLBACK). */

@@ -20,7 +20,7 @@
 #include "swap_handler.h"
 #include "swap_mbregex.h"
 
-static size_t copy_size; /* of the regions */
+static size_t copy_size; /* copy of the regions */
 static void *template;
 
 /* --- copies ---------------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ struct room {
 
 static void snapshot(void)
 {
-	howdah_restore_functions_forget(); /* what the boot set is where tasks start */
+	howdah_restore_functions_forget(); /* tasks start with the settings of the boot */
 	template = howdah_swap_make_template();
 	copy_size = howdah_swap_size();
 	howdah_swap_engine_template(template);
@@ -85,7 +85,7 @@ static void out(void *at)
 {
 	struct room *room = at;
 	if (UNEXPECTED(!room->state)) {
-		room->state = take_block(); /* of the main context, which no begin() was for */
+		room->state = take_block(); /* data of the main context, for which no `begin` was called */
 	}
 	howdah_swap_copy_out(room->state);
 }
@@ -127,7 +127,9 @@ void howdah_swap_register(bool isolate_statics)
 	howdah_task_register(&howdah_swap_handler_part);
 	howdah_task_register(&howdah_swap_superglobals_part);
 	howdah_task_register(&howdah_swap_mbregex_part);
-	/* Settings follow the regions that their handlers write to; what is set through functions follows settings. */
+	/*
+	 * Settings follow the regions that their handlers write to; values that are set through functions follow settings.
+	 */
 	howdah_task_register(&howdah_swap_ini_part);
 	howdah_task_register(&howdah_swap_process_part);
 	howdah_task_register(&howdah_library_part);

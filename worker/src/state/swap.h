@@ -22,11 +22,11 @@ void howdah_swap_register(bool isolate_statics);
 
 /* swap_engine.c: of the engine and PHP's core. */
 void howdah_swap_engine_regions(void);
-void howdah_swap_engine_template(void *state); /* removes what boot left there and no request may see */
+void howdah_swap_engine_template(void *state); /* removes values of the boot that no request may see */
 
-/* swap_values.c: what that points to. */
-void howdah_swap_engine_own(void *state); /* a copy gets its own */
-void howdah_swap_engine_finish(void);     /* in place: values of the request go, their destructors run */
+/* swap_values.c: the values that it points to. */
+void howdah_swap_engine_own(void *state); /* replaces shared values by a copy's own */
+void howdah_swap_engine_finish(void);     /* installed: drops the request's values, whose destructors run */
 void howdah_swap_engine_free(void *state);
 
 /* swap_modules.c: of extensions. */

@@ -17,11 +17,11 @@
 #define AT(lvalue) HOWDAH_SWAP_AT(state, lvalue)
 #define REGION(lvalue) howdah_swap_region(&(lvalue), sizeof(lvalue))
 #define SHARE(lvalue) howdah_swap_share(&(lvalue), sizeof(lvalue))
-/* Of a whole structure, by one of its members. */
+/* A whole structure, by one of its members. */
 #define WHOLE(lvalue, type, member) ((type *)(void *)((char *)&(lvalue)-offsetof(type, member)))
 #define CLEAR(lvalue) memset(AT(lvalue), 0, sizeof(lvalue))
 
-/* --- what is of the task --------------------------------------------------------------------------- */
+/* --- state of a task ------------------------------------------------------------------------------- */
 
 static void executor_regions(void)
 {
@@ -71,7 +71,7 @@ void howdah_swap_engine_regions(void)
 	howdah_swap_region(WHOLE(PG(memory_limit), php_core_globals, memory_limit), sizeof(php_core_globals));
 	howdah_swap_region(WHOLE(OG(handlers), zend_output_globals, handlers), sizeof(zend_output_globals));
 	howdah_swap_region(WHOLE(BG(putenv_ht), php_basic_globals, putenv_ht), sizeof(php_basic_globals));
-	/* Made from settings, whose handlers free the one before. */
+	/* Made from settings, whose handlers free the previous value. */
 	SHARE(BG(url_adapt_session_ex).tags);
 	SHARE(BG(url_adapt_output_ex).tags);
 	SHARE(BG(url_adapt_session_hosts_ht));
@@ -80,7 +80,7 @@ void howdah_swap_engine_regions(void)
 	howdah_swap_region(WHOLE(FG(pclose_ret), php_file_globals, pclose_ret), sizeof(php_file_globals));
 }
 
-/* --- what a fresh task starts with ----------------------------------------------------------------- */
+/* --- state of a fresh task ------------------------------------------------------------------------- */
 
 static void fresh_executor(void *state)
 {
@@ -154,7 +154,7 @@ static void fresh_basic(void *state)
 	CLEAR(FG(tmp_host_buf_len));
 }
 
-/* Variables that boot's functions are bound to (global $x) become values: a task is not to write to them. */
+/* Variables that functions of the boot are bound to (global $x) become values: a task must not write to them. */
 static void unbind(zend_array *variables)
 {
 	zval *variable;

@@ -1,14 +1,14 @@
 /*
  * See swap_handler.h.
  *
- * Rules: PHP keeps the handler on its stack meanwhile, so which one it is was noted when it was set.
+ * Rules: PHP stores the handler only on its stack meanwhile, so the handler is recorded when it is set.
  */
 #include "swap_handler.h"
 
 #include "php/internal.h"
 #include "php/compat.h"
 
-static zval handler; /* of the task whose state is in place; undefined: none */
+static zval handler; /* handler of the task whose state is installed; undefined: none */
 
 bool howdah_handler_runs(void)
 {
@@ -34,7 +34,7 @@ void howdah_handler_in(bool was_out)
 	}
 }
 
-/* --- which one it is ------------------------------------------------------------------------------------- */
+/* --- the current handler --------------------------------------------------------------------------------- */
 
 static void note(void)
 {
@@ -97,7 +97,7 @@ static void out(void *at)
 static void finish(void *at, bool fatal)
 {
 	if (EXPECTED(!fatal)) {
-		zval_ptr_dtor(&handler); /* what it holds has its destructors called here */
+		zval_ptr_dtor(&handler); /* destructors of its values are called here */
 		ZVAL_UNDEF(&handler);
 	}
 }

@@ -13,7 +13,7 @@ bool howdah_handler_runs(void);
 /* Before another coroutine of the request runs: puts the handler in its place for it. True: it was taken out. */
 bool howdah_handler_out(void);
 
-/* When it continues: unsets the handler again if `was_out`, unless another has been set since. */
+/* When it continues: unsets the handler again if `was_out`, unless another one has been set since. */
 void howdah_handler_in(bool was_out);
 
 /* While the modules start. */

@@ -1,10 +1,10 @@
 /*
- * Settings of a task: ini_set() and what is a setting underneath.
+ * Settings of a task: ini_set() and other functions that change a setting.
  *
  * A setting has one value in the process. When a task leaves, the settings that it changed get their previous values,
  * and when it comes back its own. A task that changed none costs one comparison.
  *
- * Rules: a handler that only writes a region is not called, the region is copied anyway; nor one whose target
+ * Rules: a handler that only writes a region is not called, since the region is copied anyway; nor one whose target
  * belongs to a coroutine (error_reporting), to the process (memory_limit) or to a timer (max_execution_time).
  *
  * With `keep session`, session.* stays for later requests (restore_ini.c). A request that set it publishes it when it
@@ -24,10 +24,10 @@ struct setting {
 };
 
 struct room {
-	struct setting *settings; /* that it changed, while it is out */
+	struct setting *settings; /* settings that it changed, while it is not installed */
 	uint32_t count;
 	uint32_t capacity;
-	uint32_t published; /* number of the publication that its session follows */
+	uint32_t published; /* number of the publication that its session.* comes from */
 };
 
 static const zend_ini_entry *excepted[3];
@@ -35,7 +35,7 @@ static php_ps_globals *session; /* NULL: no such extension */
 static int session_module;
 
 static uint32_t publications;
-static php_ps_globals previous_session; /* what tasks had that began before the last publication */
+static php_ps_globals previous_session; /* values for tasks that began before the last publication */
 
 static void snapshot(void)
 {
@@ -83,7 +83,7 @@ static void apply(zend_ini_entry *entry)
 	entry->on_modify(entry, entry->value, entry->mh_arg1, entry->mh_arg2, entry->mh_arg3, ZEND_INI_STAGE_DEACTIVATE);
 }
 
-/* --- what stays for later requests --------------------------------------------------------------------- */
+/* --- session.* of later requests --------------------------------------------------------------------- */
 
 static bool is_published(const zend_ini_entry *entry)
 {
@@ -91,13 +91,13 @@ static bool is_published(const zend_ini_entry *entry)
 		zend_string_equals(entry->value, entry->orig_value) || howdah_settings_request_has(entry)) {
 		return false;
 	}
-	/* Its functions are the request's. */
+	/* Its functions belong to the request. */
 	bool with_functions = session->mod && strcmp(session->mod->s_name, "user") == 0;
 	return !with_functions || (!zend_string_equals_literal(entry->name, "session.save_handler") &&
 								  !zend_string_equals_literal(entry->name, "session.save_path"));
 }
 
-/* Makes the value of an entry that the current task changed the one of later tasks. `first` of one leaving. */
+/* Makes the current task's value of an entry the one of later tasks. `first`: the task leaves for the first time. */
 static void publish(zend_ini_entry *entry, bool first)
 {
 	php_ps_globals own = *session;
@@ -111,7 +111,7 @@ static void publish(zend_ini_entry *entry, bool first)
 	if (!entry->on_modify || entry->on_modify(entry, value, entry->mh_arg1, entry->mh_arg2, entry->mh_arg3,
 								 ZEND_INI_STAGE_DEACTIVATE) == SUCCESS) {
 		*fresh = *session;
-		entry->orig_value = value; /* the one before may be in use by tasks: it stays */
+		entry->orig_value = value; /* tasks may use the previous value: it stays */
 	} else {
 		zend_string_release(value);
 	}
@@ -207,7 +207,7 @@ static void in(void *at)
 static void end(void *at)
 {
 	struct room *room = at;
-	/* What restore_ini.c left changed is session.*, published; the values are the task's. */
+	/* Settings that restore_ini.c left changed are session.*, published; the values belong to the task. */
 	for (uint32_t i = 0; i < room->count; i++) {
 		if (room->settings[i].value != room->settings[i].entry->value) {
 			zend_string_release(room->settings[i].value);

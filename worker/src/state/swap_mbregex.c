@@ -1,9 +1,9 @@
 /*
  * See swap_mbregex.h.
  *
- * Rules: the structure is mbstring's, with an unknown layout: mbstring makes one with its other globals, and starts and
- * ends it with its requests. Comparing two sets of globals that it made shows which of them points to it: all others
- * are equal. If that fails, all requests share one structure, and use it in turn.
+ * Rules: the structure is mbstring's, with an unknown layout: mbstring creates one with its other globals, and starts
+ * and ends it with its requests. Comparing two sets of globals that it created shows which member points to it: all
+ * others are equal. If that fails, all requests share one structure, and use it in turn.
  */
 #include "swap_mbregex.h"
 
@@ -22,14 +22,14 @@ struct room {
 	bool used;
 };
 
-/* A structure that no task has begins with this. */
+/* The state of a structure that no task uses. */
 struct spare {
 	struct spare *next;
 };
 
 static const zend_module_entry *mbstring;
-static void **place; /* among mbstring's globals; NULL: there is none */
-static void *shared; /* of the boot and the main context */
+static void **place; /* index among mbstring's globals; NULL: not found */
+static void *shared; /* structure of the boot and the main context */
 static void *fresh;  /* a copy of an unused one */
 static size_t size;
 static struct spare *spares;
@@ -158,7 +158,7 @@ static void out(void *at)
 	}
 }
 
-/* Frees its contents, and nothing else of the request's state in mbstring. */
+/* Frees its contents, and no other state of the request in mbstring. */
 static void finish(void *at, bool fatal)
 {
 	struct room *room = at;

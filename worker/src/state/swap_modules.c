@@ -24,16 +24,16 @@
 
 #define AT(lvalue) HOWDAH_SWAP_AT(state, lvalue)
 
-/* --- extensions whose globals are the request's --------------------------------------------------------- */
+/* --- extensions with private globals -------------------------------------------------------------------- */
 
 struct whole_module {
 	const char *name;
-	bool shutdown; /* its request shutdown frees what a request left there, and it needs no start */
+	bool shutdown; /* its request shutdown frees data of a request there, and it needs no start */
 };
 
 static const struct whole_module whole[] = {
 	{"json", false}, {"intl", true}, /* the last error, an iterator */
-	{"zlib", true},                  /* of ob_gzhandler() */
+	{"zlib", true},                  /* state of ob_gzhandler() */
 	{"posix", false},                /* the last error */
 	{"imap", false},                 /* imap_errors(), imap_alerts() */
 };
@@ -65,8 +65,10 @@ struct libxml_first {
 	zend_llist *errors;
 };
 
-/* libxml_get_last_error(): libxml's own, of the thread, with text that belongs to it. PHP is linked to libxml, Howdah is
- * not. */
+/*
+ * libxml_get_last_error(): the thread's error in libxml, with text that belongs to it. PHP is linked to libxml, Howdah
+ * is not.
+ */
 struct xml_error {
 	int domain, code;
 	char *message;
@@ -80,7 +82,7 @@ struct xml_error {
 
 static struct xml_error *xml_error;
 
-/* Of filter: copies of the request's input, which come before the setting filter.default. */
+/* Globals of filter: copies of the request's input, which come before the setting filter.default. */
 static char *filter;
 static size_t filter_size;
 
@@ -88,10 +90,10 @@ static struct libxml_first *libxml;
 static void **openssl_errors; /* openssl_error_string(); malloc()ed */
 static int *sockets_error;    /* socket_last_error() */
 static zend_date_globals *date;
-static zend_mbstring_globals *mbstring; /* what mb_output_handler() has in hand, and mb_get_info() counts */
+static zend_mbstring_globals *mbstring; /* pending output of mb_output_handler(), and counters of mb_get_info() */
 static php_ps_globals *session;
 
-/* PHP does not expose the globals of filter: they are where its setting is bound to. */
+/* PHP does not expose the globals of filter: the address that its setting is bound to shows them. */
 static void find_filter(void)
 {
 	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("filter.default"));
@@ -186,7 +188,7 @@ void howdah_swap_modules_template(void *state)
 		memcpy(howdah_swap_at(state, filter), filter, filter_size);
 	}
 	for (size_t i = 0; i < WHOLE_COUNT; i++) {
-		/* Copied again without what boot left there. */
+		/* Copied again without values that the boot left there. */
 		void *globals = howdah_compat_module_globals(whole[i].name);
 		if (globals && whole[i].shutdown) {
 			const zend_module_entry *module = module_of(whole[i].name);

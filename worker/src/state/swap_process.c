@@ -1,5 +1,5 @@
 /*
- * What the operating system keeps for the process: working directory, umask, environment, locale.
+ * State that the operating system keeps for the process: working directory, umask, environment, locale.
  *
  * Exchanged only for tasks that changed it. PHP records what it has to restore when a request ends, and that record
  * belongs to the task.
@@ -77,7 +77,7 @@ static void set_variable(const char *name, char *pair)
 	}
 }
 
-/* The strings stay PHP's: its table, which is of the task, keeps them. */
+/* The strings belong to PHP: its table, which is the task's, holds them. */
 static void take_environment_out(struct room *room)
 {
 	const zend_string *name;

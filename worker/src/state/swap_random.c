@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct room {
-	void *state; /* while the task is out; NULL: it has not used it */
+	void *state; /* while the task is not installed; NULL: it has not used it */
 };
 
 static void begin(void *at)

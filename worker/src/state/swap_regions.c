@@ -1,7 +1,7 @@
 /*
  * See swap_regions.h.
  *
- * Rules: a copy is bits; only swap_engine.c and swap_modules.c know who owns what it points to.
+ * Rules: a copy is a plain copy of bytes; only swap_engine.c and swap_modules.c handle the values that it points to.
  */
 #include "swap_regions.h"
 
@@ -53,7 +53,7 @@ static int by_address(const void *a, const void *b)
 	return left->at < right->at ? -1 : left->at > right->at;
 }
 
-/* Adds a piece, joined to the one before where they touch: fewer, longer copies. */
+/* Adds a piece, joined to the previous one where they touch: fewer, longer copies. */
 static void add_piece(char *from, char *to)
 {
 	struct region *last = region_count ? &regions[region_count - 1] : NULL;
@@ -66,7 +66,7 @@ static void add_piece(char *from, char *to)
 	}
 	size_t before = region_count;
 	add(regions, &region_count, from, (size_t)(to - from));
-	/* Aligned as in its place: copies are read as what they are. */
+	/* Aligned like the original: copies are accessed with the original types. */
 	copy_size += ((uintptr_t)from - copy_size) % sizeof(max_align_t);
 	regions[before].offset = copy_size;
 	copy_size += (size_t)(to - from);

@@ -9,30 +9,33 @@
 #include <stddef.h>
 
 /*
- * Names memory that each task has for its own. Before the snapshot of the parts; regions may overlap. What a task has
- * there is copied, so it must not be pointed to from anywhere else.
+ * Registers memory of which each task has a copy. Must be called before the snapshot of the parts; regions may overlap.
+ * A task's data there is copied, so nothing else may point to it.
  */
 void howdah_swap_region(void *address, size_t size);
 
-/* Leaves this memory out, whatever region it lies in: all tasks share it. */
+/* Excludes this memory from all regions: all tasks share it. */
 void howdah_swap_share(void *address, size_t size);
 
-/* Whether each task has its own. After the snapshot. */
+/* Whether each task has a copy. After the snapshot. */
 bool howdah_swap_has(const void *address);
 
-/* Where a task whose state is not in place stores its copy of the data at `address`, which must lie in a region. */
+/*
+ * Returns where a task whose state is not installed stores its copy of the data at `address`, which must lie in a
+ * region.
+ */
 void *howdah_swap_at(void *state, const void *address);
 #define HOWDAH_SWAP_AT(state, lvalue) ((__typeof__(lvalue) *)howdah_swap_at((state), &(lvalue)))
 
-/* The copy that fresh tasks start from. */
+/* The copy with which fresh tasks start. */
 void *howdah_swap_template(void);
 
 /* --- for swap.c ------------------------------------------------------------------------------------------ */
 
-/* All regions are known: makes the template of what is in place. */
+/* All regions are known: makes the template of the current data. */
 void *howdah_swap_make_template(void);
 
-/* Bytes of a copy. */
+/* Size of a copy in bytes. */
 size_t howdah_swap_size(void);
 
 void howdah_swap_copy_out(void *state);

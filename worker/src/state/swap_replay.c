@@ -20,7 +20,7 @@ static void get_autoloaders(zval *value)
 static void change_autoloaders(const HashTable *list, uint32_t from, bool add)
 {
 	for (uint32_t i = from; i < zend_hash_num_elements(list); i++) {
-		/* One that is refused stays as it is. */
+		/* A callable that is refused stays as it is. */
 		(void)howdah_autoloader_change(
 			add ? HOWDAH_FUNCTION_spl_autoload_register : HOWDAH_FUNCTION_spl_autoload_unregister,
 			zend_hash_index_find(list, i));
@@ -109,7 +109,7 @@ static const struct kind {
 static zval boot_values[KIND_COUNT];
 
 struct room {
-	zval values[KIND_COUNT]; /* while the task is out; undefined: not changed */
+	zval values[KIND_COUNT]; /* while the task is not installed; undefined: not changed */
 };
 
 static void snapshot(void)

@@ -6,10 +6,10 @@
 
 #include "php/compat.h"
 
-/* The errors that libxml collected for the task that is in place; it has none afterwards. */
+/* Takes the errors that libxml collected for the installed task. */
 zend_llist *howdah_swap_libxml_take(void);
 
-/* Puts them back, whatever is there now goes. */
+/* Restores them; current errors are dropped. */
 void howdah_swap_libxml_put(zend_llist *errors);
 
 #endif

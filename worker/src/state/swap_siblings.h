@@ -1,5 +1,5 @@
 /*
- * What each coroutine of a task has for itself.
+ * State that each coroutine of a task has for itself.
  */
 #ifndef HOWDAH_COROUTINE_SWAP_SIBLINGS_H
 #define HOWDAH_COROUTINE_SWAP_SIBLINGS_H
@@ -15,10 +15,10 @@ struct howdah_sibling {
 	bool in_error_handler;
 };
 
-/* Before a coroutine waits whose task has others: saves its own values; the others begin without them. */
+/* Called before a coroutine waits whose task has others: saves its own values; the others begin without them. */
 void howdah_sibling_out(struct howdah_sibling *sibling);
 
-/* When it goes on. */
+/* Called when it continues. */
 void howdah_sibling_in(const struct howdah_sibling *sibling);
 
 #endif

@@ -21,7 +21,7 @@
 #include "restore_functions.h"
 #include "swap_regions.h"
 
-/* Of a call, before the settings and behind mem_cache. */
+/* State of a call, before the settings and after mem_cache. */
 #define HEAD_MAX 256
 #define TAIL_MAX (HOWDAH_SWAP_SOAP_SIZE - HEAD_MAX)
 
@@ -68,7 +68,7 @@ static void start_request(void)
 	module->request_startup_func(MODULE_PERSISTENT, module->module_number);
 }
 
-/* How it looks behind mem_cache: encoding, class_map, features, what starts without a value, ref_map. */
+/* The layout after mem_cache: encoding, class_map, features, members that start without a value, ref_map. */
 #define FEATURES (2 * sizeof(void *))
 #define MARK 0xa5
 
@@ -153,7 +153,7 @@ void howdah_swap_soap_regions(void)
 	}
 }
 
-/* As a request starts, but for use_soap_error_handler() of the boot. */
+/* As a request starts, except for use_soap_error_handler() of the boot. */
 void howdah_swap_soap_template(void *state)
 {
 	char kept[HOWDAH_SWAP_SOAP_SIZE];
@@ -179,7 +179,7 @@ void howdah_swap_soap_template(void *state)
 	memcpy(tail, kept + head_size, tail_size);
 }
 
-/* Encoding that failed leaves its references to the next. */
+/* Encoding that failed leaves its references behind. */
 void howdah_swap_soap_finish(void)
 {
 	HashTable *left = module ? *references : NULL;

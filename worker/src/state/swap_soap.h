@@ -1,13 +1,15 @@
 /*
- * What ext/soap notes for the current call in globals of its module: whose errors become faults, the description and
- * the class map that it decodes by, references in the document that it encodes. A call waits with them in place.
+ * State of ext/soap for the current call in the globals of its module: whose errors become faults, the description and
+ * the class map that it decodes by, references in the document that it encodes. It stays there while a call waits.
  */
 #ifndef HOWDAH_COROUTINE_SWAP_SOAP_H
 #define HOWDAH_COROUTINE_SWAP_SOAP_H
 
 #include "php/compat.h"
 
-/* Whether it is known where they lie, or soap is not loaded. The first call looks, and has the log say if not. */
+/*
+ * Whether the position of this state is known, or soap is not loaded. The first call determines it, and logs a failure.
+ */
 bool howdah_swap_soap_known(void);
 
 /* Steps of swap_modules.c. */

@@ -29,7 +29,7 @@ struct table {
 	HashTable *own;
 };
 
-/* What the task changed, while it is out. */
+/* Values that the task changed, while it is not installed. */
 struct room {
 	struct value *values;
 	struct table *tables;
@@ -168,7 +168,7 @@ static void free_taken(struct room *room)
 	memset(room, 0, sizeof(*room));
 }
 
-/* Destructors run with the base's values in place, and may wait: the room is free for what they change. */
+/* Destructors run with the base's values installed, and may wait: the room is free for values that they change. */
 static void finish(void *at, bool fatal)
 {
 	struct room *room = at;

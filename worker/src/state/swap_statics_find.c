@@ -28,7 +28,7 @@ static void *grow(void *list, uint32_t *room, uint32_t needed, size_t size)
 	return safe_perealloc(list, *room, size, 0, true);
 }
 
-/* The base of a value that lies at `at` is `value`. */
+/* Sets `value` as the base of the value at `at`. */
 static void add_value(zval *at, const zval *value)
 {
 	struct howdah_statics *all = &howdah_statics;
@@ -95,7 +95,10 @@ static void find_function(const zend_op_array *function, bool boot)
 	}
 }
 
-/* Of a closure: only what is declared `static` in it. What it uses from outside is shared with its creator. */
+/*
+ * The variables of a closure: only those that it declares `static`. Those that it uses from outside are shared with its
+ * creator.
+ */
 static void find_in_closure(zend_object *closure)
 {
 	const zend_op_array *function = (const zend_op_array *)zend_get_closure_method_def(closure);
@@ -112,7 +115,7 @@ static void find_in_closure(zend_object *closure)
 		}
 	}
 	if (any) {
-		GC_ADDREF(closure); /* its table must not go */
+		GC_ADDREF(closure); /* its table must not be freed */
 	}
 }
 
@@ -213,7 +216,7 @@ static void find_evaluated(void)
 	waiting_count = kept;
 }
 
-/* --- what is new ------------------------------------------------------------------------------------- */
+/* --- new declarations -------------------------------------------------------------------------------- */
 
 struct table_mark {
 	uint32_t used;

@@ -1,5 +1,6 @@
 /*
- * What a task's copy of the engine's state points to: made for a fresh task, freed at its end (swap_engine.c).
+ * The values that a task's copy of the engine's state points to: created for a fresh task, freed at its end
+ * (swap_engine.c).
  */
 #include "swap.h"
 
@@ -15,7 +16,7 @@
 
 #define AT(lvalue) HOWDAH_SWAP_AT(state, lvalue)
 
-/* --- what a copy owns ------------------------------------------------------------------------------ */
+/* --- owned values ---------------------------------------------------------------------------------- */
 
 static void own_stack(zend_stack *stack)
 {
@@ -45,7 +46,7 @@ static void own_array(zend_array *inlined)
 	efree(copy);
 }
 
-/* Of pointers that the table does not own; `added`: what frees those that the task adds. */
+/* Copies pointers that the table does not own; `added` frees those that the task adds. */
 static void own_table(HashTable **table)
 {
 	HashTable *from = *table;
@@ -99,7 +100,7 @@ static void drop_context(php_stream_context **context)
 	if (UNEXPECTED(*context)) {
 		zend_resource *resource = (*context)->res;
 		*context = NULL;
-		zend_list_delete(resource); /* streams that use it hold it */
+		zend_list_delete(resource); /* streams that use it hold a reference */
 	}
 }
 
@@ -115,7 +116,7 @@ void howdah_swap_engine_finish(void)
 static void free_table(HashTable **table)
 {
 	if (UNEXPECTED(*table)) {
-		(*table)->pDestructor = NULL; /* what is left is boot's */
+		(*table)->pDestructor = NULL; /* the rest belongs to the boot */
 		zend_hash_destroy(*table);
 		efree(*table);
 		*table = NULL;

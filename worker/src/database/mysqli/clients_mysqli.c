@@ -84,7 +84,7 @@ const struct howdah_client_kind howdah_client_mysqli = {
 	.cut = mysqli_cut,
 };
 
-/* --- what is not a function ----------------------------------------------------------------------------- */
+/* --- objects and properties ----------------------------------------------------------------------------- */
 
 static zval *read_property(zend_object *object, zend_string *name, int type, void **cache_slot, zval *value)
 {

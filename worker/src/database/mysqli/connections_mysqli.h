@@ -1,5 +1,5 @@
 /*
- * What is known of mysqli's objects: their structure up to the client library's handle.
+ * The known part of mysqli's objects: their structure up to the client library's handle.
  */
 #ifndef HOWDAH_CONNECTIONS_MYSQLI_H
 #define HOWDAH_CONNECTIONS_MYSQLI_H
@@ -15,10 +15,10 @@ struct howdah_mysqli_resource {
 #define HOWDAH_MYSQLI_INITIALIZED 1 /* MYSQLI_STATUS_INITIALIZED */
 #define HOWDAH_MYSQLI_VALID 2       /* MYSQLI_STATUS_VALID */
 
-/* The resource of an object of mysqli, mysqli_stmt or mysqli_result; NULL: it has none. */
+/* Returns the resource of an object of mysqli, mysqli_stmt or mysqli_result; NULL if it has none. */
 const struct howdah_mysqli_resource *howdah_mysqli_resource(const zend_object *object);
 
-/* Each gets the other one's. */
+/* Exchanges the resources of two objects. */
 void howdah_mysqli_exchange(zend_object *one, zend_object *other);
 
 #endif

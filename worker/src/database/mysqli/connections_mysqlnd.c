@@ -12,9 +12,9 @@
 #include <ext/mysqlnd/mysqlnd.h>
 #include <ext/mysqlnd/mysqlnd_structs.h>
 
-/* --- a result whose description is cut off ------------------------------------------------------------------- */
+/* --- truncated descriptions of results ------------------------------------------------------------------------ */
 
-/* Of the packet that ends the description: its header and its body. */
+/* The header and the body of the packet that ends the description. */
 #define END_SIZE 9
 
 static func_mysqlnd_res__read_result_metadata read_original;
@@ -35,8 +35,8 @@ static bool has_end(MYSQLND_CONN_DATA *data)
 }
 
 /*
- * Where mysqlnd cannot read the end of the description of a prepared statement's result it clears the statement, and
- * uses it after that: PHP crashes. A description that cannot be read does less harm, so it is that which fails.
+ * If mysqlnd cannot read the end of the description of a prepared statement's result, it clears the statement and uses
+ * it after that: PHP crashes. A description that cannot be read does less harm, so its reading fails instead.
  */
 static enum_func_status read_metadata(MYSQLND_RES *result, MYSQLND_CONN_DATA *data)
 {
@@ -44,7 +44,7 @@ static enum_func_status read_metadata(MYSQLND_RES *result, MYSQLND_CONN_DATA *da
 		if (EXPECTED(has_end(data))) {
 			return PASS;
 		}
-		/* As when the description itself cannot be read. A statement keeps its result, and its memory pool. */
+		/* The same as if the description itself could not be read. A statement keeps its result and its memory pool. */
 		result->meta->m->free_metadata(result->meta);
 		result->meta = NULL;
 		SET_CLIENT_ERROR(data->error_info, CR_SERVER_GONE_ERROR, UNKNOWN_SQLSTATE, "MySQL server has gone away");
@@ -82,7 +82,7 @@ const char *howdah_mysqlnd_startup(const char *name)
 	return "it does not use mysqlnd";
 }
 
-/* --- what a connection is about -------------------------------------------------------------------------------- */
+/* --- connections ---------------------------------------------------------------------------------------------- */
 
 static MYSQLND_CONN_DATA *connected(void *server)
 {

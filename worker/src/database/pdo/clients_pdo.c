@@ -57,7 +57,7 @@ static void put_back(pdo_dbh_t *dbh, const struct howdah_pdo_state *state)
 	dbh->default_fetch_type = state->default_fetch_type;
 }
 
-/* Settings, of another connection's state. */
+/* The settings of a view for a different connection. */
 void howdah_pdo_state_copy(struct howdah_pdo_state *to, const struct howdah_pdo_state *from)
 {
 	*to = *from;
@@ -177,7 +177,7 @@ static struct howdah_pdo_view *make_view(struct howdah_pdo_pool *pool)
 	}
 	view = howdah_pdo_add_view(pool, physical, false);
 	if (!pool->settled) {
-		howdah_pdo_place(pool, NULL); /* brings the base up to date */
+		howdah_pdo_place(pool, NULL); /* updates the base */
 		pool->settled = true;
 	}
 	howdah_pdo_state_copy(&view->state, &pool->base);
@@ -199,7 +199,7 @@ static bool wait_for_call(struct howdah_pdo_view *view)
 	}
 	int64_t limit = view->pool->settings.wait;
 	if (limit && howdah_turn_wait(&view->turns, &turn, limit)) {
-		view->depth = 0; /* was kept for it */
+		view->depth = 0; /* the connection was kept for this user */
 		return true;
 	}
 	howdah_client_refuse(
@@ -317,7 +317,7 @@ void howdah_pdo_in(struct howdah_client_user *user)
 	}
 }
 
-/* The next one gets the attributes as they were. */
+/* The next user gets the initial attributes. */
 static bool restore_attributes(struct howdah_pdo_view *view)
 {
 	zend_ulong attribute;
@@ -340,7 +340,7 @@ static bool is_quiet(pdo_dbh_t *dbh)
 	return howdah_pdo_driver(dbh) != HOWDAH_PDO_MYSQL || !howdah_mysqlnd_is_busy(howdah_pdo_server(dbh));
 }
 
-/* Whether another request can use the connection, which is in place. */
+/* Whether another request can use the connection that is installed. */
 static bool clean(struct howdah_pdo_view *view)
 {
 	pdo_dbh_t *dbh = view->pool->dbh;
@@ -363,7 +363,7 @@ static bool clean(struct howdah_pdo_view *view)
 	return usable || view->pool->single;
 }
 
-/* After a fatal error, or in the midst of a call: neither the library's state nor the statements can be trusted. */
+/* After a fatal error, or in the middle of a call, neither the library's state nor the statements are reliable. */
 static void abandon(struct howdah_pdo_view *view)
 {
 	int descriptor = howdah_pdo_descriptor(&view->physical->shadow);
@@ -517,7 +517,7 @@ void howdah_pdo_snapshot(void)
 	}
 }
 
-/* The current task has created an object. */
+/* The current task has created a PDO object. */
 void howdah_pdo_note_created(zend_object *object)
 {
 	const struct howdah_connection_object *tracked = howdah_track_find(object);

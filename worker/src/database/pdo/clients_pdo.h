@@ -6,10 +6,10 @@
 
 #include "database/clients.h"
 
-/* Once when all modules have started. */
+/* Wraps the methods of PDO. Called once, after all modules have started. */
 void howdah_pdo_startup(void);
 
-/* The boot is over: its connections become pools. */
+/* The boot is over: turns its connections into pools. */
 void howdah_pdo_snapshot(void);
 
 /* The user runs again: installs its connections. */
@@ -21,7 +21,7 @@ void howdah_pdo_end_begun(const struct howdah_client_user *user);
 /* The user's last code has run: its connections are rolled back and returned, or cut after a fatal error. */
 void howdah_pdo_finish(struct howdah_client_user *user, bool fatal);
 
-/* Sets the settings of the object's pool, also before there is one. False: it is not a PDO object. */
+/* Sets the settings of the object's pool, also before the pool exists. Returns false if it is not a PDO object. */
 bool howdah_pdo_configure(zend_object *object, const struct howdah_client_settings *settings);
 
 #endif

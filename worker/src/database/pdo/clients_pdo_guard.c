@@ -16,9 +16,9 @@ static const struct howdah_client_kind connection_kind = {.name = "PDO", .databa
 static zend_class_entry *statement_ce;
 static zend_object_iterator *(*iterate_original)(zend_class_entry *, zval *, int);
 
-/* --- finding -------------------------------------------------------------------------------------------- */
+/* --- pools of objects ----------------------------------------------------------------------------------- */
 
-/* Of a PDO or PDOStatement object; NULL: nothing is shared. */
+/* Returns the pool of a PDO or PDOStatement object; NULL if nothing is shared. */
 static struct howdah_pdo_pool *pool_of(const zend_object *object, pdo_stmt_t **stmt)
 {
 	const pdo_dbh_t *dbh;
@@ -42,7 +42,7 @@ static struct howdah_pdo_view *enter(struct howdah_pdo_pool *pool, pdo_stmt_t *s
 	return view;
 }
 
-/* --- what must not be the next request's ---------------------------------------------------------------- */
+/* --- state that the next request must not see ----------------------------------------------------------- */
 
 static void note_before(struct howdah_pdo_view *view, zend_long attribute)
 {
@@ -62,7 +62,7 @@ static void note_before(struct howdah_pdo_view *view, zend_long attribute)
 	zend_hash_index_update(view->changed, (zend_ulong)attribute, &before);
 }
 
-/* New connections get it too. */
+/* New connections get the setting too. */
 static void note_for_all(struct howdah_pdo_pool *pool, zend_long attribute, zval *value)
 {
 	if (Z_TYPE(pool->options) != IS_ARRAY) {
@@ -74,7 +74,7 @@ static void note_for_all(struct howdah_pdo_pool *pool, zend_long attribute, zval
 	zend_hash_index_update(Z_ARRVAL(pool->options), (zend_ulong)attribute, value);
 }
 
-/* SQLite functions, collations, extensions: they are the connection's. */
+/* SQLite functions, collations and extensions belong to the connection. */
 static void note_programmed(struct howdah_pdo_view *view)
 {
 	struct howdah_pdo_pool *pool = view->pool;
@@ -162,7 +162,7 @@ static ZEND_FUNCTION(guarded_prepare)
 	}
 }
 
-/* Tasks would share the connection before there is a pool: each gets its own. */
+/* Tasks would share the connection before a pool exists: each gets its own. */
 static void clear_persistent(zend_execute_data *execute_data)
 {
 	zval *options = ZEND_CALL_NUM_ARGS(execute_data) >= 4 ? ZEND_CALL_ARG(execute_data, 4) : NULL;
@@ -273,7 +273,7 @@ static void wrap_first(const char *name, zif_handler wrapper)
 	zend_class_entry *base = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdo")), *ce;
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce)
 	{
-		/* Of a preloaded class that is not linked the parent is a name. */
+		/* The parent of a preloaded class that is not linked is still a name. */
 		if (!(ce->ce_flags & ZEND_ACC_LINKED) || !instanceof_function(ce, base)) {
 			continue;
 		}

@@ -19,7 +19,7 @@
 #include "mode/coroutine/core.h"
 #include "process/log.h"
 
-/* Given to a waiter instead of a connection: it may make one. */
+/* Passed to a waiter instead of a connection: it may create one. */
 static char right_to_open;
 
 struct howdah_pdo_pool *howdah_pdo_pool_of(const pdo_dbh_t *dbh)
@@ -37,7 +37,7 @@ bool howdah_pdo_is_shared(const pdo_dbh_t *dbh)
 
 static struct howdah_pdo_physical *add_physical(struct howdah_pdo_pool *pool)
 {
-	/* Not PHP's memory: a persistent connection outlives that. */
+	/* Not allocated by PHP: a persistent connection outlives PHP's memory. */
 	struct howdah_pdo_physical *physical = pecalloc(1, sizeof(*physical), true);
 	physical->shadow = *pool->dbh;
 	physical->shadow.methods = pool->real;
@@ -90,7 +90,7 @@ static bool is_dead(const struct howdah_pdo_physical *physical)
 	return descriptor == HOWDAH_DESCRIPTOR_DEAD || (descriptor >= 0 && poll(&look, 1, 0) > 0);
 }
 
-/* It waits: nothing of the pool is installed for it. */
+/* It waits, so nothing of the pool is installed meanwhile. */
 static bool connect_to_server(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical)
 {
 	zval options;
@@ -107,18 +107,20 @@ static bool connect_to_server(struct howdah_pdo_pool *pool, struct howdah_pdo_ph
 	zend_restore_error_handling(&saved);
 	zval_ptr_dtor(&options);
 	if (howdah_coroutine_current()) {
-		/* libpq searches for Kerberos tickets on it, and the connection may be waited on for a long time. */
+		/*
+		 * libpq searches for Kerberos tickets when it connects, and others may wait for the connection for a long time.
+		 */
 		howdah_context_trim(howdah_coroutine_current());
 	}
 	return connected;
 }
 
-/* --- taking --------------------------------------------------------------------------------------------- */
+/* --- acquiring ------------------------------------------------------------------------------------------ */
 
 static struct howdah_pdo_physical *make(struct howdah_pdo_pool *pool)
 {
 	struct howdah_pdo_physical *physical = add_physical(pool);
-	/* The driver sends it to the server as it connects, whatever state is in place. */
+	/* The driver sends the setting to the server as it connects, whatever state is installed. */
 	physical->shadow.auto_commit = pool->base.auto_commit;
 	if (connect_to_server(pool, physical)) {
 		return physical;
@@ -143,7 +145,7 @@ static struct howdah_pdo_physical *wait(struct howdah_pdo_pool *pool)
 	if (given) {
 		return given;
 	}
-	/* The view that is last in the list is the oldest. */
+	/* The last view in the list is the oldest. */
 	const struct howdah_pdo_view *oldest = pool->views;
 	while (oldest && oldest->next_of_pool) {
 		oldest = oldest->next_of_pool;
@@ -162,7 +164,7 @@ struct howdah_pdo_physical *howdah_pdo_take(struct howdah_pdo_pool *pool)
 		if (physical) {
 			pool->free = physical->next_free;
 		} else if (pool->open < pool->settings.size || (howdah_client_user->is_main && !pool->single)) {
-			pool->open++; /* main, which cannot wait, may have one more */
+			pool->open++; /* the main context cannot wait and may have one more */
 			return make(pool);
 		} else {
 			physical = wait(pool);
@@ -179,7 +181,7 @@ struct howdah_pdo_physical *howdah_pdo_take(struct howdah_pdo_pool *pool)
 	}
 }
 
-/* --- giving back ---------------------------------------------------------------------------------------- */
+/* --- releasing ------------------------------------------------------------------------------------------ */
 
 static void close_idle(struct howdah_pdo_pool *pool)
 {
@@ -187,7 +189,7 @@ static void close_idle(struct howdah_pdo_pool *pool)
 		return;
 	}
 	int64_t limit = howdah_now() - pool->settings.idle;
-	/* The most recently used one is first in the list. */
+	/* The first one in the list is the most recently used. */
 	for (struct howdah_pdo_physical **at = &pool->free; *at;) {
 		struct howdah_pdo_physical *physical = *at;
 		if (physical->since > limit) {
@@ -273,7 +275,7 @@ void howdah_pdo_adopt(pdo_dbh_t *dbh, zend_object *object, zval *options)
 	}
 	pool->methods.closer = howdah_pdo_close_pool;
 	pool->methods.preparer = prepare;
-	pool->methods.persistent_shutdown = NULL; /* would free the state of a request in a connection that is in use */
+	pool->methods.persistent_shutdown = NULL; /* would free a request's state on a connection that is in use */
 	pool->methods.get_gc = pool->real->get_gc ? get_gc : NULL;
 	pool->methods.get_driver_methods = pool->real->get_driver_methods ? howdah_pdo_driver_methods : NULL;
 	struct howdah_pdo_physical *physical = add_physical(pool);
@@ -290,7 +292,7 @@ void howdah_pdo_adopt(pdo_dbh_t *dbh, zend_object *object, zval *options)
 			howdah_compat_object_release(&pool->base.query_statement);
 			pool->base.query_stmt = NULL;
 		}
-		ZVAL_UNDEF(&dbh->def_stmt_ctor_args); /* the pool's now */
+		ZVAL_UNDEF(&dbh->def_stmt_ctor_args); /* it belongs to the pool now */
 		dbh->query_stmt = NULL;
 		dbh->driver_data = NULL;
 		howdah_pdo_put(pool, physical, true);

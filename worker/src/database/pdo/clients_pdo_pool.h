@@ -1,5 +1,5 @@
 /*
- * Inside of clients_pdo*.c.
+ * Internal to clients_pdo*.c.
  *
  * A pool is behind one pdo_dbh_t, which has the state of one view at a time: that of the running user. A statement that
  * several tasks use has a body for each connection; its structure has the body for the running user's connection.
@@ -34,7 +34,7 @@ struct howdah_pdo_statement {
 	struct howdah_pdo_statement *next;
 };
 
-/* A statement that was freed when its connection could not be spoken to. */
+/* A statement that was freed while nothing could be sent to its connection. */
 struct howdah_pdo_deferred_free {
 	struct howdah_pdo_deferred_free *next;
 	_Alignas(pdo_stmt_t) char saved[HOWDAH_PDO_BODY_SIZE];
@@ -46,7 +46,7 @@ struct howdah_pdo_physical {
 	pdo_dbh_t shadow; /* passed to the driver where PHP's structure must not change */
 	unsigned statements;
 	bool doomed;    /* closed as soon as it has no statements */
-	bool abandoned; /* not to be touched again */
+	bool abandoned; /* it must not be used again */
 	int64_t since;  /* when it became free */
 	struct howdah_pdo_body *bodies;
 	struct howdah_pdo_deferred_free *gone;
@@ -74,17 +74,17 @@ struct howdah_pdo_view {
 	struct howdah_pdo_pool *pool;
 	struct howdah_client_user *user;
 	struct howdah_pdo_physical *physical;
-	struct howdah_pdo_state state; /* while it is not in place */
-	bool home;          /* of the task that connected: its settings apply to others too, until one of them is added */
-	bool altered;       /* its connection is not to be used by others */
-	bool cut;           /* a call on it was cancelled: it cannot be used any more */
-	HashTable *changed; /* attributes of the driver, as they were before; or NULL */
+	struct howdah_pdo_state state; /* the state of the view while it is not installed */
+	bool home;          /* settings of the task that connected; they apply to others too, until they change them */
+	bool altered;       /* no other task may use its connection */
+	bool cut;           /* a call on it was cancelled: it can no longer be used */
+	HashTable *changed; /* initial attributes of the driver, or NULL */
 	struct howdah_coroutine *coroutine; /* in a call */
 	unsigned depth;
-	struct howdah_turns turns; /* for the call, of other coroutines of the task */
-	uint64_t holder;           /* number of the coroutine that began the transaction, if others were there */
-	bool was_open;             /* there was one before the current call */
-	uint32_t waits_cancelled;  /* of the coroutine, when the call began */
+	struct howdah_turns turns; /* other coroutines of the task wait for the call */
+	uint64_t holder;           /* number of the coroutine that began the transaction, if the request had others */
+	bool was_open;             /* a transaction was open before the current call */
+	uint32_t waits_cancelled;  /* cancelled waits of the coroutine when the call began */
 };
 
 /* Replacement for the driver's methods in statements; the pool is found through one of its tables. */
@@ -95,12 +95,12 @@ struct howdah_pdo_statement_kind {
 };
 
 struct howdah_pdo_pool {
-	struct pdo_dbh_methods methods; /* what pdo_dbh_t has instead of the driver's: by its address the pool is found */
+	struct pdo_dbh_methods methods; /* replaces the driver's table in pdo_dbh_t: the pool is found by its address */
 	const struct pdo_dbh_methods *real;
 	struct howdah_pdo_statement_kind statements[HOWDAH_PDO_STATEMENT_KINDS];
 	bool closed; /* PHP frees all objects in the order of their creation: statements come after it */
 	pdo_dbh_t *dbh;
-	zend_class_entry *ce; /* of the object, for messages */
+	zend_class_entry *ce; /* class of the object, for messages */
 	struct howdah_client_settings settings;
 	bool settled; /* more than one task has used it */
 	bool single;  /* one connection: the driver is unknown, or the connection cannot be opened twice */
@@ -117,36 +117,41 @@ struct howdah_pdo_pool {
 
 /* --- clients_pdo_pool.c: connections -------------------------------------------------------------------- */
 
-/* NULL: it is not one of ours. */
+/* Returns NULL if it is not one of ours. */
 struct howdah_pdo_pool *howdah_pdo_pool_of(const pdo_dbh_t *dbh);
 
-/* Makes the connection the first of a pool, used by the current user, or, without one, free. */
+/* Makes the connection the first of a pool: used by the current user, or free if there is none. */
 void howdah_pdo_adopt(pdo_dbh_t *dbh, zend_object *object, zval *options);
 
-/* A connection for the current user. NULL: it throws. */
+/* Returns a connection for the current user; NULL after throwing an exception. */
 struct howdah_pdo_physical *howdah_pdo_take(struct howdah_pdo_pool *pool);
 
-/* Gives it to the next one, or closes it. */
+/* Passes the connection to the next waiter, or closes it. */
 void howdah_pdo_put(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool usable);
 
 /* Closes it, at the latest when its last statement is freed. */
 void howdah_pdo_drop(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical);
 void howdah_pdo_close(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical);
 
-/* pdo_dbh_t is freed. */
+/* Called when pdo_dbh_t is freed. */
 void howdah_pdo_close_pool(pdo_dbh_t *dbh);
 
 /* --- clients_pdo.c: views ------------------------------------------------------------------------------- */
 
-/* Installs a view, NULL: none. */
+/* Installs a view; NULL removes the installed one. */
 void howdah_pdo_place(struct howdah_pdo_pool *pool, struct howdah_pdo_view *view);
 
-/* The view of the current user, in place, its connection for the calling coroutine alone. NULL: it throws. */
+/*
+ * Returns the view of the current user, installed, with its connection reserved for the calling coroutine; NULL after
+ * throwing an exception.
+ */
 struct howdah_pdo_view *howdah_pdo_enter(struct howdah_pdo_pool *pool);
 void howdah_pdo_leave(struct howdah_pdo_view *view);
 
-/* After something that spoke to the server over the view's connection and began with so many howdah_waits_cancelled():
- * cuts it if there are more now, since a reply may still come, and must not be read. */
+/*
+ * Called after a request to the server over the view's connection. `before` is howdah_waits_cancelled() at its start:
+ * if there are more now, the connection is cut, since a response that must not be read may still arrive.
+ */
 void howdah_pdo_cut_if_cancelled(struct howdah_pdo_view *view, uint32_t before);
 
 struct howdah_pdo_view *howdah_pdo_add_view(
@@ -159,29 +164,31 @@ void howdah_pdo_state_free(struct howdah_pdo_state *state);
 
 /* --- clients_pdo_statement.c ---------------------------------------------------------------------------- */
 
-/* A statement that the driver has just prepared; that is older than the pool. */
+/* A statement that the driver has just prepared, and one that is older than the pool. */
 void howdah_pdo_adopt_statement(struct howdah_pdo_pool *pool, pdo_stmt_t *stmt);
 void howdah_pdo_adopt_boot_statement(struct howdah_pdo_pool *pool, pdo_stmt_t *stmt);
 
-/* Puts the body for the view's connection in place, and prepares it if need be. False: it throws. */
+/*
+ * Installs the body for the view's connection, and prepares it if necessary. Returns false after throwing an exception.
+ */
 bool howdah_pdo_use_statement(struct howdah_pdo_view *view, pdo_stmt_t *stmt);
 
-/* Puts all bodies that a connection has in place. */
+/* Installs all bodies of a connection. */
 void howdah_pdo_place_bodies(struct howdah_pdo_physical *physical);
 
-/* A request has ended: results and parameters go. Its connection is the view's. */
+/* A request has ended: drops results and parameters on the view's connection. */
 void howdah_pdo_reset_bodies(struct howdah_pdo_view *view);
 
-/* Ends bodies of statements that are still used elsewhere: the connection is closed. */
+/* The connection is closed: frees bodies of statements that are still used with others. */
 void howdah_pdo_end_bodies(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical);
 
-/* Says goodbye to statements that were freed, now that it can be done; `silent`: without telling the server. */
+/* Closes statements that were freed while the server could not be reached; `silent`: without notifying it. */
 void howdah_pdo_release_dead(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool silent);
 
 /* PDO::prepare() was called with options. */
 void howdah_pdo_keep_options(zend_object *statement, zval *options);
 
-/* The current task has created an object. */
+/* The current task has created a PDO object. */
 void howdah_pdo_note_created(zend_object *object);
 
 /* --- clients_pdo_guard.c -------------------------------------------------------------------------------- */
@@ -189,7 +196,7 @@ void howdah_pdo_note_created(zend_object *object);
 /* pdo_dbh_methods.get_driver_methods */
 const zend_function_entry *howdah_pdo_driver_methods(pdo_dbh_t *dbh, int kind);
 
-/* Wraps the methods of an object that PHP has looked up before there was a pool. */
+/* Wraps the methods of an object that PHP has looked up before the pool existed. */
 void howdah_pdo_guard_driver_methods(pdo_dbh_t *dbh);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * See clients_pdo_pool.h: statements, which are a connection's, but whose objects several tasks may reach.
+ * See clients_pdo_pool.h: statements, which belong to a connection, but whose objects several tasks may reach.
  *
  * Rules: a statement's driver data begins with a pointer to its connection's (true for known drivers; the others have
  * one connection). The driver frees a statement only while its connection is the caller's.
@@ -14,7 +14,7 @@
 #include "database/clients_record.h"
 #include "process/log.h"
 
-/* --- whose it is ---------------------------------------------------------------------------------------- */
+/* --- owners --------------------------------------------------------------------------------------------- */
 
 static struct howdah_pdo_physical *physical_of(const struct howdah_pdo_pool *pool, const pdo_stmt_t *stmt)
 {
@@ -62,7 +62,7 @@ void howdah_pdo_adopt_statement(struct howdah_pdo_pool *pool, pdo_stmt_t *stmt)
 
 /* --- the end of a statement ----------------------------------------------------------------------------- */
 
-/* One that is in no object, with its connection's shadow. */
+/* Closes a statement that no object holds, with its connection's shadow. */
 static void end_driver_data(
 	struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, const char *saved, bool silent)
 {
@@ -128,7 +128,7 @@ static void free_table(HashTable **at)
 	}
 }
 
-/* What a request has bound. */
+/* Parameters that a request has bound. */
 static void free_bound(pdo_stmt_t *stmt)
 {
 	free_table(&stmt->bound_params);
@@ -163,7 +163,7 @@ static void unlink_body(struct howdah_pdo_body *body)
 	*at = body->next;
 }
 
-/* One that is not in place. */
+/* A body that is not installed. */
 static void free_body(struct howdah_pdo_pool *pool, struct howdah_pdo_body *body)
 {
 	pdo_stmt_t *stmt = (pdo_stmt_t *)body->saved; /* except `std`, which is not used */
@@ -326,7 +326,7 @@ void howdah_pdo_adopt_boot_statement(struct howdah_pdo_pool *pool, pdo_stmt_t *s
 		howdah_pdo_adopt_statement(pool, stmt);
 		return;
 	}
-	/* The server knows it by a number, on the connection of the boot. */
+	/* The server identifies it by a number, on the connection of the boot. */
 	pdo_stmt_t model;
 	memset((void *)&model, 0, sizeof(model));
 	memcpy((void *)&model, (const void *)stmt, HOWDAH_PDO_BODY_SIZE);
@@ -385,14 +385,14 @@ static void reset_body(struct howdah_pdo_body *body)
 		stmt->methods->cursor_closer(stmt);
 	}
 	stmt->executed = 0;
-	/* The names of the parameters stay: without them drivers would send the values of the last request. */
+	/* The names of the parameters are preserved: without them drivers would send the values of the last request. */
 	free_bound(stmt);
 	free_columns(stmt);
 }
 
 void howdah_pdo_reset_bodies(struct howdah_pdo_view *view)
 {
-	/* The rest of a result is read; meanwhile others may drop the objects. */
+	/* Reads the rest of a result; meanwhile others may drop the objects. */
 	size_t count = 0;
 	for (const struct howdah_pdo_body *body = view->physical->bodies; body; body = body->next_there) {
 		count++;

@@ -18,7 +18,7 @@
 #include "database/connections_track.h"
 #include "process/log.h"
 
-/* Each driver that is known here has its client handle first in its structure. */
+/* Each known driver has its client handle first in its structure. */
 struct driver_head {
 	void *server;
 };
@@ -182,7 +182,7 @@ static enum howdah_rollback pdo_rollback(const struct howdah_connection *connect
 	return howdah_pdo_rollback(connection->handle);
 }
 
-/* --- life and death -------------------------------------------------------------------------------------- */
+/* --- reconnect and close ------------------------------------------------------------------------------- */
 
 int howdah_pdo_descriptor(const pdo_dbh_t *dbh)
 {
@@ -291,7 +291,7 @@ static bool revive_other(pdo_dbh_t *dbh, enum howdah_pdo_driver driver, zval *op
 	if (driver == HOWDAH_PDO_SQLITE) {
 		howdah_sqlite_settings(howdah_pdo_server(dbh), settings);
 	}
-	/* First: SQLite keeps one record of locks for all handles of a file, and the fork has none of them. */
+	/* Comes first: SQLite keeps one record of locks for all handles of a file, and the fork holds none of them. */
 	dbh->methods->closer(dbh);
 	dbh->driver_data = NULL;
 	if (!open_again(dbh, options)) {

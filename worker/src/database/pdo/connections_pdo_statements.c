@@ -1,5 +1,6 @@
 /*
- * Statements of PDO connections: those that PHP code holds, and during a boot what statements change in the session.
+ * Statements of PDO connections: those that PHP code holds, and during a boot the settings that statements change in
+ * the session.
  */
 #include "connections_pdo.h"
 
@@ -11,7 +12,7 @@
 #include "database/connections_track.h"
 #include "mode/worker/boot_request.h"
 
-/* --- those that are held ------------------------------------------------------------------------------------- */
+/* --- held statements ----------------------------------------------------------------------------------------- */
 
 static zend_class_entry *statement_ce;
 
@@ -48,7 +49,7 @@ bool howdah_pdo_has_statements(const pdo_dbh_t *dbh)
 	return false;
 }
 
-/* --- what a boot sets ------------------------------------------------------------------------------------------ */
+/* --- settings of a boot -------------------------------------------------------------------------------------- */
 
 static void note(zend_execute_data *execute_data, const zval *return_value)
 {
@@ -86,7 +87,7 @@ static void note(zend_execute_data *execute_data, const zval *return_value)
 	}
 NOTED(exec)
 NOTED(query)
-NOTED(prepare) /* what is prepared is executed */
+NOTED(prepare) /* a prepared statement is executed */
 
 void howdah_pdo_statements_startup(zend_class_entry *ce)
 {

@@ -85,9 +85,9 @@ const struct howdah_client_kind howdah_client_pgsql = {
 	.revive = pgsql_revive,
 };
 
-/* --- what the extension keeps for the process ----------------------------------------------------------- */
+/* --- globals of the extension --------------------------------------------------------------------------- */
 
-/* Its globals, whose size shows the version: the connections are at their end. */
+/* The extension's globals, whose size shows the version: the connections are at their end. */
 static const struct {
 	size_t size;
 	size_t default_link; /* offset */
@@ -100,15 +100,15 @@ static const struct {
 /* The connections of a task. */
 struct task_links {
 	zend_object *default_link;
-	HashTable connections; /* by connection string, without a reference */
+	HashTable connections; /* by connection string; no reference is held */
 	struct task_links *next, *previous;
 };
 
 static struct task_links *owns;
 
-/* NULL: not loaded, or not as known. */
+/* NULL: not loaded, or of unknown layout */
 static zend_object **default_link;
-static HashTable *connections; /* the end of its globals */
+static HashTable *connections; /* the end of the extension's globals */
 
 static void find_kept(void)
 {
@@ -124,7 +124,7 @@ static void find_kept(void)
 		}
 	}
 	HashTable *table = (HashTable *)(globals + module->globals_size - sizeof(*table));
-	/* As its start-up leaves it. */
+	/* The state that the extension's start-up leaves. */
 	if (link && table->nTableMask == HT_MIN_MASK && table->nNumOfElements == 0 && table->nInternalPointer == 0 &&
 		table->pDestructor == NULL && !*link) {
 		default_link = link;
@@ -148,7 +148,7 @@ static void exchange(struct task_links *own)
 }
 
 static zend_object *link_of_boot;
-static bool begun; /* the main context has */
+static bool begun; /* the main context's */
 
 static void begin(void *room)
 {
@@ -171,7 +171,7 @@ static void snapshot(void)
 	link_of_boot = *default_link;
 }
 
-/* What is in the room is the one's that is not in place. */
+/* The room has the state of the task that is not installed. */
 static void exchange_state(void *room)
 {
 	exchange(room);
@@ -205,7 +205,7 @@ static int is_same(zval *entry, void *object)
 	return Z_TYPE_P(entry) == IS_OBJECT && Z_OBJ_P(entry) == object ? ZEND_HASH_APPLY_REMOVE : ZEND_HASH_APPLY_KEEP;
 }
 
-/* The extension looks into the table that is in place alone. */
+/* The extension searches only the table that is installed. */
 static void forget_freed(zend_object *object)
 {
 	for (struct task_links *own = owns; own; own = own->next) {

@@ -162,7 +162,7 @@ static bool await_result(PGconn *connection, bool cancels, long deadline)
 		if (left <= 0) {
 			return false;
 		}
-		/* Again and again: the server ignores a request to cancel that overtakes its query. */
+		/* Repeated: the server ignores a request to cancel that overtakes its query. */
 		if (cancels) {
 			request_cancel(connection);
 			left = left < CANCEL_AGAIN_MS ? left : CANCEL_AGAIN_MS;
@@ -190,7 +190,7 @@ bool howdah_libpq_settle(PGconn *connection)
 		}
 		PGresult *result = pq.getResult(connection);
 		if (!result) {
-			/* Also ends pipelines: there the status stays ACTIVE. */
+			/* Also ends pipelines, in which the status stays ACTIVE. */
 			return pq.transactionStatus(connection) != PQTRANS_ACTIVE;
 		}
 		int status = pq.resultStatus(result);
@@ -272,7 +272,7 @@ struct link_head {
 	PGconn *connection; /* NULL: closed */
 };
 
-/* After a function whose SQL is the argument `place`, which is one less without a connection. */
+/* Called after a function whose SQL is the argument `place`, which is one less without a connection. */
 static void note_call(zend_execute_data *execute_data, unsigned place, bool names)
 {
 	const zval *link = ZEND_NUM_ARGS() ? ZEND_CALL_ARG(execute_data, 1) : NULL;

@@ -154,7 +154,7 @@ static const struct howdah_client_kind sentinel_kind = {
 	.completes_replies = true,
 };
 
-/* Its connections are Redis objects; it only stores which one of them is in a MULTI. */
+/* Its connections are Redis objects; it only stores which of them is in a MULTI. */
 static void array_rollback(const void *key, bool cut)
 {
 	zend_object *object = (zend_object *)key;

@@ -19,13 +19,13 @@
 #define OPTION_READ_TIMEOUT 3
 #define OPTION_SCAN 4
 #define OPTION_FAILOVER 5 /* of a cluster; phpredis crashes if it is read from another class */
-/* Values of OPT_SCAN are bits for getOption(), and one word each for setOption(). */
+/* OPT_SCAN is a set of bits for getOption(), and one word each for setOption(). */
 #define SCAN_RETRY 1
 #define SCAN_PREFIX 2
 #define SCAN_NO_PREFIX 3
 
 struct settings {
-	zend_object *object; /* of the boot, and connected by it */
+	zend_object *object; /* created and connected by the boot */
 	bool known;          /* the values, which no request has changed before */
 	zval database, options[OPTIONS];
 	struct settings *next;
@@ -33,7 +33,7 @@ struct settings {
 
 static struct settings *list;
 
-/* UNDEF if it failed. */
+/* UNDEF if reading it failed. */
 static void call(zend_object *object, const char *name, uint32_t count, zval *arguments, zval *result)
 {
 	zend_function *function = zend_hash_str_find_ptr(&object->ce->function_table, name, strlen(name));

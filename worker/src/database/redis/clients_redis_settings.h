@@ -7,13 +7,13 @@
 
 #include "php/compat.h"
 
-/* At the end of the boot: which objects those are. */
+/* At the end of the boot: records these objects. */
 void howdah_redis_settings_snapshot(void);
 
-/* Before a request sets something. */
+/* Before a request changes a setting: saves the values. */
 void howdah_redis_settings_note(zend_object *object);
 
-/* Has the server select the database again, if need be; exceptions are dropped. */
+/* Selects the database again if necessary; exceptions are dropped. */
 void howdah_redis_settings_restore(zend_object *object);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Redis and RedisCluster objects (phpredis). The extension notices a closed connection and reconnects by itself, with
- * password and database, so only what a request left open, or what a lost connection left behind, needs care.
+ * password and database. So only state that a request or a lost connection left behind needs care.
  *
- * Connections of the boot are closed before the fork. Otherwise phpredis notices the lost connection only while it sends,
- * and forgets then that it is in a pipeline, or refuses to go on because the boot watched a key.
+ * Connections of the boot are closed before the fork. Otherwise phpredis notices the lost connection only while it
+ * sends, and then forgets that it is in a pipeline, or does not continue because the boot watched a key.
  *
  * Rules: methods of the classes are used where they exist. The start of redis_object and RedisSock, which is the same
  * from 5.3 to 6.2, is read after a check of the version; with other versions the features that need it are off.
@@ -136,7 +136,7 @@ static bool is_known_version(void)
 	return false;
 }
 
-/* NULL: never connected, or of a version that is not known. */
+/* NULL: never connected, or the version is unknown. */
 static struct redis_socket *socket_of(const zend_object *object)
 {
 	return is_known_version() && (size_t)object->handlers->offset == offsetof(struct container, object)
@@ -172,8 +172,10 @@ void howdah_redis_throw_read_error(const zend_object *object)
 
 /* --- methods -------------------------------------------------------------------------------------------- */
 
-/* False also after an exception, which is dropped unless the request is being ended by it: a server that is away has
- * dropped the MULTI as well. */
+/*
+ * Returns false also after an exception, which is dropped unless it ends the request: an unreachable server has dropped
+ * the MULTI as well.
+ */
 static bool call_with(zend_function *function, zend_object *object, zval *result, uint32_t count, zval *arguments)
 {
 	ZVAL_UNDEF(result);
@@ -263,7 +265,10 @@ bool howdah_redis_renew(zend_object *object)
 		return false;
 	}
 	forget_failure(object);
-	/* No other method discards what a lost MULTI waits for without contacting a server that does not know it. */
+	/*
+	 * No other method discards the pending MULTI of a lost connection without contacting the server, which has dropped
+	 * it.
+	 */
 	zval result;
 	bool connected = call(of_redis.pipeline, object, &result) && Z_TYPE(result) == IS_OBJECT;
 	zval_ptr_dtor(&result);

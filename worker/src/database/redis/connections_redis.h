@@ -1,5 +1,5 @@
 /*
- * What is needed of phpredis's objects beyond their methods.
+ * The parts of phpredis's objects that are used besides their methods.
  *
  * An object keeps state of a lost connection: the results that a MULTI waited for, a pipeline's commands, and after an
  * interrupted reconnect the state "failed", in which it never connects again. So an object whose call failed is renewed
@@ -19,15 +19,15 @@ bool howdah_redis_is_open(zend_object *object, bool *threw);
 void howdah_redis_close(zend_object *object);
 
 /*
- * Discards what a lost connection left in the object, and connects. False: it is in a MULTI, or the server is
- * unavailable.
+ * Discards the state of a lost connection in the object, and connects. Returns false if the object is in a MULTI, or
+ * the server is unavailable.
  */
 bool howdah_redis_renew(zend_object *object);
 
-/* The same for a RedisCluster; nothing is connected. */
+/* The same for a RedisCluster; it connects to nothing. */
 void howdah_redis_cluster_close(zend_object *object);
 
-/* A RedisSentinel has no method for it. */
+/* A RedisSentinel lacks a method for it. */
 void howdah_redis_sentinel_close(zend_object *object);
 bool howdah_redis_sentinel_renew(zend_object *object);
 

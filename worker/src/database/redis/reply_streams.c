@@ -34,10 +34,10 @@ struct reply_stream {
 	bool is_cut;
 	unsigned starts;   /* after the cut; from 2 on a line begins when filler is read */
 	unsigned run;      /* bytes of filler since the last start */
-	bool in_subscribe; /* whose loop does not accept an array */
+	bool in_subscribe; /* its loop does not accept an array */
 };
 
-/* Of the current coroutine, or NULL. */
+/* The call of the current coroutine, or NULL. */
 static struct howdah_client *client_of_call(void)
 {
 	uint64_t me = howdah_sibling_number();
@@ -98,7 +98,7 @@ static ssize_t fill(struct reply_stream *reply, char *buffer, size_t size)
 		memcpy(buffer, line, length);
 		return (ssize_t)length;
 	}
-	/* One by one, so that the next start is noticed; a string longer than any line gets more. */
+	/* One character at a time, so that the next start is noticed; a string longer than any line gets more. */
 	size_t count = ++reply->run % LINE_MAX_BYTES ? 1 : size;
 	memset(buffer, '+', count);
 	return (ssize_t)count;

@@ -26,7 +26,10 @@ static bool is_of_requests(const zend_auto_global *global)
 	return global->name != ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV) && global->auto_global_callback;
 }
 
-/* Those of the request before. Destructors of what its code put there run now, outside of any request. */
+/*
+ * The superglobals of the previous request. Destructors of values that its code stored in them run now, outside of any
+ * request.
+ */
 static void forget_superglobals(void)
 {
 	zend_auto_global *global;
@@ -38,7 +41,7 @@ static void forget_superglobals(void)
 		if (variable && Z_TYPE_P(variable) != IS_INDIRECT) {
 			zval gone;
 			ZVAL_COPY_VALUE(&gone, variable);
-			ZVAL_EMPTY_ARRAY(variable); /* not deleted: its presence says that it must be created again */
+			ZVAL_EMPTY_ARRAY(variable); /* not deleted: its presence means that it must be created again */
 			zval_ptr_dtor_nogc(&gone);
 		}
 	}
@@ -97,7 +100,7 @@ static void start_output(void)
 
 /* --- a request ------------------------------------------------------------------------------------- */
 
-/* The one that begins: read before any PHP code can run. */
+/* The request that begins, read before any PHP code can run. */
 static struct howdah_request *beginning;
 
 static void start_request(void)
@@ -125,7 +128,7 @@ static void read_input(void)
 }
 
 /*
- * What is wrong with the input (too many variables, a body that is too large) is a warning of PHP's start, not of the
+ * Invalid input (too many variables, a body that is too large) causes a warning of PHP's start, not of the
  * application's code: no handler of the application is called for it.
  */
 static enum howdah_ending read_input_without_handler(void)
@@ -140,10 +143,10 @@ static enum howdah_ending read_input_without_handler(void)
 	return ending;
 }
 
-/* As php_request_startup(), of what a request can see. */
+/* The parts of php_request_startup() that a request can see. */
 enum howdah_ending howdah_begin(struct howdah_request *request)
 {
-	/* What the last one's objects throw does not concern this request, unless PHP is broken then. */
+	/* An exception of the previous request's objects does not concern this request, unless PHP is broken then. */
 	bool sound = howdah_ending_guard(forget_superglobals);
 	if (UNEXPECTED(!sound)) {
 		howdah_ending_recover(); /* the client must get a response */

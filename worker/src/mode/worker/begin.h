@@ -13,8 +13,10 @@
  */
 enum howdah_ending howdah_begin(struct howdah_request *request);
 
-/* Until the next request the boot request is in hand, without headers but with a layer of output: ob_start()
- * would crash without. `request_id` is the one that the log names, 0: none. */
+/*
+ * Until the next request the boot request is current, without headers but with a layer of output: ob_start() would
+ * crash without. `request_id` is the one that the log names, 0: none.
+ */
 void howdah_begin_pause(uint64_t request_id);
 
 #endif

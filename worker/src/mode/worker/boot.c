@@ -59,7 +59,7 @@ int howdah_boot_run(struct howdah_pool *pool)
 		SG(request_info).path_translated = NULL;
 	}
 	if (howdah_request_forked) {
-		_exit(status); /* of the script's own making, and not a worker */
+		_exit(status); /* the script created the process, and it is not a worker */
 	}
 	if (howdah_concurrent) {
 		howdah_serve_drain();

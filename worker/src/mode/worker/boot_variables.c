@@ -58,7 +58,7 @@ static void put_common(struct howdah_variables_writer *writer, const struct howd
 	}
 }
 
-/* Hands the written records over to `request`. False: no memory. */
+/* Passes the written records to `request`. Returns false without memory. */
 static bool take_variables(struct howdah_request *request, struct howdah_variables_writer *writer)
 {
 	if (!writer->area) {

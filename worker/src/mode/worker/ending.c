@@ -1,5 +1,5 @@
 /*
- * See ending.h. docs/internals/worker-mode.md has the order of steps and why it is so.
+ * See ending.h. docs/internals/worker-mode.md has the order of steps and its reasons.
  *
  * Rules: after each step that can run PHP code, EG(exception) is checked before the next one; in worker mode, only this
  * file catches longjmp.
@@ -21,7 +21,7 @@
 
 static void swap_in_handler(zval *handler)
 {
-	/* It may have set another one while it ran. */
+	/* The handler may have set another one while it ran. */
 	if (Z_TYPE(EG(user_exception_handler)) == IS_UNDEF) {
 		ZVAL_COPY_VALUE(&EG(user_exception_handler), handler);
 	} else {
@@ -59,10 +59,10 @@ static enum howdah_ending drain(bool use_handler)
 			ending = HOWDAH_ENDING_EXCEPTION;
 		}
 		if (use_handler && Z_TYPE(EG(user_exception_handler)) != IS_UNDEF) {
-			use_handler = false; /* what it throws itself is printed */
+			use_handler = false; /* an exception of the handler itself is printed */
 			call_handler(EG(exception));
 		} else {
-			/* It does not bail out: the message is printed, the process continues. */
+			/* Does not bail out: the message is printed, and the process continues. */
 			zend_exception_error(EG(exception), E_ERROR);
 		}
 	}
@@ -108,7 +108,7 @@ static enum howdah_ending run_shutdown_functions(void)
 
 /* --- an exhausted memory limit --------------------------------------------------------------------- */
 
-/* Whether the code that ran ended with it. */
+/* Whether the code ended because of the limit. */
 static bool memory_exhausted(void)
 {
 	if (EXPECTED(!howdah_compat_memory_exhausted())) {
@@ -120,7 +120,7 @@ static bool memory_exhausted(void)
 	return true;
 }
 
-/* Whether it ended in another fatal error that unwinds: the last code to run is then the shutdown functions'. */
+/* Whether the code ended in another fatal error that unwinds: the last code to run is then the shutdown functions'. */
 static bool is_fatal(void)
 {
 	bool exhausted = memory_exhausted();
@@ -224,9 +224,9 @@ enum howdah_ending howdah_ending_finish(enum howdah_ending ending)
 void howdah_ending_recover(void)
 {
 	CG(unclean_shutdown) = 0;
-	EG(current_execute_data) = NULL; /* after a longjmp it points into nirvana */
+	EG(current_execute_data) = NULL; /* it dangles after a longjmp */
 	if (gc_enabled()) {
-		gc_protect(false); /* where it never was enabled it has no buffer for what is not protected */
+		gc_protect(false); /* without protection there is no buffer for unprotected objects */
 	}
 	while (zend_fiber_switch_blocked()) {
 		zend_fiber_switch_unblock();
@@ -250,7 +250,7 @@ void howdah_ending_of_script(HashTable *boot)
 {
 	HashTable *request = BG(user_shutdown_function_names);
 	EG(flags) |= EG_FLAGS_IN_SHUTDOWN;
-	EG(current_execute_data) = NULL; /* after a longjmp it points into nirvana */
+	EG(current_execute_data) = NULL; /* it dangles after a longjmp */
 	BG(user_shutdown_function_names) = boot;
 	php_call_shutdown_functions();
 	BG(user_shutdown_function_names) = request;

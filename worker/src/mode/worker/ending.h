@@ -8,12 +8,12 @@
 
 #include "php/compat.h"
 
-/* In order of gravity. */
+/* From harmless to fatal. */
 enum howdah_ending {
 	HOWDAH_ENDING_RETURN,
-	HOWDAH_ENDING_EXCEPTION, /* uncaught; it was handled or printed */
+	HOWDAH_ENDING_EXCEPTION, /* it was not caught, but handled or printed */
 	HOWDAH_ENDING_EXIT,
-	HOWDAH_ENDING_FATAL, /* PHP's state is not to be trusted: the process must not serve again */
+	HOWDAH_ENDING_FATAL, /* PHP's state is unreliable: the process must not serve again */
 };
 
 /* Runs the callback, then the shutdown functions that it registered. */
@@ -32,7 +32,7 @@ void howdah_ending_of_script(HashTable *boot);
 /* After a fatal error of one of several requests: PHP continues for the others. */
 void howdah_ending_recover(void);
 
-/* Like howdah_ending_of_script() for one of several requests, without touching objects of the others. */
+/* Like howdah_ending_of_script(), for one of several requests: objects of the others stay untouched. */
 void howdah_ending_of_task(HashTable *boot);
 
 /* Handles exceptions thrown while PHP itself did something, so that it can continue. May bail out. */

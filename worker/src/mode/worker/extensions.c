@@ -16,16 +16,16 @@
 
 static struct {
 	const char *name;
-	bool begins; /* false: it has no start function for requests */
+	bool begins; /* false: it lacks a start function for requests */
 	zend_module_entry *module;
 } extensions[] = {
 	{"filter", false, NULL}, /* copies of the input */
-	{"zlib", true, NULL},    /* ob_gzhandler()'s encoding: the one that the client accepts */
+	{"zlib", true, NULL},    /* encoding of ob_gzhandler(): the one that the client accepts */
 };
 
 #define EXTENSION_COUNT (sizeof(extensions) / sizeof(*extensions))
 
-/* Of the setting. */
+/* The extensions that the setting names. */
 #define NAMED_MAX 16
 
 static struct {
@@ -62,7 +62,7 @@ static void find_named(const char *name, size_t size)
 	if (!module) {
 		howdah_log_format('w', "howdah.request_extensions names %.*s, which is not loaded", (int)size, name);
 	} else if (strcmp(module->name, "xdebug") == 0) {
-		/* Its end frees the stack of frames that the end of each function looks at, also of the worker loop's. */
+		/* Its end frees the stack of frames that the end of each function checks, also of the worker loop's. */
 		howdah_log_format('w', "howdah.request_extensions cannot restart xdebug, which would crash: call "
 							   "xdebug_start_trace() and the like in howdah_on_request_start()");
 	} else if (named_count == NAMED_MAX) {
@@ -149,7 +149,7 @@ void howdah_extensions_begin(void)
 	for (size_t i = 0; i < EXTENSION_COUNT; i++) {
 		zend_module_entry *module = extensions[i].module;
 		if (module && extensions[i].begins && module->request_startup_func) {
-			end(module); /* what code used between two requests */
+			end(module); /* output of code between two requests */
 			start(module);
 		}
 	}

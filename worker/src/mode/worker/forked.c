@@ -1,7 +1,7 @@
 /*
  * See forked.h.
  *
- * Rules: what a fork must not share with its siblings is separated here, once, before PHP code runs.
+ * Rules: resources that a fork must not share with its siblings are separated here, once, before PHP code runs.
  */
 #include "forked.h"
 
@@ -39,7 +39,7 @@ static int opcache_lock_file(void)
 /* OPcache does not restart its memory while a process holds this lock; a forked child does not hold it. */
 static void lock_opcache(void)
 {
-	/* As accel_activate_add() of ext/opcache has it: byte 1, shared. */
+	/* The type that accel_activate_add() of ext/opcache locks: byte 1, shared. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
 	int file = opcache_lock_file();
 	if (file >= 0 && fcntl(file, F_SETLK, &lock) != 0) {

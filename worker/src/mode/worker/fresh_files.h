@@ -6,10 +6,10 @@
 
 #include "process/pool.h"
 
-/* Before the script runs; only where the pool asks for it. */
+/* Turns the checks on before the script runs, if the pool requests it. */
 void howdah_fresh_files_begin(const struct howdah_pool *pool);
 
-/* When the boot is over: puts the settings back that it ran with. */
+/* After the boot: restores the settings that were in force before it. */
 void howdah_fresh_files_end(const struct howdah_pool *pool);
 
 #endif

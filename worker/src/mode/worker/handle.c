@@ -75,7 +75,7 @@ static void complete(struct howdah_request *request, enum howdah_ending ending, 
 _Noreturn static void leave_with_request(struct howdah_request *request, enum howdah_ending ending)
 {
 	if (howdah_exits_current()->time_over) {
-		/* As after PHP's own: no limit for shutdown functions, and no destructors. */
+		/* As after PHP's own bailouts: no limit for shutdown functions, and no destructors. */
 		howdah_time_limit_stop();
 		zend_objects_store_mark_destructed(&EG(objects_store));
 	}
@@ -90,7 +90,7 @@ _Noreturn static void leave_with_request(struct howdah_request *request, enum ho
 }
 
 /*
- * The request has left something incomplete. The script ends as it does when it has served enough, so that its own
+ * The request has left something incomplete. The script ends as if it had served enough requests, so that its own
  * clean-up and all destructors run, after the response.
  */
 static void stop_taking(const struct howdah_request *request)
@@ -122,7 +122,7 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 		howdah_cpu_limit_start(request->origin == HOWDAH_ORIGIN_CLIENT ? request->claim.slot : NULL);
 		ending = howdah_ending_call(callback, cache);
 		if (howdah_request_forked) {
-			_exit(EG(exit_status)); /* not ours: the worker itself responds */
+			_exit(EG(exit_status)); /* PHP was not started: the worker itself responds */
 		}
 	}
 	bool restart = exits->called && request->origin == HOWDAH_ORIGIN_CLIENT &&
@@ -262,11 +262,15 @@ static void compile_callback(zend_fcall_info *callback, zend_fcall_info_cache *c
 	}
 }
 
-/* Why each worker runs one request at a time although the pool is concurrent; NULL: it does not. */
+/*
+ * Returns the reason why each worker runs one request at a time although the pool is concurrent; NULL if it does not.
+ */
 static const char *sequential_cause;
 
-/* Whether the workers of the pool may run several requests at a time. Where PHP cannot, and the pool is to, the process
- * ends. */
+/*
+ * Whether the workers of the pool may run several requests at a time. If the pool requires it and PHP cannot, the
+ * process exits.
+ */
 static bool may_be_concurrent(const struct howdah_pool *pool)
 {
 	const char *problem = pool->queue.concurrent ? howdah_selftest(pool) : NULL;
@@ -314,7 +318,7 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 			compile_callback(callback, cache);
 		}
 		howdah_zygote_pool_serve(pool, unfit ? HOWDAH_BOOTED_UNFIT : HOWDAH_BOOTED_ONCE, unfit ? unfit : "");
-		/* A fork from here on. */
+		/* From here on the process is a fork. */
 		howdah_forked();
 	}
 	howdah_backtrace_init(&pool->queue);
@@ -337,15 +341,15 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 
 /* --- the loop -------------------------------------------------------------------------------------- */
 
-/* Of code that ran since the last request: its clean-up has had its turn. */
+/* State of code that ran since the last request: that code has had time to clean up. */
 static void end_pause(void)
 {
 	const struct howdah_pool *pool = howdah_boot_pool();
 	if (BG(user_shutdown_function_names)) {
 		howdah_leak_shutdown_functions = zend_hash_num_elements(BG(user_shutdown_function_names));
-		php_free_shutdown_functions(); /* registered between two requests: of neither, and not of the boot */
+		php_free_shutdown_functions(); /* registered between two requests: neither theirs nor the boot's */
 	}
-	/* With concurrent requests a transaction may belong to another one; each ends its own. */
+	/* In a concurrent worker a transaction may belong to another request; each request ends its own. */
 	if (!(pool->options.flags & HOWDAH_POOL_FLAG_NO_ROLLBACK) && !howdah_concurrent) {
 		howdah_leak_transactions = howdah_connections_rollback();
 	}
@@ -383,7 +387,7 @@ void howdah_handle_script_ended(void)
 	}
 }
 
-/* Takes the next request. False: there is none for this worker. */
+/* Takes the next request. Returns false if this worker gets no more. */
 static bool take_request(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	struct howdah_pool *pool = howdah_boot_pool();

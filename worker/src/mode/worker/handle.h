@@ -11,15 +11,15 @@
 
 /*
  * Waits for a request and runs `callback` for it. The first call ends the boot: in a zygote it forks the workers, which
- * continue from there. False: the worker has to exit, the script should end. An exception is thrown if there is no
- * worker script here, or a request is already running.
+ * continue from there. False: the worker must exit, and the script should end. Throws an exception if no worker script
+ * runs here, or a request is already running.
  */
 bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cache);
 
-/* Remembers a callback of the worker script. False: the boot is over. */
+/* Stores a callback of the worker script. Returns false after the boot. */
 bool howdah_handle_hook(enum howdah_hook when, const zend_fcall_info *callback, const zend_fcall_info_cache *cache);
 
-/* The script has ended: gives PHP back the shutdown functions of the boot, for it to call before others. */
+/* The script has ended: passes the shutdown functions of the boot to PHP, which calls them before others. */
 void howdah_handle_script_ended(void);
 
 #endif

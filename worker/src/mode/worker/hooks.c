@@ -52,7 +52,7 @@ static void call(const struct hook *hook)
 {
 	zend_fcall_info callback = hook->callback;
 	zend_fcall_info_cache cache = hook->cache;
-	/* One of __call() or __callStatic() is good for one call: PHP finds it again by its name. */
+	/* A callback of __call() or __callStatic() is valid for one call: PHP finds it again by its name. */
 	bool once = cache.function_handler && (cache.function_handler->common.fn_flags & ZEND_ACC_CALL_VIA_TRAMPOLINE);
 	zval result;
 	ZVAL_UNDEF(&result);
@@ -70,7 +70,7 @@ void howdah_hooks_forked(void)
 	}
 }
 
-/* False: exit() was called. */
+/* Returns false if exit() was called. */
 static bool watch(const struct hook *hook)
 {
 	call(hook);

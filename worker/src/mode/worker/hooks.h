@@ -14,17 +14,19 @@ enum howdah_hook {
 	HOWDAH_HOOK_REQUEST_END,   /* after its shutdown functions, the last registered first */
 };
 
-/* Remembers a callback for as long as the process lives. */
+/* Stores a callback for as long as the process lives. */
 void howdah_hook_add(enum howdah_hook when, const zend_fcall_info *callback, const zend_fcall_info_cache *cache);
 
 bool howdah_hook_any_forked(void);
 bool howdah_hook_any_of_requests(void);
 
-/* Runs those of HOWDAH_HOOK_FORKED until one throws. */
+/* Runs the callbacks of HOWDAH_HOOK_FORKED until one throws. */
 void howdah_hooks_forked(void);
 
-/* Steps of a request (ending.h), for the one in hand. What a callback throws is a warning: who only watches does not
- * fail the request. The end is for requests that the start was for, and once. */
+/*
+ * Steps of the current request (ending.h). An exception of a callback becomes a warning: code that only watches does
+ * not fail the request. The end callbacks run once, and only for requests whose start callbacks ran.
+ */
 void howdah_hooks_start(void);
 void howdah_hooks_end(void);
 

@@ -60,7 +60,7 @@ void howdah_session_end(void)
 		zval_ptr_dtor(&result);
 	}
 	if (UNEXPECTED(ps->mod_data || ps->mod_user_implemented)) {
-		ps->mod->s_close(&ps->mod_data); /* open although no session was active: a failed start */
+		ps->mod->s_close(&ps->mod_data); /* open although no session was active: a start failed */
 	}
 	if (UNEXPECTED(!Z_ISUNDEF(ps->http_session_vars))) {
 		zval gone;
@@ -85,7 +85,7 @@ void howdah_session_end(void)
 
 /* --- session_set_save_handler() -------------------------------------------------------------------- */
 
-/* PHP has them as a structure of values, whose number PHP 8.4 no longer exposes. */
+/* PHP stores them as a structure of values, whose number PHP 8.4 no longer exposes. */
 #define HANDLER_COUNT (sizeof(((php_ps_globals *)NULL)->mod_user_names) / sizeof(zval))
 
 static zval boot_handlers[HANDLER_COUNT];

@@ -13,7 +13,7 @@ void howdah_session_startup(void);
 void howdah_session_begin(void);
 
 /*
- * Writes and closes the session of the request, then drops it. Before the response ends, so that the client's next
+ * Writes and closes the session of the request, then drops it. Runs before the response ends, so that the client's next
  * request finds it unlocked. Runs PHP code if handlers are user functions: the caller is inside zend_try, and handles
  * EG(exception) afterwards.
  */
@@ -23,7 +23,7 @@ void howdah_session_end(void);
 void howdah_session_handlers_snapshot(void);
 void howdah_session_handlers_restore(void);
 
-/* Whether sessions are saved by functions that a request set and boot had not. */
+/* Whether sessions are saved by functions that a request, and not the boot, has set. */
 bool howdah_session_user_handler_set(void);
 
 /* Whether session.save_handler may be set to "user"; the value before. */
