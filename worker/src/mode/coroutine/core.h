@@ -13,6 +13,7 @@
 
 #include "php/compat.h"
 #include "process/pool.h"
+#include "replaced.h"
 #include "request/exit.h"
 #include "request/request.h"
 
@@ -54,6 +55,7 @@ struct howdah_coroutine {
 	uint32_t refused;         /* of these, consecutive ones for this descriptor, without another wait */
 	int refused_fd;
 	struct howdah_coroutine *next, *previous; /* in the ready list, or in `queue` */
+	struct howdah_places shown;               /* in which it finds what another request has replaced */
 	struct howdah_waiters *queue;             /* in which it is parked; NULL: none */
 	int64_t deadline;                         /* of its timer, CLOCK_MONOTONIC */
 	size_t timer;                             /* its place in the heap + 1, 0: none */
@@ -68,12 +70,6 @@ struct howdah_coroutine {
 	uint32_t turns;                           /* times that it has run, of all that it has run; for profiles */
 	int waits_for; /* descriptor + 1 whose readiness or lock it waits for, of several the first; 0: none */
 	enum howdah_place_state parked_as; /* while it is in a queue whose object was named; 0: in none */
-};
-
-/* Values that PHP is within, or was, and that are nowhere else any more. */
-struct howdah_replaced {
-	zval *values;
-	uint32_t count, room;
 };
 
 struct howdah_task {

@@ -103,6 +103,10 @@ void howdah_half_done_out(struct howdah_half_done_state *half_done)
 		half_done->marks.any_value = half_done->marks.any_array = true;
 	}
 	if (UNEXPECTED(half_done->marks.any_value)) {
+		howdah_marks_note_places(&half_done->marks);
+	}
+	howdah_replaced_hide();
+	if (UNEXPECTED(half_done->marks.any_value)) {
 		uint32_t held = half_done->marks.count;
 		howdah_marks_out(&half_done->marks);
 		howdah_running->has_marked |= half_done->marks.count > held;
@@ -116,6 +120,7 @@ void howdah_half_done_out(struct howdah_half_done_state *half_done)
 
 void howdah_half_done_end(const struct howdah_coroutine *coroutine)
 {
+	howdah_replaced_hide();
 	if (UNEXPECTED(coroutine->has_marked && !coroutine->task->fatal)) {
 		howdah_marks_drop();
 	}

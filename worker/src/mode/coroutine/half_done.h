@@ -14,10 +14,10 @@
 
 #include "evaluation.h"
 #include "php/compat.h"
+#include "replaced.h"
 
 struct howdah_coroutine;
 struct howdah_loading;
-struct howdah_replaced;
 
 /* --- marks on objects and arrays (marks.c) ------------------------------------------------------------------ */
 
@@ -26,8 +26,10 @@ struct howdah_mark;
 struct howdah_marks {
 	struct howdah_mark *list;
 	uint32_t count, room;
-	bool any_value; /* code is on the stack that PHP calls while it has marked values */
-	bool any_array; /* by serialize(), which marks arrays in objects that it does not mark */
+	struct howdah_places places; /* where PHP found them */
+	bool walks;                  /* array_walk_recursive() */
+	bool any_value;              /* code is on the stack that PHP calls while it has marked values */
+	bool any_array;              /* by serialize(), which marks arrays in objects that it does not mark */
 };
 
 /* Once, before the first coroutine runs. */
@@ -41,6 +43,7 @@ bool howdah_marks_compares(const zend_op *instruction);
 void howdah_marks_look_call(struct howdah_marks *marks, const zend_function *function);
 void howdah_marks_hold(struct howdah_marks *marks, zend_object *object);
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame);
+void howdah_marks_note_places(struct howdah_marks *marks);
 void howdah_marks_out(struct howdah_marks *marks);
 void howdah_marks_in(struct howdah_marks *marks);
 
@@ -50,14 +53,6 @@ void howdah_marks_drop(void);
 
 /* Of __debugInfo(). */
 bool howdah_marks_is_debug_info(const zend_execute_data *frame);
-
-/* --- values that others have replaced (replaced.c) ----------------------------------------------------------- */
-
-/* Keeps the last reference to a value that PHP is within for the request that runs. */
-void howdah_replaced_keep(zval *value);
-
-/* The request's code has run, its state is in place. Calls destructors. */
-void howdah_replaced_free(struct howdah_replaced *replaced);
 
 /* --- classes (linking.c) ------------------------------------------------------------------------------------ */
 

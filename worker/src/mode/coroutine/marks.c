@@ -65,6 +65,7 @@ void howdah_marks_look_call(struct howdah_marks *marks, const zend_function *fun
 	const zval *found = zend_hash_index_find(&marking_functions, (zend_ulong)(uintptr_t)function);
 	if (UNEXPECTED(found)) {
 		marks->any_value = true;
+		marks->walks |= function == walk;
 		marks->any_array |= Z_TYPE_P(found) == IS_TRUE;
 	}
 }
@@ -186,9 +187,13 @@ static bool take_array(struct howdah_marks *marks, zval *value)
 	if (Z_TYPE_P(value) != IS_ARRAY || !Z_REFCOUNTED_P(value) || !GC_IS_RECURSIVE(Z_COUNTED_P(value))) {
 		return false;
 	}
-	/* An array that is held here as well would be copied at the next write to it. */
-	note(marks, reference ? (struct howdah_mark){.of = reference, .array = Z_ARR_P(value)}
-						  : (struct howdah_mark){.of = Z_COUNTED_P(value)});
+	if (UNEXPECTED(reference)) {
+		note(marks, (struct howdah_mark){.of = reference, .array = Z_ARR_P(value)});
+	}
+	/* One that is held is copied at the next write to it. array_walk_recursive() goes on with what was written. */
+	if (EXPECTED(!reference || !marks->walks)) {
+		note(marks, (struct howdah_mark){.of = Z_COUNTED_P(value), .is_only_held = reference != NULL});
+	}
 	GC_UNPROTECT_RECURSION(Z_COUNTED_P(value));
 	take_elements(marks, Z_ARRVAL_P(value));
 	return true;
@@ -238,26 +243,36 @@ static void take_values(struct howdah_marks *marks, zend_object *object)
 	}
 }
 
+static bool has_marked_properties(const zend_object *object)
+{
+	const HashTable *dynamic = object->properties;
+	return dynamic && !(GC_FLAGS(dynamic) & GC_IMMUTABLE) && GC_IS_RECURSIVE(dynamic);
+}
+
+static bool is_marked(zend_object *object)
+{
+	const uint32_t *word = howdah_compat_value_guard(object);
+	return GC_IS_RECURSIVE(object) || (word && (*word & ~HOWDAH_COMPAT_PROPERTY_GUARDS)) ||
+		   has_marked_properties(object);
+}
+
 static void take_object(struct howdah_marks *marks, zend_object *object)
 {
 	take_values(marks, object);
-	bool marked = GC_IS_RECURSIVE(object);
+	bool marked = is_marked(object) || marks->any_array;
 	uint32_t *word = howdah_compat_value_guard(object);
-	if (marked) {
+	if (GC_IS_RECURSIVE(object)) {
 		note(marks, (struct howdah_mark){.of = (zend_refcounted *)object});
 		GC_UNPROTECT_RECURSION(object);
 	}
-	if (word && (*word & ~HOWDAH_COMPAT_PROPERTY_GUARDS)) {
+	if (word) {
 		take_word(marks, object, word, ~HOWDAH_COMPAT_PROPERTY_GUARDS);
-		marked = true;
 	}
 	HashTable *dynamic = object->properties;
-	if (dynamic && !(GC_FLAGS(dynamic) & GC_IMMUTABLE) && GC_IS_RECURSIVE(dynamic)) {
+	if (has_marked_properties(object)) {
 		note(marks, (struct howdah_mark){.of = (zend_refcounted *)dynamic});
 		GC_UNPROTECT_RECURSION(dynamic);
-		marked = true;
 	}
-	marked |= marks->any_array;
 	for (int i = 0; marked && i < object->ce->default_properties_count; i++) {
 		(void)take_array(marks, &object->properties_table[i]);
 	}
@@ -305,6 +320,102 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 	}
 }
 
+static void visit_objects(void (*visit)(struct howdah_marks *marks, zend_object *object), struct howdah_marks *marks)
+{
+	for (uint32_t i = 1; i < EG(objects_store).top; i++) {
+		zend_object *object = EG(objects_store).object_buckets[i];
+		if (IS_OBJ_VALID(object) && !(OBJ_FLAGS(object) & IS_OBJ_FREE_CALLED)) {
+			visit(marks, object);
+		}
+	}
+}
+
+/* --- places of such values ---------------------------------------------------------------------------------- */
+
+static bool is_held(const struct howdah_marks *marks, const zend_refcounted *value)
+{
+	for (uint32_t i = 0; i < marks->count; i++) {
+		if (marks->list[i].of == value) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void note_places_in(struct howdah_marks *marks, HashTable *table);
+
+/* `owner`: the object whose declared property it is. NULL: an element, which stays as the table is held. */
+static void note_place(struct howdah_marks *marks, zend_object *owner, zval *place)
+{
+	zval *value = place;
+	ZVAL_DEREF(value);
+	bool is_array = Z_TYPE_P(value) == IS_ARRAY && Z_REFCOUNTED_P(value) && GC_IS_RECURSIVE(Z_COUNTED_P(value));
+	bool is_object = Z_TYPE_P(value) == IS_OBJECT && (is_marked(Z_OBJ_P(value)) || is_held(marks, Z_COUNTED_P(value)));
+	if (EXPECTED(!is_array && !is_object)) {
+		return;
+	}
+	if (owner) {
+		howdah_replaced_note(&marks->places, (zend_refcounted *)owner, place);
+	}
+	if (value != place && !howdah_replaced_note(&marks->places, Z_COUNTED_P(place), value)) {
+		return; /* in a circle */
+	}
+	if (is_array) {
+		note_places_in(marks, Z_ARRVAL_P(value));
+	}
+}
+
+static void note_places_in(struct howdah_marks *marks, HashTable *table)
+{
+	zval *element;
+	ZEND_HASH_FOREACH_VAL(table, element)
+	{
+		if (Z_TYPE_P(element) != IS_INDIRECT) {
+			note_place(marks, NULL, element);
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+}
+
+static void note_places_of(struct howdah_marks *marks, zend_object *object)
+{
+	if (EXPECTED(!is_marked(object) && !marks->any_array)) {
+		return;
+	}
+	for (int i = 0; i < object->ce->default_properties_count; i++) {
+		note_place(marks, object, &object->properties_table[i]);
+	}
+	if (object->properties) {
+		note_places_in(marks, object->properties);
+	}
+}
+
+static bool note_places_on(const zend_execute_data *frame, void *argument)
+{
+	struct howdah_marks *marks = argument;
+	for (; frame; frame = frame->prev_execute_data) {
+		if (!frame->func || ZEND_USER_CODE(frame->func->type)) {
+			continue;
+		}
+		for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(frame); i++) {
+			note_place(marks, NULL, ZEND_CALL_ARG((zend_execute_data *)frame, i));
+		}
+	}
+	return false;
+}
+
+void howdah_marks_note_places(struct howdah_marks *marks)
+{
+	if (UNEXPECTED(marks->walks)) {
+		return; /* its callback has the place */
+	}
+	visit_objects(note_places_of, marks);
+	note_places_on(EG(current_execute_data), marks);
+	howdah_suspended_visit(&howdah_task_current()->exits.made, note_places_on, marks);
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------- */
+
 static bool take_stack(const zend_execute_data *frame, void *argument)
 {
 	for (; frame; frame = frame->prev_execute_data) {
@@ -315,37 +426,15 @@ static bool take_stack(const zend_execute_data *frame, void *argument)
 
 void howdah_marks_out(struct howdah_marks *marks)
 {
-	for (uint32_t i = 1; i < EG(objects_store).top; i++) {
-		zend_object *object = EG(objects_store).object_buckets[i];
-		if (IS_OBJ_VALID(object) && !(OBJ_FLAGS(object) & IS_OBJ_FREE_CALLED)) {
-			take_object(marks, object);
-		}
-	}
+	visit_objects(take_object, marks);
 	take_stack(EG(current_execute_data), marks);
 	howdah_suspended_visit(&howdah_task_current()->exits.made, take_stack, marks);
-}
-
-static void let_go(zend_refcounted *of)
-{
-	zval held;
-	if (GC_TYPE(of) == IS_OBJECT) {
-		ZVAL_OBJ(&held, (zend_object *)of);
-	} else if (GC_TYPE(of) == IS_REFERENCE) {
-		ZVAL_REF(&held, (zend_reference *)of);
-	} else {
-		ZVAL_ARR(&held, (zend_array *)of);
-	}
-	if (UNEXPECTED(GC_REFCOUNT(of) == 1)) {
-		howdah_replaced_keep(&held); /* PHP is within it */
-	} else {
-		zval_ptr_dtor(&held);
-	}
 }
 
 static void release(struct howdah_marks *marks)
 {
 	for (uint32_t i = 0; i < marks->count; i++) {
-		let_go(marks->list[i].of);
+		howdah_replaced_let_go(marks->list[i].of);
 	}
 	if (marks->list) {
 		pefree(marks->list, true);
@@ -355,6 +444,7 @@ static void release(struct howdah_marks *marks)
 
 void howdah_marks_in(struct howdah_marks *marks)
 {
+	howdah_replaced_show(&marks->places);
 	for (uint32_t i = 0; i < marks->count; i++) {
 		struct howdah_mark *mark = &marks->list[i];
 		if (mark->is_only_held) {

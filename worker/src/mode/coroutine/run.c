@@ -54,6 +54,7 @@ static void finish_parts(void)
 {
 	struct howdah_task *task = howdah_task_current();
 	if (EXPECTED(!task->fatal)) {
+		howdah_replaced_hide();
 		howdah_replaced_free(&task->replaced);
 	}
 	howdah_task_finish(task, task->fatal);
