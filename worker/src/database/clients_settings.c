@@ -194,7 +194,7 @@ void howdah_client_refuse(const char *what, const struct howdah_client_user *hol
 	zend_string *owner = howdah_client_user_describe(holder);
 	zend_string *self = howdah_client_user_describe(howdah_client_user);
 	zend_throw_exception_ex(howdah_shared_client_exception, 0,
-		"%s is used by %s, %s; %s %s. Give each request a client of its own, for instance by howdah_pool()", what,
+		"%s is used by %s, %s; %s %s. Give each request its own client, for example with howdah_pool()", what,
 		ZSTR_VAL(owner), state, ZSTR_VAL(self), why);
 	zend_string_release(owner);
 	zend_string_release(self);

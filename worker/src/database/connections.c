@@ -240,7 +240,7 @@ static enum howdah_connections_state check_one(struct howdah_connection *connect
 		bool has_statements = connection->kind->has_statements && connection->kind->has_statements(connection);
 		if (!has_statements && revive(connection)) {
 			howdah_log_format('w',
-				"the connection of %s had been closed by its server and was reconnected; what was set by SET is lost",
+				"the connection of %s had been closed by its server and was reconnected; settings made by SET are lost",
 				howdah_connection_describe(connection));
 			return HOWDAH_CONNECTIONS_REVIVED;
 		}

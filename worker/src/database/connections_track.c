@@ -72,8 +72,8 @@ const char *howdah_track_unfit(const struct howdah_connection *connection)
 	if (!entry || !entry->set) {
 		return NULL;
 	}
-	snprintf(
-		sentence, sizeof(sentence), "with what it set by %s, which would be lost when a worker reconnects", entry->set);
+	snprintf(sentence, sizeof(sentence), "with a setting made by %s, which would be lost when a worker reconnects",
+		entry->set);
 	return sentence;
 }
 

@@ -49,7 +49,7 @@ bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *opti
 	/* PHP_BINARY: the program that scripts start to run another script, also under the web server. */
 	module->executable_location = php_cli;
 	if (module->startup(module) == FAILURE) {
-		fprintf(stderr, "howdah-php: PHP did not start; the messages above say why\n");
+		fprintf(stderr, "howdah-php: PHP did not start; see the messages above\n");
 		return false;
 	}
 	howdah_compat_keep_signals();

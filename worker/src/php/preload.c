@@ -406,7 +406,7 @@ void howdah_preload_hook(void)
 bool howdah_preload_prepare(int control, struct howdah_options *options, start_php *start)
 {
 	if (!receive(control)) {
-		fprintf(stderr, "howdah-php: the list of files to preload did not come; are howdah and howdah-php from one "
+		fprintf(stderr, "howdah-php: the list of files to preload did not arrive; are howdah and howdah-php from one "
 						"build?\n");
 		return false;
 	}

@@ -93,14 +93,14 @@ static bool fit(const char *php)
 	close(file);
 	if (why) {
 		fprintf(stderr,
-			"howdah-php: %s is %s; it has to be a PHP executable that loads extensions, build howdah-php for one with "
+			"howdah-php: %s is %s; it must be a PHP executable that loads extensions, build howdah-php for one with "
 			"`make build PHP_CONFIG=php-config8.x`\n",
 			php, why);
 		return false;
 	}
 	if (privileged) {
 		fprintf(stderr,
-			"howdah-php: %s has privileges of its own (setuid, setgid or capabilities): nothing can be loaded into it; "
+			"howdah-php: %s has privileges (setuid, setgid or capabilities): nothing can be loaded into it; "
 			"take them away, howdah opens the ports itself\n",
 			php);
 		return false;

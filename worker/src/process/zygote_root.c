@@ -86,7 +86,7 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 	}
 	if (options->concurrency > HOWDAH_CONCURRENCY_MAX ||
 		(options->concurrency > 1 && options->mode != HOWDAH_POOL_WORKER)) {
-		return "the number of requests that a worker runs at a time is too large, or its mode knows only one";
+		return "the number of requests that a worker runs at a time is too large, or its mode allows only one";
 	}
 	bool has_user = options->flags & HOWDAH_POOL_FLAG_USER;
 	if (!howdah_users_allow(at, has_user ? (size_t)(end - at) : 0)) {
@@ -324,7 +324,7 @@ int howdah_zygote_root(int argc, char **argv)
 	end_standard_input();
 
 	if (arguments.has_users && !howdah_users_receive(control)) {
-		fprintf(stderr, "howdah-php: the list of users did not come; are howdah and howdah-php from one build?\n");
+		fprintf(stderr, "howdah-php: the list of users did not arrive; are howdah and howdah-php from one build?\n");
 		return 2;
 	}
 	if (arguments.preload && !howdah_preload_prepare(control, &arguments.options, start_php)) {

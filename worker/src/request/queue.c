@@ -100,7 +100,7 @@ static const char *check_header(const struct howdah_shm_header *header, uint64_t
 		return "the segment has another version: install howdah and howdah-php of the same release";
 	}
 	if (header->segment_size > file_size) {
-		return "the segment is shorter than its header says";
+		return "the segment is shorter than its header claims";
 	}
 	if (header->fronts == 0 || header->fronts > HOWDAH_FRONTS_MAX || header->workers == 0 ||
 		header->workers > HOWDAH_WORKERS_MAX || !power_of_two(header->slots) || header->slots > HOWDAH_SLOTS_MAX) {
@@ -121,7 +121,7 @@ static const char *check_header(const struct howdah_shm_header *header, uint64_t
 		!is_inside(header, header->requests_offset, slots, header->request_size, 8) ||
 		!is_inside(header, header->responses_offset, slots, header->response_size, 8) ||
 		!is_inside(header, header->profiles_offset, header->workers, HOWDAH_PROFILE_SIZE, 4096)) {
-		return "the segment's parts do not lie within it";
+		return "parts of the segment are outside of it";
 	}
 	return NULL;
 }

@@ -19,4 +19,4 @@ while (frankenphp_handle_request(fn () => print 'served')) {
 worker {ROOT}/test.php
 run
 --EXPECT--
-[unfit: the worker script left mysql (PDO) open, with what it set by SET, which would be lost when a worker reconnects]
+[unfit: the worker script left mysql (PDO) open, with a setting made by SET, which would be lost when a worker reconnects]

@@ -17,4 +17,4 @@ while (frankenphp_handle_request(fn () => print 'served')) {
 worker {ROOT}/test.php
 run
 --EXPECT--
-[unfit: the worker script left pgsql (PgSql\Connection) open, with what it set by set_config(), which would be lost when a worker reconnects]
+[unfit: the worker script left pgsql (PgSql\Connection) open, with a setting made by set_config(), which would be lost when a worker reconnects]

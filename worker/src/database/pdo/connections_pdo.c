@@ -352,8 +352,8 @@ static const char *pdo_unfit(const struct howdah_connection *connection, const s
 	const struct howdah_connection_object *entry = howdah_track_find(connection->object);
 	if (use->concurrent && entry && entry->set) {
 		howdah_log_format('w',
-			"what the worker script set by %s on %s is not on the connections that requests have: set it by the "
-			"constructor's options, or in each request",
+			"the setting that the worker script made by %s on %s is missing on the connections of requests: set it by "
+			"the constructor's options, or in each request",
 			entry->set, howdah_connection_describe(connection));
 		return NULL;
 	}

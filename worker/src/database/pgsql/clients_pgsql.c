@@ -66,7 +66,7 @@ static bool pgsql_revive(const void *key)
 	bool revived = howdah_libpq_reset((PGconn *)key);
 	if (revived) {
 		howdah_log_format(
-			'i', "connected pgsql again, which was cut when a query was cancelled; what was set by SET is lost");
+			'i', "connected pgsql again, which was cut when a query was cancelled; settings made by SET are lost");
 	} else {
 		howdah_log_format(
 			'w', "cannot connect pgsql again, which was cut when a query was cancelled: %s", howdah_connection_reason);

@@ -180,7 +180,7 @@ struct howdah_child *howdah_child_start(zval *callable, zend_fcall_info *callbac
 	if (!child->coroutine) {
 		GC_DELREF(&child->std);
 		OBJ_RELEASE(&child->std);
-		zend_throw_error(NULL, "There is no memory for another coroutine, or there are too many of them");
+		zend_throw_error(NULL, "No memory is left for another coroutine, or there are too many");
 		return NULL;
 	}
 	return child;

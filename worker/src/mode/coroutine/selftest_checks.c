@@ -58,7 +58,7 @@ const struct howdah_selftest_check howdah_selftest_checks[] = {
 		.returns = {"201 1.4142", "404 1.41"},
 	},
 	{
-		.what = "a Fiber that waits does not go on",
+		.what = "a waiting Fiber does not continue",
 		.code =
 			{"$f = new Fiber(function ($x) { usleep(1); $y = Fiber::suspend($x . 'b'); usleep(1); return $y . 'd'; });"
 			 "$r = $f->start('a'); usleep(1); $f->resume($r . 'c'); return $f->getReturn();",

@@ -99,7 +99,7 @@ static void stop_taking(const struct howdah_request *request)
 		enough = true;
 		return;
 	}
-	howdah_log_format('e', "A `warm` request has left its code half way by exit(), so this worker cannot serve: %s",
+	howdah_log_format('e', "A `warm` request was cut short by exit(), so this worker cannot serve: %s",
 		request->known[HOWDAH_VAR_REQUEST_URI]);
 	_exit(HOWDAH_EXIT_STATUS_BOOT);
 }

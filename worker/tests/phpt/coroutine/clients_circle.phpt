@@ -44,6 +44,6 @@ push r2
 await all
 stop
 --EXPECTREGEX--
-r(1|2): Redis is used by the request "GET /(1|2)", which left a transaction, a pipeline or a result open on it; the request "GET /(1|2)" cannot wait, because that one waits for it in turn. Give each request a client of its own, for instance by howdah_pool\(\)
+r(1|2): Redis is used by the request "GET /(1|2)", which left a transaction, a pipeline or a result open on it; the request "GET /(1|2)" cannot wait, because that one waits for it in turn. Give each request its own client, for example with howdah_pool\(\)
 r(1|2): done
 \[worker exited with status 0\]

@@ -82,6 +82,6 @@ await second
 await first
 stop
 --EXPECTREGEX--
-(r\d: right\n){8}second: PDO \(pgsql\): each of its 1 connections is in use; one is used by the request "GET /first", which has it until it ends; the request "GET /second" has waited 0.01 s for it. Give each request a client of its own, for instance by howdah_pool\(\)
+(r\d: right\n){8}second: PDO \(pgsql\): each of its 1 connections is in use; one is used by the request "GET /first", which has it until it ends; the request "GET /second" has waited 0.01 s for it. Give each request its own client, for example with howdah_pool\(\)
 first: 1
 \[worker exited with status 0\]

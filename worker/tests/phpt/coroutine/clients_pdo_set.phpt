@@ -19,4 +19,4 @@ option concurrency 2
 worker {ROOT}/test.php
 run
 --EXPECTREGEX--
-\[log w 0\] what the worker script set by SET on pgsql \(PDO\) is not on the connections that requests have: set it by the constructor's options, or in each request\nserved\n[\s\S]*
+\[log w 0\] the setting that the worker script made by SET on pgsql \(PDO\) is missing on the connections of requests: set it by the constructor's options, or in each request\nserved\n[\s\S]*
