@@ -1,7 +1,7 @@
 /*
- * For the ASan build alone. PHP loads extensions with RTLD_DEEPBIND, which ASan's runtime refuses because
- * malloc() of such a library would not be its own. To be in front of ASan's dlopen(), this object is
- * preloaded before the runtime, which is told to put up with that.
+ * For the ASan build alone. PHP loads extensions with RTLD_DEEPBIND, which ASan's runtime refuses because malloc() of
+ * such a library would not be its own. To be in front of ASan's dlopen(), this object is preloaded before the runtime,
+ * which is configured to accept that.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * For cppcheck (scripts/analyze.sh), which reads our files without PHP's headers: the macros of PHP that stand where C has
- * no call. What they declare is not looked at.
+ * For cppcheck (scripts/analyze.sh), which reads our files without PHP's headers: PHP's macros that stand where C has
+ * no call. Declarations in them are not checked.
  */
 void howdah_reads(void *, ...);
 

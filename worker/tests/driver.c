@@ -1,6 +1,6 @@
 /*
  * A front for tests: starts `howdah-php zygote`, one pool with one worker, runs the requests that a
- * specification on standard input names, and prints what comes back.
+ * specification on standard input names, and prints the responses.
  *
  *   driver HOWDAH_PHP SPOOL_DIRECTORY < SPECIFICATION
  *
@@ -10,26 +10,26 @@
  *   worker SCRIPT       the pool is in worker mode
  *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_timeout_ms concurrency
  *                       stack_size hog_threshold_ms time_slice_ms hang_timeout_ms detect_leaks_sample
- *   leak-allow PATTERN  what may differ after a request
+ *   leak-allow PATTERN  state that may differ after a request
  *   env NAME VALUE      a variable of the boot; `ini NAME VALUE`: a setting of the pool; `final NAME VALUE`: a final one
  *   warm URI            a path that the worker requests of itself
- *   show WHAT...        what to print besides bodies: headers end usage database log raw frames exit state
+ *   show WHAT...        output besides bodies: headers end usage database log raw frames exit state
  *   var NAME VALUE      a variable of the following requests; without VALUE: no more
  *   body inline|file F  the body of the following requests: the bytes of file F; `body none`
- *   abort N             the client of the next request goes when N body bytes have come, 0: before a worker has it
+ *   abort N             the client of the next request disconnects after N body bytes, 0: before a worker claims it
  *   head                the next request has no response body; `cut N`: its variables lack their last N bytes
  *   touch NAME F        before the next request the file NAME gets the bytes of file F
- *   preload MODE FILE.. auto or all: files that PHP is started with; prints what became of them
+ *   preload MODE FILE.. auto or all: files that PHP is started with; prints the results
  *   record              the pool's processes record the files that they run; `recorded` prints them
- *   run                 runs a request; `respawn` starts the worker again after it has ended
- *   stop                has the worker leave and waits for its end
+ *   run                 runs a request; `respawn` starts the worker again after it has exited
+ *   stop                makes the worker exit and waits for that
  *   wait-log TEXT       waits until the log has a line with TEXT
- *   push NAME           queues a request, as `run`, and goes on
+ *   push NAME           queues a request, as `run`, and continues
  *   await NAME...       waits until these requests are over and prints each as it ends; `all`: those not awaited yet
  *   await-body NAME TEXT  waits until the response's body has TEXT so far
- *   stall NAME          its client does not read any more; `read NAME`: it does again
- *   leave NAME          its client goes; `time-out NAME`: its time is over
- *   beside N            another worker seems to have N requests; it takes none
+ *   stall NAME          its client stops reading; `read NAME`: it continues
+ *   leave NAME          its client disconnects; `time-out NAME`: its time is over
+ *   beside N            another worker appears to have N requests; it claims none
  *   profile N           the worker samples its stack each N microseconds; `profiled` ends that and prints the heaviest
  *   left N              runs up to N requests without printing, until the worker has taken one within 20 ms; prints
  *                       whether it has
@@ -64,7 +64,7 @@
 #include "driver_text.h"
 #include "howdah_vars.h"
 
-/* That no test needs on a machine that has much else to do: who comes to it hangs. */
+/* No test takes this long, even on a busy machine: a test that reaches it hangs. */
 #define TIME_LIMIT_S 300
 #define ARGS_MAX 64
 #define VARS_MAX 128
@@ -167,7 +167,7 @@ static void open_log(int *ends)
 	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
 }
 
-/* A zygote that cannot boot is the end of a test. */
+/* A zygote that cannot boot ends the test. */
 static void await_boot(void)
 {
 	struct message message;
@@ -403,7 +403,7 @@ static void push(struct exchange *exchange)
 	front_push(&front, exchange, index, vars_size, kind, body_size, request_flags | account);
 }
 
-/* True when the request is over, one way or the other. */
+/* True when the request is over, in whatever way. */
 static bool advance(struct exchange *exchange, struct progress *progress, bool print)
 {
 	front_drain(&front);
@@ -427,7 +427,7 @@ static struct howdah_slot *run(bool print, uint64_t *body_size)
 		front_fail("there is no worker: the last one has ended");
 	}
 	if (abort_after == 0) {
-		/* Before a worker can have it: afterwards the worker could be the quicker one. */
+		/* Before a worker can claim it: afterwards the worker could be faster. */
 		front.abort_next = HOWDAH_ABORTED_CLIENT;
 		abort_after = -1;
 	}
@@ -493,7 +493,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A machine that is slow can only make times longer: one that is short says that requests are not left. */
+/* A busy machine can only make times longer: a short one shows that requests are not left. */
 static void left(long count)
 {
 	while (count-- > 0) {
@@ -507,7 +507,7 @@ static void left(long count)
 	printf("left\n");
 }
 
-/* Nanoseconds that the worker's thread has run. */
+/* Processor time of the worker's thread in nanoseconds. */
 static double worker_cpu(void)
 {
 	char name[64];

@@ -18,10 +18,10 @@ struct message {
 void send_message(
 	int socket, struct howdah_control head, const void *data, size_t size, const int *fds, unsigned fd_count);
 
-/* False: the other end has closed. fd: the descriptor that came with it, or -1. FAILED ends the test. */
+/* Returns false if the other end has closed. fd: the received descriptor, or -1. FAILED ends the test. */
 bool receive_message(int socket, struct message *message, int *fd);
 
-/* Ends the test if another kind comes. */
+/* Ends the test if a message of another kind arrives. */
 void expect_message(int socket, uint32_t kind, struct message *message, int *fd);
 
 /* Ends the test if it fails. */

@@ -76,7 +76,7 @@ void frames_take(const struct howdah_frame *frame, struct progress *progress, FI
 			struct howdah_end end;
 			memcpy(&end, payload, sizeof(end));
 			progress->end = true;
-			/* A client that is gone gets none. */
+			/* A disconnected client gets none. */
 			if (!progress->headers && !progress->aborted) {
 				front_fail("END without HEADERS");
 			}

@@ -1,5 +1,5 @@
 /*
- * What a worker answers, as text, with a check that its frames are in order.
+ * The response of a worker as text, with a check that its frames are in order.
  */
 #ifndef HOWDAH_DRIVER_FRAMES_H
 #define HOWDAH_DRIVER_FRAMES_H
@@ -10,7 +10,7 @@
 
 #include "howdah_shm.h"
 
-/* What to print besides bodies. */
+/* The parts to print besides bodies. */
 struct frames_show {
 	bool headers, end, frames, usage, database;
 };

@@ -126,7 +126,7 @@ uint32_t front_free_slot(struct front *front)
 	front_fail("no slot is free");
 }
 
-/* One that sleeps on a futex by that, one of a concurrent pool by its eventfd. */
+/* A worker that sleeps on a futex is woken by that, one of a concurrent pool by its eventfd. */
 static void wake_place(struct front *front, uint32_t worker, _Atomic uint32_t *word)
 {
 	const uint64_t one = 1;
@@ -279,7 +279,7 @@ const struct howdah_frame *front_frame(struct front *front, struct exchange *exc
 	return NULL;
 }
 
-/* The state word says who has the slot. */
+/* The state word names the owner of the slot. */
 static void wake_owner(struct front *front, struct exchange *exchange)
 {
 	uint64_t state = atomic_load(&exchange->slot->state);
@@ -309,7 +309,7 @@ void front_sleep(struct front *front, bool sleeping)
 {
 	uint32_t epoch = atomic_load(&front->ring->sleeping);
 	if ((epoch & 1) != sleeping) {
-		/* A worker may move the word to even at the same time, which is where it is to go. */
+		/* A worker may change the word to even at the same time, which is the expected result. */
 		atomic_compare_exchange_strong(&front->ring->sleeping, &epoch, epoch + 1);
 	}
 }

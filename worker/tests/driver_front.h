@@ -26,23 +26,23 @@ struct front {
 	uint64_t tail;
 	uint32_t read_index[FRONT_WORKERS];
 	uint64_t next_id;
-	uint32_t abort_next; /* why the next request is aborted before a worker has it, 0: it is not */
+	uint32_t abort_next; /* reason for aborting the next request before a worker claims it, 0: it is not aborted */
 	bool concurrent;     /* workers sleep on their place's eventfd */
 	int place_event[FRONT_WORKERS];
 	struct exchange *live[FRONT_SLOTS]; /* by slot */
 	uint32_t done_count;
 };
 
-/* A request under way. */
+/* A request in flight. */
 struct exchange {
 	struct howdah_slot *slot;
 	uint32_t index;
 	uint64_t position;
 	uint64_t consumed;
-	uint64_t committed; /* when it was done */
-	uint32_t worker;    /* that completed it */
+	uint64_t committed; /* time when it was done */
+	uint32_t worker;    /* worker that completed it */
 	bool done;
-	uint32_t order; /* of its end among others */
+	uint32_t order; /* order of its end among others */
 };
 
 void front_create(struct front *front, bool concurrent);
@@ -52,17 +52,20 @@ uint32_t front_free_slot(struct front *front);
 /* The request area of a slot, to be filled before front_push(). */
 uint8_t *front_request_area(struct front *front, uint32_t index);
 
-/* Has the second place look as if a worker in it had so many requests and always came to the queue. */
+/* Makes a worker in the second place appear to have this many requests and to check the queue always. */
 void front_beside(struct front *front, uint32_t in_flight);
 
-/* Waits until the worker sleeps, having found the queue empty. */
+/* Waits until the worker sleeps after it has found the queue empty. */
 void front_await_parked(struct front *front);
 
-/* Queues a slot with what is in its request area and wakes a worker. `exchange` stays where it is until it is done. */
+/*
+ * Queues a slot with the content of its request area and wakes a worker. `exchange` must stay in place until it is
+ * done.
+ */
 void front_push(struct front *front, struct exchange *exchange, uint32_t index, uint32_t vars_size, uint32_t body_kind,
 	uint64_t body_size, uint32_t flags);
 
-/* A request that nobody will answer: its worker is dead. */
+/* A request that gets no response, since its worker has crashed. */
 void front_forget(struct front *front, struct exchange *exchange);
 
 /* Takes completions; true if there were any. Sets `done` of an exchange at DONE. */
@@ -71,25 +74,25 @@ bool front_drain(struct front *front);
 /* The next whole frame, or NULL. The payload stays valid until front_consume(). */
 const struct howdah_frame *front_frame(struct front *front, struct exchange *exchange);
 
-/* Gives the frame's room back to the worker. */
+/* Returns the frame's room to the worker. */
 void front_consume(struct front *front, struct exchange *exchange, const struct howdah_frame *frame);
 
-/* Tells the worker that nobody waits any more. `why`: HOWDAH_ABORTED_*. */
+/* Notifies the worker that the response is no longer needed. `why`: HOWDAH_ABORTED_*. */
 void front_abort(struct front *front, struct exchange *exchange, uint32_t why);
 
 /*
- * Serves `count` requests like the one in slot 0's area, all slots in the queue at once. Looks once a
- * millisecond and is never woken: what is measured is the worker alone.
+ * Serves `count` requests like the one in slot 0's area, with all slots in the queue. Polls once a millisecond and is
+ * never woken, so that only the worker is measured.
  */
 void front_bench(struct front *front, long count, uint32_t vars_size);
 
 /* Marks the front as asleep or awake. */
 void front_sleep(struct front *front, bool sleeping);
 
-/* Before a place is given to a process. */
+/* Called before a process gets a place. */
 void front_start(struct front *front, uint32_t worker);
 
-/* Has a worker leave when it is idle. */
+/* Makes a worker exit when it is idle. */
 void front_stop(struct front *front, uint32_t worker);
 
 void front_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

@@ -29,7 +29,7 @@ static void log_append(const char *bytes, size_t size)
 static void log_line(char level, uint64_t id, const char *text, size_t size)
 {
 	char head[64];
-	/* What the front makes crash reports of: its addresses differ from run to run. */
+	/* The data of crash reports: addresses in it differ between runs. */
 	if (level == 'f') {
 		return;
 	}

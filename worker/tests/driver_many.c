@@ -22,8 +22,8 @@ struct one {
 	char *text;
 	size_t size;
 	bool stalled; /* its client does not read */
-	bool over;    /* nothing comes any more */
-	bool dead;    /* its worker died */
+	bool over;    /* its client has disconnected */
+	bool dead;    /* its worker has crashed */
 	bool printed;
 };
 
@@ -32,7 +32,7 @@ static struct one *all[MANY_MAX];
 static int count;
 static void (*await)(void);
 
-/* In the order of their ends. */
+/* In the order in which they ended. */
 static struct one *ended[MANY_MAX];
 static int ended_count;
 
@@ -56,7 +56,7 @@ struct exchange *many_add(struct front *of, const char *name)
 
 static struct one *find(const char *name)
 {
-	/* The latest of that name. */
+	/* The latest one with that name. */
 	for (int i = count; i-- > 0;) {
 		if (strcmp(all[i]->name, name) == 0) {
 			return all[i];
@@ -103,7 +103,7 @@ static void take_all(void)
 	for (int i = 0; i < count; i++) {
 		take(all[i]);
 	}
-	/* The completions have said in which order. */
+	/* The completions have shown the order. */
 	qsort(ended + before, (size_t)(ended_count - before), sizeof(*ended), by_order);
 }
 
@@ -111,7 +111,7 @@ void many_worker_died(void)
 {
 	for (int i = 0; i < count; i++) {
 		take(all[i]);
-		/* What is still in the queue is the next worker's. */
+		/* Requests that are still queued are for the next worker. */
 		if (!all[i]->over && HOWDAH_STATE_KIND(atomic_load(&all[i]->exchange.slot->state)) != HOWDAH_SLOT_QUEUED) {
 			all[i]->dead = true;
 			fprintf(all[i]->out, "[worker died; started=%u]", atomic_load(&all[i]->exchange.slot->started));
@@ -135,7 +135,7 @@ static bool is_awaited(const struct one *one, const char *names)
 	return false;
 }
 
-/* Prints those of the named that are over; true if all are. */
+/* Prints those of the named requests that are over; returns true if all are. */
 static bool print_ended(const char *names)
 {
 	bool left = false;

@@ -1,5 +1,5 @@
 /*
- * Several requests at a time, each with a name of the specification's.
+ * Several concurrent requests, each with a name from the specification.
  */
 #ifndef HOWDAH_DRIVER_MANY_H
 #define HOWDAH_DRIVER_MANY_H
@@ -9,13 +9,13 @@
 /* `await_something` returns when a completion may have come. */
 void many_init(void (*await_something)(void));
 
-/* An exchange to be pushed. */
+/* An exchange to push. */
 struct exchange *many_add(struct front *front, const char *name);
 
-/* A line of the specification; false: it is none of these. */
+/* Reads a line of the specification; returns false if it is not one of these. */
 bool many_obey(const char *line, const char *rest);
 
-/* Those that it had not answered are printed as dead. */
+/* Prints requests without a response as dead. */
 void many_worker_died(void);
 
 #endif

@@ -10,12 +10,12 @@
 void preload_set(char *text);
 /* Whether there is something to send. */
 bool preload_wanted(void);
-/* The descriptor that PRELOAD carries. */
+/* The descriptor for the PRELOAD message. */
 int preload_create(void);
-/* What has become of the files. */
+/* The results for the files. */
 void preload_print(void);
 
-/* The descriptor of a record that is made now. */
+/* Creates a record and returns its descriptor. */
 int record_create(void);
 void record_print(void);
 

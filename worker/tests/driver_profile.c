@@ -14,7 +14,7 @@
 
 #define PROFILE 7u           /* its number */
 #define LIMIT_NS 60000000000 /* longer than any test */
-#define LEAST 20u            /* samples, for a stack to be the one that has most */
+#define LEAST 20u            /* samples that a stack needs to be the heaviest */
 
 static struct howdah_worker *words(const struct front *front)
 {
@@ -36,7 +36,7 @@ static void set(struct front *front, uint32_t profile)
 	wake(words(front));
 }
 
-/* Wants a sample at each tick with a request. */
+/* Requests a sample at each tick with a request. */
 static void *tick(void *argument)
 {
 	struct howdah_worker *worker = words(argument);
@@ -85,7 +85,7 @@ static void print_frame(const char *area, const struct howdah_profile_node *node
 	}
 }
 
-/* The node with most of the time, whose numbers are whole as those of all others. */
+/* The node with the most time; its counts are complete like those of all others. */
 static const struct howdah_profile_node *heaviest(const char *area)
 {
 	const struct howdah_profile *profile = (const void *)area;

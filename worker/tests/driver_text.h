@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* With %XX as the byte that it stands for. From malloc(), with a NUL that `size` does not count. */
+/* Decodes %XX to its byte. From malloc(), with a NUL that `size` does not count. */
 char *text_decode(const char *text, size_t *size);
-/* Gives back how many bytes were written, the NUL among them. */
+/* Returns the number of written bytes, including the NUL. */
 uint32_t text_append(char *to, const char *text);
-/* The same of the two strings that a space parts; without one the test ends. */
+/* The same for two strings separated by a space; without a space the test ends. */
 uint32_t text_append_pair(char *to, char *name_and_value);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * For the build with faults alone (make -C worker faults): takes away one part of what keeps the requests of a
- * concurrent worker apart, so that a test can show that its checks notice. HOWDAH_FAULT in the environment names the
- * part, by the name that the part has (struct howdah_task_part), or one of the regions below.
+ * For the build with faults (make -C worker faults): removes one part of the isolation of concurrent requests, so that
+ * a test can show that its checks notice. HOWDAH_FAULT in the environment names the part (struct howdah_task_part), or
+ * one of the regions below.
  *
  * Nothing of this is in the program: the linker puts these functions in front of its own (--wrap).
  *
- * "scribble" is none of them: there a request overwrites a word of the segment (see below).
+ * "scribble" is different: there a request overwrites a word of the segment (see below).
  *
- * A part is not registered. A region stays in its place when requests change: the next one finds what the one
- * before left there. Its copy moves to that one instead, so everything in it still has one owner.
+ * A part is not registered. A region stays installed when requests change: the next one finds the values that the
+ * previous one left there. Its copy moves to that one instead, so everything in it still has one owner.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 #include <ext/standard/file.h>
 #include <main/php_output.h>
 
-/* The names that the linker asks for. */
+/* The names that the linker requires. */
 void __real_howdah_task_register(const struct howdah_task_part *part);
 void __wrap_howdah_task_register(const struct howdah_task_part *part);
 void __real_howdah_includes_start(void);
@@ -89,7 +89,7 @@ static void find_regions(void)
 	}
 }
 
-/* Whoever was in place before may be on his way still. */
+/* The previous one may still be in flight. */
 static void in(void *room)
 {
 	if (before && before != room && room != main_room) {
@@ -149,7 +149,7 @@ void __wrap_howdah_task_register(const struct howdah_task_part *part)
 	__real_howdah_task_register(part);
 }
 
-/* Its part alone does not have anybody wait. */
+/* Without this the part alone does not make requests wait. */
 void __wrap_howdah_includes_start(void)
 {
 	if (!is_missing("includes")) {
@@ -157,7 +157,7 @@ void __wrap_howdah_includes_start(void)
 	}
 }
 
-/* It would find the fault, and one request at a time would be served. */
+/* It would find the fault, and the worker would serve one request at a time. */
 void __real_howdah_includes_start(void);
 void __wrap_howdah_includes_start(void);
 const char *__wrap_howdah_selftest(const struct howdah_pool *pool)
@@ -186,8 +186,10 @@ static uint64_t part_of_segment(const struct howdah_queue *queue, const struct h
 	return 0; /* the header */
 }
 
-/* The request that finds a file by the name in HOWDAH_SCRIBBLE takes it away and does what it says: the name of a
- * part, the index of a word, and what to write there. */
+/*
+ * A request that finds a file with the name in HOWDAH_SCRIBBLE removes it and obeys it: the name of a part, the index
+ * of a word, and the value to write there.
+ */
 void __real_howdah_queue_started(struct howdah_queue *queue, struct howdah_claim *claim);
 void __wrap_howdah_queue_started(struct howdah_queue *queue, struct howdah_claim *claim);
 void __wrap_howdah_queue_started(struct howdah_queue *queue, struct howdah_claim *claim)

@@ -1,9 +1,8 @@
 /*
- * An extension for tests: counts its starts and ends with a request, as one that traces requests has them. Its class
- * stands for a library that Howdah does not know: whatever is done with an object waits, and must not be done by two
- * at a time.
+ * An extension for tests: counts its starts and ends with a request, as extensions that trace requests do. Its class
+ * represents a library that is unknown to Howdah: every use of an object waits, and two concurrent uses are an error.
  *
- * Rules: its state is one for the process, and a start that has no end before it is told.
+ * Rules: its state is one for the process, and a start without an end before it is reported.
  */
 #include <php.h>
 #include <unistd.h>
@@ -55,7 +54,7 @@ static void wait_within(void)
 	is_within = false;
 }
 
-/* Whether two have been in it at a time; does not wait. */
+/* Whether two concurrent uses have occurred; does not wait. */
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_howdah_probe_met, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 

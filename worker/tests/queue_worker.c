@@ -1,12 +1,12 @@
 /*
  * A worker process without PHP, for crates/howdah-shm/tests/death.rs: serves requests whose bytes are a
- * pattern of their id, checks what it is given, answers with a pattern, and dies where it is told to.
+ * pattern of their id, checks them, responds with a pattern, and dies at the requested step.
  *
  * Usage: queue_worker SEGMENT STATISTICS WORKER STEP COUNT STEPS EVENTFD INDEX [EVENTFD INDEX]... [- PLACE...]
  *   SEGMENT, STATISTICS, EVENTFD  numbers of inherited file descriptors
  *   PLACE                         of a concurrent pool: the eventfds of all places, in order
- *   STEP, COUNT                   die at the COUNTth passing of step STEP; 0: not by that
- *   STEPS                         die after so many steps; 0: not by that
+ *   STEP, COUNT                   die at the COUNTth passing of step STEP; 0: never
+ *   STEPS                         die after so many steps; 0: never
  */
 #define _GNU_SOURCE
 #include "request/response.h"
@@ -20,7 +20,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Requests that it has at a time in a concurrent pool. */
+/* Concurrent requests in a concurrent pool. */
 #define PLACES 3
 
 /* The statistics file; crates/howdah-shm/tests/death/statistics.rs reads it by these offsets. */
@@ -28,8 +28,8 @@ struct statistics {
 	_Atomic uint64_t deaths[64]; /* by step */
 	_Atomic uint64_t corrupt;    /* requests whose bytes were not those of their id */
 	_Atomic uint64_t twice;      /* queueings that were executed a second time */
-	_Atomic uint64_t dropped;    /* responses cut short because the client was gone */
-	_Atomic uint64_t failed;     /* header frames that did not fit although the client was there */
+	_Atomic uint64_t dropped;    /* responses that were cut because the client had disconnected */
+	_Atomic uint64_t failed;     /* header frames that did not fit although the client was connected */
 	uint64_t padding[60];
 	_Atomic uint64_t executed[]; /* by slot: the last position executed, plus 1 */
 };
@@ -237,7 +237,7 @@ static bool sleep_for_space(struct howdah_claim *claim)
 	return true;
 }
 
-/* Several requests at a time: begun as they come, answered one after another. */
+/* Several requests at a time: begun in the order of their arrival, completed one after another. */
 static void serve_concurrently(struct howdah_queue *queue)
 {
 	struct howdah_claim claims[PLACES];

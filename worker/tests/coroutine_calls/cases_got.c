@@ -1,5 +1,5 @@
 /*
- * Cases: which places are patched, in an object that was there first.
+ * Cases: the places that are patched in an object that was loaded first.
  */
 #include <dlfcn.h>
 #include <errno.h>

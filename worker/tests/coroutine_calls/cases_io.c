@@ -29,7 +29,7 @@ static void close_pair(void)
 	close(pair[1]);
 }
 
-/* --- each call that takes something waits for it ----------------------------------------------------------- */
+/* --- calls that receive wait for data -------------------------------------------------------------------- */
 
 static ssize_t by_read(char *buffer, size_t size)
 {
@@ -116,7 +116,7 @@ static void pipes_are_waited_for(void)
 	takes(0, 2);
 }
 
-/* --- each call that gives something goes on until all is given -------------------------------------------- */
+/* --- calls that send continue until all is sent ----------------------------------------------------------- */
 
 #define MUCH (1 << 20)
 static char *much;
@@ -200,7 +200,7 @@ static void gives(size_t from, size_t to)
 		CHECK_EQUAL(size, MUCH);
 		CHECK(memcmp(got, much, MUCH) == 0);
 	}
-	/* Nobody reads any more: what went out until then counts, and then it is an error. */
+	/* The reader has closed: bytes that were sent before count, then the call fails. */
 	struct giving giving = {.give = givers[from]};
 	struct howdah_coroutine *other = test_spawn(give, &giving);
 	test_settle();
@@ -246,7 +246,7 @@ static void sigpipe_is_raised(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* --- what does not wait ------------------------------------------------------------------------------------- */
+/* --- calls that do not wait --------------------------------------------------------------------------------- */
 
 static void nonblocking_is_left_alone(void)
 {
@@ -324,7 +324,7 @@ static void timeouts_of_sockets_hold(void)
 	CHECK_ERROR(recv(pair[0], buffer, 8, 0), EAGAIN);
 	CHECK_ERROR(read(pair[0], buffer, 8), EAGAIN);
 	CHECK_EQUAL(test_waits(), before + 2);
-	/* What was sent until then counts. */
+	/* Bytes that were sent before count. */
 	set_timeout(pair[1], SO_SNDTIMEO);
 	char *zeros = calloc(1, MUCH);
 	ssize_t part = send(pair[1], zeros, MUCH, 0);
@@ -425,7 +425,7 @@ static void full_receivers_are_waited_for(void)
 	close(queue_fd);
 }
 
-/* --- with _FORTIFY_SOURCE these become other functions ------------------------------------------------------ */
+/* --- names of calls with _FORTIFY_SOURCE --------------------------------------------------------------------- */
 
 static size_t some = 4; /* not a constant */
 

@@ -1,5 +1,5 @@
 /*
- * Cases: lookups on helper threads, and what is left when a wait is cancelled.
+ * Cases: lookups on helper threads, and the state that a cancelled wait leaves.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static void addresses_are_looked_up(void)
 	CHECK_EQUAL(getaddrinfo("localhost", "no such service", &hints, &found), EAI_SERVICE);
 	hints.ai_family = 12345;
 	CHECK_EQUAL(getaddrinfo("localhost", NULL, &hints, &found), EAI_FAMILY);
-	/* Nothing to look up: nobody is asked. */
+	/* Nothing needs a lookup: no helper is used. */
 	unsigned before = test_waits();
 	hints.ai_family = AF_UNSPEC;
 	CHECK_EQUAL(getaddrinfo("127.0.0.1", "80", &hints, &found), 0);
@@ -91,7 +91,7 @@ static void hosts_are_looked_up(void)
 		CHECK((char *)host.h_aliases >= buffer && (char *)host.h_aliases < end);
 		CHECK(host.h_addr_list[0]);
 		in_addr_t address = 0;
-		/* Where /etc/hosts has a line of ::1 for it as well, glibc makes of that the same address once more. */
+		/* If /etc/hosts also has a line of ::1 for the name, glibc returns the same address twice. */
 		for (char **one = host.h_addr_list; *one; one++) {
 			CHECK(*one >= buffer && *one < end);
 			memcpy(&address, *one, sizeof(address));
@@ -125,7 +125,7 @@ static void open_server(res_state state)
 	state->retry = 1;
 }
 
-/* Answers one question with one record, 192.0.2.7, or that there is no such name. */
+/* Answers one query with one record, 192.0.2.7, or with a missing name. */
 static void answer(void *argument)
 {
 	unsigned char packet[512];
@@ -191,7 +191,7 @@ static void lookups_are_cancelled(void)
 {
 	open_server(&resolver);
 	for (int i = 0; i < 8; i++) {
-		/* More than there are helpers: some questions are not even begun. */
+		/* More than there are helpers: some lookups have not even begun. */
 		bool done[8] = {false};
 		struct howdah_coroutine *others[8];
 		for (int j = 0; j < 8; j++) {
@@ -208,7 +208,7 @@ static void lookups_are_cancelled(void)
 	}
 	res_nclose(&resolver);
 	close(server);
-	/* The helpers come back. */
+	/* The helpers become free again. */
 	addresses_are_looked_up();
 }
 
@@ -216,7 +216,7 @@ static void wait_for_ever(void *argument)
 {
 	char byte[8] = "";
 	struct timespec time = {100, 0}, left = {0, 0};
-	/* What was done before counts. */
+	/* A result that arrived before counts. */
 	CHECK_EQUAL(recv(ends[0], byte, sizeof(byte), MSG_WAITALL), 3);
 	CHECK_ERROR(read(ends[0], byte, 8), ECANCELED);
 	CHECK_ERROR(recv(ends[0], byte, 8, 0), ECANCELED);
@@ -253,7 +253,7 @@ static void waits_are_cancelled(void)
 	CHECK(pid > 0);
 	close(ends[0]);
 	close(ends[1]);
-	/* Reaped with the next ones. */
+	/* Freed together with the next ones. */
 	for (int i = 0; i < 10000 && kill(pid, 0) == 0; i++) {
 		(void)waitpid(-1, NULL, WUNTRACED);
 		usleep(1000);

@@ -21,7 +21,7 @@
 
 static int gate[2]; /* a child lives until it is written to */
 
-/* A child that leaves with a status when the gate opens. */
+/* A child that exits with a status when the gate opens. */
 static pid_t start_child(int status)
 {
 	pid_t pid = fork();
@@ -134,7 +134,7 @@ static void processes_are_read(void)
 static void close_process(void *argument)
 {
 	struct child_wait *waiting = argument;
-	/* The child has closed what we read, and goes on. */
+	/* The child has closed the pipe that we read, and continues. */
 	FILE *stream = popen("exec >/dev/null; read gone <&3; exit 3", "r");
 	waiting->status = pclose(stream);
 	waiting->done = true;
@@ -340,7 +340,7 @@ static void open_gate(void *argument)
 	CHECK_EQUAL(write(gate[1], "x", 1), 1);
 }
 
-/* Held by another process: nobody here tells when it is given back. */
+/* Another process holds the lock: nothing here reports its release. */
 static void locks_of_others_are_waited_for(void)
 {
 	make_directory();

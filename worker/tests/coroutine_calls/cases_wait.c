@@ -173,7 +173,7 @@ static void no_time_lets_others_run(void)
 	test_spawn(mark, &ran);
 	CHECK_EQUAL(usleep(0), 0);
 	CHECK(ran);
-	/* Whoever only looks does so too, sooner or later. */
+	/* A caller that only polls lets others run too, sooner or later. */
 	ran = false;
 	test_spawn(mark, &ran);
 	for (int i = 0; i < 100000 && !ran; i++) {
@@ -359,7 +359,7 @@ static void connections_are_made(void)
 	CHECK_ERROR(accept(listener, NULL, NULL), EAGAIN);
 	CHECK_EQUAL(test_waits(), before);
 	close(listener);
-	/* Nobody listens there any more. */
+	/* No socket listens there any more. */
 	int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK_ERROR(connect(client, (struct sockaddr *)&address, sizeof(address)), ECONNREFUSED);
 	CHECK_ERROR(accept(client, NULL, NULL), EINVAL);

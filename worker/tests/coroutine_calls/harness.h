@@ -1,10 +1,10 @@
 /*
- * For tests of the calls that stand in the place of libc's (src/intercept/calls.h): a scheduler as small as
- * can be behind the interface of src/mode/coroutine/coroutine.h, and what cases need.
+ * For tests of the replacements for libc's calls (src/intercept/calls.h): a minimal scheduler behind the interface of
+ * src/mode/coroutine/coroutine.h, and helpers for cases.
  *
- * A case runs in a coroutine of its own. Its code lies in a shared object that calls libc as an extension of PHP
- * would. That a call lets others run shows when one coroutine waits for what another does afterwards: if the
- * call held up the thread the test would hang, and is ended by an alarm.
+ * Each case runs in a coroutine. Its code lies in a shared object that calls libc as an extension of PHP would. To show
+ * that a call lets others run, one coroutine waits for the effect of another: if the call held up the thread, the test
+ * would hang, and an alarm ends it.
  */
 #ifndef HOWDAH_TEST_HARNESS_H
 #define HOWDAH_TEST_HARNESS_H
@@ -19,22 +19,22 @@ struct test_case {
 	void (*run)(void);
 };
 
-/* Ends with the entry that has no name. */
+/* The list ends with the entry without a name. */
 extern const struct test_case test_cases[];
 
-/* Starts another coroutine; it runs when the present one waits. */
+/* Starts another coroutine; it runs when the current one waits. */
 struct howdah_coroutine *test_spawn(void (*run)(void *argument), void *argument);
 
 /* Waits until it has ended. */
 void test_join(struct howdah_coroutine *coroutine);
 
-/* Lets all that are ready run, until each waits. */
+/* Lets all ready coroutines run, until each of them waits. */
 void test_settle(void);
 
-/* How often a coroutine has waited until now. */
+/* The number of times that a coroutine has waited. */
 unsigned test_waits(void);
 
-/* From here on calls must block, as in the main context; and back. */
+/* From here on calls must block, as in the main context; the second one ends that. */
 void test_forbid_waiting(bool forbid);
 
 void test_failed(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));

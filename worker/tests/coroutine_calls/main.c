@@ -1,7 +1,7 @@
 /*
- * Runs the cases of the shared objects named as arguments. The first of them is there when the calls are put in
- * place; the others are loaded by it afterwards, as PHP loads extensions: so that they find libc's functions
- * before anybody else's (RTLD_DEEPBIND).
+ * Runs the cases of the shared objects named as arguments. The first of them is loaded when the calls are installed,
+ * which loads the others afterwards, as PHP loads extensions: they find libc's functions before all others
+ * (RTLD_DEEPBIND).
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "harness.h"
 #include "scheduler.h"
 
-/* Long enough for a machine that has much else to do. */
+/* Long enough for a busy machine. */
 #define ALARM_SECONDS 120
 
 static unsigned failures, cases;
@@ -34,7 +34,7 @@ void test_failed(const char *file, int line, const char *format, ...)
 
 static void time_is_over(int signal)
 {
-	/* Not what printf() does: it may have been interrupted. */
+	/* Not with printf(), which may have been interrupted. */
 	static const char message[] = "A test hangs: a call held up the thread. It is the one after those that passed.\n";
 	(void)!write(STDERR_FILENO, message, sizeof(message) - 1);
 	_exit(1);
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 {
 	signal(SIGALRM, time_is_over);
 	signal(SIGPIPE, SIG_IGN);
-	/* For good: a switch of contexts is to change no mask. */
+	/* For good: a switch of contexts must not change the mask. */
 	sigset_t blocked;
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGUSR1);

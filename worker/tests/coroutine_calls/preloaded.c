@@ -1,5 +1,5 @@
 /*
- * Somebody else who stands in front of libc, as tools do that look at a process's calls.
+ * Another object in front of libc, like tools that observe a process's calls.
  */
 #include <stddef.h>
 #include <sys/syscall.h>

@@ -33,7 +33,7 @@ struct howdah_coroutine {
 	int64_t deadline; /* negative: none */
 	struct howdah_waiters *queue;
 	struct howdah_coroutine *next; /* in it */
-	int result;                    /* errno of the wait, 0: what it waited for has come */
+	int result;                    /* errno of the wait, 0: the event has occurred */
 };
 
 static struct howdah_coroutine *all[COROUTINES_MAX];
@@ -51,14 +51,14 @@ static int64_t now(void)
 	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* --- what the calls use ------------------------------------------------------------------------------------ */
+/* --- functions for the calls -------------------------------------------------------------------------------- */
 
 bool howdah_delays_others(void)
 {
 	return false;
 }
 
-/* Tests start no programs from coroutines that have descriptors of their own. */
+/* Tests start no programs from coroutines that have private descriptors. */
 uint64_t howdah_task_number(void)
 {
 	return 0;
@@ -255,7 +255,7 @@ static bool run_ready(void)
 	return ran;
 }
 
-/* Of those whose time has come, the one whose time came first. */
+/* Of the expired waits, the one with the earliest deadline. */
 static bool wake_one_in_time(int64_t time)
 {
 	struct howdah_coroutine *earliest = NULL;

@@ -1,5 +1,5 @@
 --TEST--
-ignore_user_abort(): the script goes on without its client, the next request is not touched
+ignore_user_abort(): the script continues without its client, and the next request is unaffected
 --INI--
 ignore_user_abort=1
 --FILE--

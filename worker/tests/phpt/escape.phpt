@@ -1,5 +1,5 @@
 --TEST--
-htmlspecialchars() gives what PHP gives, whether or not there is something to escape
+htmlspecialchars() has PHP's results, with and without characters to escape
 --INI--
 default_charset=UTF-8
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-A fatal error: 500 without display_errors, logged, shutdown functions run, the worker goes on
+A fatal error: 500 without display_errors, logged, shutdown functions run, the worker continues
 --INI--
 display_errors=0
 log_errors=1

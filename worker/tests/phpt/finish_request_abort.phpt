@@ -1,5 +1,5 @@
 --TEST--
-fastcgi_finish_request() without a client: there is nothing to finish, and the script goes on
+fastcgi_finish_request() without a client: there is nothing to finish, and the script continues
 --INI--
 ignore_user_abort=1
 --FILE--

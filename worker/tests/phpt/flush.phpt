@@ -1,5 +1,5 @@
 --TEST--
-flush() sends what was written so far; implicit_flush each write; output buffers hold it back
+flush() sends the output so far; implicit_flush each write; output buffers hold it back
 --INI--
 output_buffering=0
 --FILE--

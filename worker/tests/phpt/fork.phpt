@@ -1,5 +1,5 @@
 --TEST--
-A process that the script forks writes no output and does not answer; $_SERVER and shutdown work in it
+A process that the script forks writes no output and no response; $_SERVER and shutdown work in it
 --FILE--
 <?php
 register_shutdown_function(fn () => file_put_contents(__DIR__ . '/' . getmypid(), 'down'));

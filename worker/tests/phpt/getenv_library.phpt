@@ -1,5 +1,5 @@
 --TEST--
-getenv() sees what a library puts into the environment and takes away
+getenv() sees changes of the environment by a library
 --SKIPIF--
 <?php
 extension_loaded('ffi') || print 'skip: needs the extension FFI';

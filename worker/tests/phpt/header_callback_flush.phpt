@@ -1,5 +1,5 @@
 --TEST--
-What a callback of header_register_callback() prints comes before the buffer whose flush has called it
+Output of a header_register_callback() callback precedes the buffer whose flush called it
 --FILE--
 <?php
 header_register_callback(static function () { echo 'callback '; });

@@ -1,5 +1,5 @@
 --TEST--
-Headers that do not fit: 500, logged, and the worker goes on
+Headers that do not fit: 500, logged, and the worker continues
 --FILE--
 <?php
 if (!isset($_GET['ok'])) {

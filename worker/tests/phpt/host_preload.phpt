@@ -1,5 +1,5 @@
 --TEST--
-The launcher: beside its object, in any directory; what else is preloaded stays, also for children
+The launcher: next to its object, in any directory; other preloaded libraries stay, also for children
 --FILE--
 --CLI--
 -n -r 'echo PHP_SAPI, " ", trim(file_get_contents("/proc/self/comm")), " ", json_encode(getenv("LD_PRELOAD")), "\n";'

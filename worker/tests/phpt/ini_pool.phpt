@@ -1,5 +1,5 @@
 --TEST--
-A pool's settings: values with blanks, quotes and operators, constants, what is disabled, and open_basedir
+A pool's settings: values with blanks, quotes and operators, constants, disabled functions, and open_basedir
 --FILE--
 <?php
 echo ini_get('user_agent'), '|', ini_get('sendmail_path'), '|', ini_get('error_reporting'), '|',

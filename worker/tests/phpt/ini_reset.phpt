@@ -1,5 +1,5 @@
 --TEST--
-What a script sets is gone in the next request
+Settings of a script do not apply to the next request
 --FILE--
 <?php
 echo ini_get('precision'), ' ', date_default_timezone_get(), ' ', setlocale(LC_ALL, 0), ' ', getenv('OWN'), ' ', mb_internal_encoding(), "\n";

@@ -1,5 +1,5 @@
 --TEST--
-Memory runs out while PHP reads the request's input: 500, and the worker leaves with status 70
+Memory runs out while PHP reads the request's input: 500, and the worker exits with status 70
 --SKIPIF--
 <?php
 if (getenv('USE_ZEND_ALLOC') === '0') {

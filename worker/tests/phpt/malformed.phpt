@@ -1,5 +1,5 @@
 --TEST--
-Variables that are cut short: 500, logged, nothing ran, and the worker goes on
+Truncated variables: 500, logged, no code ran, and the worker continues
 --FILE--
 <?php
 echo 'ran';

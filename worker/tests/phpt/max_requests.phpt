@@ -1,5 +1,5 @@
 --TEST--
-A worker leaves after its number of requests, with status 0, and its successor goes on in the rings
+A worker exits after its number of requests, with status 0, and its successor continues in the rings
 --FILE--
 <?php
 echo 'served';

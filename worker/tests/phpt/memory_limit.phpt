@@ -1,5 +1,5 @@
 --TEST--
-memory_limit: fatal error, shutdown functions, the worker goes on
+memory_limit: fatal error, shutdown functions, the worker continues
 --SKIPIF--
 <?php
 if (getenv('USE_ZEND_ALLOC') === '0') {

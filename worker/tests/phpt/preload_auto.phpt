@@ -1,5 +1,5 @@
 --TEST--
-Preloading of files that declare classes and nothing else: what becomes of each kind of file, and what requests see
+Preloading of files that only declare classes: the result for each kind of file, and for requests
 --SKIPIF--
 <?php
 if (!extension_loaded('Zend OPcache')) {

@@ -1,5 +1,5 @@
 --TEST--
-An opcache.preload of php.ini is told, and stays
+An opcache.preload of php.ini is reported, and stays
 --SKIPIF--
 <?php
 if (!extension_loaded('Zend OPcache')) {

@@ -1,5 +1,5 @@
 --TEST--
-A profile shows what a function waits for, and goes on with the worker's successor
+A profile shows the wait of a function, and continues with the worker's successor
 --FILE--
 <?php
 function waits(): void

@@ -1,5 +1,5 @@
 --TEST--
-max_execution_time counts CPU time, set_time_limit() re-arms it; the worker goes on
+max_execution_time counts CPU time, set_time_limit() re-arms it; the worker continues
 --FILE--
 <?php
 if (isset($_GET['ok'])) {

@@ -1,5 +1,5 @@
 --TEST--
-multipart/form-data: $_FILES, is_uploaded_file(), move_uploaded_file(), and the temporary file is gone
+multipart/form-data: $_FILES, is_uploaded_file(), move_uploaded_file(), and removal of the temporary file
 --POST_RAW--
 Content-Type: multipart/form-data; boundary=BOUND
 

@@ -1,5 +1,5 @@
 --TEST--
-.user.ini from the document root down, cached for user_ini.cache_ttl, gone outside
+.user.ini from the document root down, cached for user_ini.cache_ttl, without effect outside
 --INI--
 user_ini.cache_ttl=300
 --FILE .user.ini--

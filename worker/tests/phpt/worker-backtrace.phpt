@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: the signal that asks for a backtrace, while PHP runs, sleeps, runs a fiber, and waits for a request
+Worker mode: the signal that requests a backtrace, while PHP runs, sleeps, runs a fiber, and waits for a request
 --SKIPIF--
 <?php
 if (!extension_loaded('posix')) {

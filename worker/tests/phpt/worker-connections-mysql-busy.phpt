@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: an answer that a request did not fetch from a MySQL connection is not the next one's
+Worker mode: an unread response on a MySQL connection is not read by the next request
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_mysql') || !extension_loaded('mysqli')) {

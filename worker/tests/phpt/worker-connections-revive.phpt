@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a connection that was closed by the server is made again, with the constructor's options, if the pool says so
+Worker mode: a connection that the server closed is reconnected with the constructor's options, if the pool allows it
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql') || !extension_loaded('pgsql') || !extension_loaded('pdo_mysql')) {

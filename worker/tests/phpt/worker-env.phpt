@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: the pool's variables are the environment of each request and of what it starts
+Worker mode: the pool's variables are the environment of each request and of the programs that it starts
 --INI--
 variables_order=EGPCS
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: workers have MySQL connections of their own, and the zygote's are not ended by them
+Worker mode: workers have private MySQL connections, and do not close those of the zygote
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_mysql') || !extension_loaded('mysqli')) {

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: workers have PostgreSQL connections of their own, with the settings that the server reports
+Worker mode: workers have private PostgreSQL connections, with the settings that the server reports
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql') || !extension_loaded('pgsql')) {

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: an SQLite file with functions of its own is not to be forked
+Worker mode: an SQLite file with user-defined functions must not be forked
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_sqlite')) {

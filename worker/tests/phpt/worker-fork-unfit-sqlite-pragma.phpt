@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: an SQLite file with a setting of the connection that cannot be told is not to be forked
+Worker mode: an SQLite file with an unreadable setting of the connection must not be forked
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_sqlite')) {

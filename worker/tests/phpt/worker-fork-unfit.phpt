@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a worker script that leaves open what no worker can open again is not to be forked
+Worker mode: a worker script with an open resource that no worker can reopen must not be forked
 --SKIPIF--
 <?php
 if (!extension_loaded('sqlite3')) {

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: getenv() knows the variables of its request, and what another one put is gone
+Worker mode: getenv() returns the variables of its request, and none of another one
 --FILE--
 <?php
 putenv('OF_THE_BOOT=of the boot');

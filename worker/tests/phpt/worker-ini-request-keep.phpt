@@ -1,5 +1,5 @@
 --TEST--
-Worker mode with `keep ini`: what PHP_VALUE and PHP_ADMIN_VALUE set is never kept
+Worker mode with `keep ini`: settings of PHP_VALUE and PHP_ADMIN_VALUE are never kept
 --FILE--
 <?php
 ini_set('precision', '10');

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: PHP_VALUE and PHP_ADMIN_VALUE hold for their request, over what boot set, and go with it
+Worker mode: PHP_VALUE and PHP_ADMIN_VALUE apply to their request, override settings of the boot, and end with it
 --FILE--
 <?php
 ini_set('precision', '10');

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: what is wrong with the input is a warning of the start, which no handler of the application sees
+Worker mode: invalid input causes a warning of the start, which no handler of the application sees
 --INI--
 max_input_vars=2
 post_max_size=20

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: detect_leaks names what each request adds to the process
+Worker mode: detect_leaks names state that each request adds to the process
 --SKIPIF--
 <?php
 foreach (['pdo_sqlite', 'sockets'] as $extension) {

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: what boot wrote to $_ENV stays, what a request writes does not
+Worker mode: values that the boot wrote to $_ENV stay, values of a request do not
 --INI--
 variables_order=EGPCS
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: settings are what they were after boot
+Worker mode: settings are restored to those of the boot
 --FILE--
 <?php
 ini_set('precision', '9');

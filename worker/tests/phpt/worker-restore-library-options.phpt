@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: what a request sets for all of libldap and of net-snmp is put back after it
+Worker mode: a request's global options of libldap and net-snmp are restored after it
 --EXTENSIONS--
 ldap
 snmp

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: what a request sets in the C library, handlers of signals and the directory of readdir() are put back after it
+Worker mode: settings of the C library, handlers of signals and the directory of readdir() are restored after a request
 --SKIPIF--
 <?php
 foreach (['gettext', 'pcntl'] as $extension) {

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: each request has a sequence of its own, whatever boot and others seeded
+Worker mode: each request has a separate random sequence, whatever the boot and others seeded
 --FILE--
 <?php
 mt_srand(5);

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: how mysqli, SOAP and autoloading report errors is put back, and no error or alarm of a request is left
+Worker mode: error reporting of mysqli, SOAP and autoloading is restored, and no error or alarm of a request is left
 --SKIPIF--
 <?php
 foreach (['mysqli', 'soap', 'pcntl'] as $extension) {

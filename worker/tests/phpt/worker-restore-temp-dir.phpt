@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: the directory for temporary files is what TMPDIR says in the request in hand
+Worker mode: the directory for temporary files is TMPDIR of the current request
 --FILE--
 <?php
 $boot = sys_get_temp_dir();

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: destructors that throw while the state is put back
+Worker mode: destructors that throw while the state is restored
 --FILE--
 <?php
 final class Throws

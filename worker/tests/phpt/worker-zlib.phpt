@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: ob_gzhandler() and zlib.output_compression compress for the client of the request in hand alone
+Worker mode: ob_gzhandler() and zlib.output_compression compress only for the client of the current request
 --SKIPIF--
 <?php
 if (!extension_loaded('zlib')) {

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a client that leaves ends its request at the next output, with `finally` blocks, unless the request ignores that; the worker goes on
+Worker mode: a client that disconnects ends its request at the next output, with `finally` blocks, unless the request ignores that; the worker continues
 --FILE--
 <?php
 $depth = $n = 0;

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: exit() runs `finally` blocks and nobody catches it, from wherever it is called
+Worker mode: exit() runs `finally` blocks and cannot be caught, wherever it is called
 --FILE--
 <?php
 final class Kernel {

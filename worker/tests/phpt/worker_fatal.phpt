@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a fatal error delivers output, shutdown functions of boot and request, then the worker leaves and a fork goes on
+Worker mode: a fatal error delivers output and shutdown functions of boot and request, then the worker exits and a fork continues
 --SKIPIF--
 <?php
 if (getenv('USE_ZEND_ALLOC') === '0') {

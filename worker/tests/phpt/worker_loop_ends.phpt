@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a script whose own loop ends leaves with its status; max_requests ends the loop by false
+Worker mode: a script whose own loop ends exits with its status; max_requests ends the loop by false
 --FILE--
 <?php
 for ($n = 0; $n < 2 && ($more = frankenphp_handle_request(static function () { echo 'served'; })); $n++) {}

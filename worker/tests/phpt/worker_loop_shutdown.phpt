@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: the boot's shutdown functions run when the script leaves its loop by itself, however it does
+Worker mode: the boot's shutdown functions run when the script leaves its loop by itself, in whatever way
 --FILE--
 <?php
 register_shutdown_function(static function () {

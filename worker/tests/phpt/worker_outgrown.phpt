@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a worker says once that it has outgrown its memory, when it has settled and as soon as it has
+Worker mode: a worker reports once that it has outgrown its memory, as soon as it has, after it had settled
 --SKIPIF--
 <?php
 if (getenv('USE_ZEND_ALLOC') === '0') {

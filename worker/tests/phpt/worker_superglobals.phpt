@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: superglobals, php://input, uploads and headers are those of the request in hand
+Worker mode: superglobals, php://input, uploads and headers are those of the current request
 --FILE--
 <?php
 while (frankenphp_handle_request(static function () {

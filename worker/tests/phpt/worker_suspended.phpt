@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a Fiber or generator that a request leaves is run to its `finally` blocks if nobody has it, and is left alone without them
+Worker mode: a Fiber or generator that a request leaves runs its `finally` blocks if no reference is left, and is left alone without them
 --FILE--
 <?php
 final class Kernel {

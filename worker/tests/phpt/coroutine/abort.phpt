@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a client that leaves ends its request at the next output unless the request ignores that
+Coroutines: a client that disconnects ends its request at the next output unless the request ignores that
 --FILE--
 <?php
 $gate = new stdClass();

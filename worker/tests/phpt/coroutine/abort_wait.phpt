@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a client that leaves ends its request where it waits, unless the request ignores that
+Coroutines: a client that disconnects ends its request where it waits, unless the request ignores that
 --FILE--
 <?php
 final class Local {

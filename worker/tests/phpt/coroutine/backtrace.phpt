@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: the signal that asks for a backtrace logs that of each request on its way
+Coroutines: the signal that requests a backtrace logs one of each request in flight
 --SKIPIF--
 <?php
 if (!extension_loaded('posix')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: who looks again and again at a descriptor that does not block lets others run
+Coroutines: code that polls a non-blocking descriptor repeatedly lets others run
 --SKIPIF--
 <?php
 if (!extension_loaded('sockets')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a request whose time is over is ended while it waits, computes or writes; the worker goes on
+Coroutines: a request whose time is over is ended while it waits, computes or writes; the worker continues
 --FILE--
 <?php
 while (frankenphp_handle_request(static function () {

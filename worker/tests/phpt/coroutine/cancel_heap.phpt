@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: who is cancelled while a heap compares leaves it as it is to be
+Coroutines: a request that is cancelled while a heap compares leaves the heap intact
 --FILE--
 <?php
 final class Heap extends SplMinHeap

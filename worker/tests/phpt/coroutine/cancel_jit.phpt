@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: code that OPcache's JIT has compiled does not go on after a call whose wait was cancelled
+Coroutines: code that OPcache's JIT has compiled does not continue after a call whose wait was cancelled
 --SKIPIF--
 <?php
 if (!extension_loaded('Zend OPcache') || php_uname('m') !== 'x86_64' && php_uname('m') !== 'aarch64') {

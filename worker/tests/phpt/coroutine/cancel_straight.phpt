@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: code that goes straight on after a call whose wait was cancelled does not see what the call gave back
+Coroutines: straight-line code after a call whose wait was cancelled does not see the call's result
 --FILE--
 <?php
 final class Reader {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: code that is cancelled between two instructions frees what the second one would have used
+Coroutines: code that is cancelled between two instructions frees the operands of the second one
 --FILE--
 <?php
 function text(): string

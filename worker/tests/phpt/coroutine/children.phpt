@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: who waits for any child gets one of its own request, and no other request loses the status of a program
+Coroutines: a wait for any child returns one of its own request, and no other request loses the status of a program
 --SKIPIF--
 <?php
 if (!extension_loaded('pcntl') || !extension_loaded('posix')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what a cancelled coroutine leaves open between two calls is rolled back, what others have begun stays
+Coroutines: state that a cancelled coroutine leaves open between two calls is rolled back, state of others stays
 --SKIPIF--
 <?php
 foreach (['PGSQL' => 'pgsql', 'MYSQL' => 'mysqli', 'REDIS' => 'redis'] as $variable => $extension) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: two requests that each need the other one's client: one of them is refused, the other goes on
+Coroutines: of two requests that each need the other one's client, one is refused and the other continues
 --SKIPIF--
 <?php
 if (!extension_loaded('redis')) {

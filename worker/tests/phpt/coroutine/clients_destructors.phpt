@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a destructor of an extension that is not known waits for those who are in it, and never throws
+Coroutines: a destructor of an unknown extension waits for its current users, and never throws
 --SKIPIF--
 <?php
 if (!file_exists(ini_get('extension_dir') . '/solr.so')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what was begun is rolled back, though meanwhile another request lets go of the object
+Coroutines: an open transaction is rolled back although another request drops the object meanwhile
 --SKIPIF--
 <?php
 foreach (['PGSQL' => 'pgsql', 'MYSQL' => 'mysqli', 'REDIS' => 'redis'] as $variable => $extension) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: one FTP connection for all requests: each gets the answers to its own commands
+Coroutines: one FTP connection for all requests: each gets the replies to its own commands
 --SKIPIF--
 <?php
 if (!extension_loaded('ftp')) {

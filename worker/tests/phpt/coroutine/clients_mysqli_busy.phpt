@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: an answer that a request did not fetch from a shared mysqli connection is not the next one's
+Coroutines: an unread response on a shared mysqli connection is not read by the next request
 --SKIPIF--
 <?php
 if (!extension_loaded('mysqli')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: each request has ODBC connections of its own, persistent ones too
+Coroutines: each request has private ODBC connections, persistent ones too
 --EXTENSIONS--
 odbc
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a connection that is made when nobody uses the PDO object commits by itself, as the first one (mysql)
+Coroutines: a connection that is created while no request uses the PDO object commits automatically, like the first one (mysql)
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_mysql')) {

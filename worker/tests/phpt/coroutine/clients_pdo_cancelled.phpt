@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what a cancelled query would have answered on a PDO connection is nobody's
+Coroutines: no request gets the response of a cancelled query on a PDO connection
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql') || !extension_loaded('pdo_mysql')) {

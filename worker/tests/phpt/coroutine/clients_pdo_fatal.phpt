@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a request that dies leaves its connection to nobody: the others' queries, transactions and statements stay right
+Coroutines: no request gets the connection of one that crashed: queries, transactions and statements of others stay right
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql')) {

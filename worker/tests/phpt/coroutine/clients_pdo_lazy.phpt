@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a PDO object that a request made and left behind: each later request has a connection of its own, with its attributes
+Coroutines: a PDO object that a request created and left behind: each later request has a private connection with its attributes
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a pool of PDO connections has a size: others wait in turn, or are told who has them
+Coroutines: a pool of PDO connections has a size: others wait in turn, or get an error that names the user
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: one PDO object for all requests: each has a connection, a transaction and errors of its own (mysql)
+Coroutines: one PDO object for all requests: each has a private connection, transaction and errors (mysql)
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_mysql')) {

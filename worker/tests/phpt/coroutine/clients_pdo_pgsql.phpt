@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: one PDO object for all requests: each has a connection, a transaction and errors of its own (pgsql)
+Coroutines: one PDO object for all requests: each has a private connection, transaction and errors (pgsql)
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what the boot set on a PDO connection is said not to be on those of requests
+Coroutines: a warning reports that settings of the boot are missing on the PDO connections of requests
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql')) {

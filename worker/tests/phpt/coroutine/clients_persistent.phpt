@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: each request has persistent streams of its own
+Coroutines: each request has private persistent streams
 --FILE--
 <?php
 $server = stream_socket_server('tcp://127.0.0.1:0');

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what a cancelled query would have answered on a shared pgsql connection is nobody's
+Coroutines: no request gets the response of a cancelled query on a shared pgsql connection
 --SKIPIF--
 <?php
 if (!extension_loaded('pgsql')) {

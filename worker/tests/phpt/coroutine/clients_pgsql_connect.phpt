@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: pg_connect() and pg_pconnect() give each request a connection of its own, and functions without one use the request's last
+Coroutines: pg_connect() and pg_pconnect() give each request a private connection, and functions without one use the request's last
 --SKIPIF--
 <?php
 if (!extension_loaded('pgsql')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a connection that its server has closed is not lent, unless howdah.pool_check or 'check' says not to look
+Coroutines: a connection that its server has closed is not used, unless howdah.pool_check or 'check' turns the check off
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql') || !extension_loaded('pgsql')) {

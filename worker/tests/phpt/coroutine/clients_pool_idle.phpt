@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a pool closes clients that nobody has used for howdah.pool_idle or its own 'idle', 0 keeps them
+Coroutines: a pool closes clients that were unused for howdah.pool_idle or its own 'idle'; 0 keeps them
 --FILE--
 <?php
 final class Client {

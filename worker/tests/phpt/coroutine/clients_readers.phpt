@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what the last call had for an outcome is not told to another request
+Coroutines: the result of the last call is not reported to another request
 --SKIPIF--
 <?php
 if (!extension_loaded('mysqli')) {

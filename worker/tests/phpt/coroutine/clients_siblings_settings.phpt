@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a call that sets a client's state keeps it for its request, whose other coroutines go on with it
+Coroutines: a call that sets a client's state keeps it for its request, whose other coroutines continue with it
 --SKIPIF--
 <?php
 if (!extension_loaded('redis')) {

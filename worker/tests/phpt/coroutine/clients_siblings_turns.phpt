@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a child that waits for a call which leaves something open gets its turn: when the caller has ended, and at once if it is the caller's own
+Coroutines: a child that waits for a call which leaves something open runs when the caller has ended, and immediately if it is the caller's child
 --SKIPIF--
 <?php
 if (!extension_loaded('pgsql')) {

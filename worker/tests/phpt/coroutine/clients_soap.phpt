@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: one SoapClient for all requests: each has its own answer, and that of its last request is refused if another came between
+Coroutines: one SoapClient for all requests: each has its own response, and that of its last request is refused if another one used the client since
 --SKIPIF--
 <?php
 if (!extension_loaded('soap')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a stack of active spans as OpenTelemetry has it is the request's own if its start replaces it
+Coroutines: a stack of active spans like OpenTelemetry's is private to the request if its start replaces it
 --FILE--
 <?php
 final class Context

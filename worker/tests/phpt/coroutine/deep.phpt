@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what is nested as deeply as PHP allows by default fits onto the stack, as do graphs of thousands of objects; what does not ends its request
+Coroutines: code nested as deeply as PHP allows by default fits onto the stack, as do graphs of thousands of objects; deeper code ends its request
 --SKIPIF--
 <?php
 if (PHP_VERSION_ID >= 80300) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what a request has used of its stack is given back when it ends
+Coroutines: the used part of a request's stack is freed when the request ends
 --FILE--
 <?php
 function resident(): int

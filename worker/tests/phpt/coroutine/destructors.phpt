@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: destructors of what a request's globals and static values hold run after its shutdown functions, before its output, headers and session
+Coroutines: destructors of objects in a request's globals and static values run after its shutdown functions, before its output, headers and session
 --FILE--
 <?php
 final class Page

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: destructors at the end of a request are called in the order of PHP: what a global object holds follows it
+Coroutines: destructors at the end of a request run in PHP's order: objects that a global object holds follow it
 --FILE--
 <?php
 final class Part

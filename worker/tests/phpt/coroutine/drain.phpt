@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a worker that is to stop takes nothing new and ends what it has; so does one that has served enough
+Coroutines: a worker that was ordered to stop accepts nothing new and finishes its requests; so does one that has served enough
 --FILE--
 <?php
 $gate = new stdClass();

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: timers of Excimer, which knows its objects by their handlers
+Coroutines: timers of Excimer, which identifies its objects by their handlers
 --SKIPIF--
 <?php
 if (!file_exists(ini_get('extension_dir') . '/excimer.so')) {

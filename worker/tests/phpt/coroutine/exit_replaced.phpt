@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a cancelled request is unwound though a destructor's exception replaces its exit, and the process goes on
+Coroutines: a cancelled request is unwound although a destructor's exception replaces its exit, and the process continues
 --FILE--
 <?php
 final class Throws {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: with `concurrency_fallback`, where PHP does not behave as they rely on, workers run one request at a time, and the log says why
+Coroutines: with `concurrency_fallback`, on an unsuitable PHP, workers run one request at a time, and the log has the reason
 --SKIPIF--
 <?php
 if (PHP_VERSION_ID >= 80500) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: where PHP does not behave as they rely on, the boot fails, and the log says why
+Coroutines: on an unsuitable PHP the boot fails, and the log has the reason
 --SKIPIF--
 <?php
 if (PHP_VERSION_ID >= 80500) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: after a fatal error of one request the others go on to their end, then the worker leaves
+Coroutines: after a fatal error of one request the others run to their end, then the worker exits
 --SKIPIF--
 <?php
 if (getenv('USE_ZEND_ALLOC') === '0') {

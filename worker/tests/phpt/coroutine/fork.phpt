@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a child that a request forks runs that request alone, its waits block, and its output is nobody's
+Coroutines: a child that a request forks runs only that request, its waits block, and its output is dropped
 --SKIPIF--
 <?php
 if (!extension_loaded('pcntl')) {

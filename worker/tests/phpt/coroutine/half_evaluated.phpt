@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: who needs a constant that another request is evaluating waits for it
+Coroutines: a request that needs a constant which another one is evaluating waits for it
 --FILE--
 <?php
 spl_autoload_register(function (string $class): void {

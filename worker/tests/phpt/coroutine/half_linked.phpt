@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: who asks for a class that another request is linking waits for it
+Coroutines: a request that needs a class which another one is linking waits for it
 --FILE--
 <?php
 spl_autoload_register(function (string $class): void {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a worker that makes no progress ends, with the stacks of PHP and C in the log; code that computes goes on
+Coroutines: a worker that makes no progress exits, with the stacks of PHP and C in the log; code that computes continues
 --FILE--
 <?php
 $texts = [str_repeat('ab', 400_000), str_repeat('cd', 400_000)];

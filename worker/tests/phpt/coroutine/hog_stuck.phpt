@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: while a function that cannot be interrupted holds the process, the log says so
+Coroutines: the log reports a function that holds the process and cannot be interrupted
 --FILE--
 <?php
 $gate = new stdClass();

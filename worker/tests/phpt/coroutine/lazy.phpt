@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: who uses a lazy object that another request is initializing waits until it is whole
+Coroutines: a request that uses a lazy object which another one is initializing waits until it is complete
 --SKIPIF--
 <?php
 if (PHP_VERSION_ID < 80400) {

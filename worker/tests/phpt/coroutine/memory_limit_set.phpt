@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: ini_set('memory_limit') below what the request uses fails, whatever the process uses
+Coroutines: ini_set('memory_limit') below the request's current use fails, whatever the process uses
 --SKIPIF--
 <?php
 if (getenv('USE_ZEND_ALLOC') === '0') {

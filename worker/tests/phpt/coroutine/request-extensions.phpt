@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: howdah.request_extensions has no effect, and the log says so
+Coroutines: howdah.request_extensions has no effect, with a message in the log
 --FILE--
 <?php
 while (frankenphp_handle_request(static function () {

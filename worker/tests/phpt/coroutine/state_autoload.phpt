@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a class is loaded once when two requests ask for it at a time, and so is a file of include_once
+Coroutines: a class is loaded once when two requests need it at the same time, and so is a file of include_once
 --FILE--
 <?php
 /** Returns when $count requests are here. The object is shared, as objects are. */

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: who waits for a class that another request loads and is cancelled does not load it himself
+Coroutines: a request that is cancelled while it waits for a class does not load the class itself
 --FILE--
 <?php
 $gate = new stdClass();

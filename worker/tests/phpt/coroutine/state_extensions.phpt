@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what extensions keep for a request is the request's own
+Coroutines: state of a request in extensions is private to the request
 --FILE--
 <?php
 /** Returns when $count requests are here. The object is shared, as objects are. */

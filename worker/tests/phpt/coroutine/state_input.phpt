@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: bodies, uploads and superglobals that code asks for later belong to their requests
+Coroutines: bodies, uploads and superglobals that code reads later belong to their requests
 --FILE--
 <?php
 /** Returns when $count requests are here. The object is shared, as objects are. */

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what a request sets in the C library, in mysqli and for readdir() is its own
+Coroutines: settings of a request in the C library, in mysqli and for readdir() are private to it
 --SKIPIF--
 <?php
 foreach (['gettext', 'mysqli', 'pcntl', 'simplexml'] as $extension) {

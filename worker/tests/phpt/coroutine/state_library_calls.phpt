@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what PHP keeps from call to call in one place is a request's own: comparisons of array_multisort(), characters of mb_output_handler()
+Coroutines: state that PHP stores once per process between calls is private to a request: comparisons of array_multisort(), characters of mb_output_handler()
 --SKIPIF--
 <?php
 if (!extension_loaded('mbstring')) {

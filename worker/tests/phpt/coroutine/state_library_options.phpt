@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what a request sets for all of libldap and of net-snmp is its own
+Coroutines: a request's global options of libldap and net-snmp are private to it
 --EXTENSIONS--
 ldap
 snmp

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what SOAP notes of a call is of the request, or the coroutine, that makes it
+Coroutines: state of a SOAP call is private to the request, or the coroutine, that makes it
 --SKIPIF--
 <?php
 if (!extension_loaded('soap')) {

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: with shared statics, requests see what others left in static properties and variables
+Coroutines: with shared statics, requests see values of others in static properties and variables
 --FILE--
 <?php
 final class Counter

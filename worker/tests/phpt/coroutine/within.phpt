@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: who uses a heap, an ArrayObject or a generator that another request's code is within waits
+Coroutines: a request that uses a heap, an ArrayObject or a generator which another request's code is using waits
 --FILE--
 <?php
 /** Returns when $count requests are here. The object is shared, as objects are. */

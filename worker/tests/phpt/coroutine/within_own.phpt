@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a heap that its own comparison changes is PHP's own error, and nobody waits for it
+Coroutines: a heap that its own comparison changes causes PHP's own error, and no request waits for it
 --SKIPIF--
 <?php
 $heap = new class extends SplMinHeap {
