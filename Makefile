@@ -1,4 +1,4 @@
-# The doors of the project. Each installs what it needs first (scripts/setup.sh says what).
+# The entry points of the project. Each installs its dependencies first (scripts/setup.sh lists them).
 #   PHP_CONFIG=php-config8.x   picks another PHP than the distribution's default
 
 SHELL := /bin/bash
@@ -35,7 +35,7 @@ debug:
 check: ## The everyday checks, in two minutes after a first build: formats, lints, unit tests, the PHP process
 	scripts/check.sh
 
-test: ## Install what the tests need and run them all
+test: ## Install the dependencies of the tests and run them all
 	@scripts/setup.sh test
 	scripts/test.sh
 
@@ -120,7 +120,7 @@ miri: ## Check the queue's unit tests with Miri, in some minutes; installs a nig
 	PROPTEST_CASES=4 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
 		$(CARGO) +nightly miri test --locked --target-dir target/miri -p howdah-shm --lib
 
-matrix: ## Run the tests of the PHP process on the PHP of Debian 12, Debian 13 and Ubuntu 24.04, each in a root of its own
+matrix: ## Run the tests of the PHP process on the PHP of Debian 12, Debian 13 and Ubuntu 24.04, each in a separate root
 	scripts/matrix.sh
 
 extensions: build ## Try all PHP extensions that the distribution packages, and write docs/reference/extensions.md

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// A short page, a long one with ?lines=N, or the length of what was sent.
+// A short page, a long one with ?lines=N, or the length of the request body.
 
 if ($_SERVER['REQUEST_METHOD'] === 'POST') {
     echo strlen((string) file_get_contents('php://input'));

@@ -2,7 +2,7 @@
 # Measures pgo/howdah.profdata again: builds Howdah with counters in it, has it serve what front threads are busy with, and
 # keeps what was counted. `make build` optimises by it (profile-guided optimisation). Run it when the compiler in
 # rust-toolchain.toml changes, or much of the request's path: functions that changed since are built without it, and
-# fits.sh tells when too many have.
+# fits.sh reports when too many have.
 #   pgo/measure.sh            ten minutes, most of it the build
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -42,7 +42,7 @@ print(*(socket.getsockname()[1] for socket in sockets))')
 export PLAIN LOGGED TLS PROXY
 plain=http://127.0.0.1:$PLAIN logged=http://127.0.0.1:$LOGGED tls=https://localhost:$TLS
 
-# Started by root it would serve as a user that can neither enter these folders nor write down what was counted.
+# Started by root it would serve as a user that can neither enter these folders nor write the counts.
 [ "$(id -u)" != 0 ] || export HOWDAH_USER=root
 "$out/release/howdah" run --config pgo/Caddyfile 2>"$dir/server.log" &
 server=$!
@@ -92,12 +92,12 @@ for _ in $(seq 100); do
 	curl -s -o /dev/null -F "file=@$SITE/random.js" "$plain/"
 done
 
-# What was counted is written when the server ends.
+# The counts are written when the server exits.
 kill "$server"
 wait "$server" || { cat "$dir/server.log" >&2; exit 1; }
 server=
 "$tools/llvm-profdata" merge --sparse -o pgo/howdah.profdata "$counted"
-# The symbols of the busiest functions, by which fits.sh knows whether a release was optimised by them. What is before a
+# The symbols of the busiest functions, by which fits.sh checks whether a release was optimised by them. What is before a
 # semicolon is where a function without a name of its own is.
 "$tools/llvm-profdata" show --topn=300 pgo/howdah.profdata |
 	sed -n 's/^  \(.*;\)\{0,1\}\(.*\), max count = [0-9]*$/\2/p' | LC_ALL=C sort -u >pgo/busiest.txt

@@ -38,7 +38,7 @@ for folder in "$tree"/stage/php/*; do
 done
 sed "s/@PHP_DEPENDS@/${depends}howdah-php/" packaging/debian/control.in | cat - "$stanzas" >"$tree/debian/control"
 
-# The unit of a package: its paths, and a user of its own.
+# The unit of a package: its paths, and a separate user.
 sed -e 's|/usr/local/bin/howdah|/usr/bin/howdah|' -e 's|HOWDAH_USER=www-data|HOWDAH_USER=howdah|' \
 	-e 's|^Group=www-data|Group=howdah|' \
 	packaging/systemd/howdah.service >"$tree/debian/howdah.service"

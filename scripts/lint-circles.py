@@ -34,7 +34,7 @@ C_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Figures:
-    """The largest circle in files, and the most folders that one circle spreads over; 1 where there is none."""
+    """The largest circle in files, and the most folders that one circle spreads over; 1 without circles."""
 
     largest: int
     folders: int

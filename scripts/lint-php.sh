@@ -11,7 +11,7 @@ mapfile -t files < <(find examples pgo php scripts tests tools -name '*.php' -ty
 printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P 2 sh -c \
 	'said=$(php -n -d short_open_tag=0 -d display_errors=1 -l "$1" 2>&1) || { printf "%s\n" "$said" >&2; exit 1; }' sh
 
-# Fixtures of tests may look as odd as what they stand for; what people run and read may not.
+# Fixtures of tests may look as odd as the code that they imitate; examples and packages may not.
 styled=(examples/demo pgo tools/php)
 [ -d php ] && styled+=(php)
 if command -v phpcs >/dev/null; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests that touch the PHP process on the PHP of other distributions, each in a root of its own:
+# Runs the tests that touch the PHP process on the PHP of other distributions, each in a separate root:
 #   scripts/matrix.sh [NAME ...]        debian12, debian13, ubuntu24.04; all without a name
 #   MATRIX_STEPS="phpt e2e"             the steps to run of install, build, phpt and e2e (end to end and conformance), and
 #                                       extensions, which tries all that the distribution packages (scripts/extensions)

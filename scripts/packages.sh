@@ -107,7 +107,7 @@ packages_root() {
 	inside "$root" host 'apt-get update -qq
 		[ -z "'"$more"'" ] || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends '"$more"'
 		began=$(date +%s%N)
-		# Not what is for debugging alone.
+		# Without packages for debugging.
 		rm -f /packages/*/*-dbgsym_*
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --download-only /packages/1/*.deb
 		echo "$(( ($(date +%s%N) - began) / 1000000 )) ms" >/packages/downloaded'
@@ -164,7 +164,7 @@ for step in "${steps[@]}"; do
 	*) die "unknown step $step; known are build, lintian, life, boot and application" ;;
 	esac
 	began=$SECONDS
-	# Not in a condition, where bash would go on after an error.
+	# Not in a condition, where bash would continue after an error.
 	set +e
 	(set -e; "step_$step") >>"$log" 2>&1
 	status=$?

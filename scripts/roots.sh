@@ -49,11 +49,11 @@ bootstrap() {
 	touch "$root/.bootstrapped"
 }
 
-# Tracked files and those that are not ignored, with their times, so that builds go on from the last run.
+# Tracked files and those that are not ignored, with their times, so that builds continue from the last run.
 copy_sources() {
 	local root=$1
 	mkdir -p "$root/src"
-	# What is gone here is gone there.
+	# Files that were removed here are removed there.
 	(cd "$root/src" && find . -mindepth 1 -maxdepth 1 ! -name target -exec rm -rf {} +)
 	git ls-files -z --cached --others --exclude-standard |
 		tar --create --null --files-from=- --ignore-failed-read | tar --extract --directory "$root/src"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs all Rust tests, and once more, alone, each that failed.
+"""Runs all Rust tests, and each failed one again, alone.
 
 A test that passes alone but not beside the others is a defect, mostly of the test; that does not permit to discard a
 change that did not touch it. It is named at the end as flaky. A test that fails both times fails the run, and so do
@@ -23,7 +23,7 @@ PASSED = re.compile(r"^test result: ok\. [1-9]", re.MULTILINE)
 
 
 def cargo_test(arguments: list[str]) -> tuple[int, str]:
-    """Runs cargo, shows what it prints, and returns its exit status and output."""
+    """Runs cargo, shows its output, and returns its exit status and output."""
     command = ["cargo", "test", "--locked", *arguments]
     output = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:

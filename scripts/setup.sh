@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a task needs and this machine lacks; says what, asks nothing.
+# Installs packages that a task needs and this machine lacks; lists them, without questions.
 #   scripts/setup.sh build|test|bench|package|matrix|cross-arm64
 # Needs Debian 12, Debian 13 or Ubuntu 24.04, and root or sudo where something is missing.
 # PHP_CONFIG=php-config8.x picks a PHP; otherwise the distribution's default is taken.
@@ -43,7 +43,7 @@ install() {
 		"${missing[@]}" >/dev/null
 }
 
-# Sets `packages` to those of the arguments that this distribution has, and says which it has not.
+# Sets `packages` to those of the arguments that this distribution has, and lists the others.
 packaged() {
 	local package
 	packages=()

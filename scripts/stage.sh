@@ -31,7 +31,7 @@ for config in "${configs[@]}"; do
 	cp "$built"/howdah-php "$built"/howdah-php.so "$stage/php/$version"
 	# The virtual package of Debian for extensions: what it names changes when PHP's structures do.
 	echo "phpapi-$("$config" --phpapi)" >"$stage/php/$version/api"
-	# What is linked against it needs functions that an older release may lack.
+	# Programs that are linked against it need functions that an older release may lack.
 	"$config" --version >"$stage/php/$version/release"
 done
 [ -f target/sbom.cdx.json ] || { echo "stage: target/sbom.cdx.json is missing: run scripts/sbom.sh" >&2; exit 1; }

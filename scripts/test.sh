@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test. Each step says its name and its time; the first failure ends the run.
+# Runs every test. Each step prints its name and its time; the first failure ends the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$HOME/.cargo/bin:$PATH"

@@ -64,7 +64,7 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Replacement:
-    """A server that lost its worker in one way; without times, `reason` says why."""
+    """A server that lost its worker in one way; without times, `reason` is set."""
 
     peer: str
     way: str

@@ -140,7 +140,7 @@ class Case:
         return found, "the case has no script for this kind of server"
 
     def missing(self) -> str | None:
-        """Returns what is required before this case can be measured here, or None."""
+        """Returns the unmet requirement of this case on this machine, or None."""
         for needed in self.needs:
             if not Path(needed).exists():
                 return f"{needed} is missing; try: {self.hint}"

@@ -2,4 +2,4 @@
 
 
 class BenchError(Exception):
-    """An error that the user can fix; the message says how."""
+    """An error that the user can fix; the message explains how."""

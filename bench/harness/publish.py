@@ -24,7 +24,7 @@ def write(run: Run, target: Path) -> None:
     """Writes the published files of a run: its figures and their conditions, without logs.
 
     That is run.json, which also holds the starts, the references, the faults and the profile, and
-    samples.jsonl; the runs that its report takes along have the same in folders of their own.
+    samples.jsonl; the runs that its report includes have the same files in separate folders.
     """
     target.mkdir(parents=True)
     kept = {

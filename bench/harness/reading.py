@@ -13,7 +13,7 @@ HEADING = "How to read it"
 
 
 def points(run: Run) -> list[str]:
-    """Returns what to know first, one point each, with `**` around its start."""
+    """Returns the main points, one each, with `**` around its start."""
     found = [
         (
             "**Ratios first.** They are made of servers that were measured minutes apart on the "

@@ -182,7 +182,7 @@ def described(run: Run) -> list[dict[str, Any]]:
 
 
 def peers(run: Run) -> list[str]:
-    """Lists what was measured, with versions."""
+    """Lists the measured servers, with versions."""
     lines = []
     for facts in described(run):
         versions = "; ".join(
@@ -194,7 +194,7 @@ def peers(run: Run) -> list[str]:
 
 
 def absent(run: Run) -> list[str]:
-    """Lists what was not measured and why, one line each."""
+    """Lists measurements that are missing, with the reason, one line each."""
     lines = [
         f"{facts['title']}: {facts['reason']}" for facts in run.info.get("absent", {}).values()
     ]

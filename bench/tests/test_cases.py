@@ -1,4 +1,4 @@
-"""The repository's cases: they are the workloads that their names say."""
+"""The repository's cases: they are the workloads that their names describe."""
 
 from __future__ import annotations
 

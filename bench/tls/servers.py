@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BODY = b"0123456789abcdef" * 64
 FILE = "static.txt"
-# Without a limit of open files below this, nginx uses what the system allows.
+# Without a limit of open files below this, nginx uses the system's limit.
 NGINX_CONNECTIONS = 16_384
 
 CADDYFILE = """{{

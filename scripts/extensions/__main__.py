@@ -1,11 +1,11 @@
 """Tries all extensions that the distribution packages: `python3 -m scripts.extensions`, as root.
 
-Everything is installed in a root of its own (`root.py`) and runs there with a loopback alone.
+Everything is installed in a separate root (`root.py`) and runs there with only a loopback.
 Options:
 
   --howdah PATH     the server; the default is target/release/howdah
   --only PACKAGE    one package, or several; the page keeps the last results of all others
-  --skip-install    what is installed from the last run is taken
+  --skip-install    uses the packages that the last run installed
 
 Exit status 1 if an extension is wrong or has no exercise.
 """

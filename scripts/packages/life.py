@@ -292,7 +292,7 @@ class Load:
 
 
 def request(connection: http.client.HTTPConnection, headers: dict[str, str]) -> str | None:
-    """Request the welcome page; return what is wrong with it."""
+    """Request the welcome page; return its error."""
     connection.request("GET", "/", headers=headers)
     response = connection.getresponse()
     body = response.read()
@@ -441,7 +441,7 @@ def remove(manager: Manager, root: Path) -> None:
 
 
 def life(root: Path) -> None:
-    """Go through all of it, twice: what the packages depend on stays after the first time."""
+    """Go through all of it, twice: dependencies of the packages stay after the first time."""
     manager = Manager(root)
     manager.install()
     downloaded = (root / "packages/downloaded").read_text().strip()

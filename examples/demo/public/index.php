@@ -5,7 +5,7 @@ declare(strict_types=1);
 use Caravan\App;
 use Caravan\Http\Request;
 
-// PHP's built-in server asks for every file here: false hands the static ones back to it.
+// PHP's built-in server runs this for every file: false makes it serve static ones itself.
 $static = ['/assets/caravan.css', '/assets/caravan.js', '/assets/icon.svg'];
 if (PHP_SAPI === 'cli-server' && in_array($_SERVER['REQUEST_URI'] ?? '', $static, true)) {
     return false;

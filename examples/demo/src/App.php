@@ -21,7 +21,7 @@ use LogicException;
 use Throwable;
 
 /**
- * One request from its address to its answer. Holds what the pages share; lives as long as the request.
+ * One request from its address to its response, and the state that the pages share.
  */
 final class App
 {
@@ -67,7 +67,7 @@ final class App
     }
 
     /**
-     * Whether there is a place for sessions: a page that reports that there is none can show no visitor.
+     * Whether sessions can be stored: the page that reports a failure cannot show the visitor.
      */
     public function hasSessions(): bool
     {

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Caravan;
 
 /**
- * What PHP can tell about the server that runs it. Asks only for functions that are there, so that the page is
+ * Information about the server that runs PHP. Only existing functions are called, so that the page is
  * the same under Howdah, php-fpm and PHP's built-in server.
  */
 final class ServerInfo

@@ -59,7 +59,7 @@ final class View
     }
 
     /**
-     * A scope of its own for the template.
+     * A separate scope for the template.
      *
      * @param array<string, mixed> $values
      */

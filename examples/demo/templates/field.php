@@ -5,7 +5,7 @@ declare(strict_types=1);
 use function Caravan\e;
 
 /**
- * One labelled field of a form, with what is wrong with it.
+ * One labelled field of a form, with its error.
  *
  * @var array<string, string> $form
  * @var array<string, string> $problems

@@ -1,7 +1,7 @@
 <?php
 
 // Extensions that talk to a service. Where its kind has a handle that requests may share, the boot makes it. The
-// services are named by tests/databases.sh and services.py; what has none gets the error of a closed port.
+// services are named by tests/databases.sh and services.py; clients without one get the error of a closed port.
 
 declare(strict_types=1);
 

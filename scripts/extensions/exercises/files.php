@@ -4,7 +4,7 @@
 
 declare(strict_types=1);
 
-/** A file of its own in the folder for temporary files. */
+/** A separate file in the folder for temporary files. */
 $temporary = static fn(string $name): string => tempnam(sys_get_temp_dir(), $name);
 
 return [

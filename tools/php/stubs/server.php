@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What the servers define and PHP itself does not, for static analysis. Never loaded at run time.
+ * Functions of the servers that PHP lacks, for static analysis. Never loaded at run time.
  */
 
 declare(strict_types=1);

@@ -7,7 +7,7 @@ namespace Caravan\Http;
 use RuntimeException;
 
 /**
- * A request that cannot be answered as asked. The message is shown to the person who sent it.
+ * A request that fails. The message is shown to the visitor.
  */
 final class HttpError extends RuntimeException
 {

@@ -44,7 +44,7 @@ final class Request
     }
 
     /**
-     * Whether the client wants no body: the page is made all the same, since its headers depend on it.
+     * Whether the client requests no body: the page is rendered nevertheless, since its headers depend on it.
      */
     public function isHead(): bool
     {

@@ -7,7 +7,7 @@ namespace Caravan\Model;
 use Caravan\Typed;
 
 /**
- * What a reader wrote below an entry.
+ * A reader's comment on an entry.
  */
 final class Comment
 {

@@ -14,7 +14,7 @@ final class Database
 {
     /**
      * Statements that lead from each version of the schema to the next. The number of versions is kept in
-     * SQLite's user_version; add to the end, never change what has been released.
+     * SQLite's user_version; add to the end, never change released versions.
      */
     private const MIGRATIONS = [
         [

@@ -41,7 +41,7 @@ final class Entry
     }
 
     /**
-     * The picture at its head: the first photo, or a painted landscape while there is none.
+     * The picture at its top: the first photo, or a painted landscape if there is none.
      */
     public function cover(): string
     {

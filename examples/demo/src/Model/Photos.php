@@ -16,7 +16,7 @@ final class Photos
 
     private const BYTES_MAX = 5 * 1024 * 1024;
 
-    /** Everybody knows the demo's password: the disk shall not fill. */
+    /** The demo's password is public, so uploads must not fill the disk. */
     private const COUNT_MAX = 200;
 
     private const SIDE_MAX = 10_000;
@@ -35,7 +35,7 @@ final class Photos
     }
 
     /**
-     * Says what is wrong with an upload; null when it may be stored.
+     * Returns the error of an upload; null when it may be stored.
      */
     public function problem(Upload $upload): ?string
     {
@@ -97,7 +97,7 @@ final class Photos
             return null;
         }
         return [
-            // The name comes from the database, never from the address that was asked for.
+            // The name comes from the database, never from the requested address.
             'file' => $this->directory . '/' . Typed::string($row, 'id'),
             'type' => Typed::string($row, 'type'),
             'bytes' => Typed::int($row, 'bytes'),
@@ -120,7 +120,7 @@ final class Photos
     }
 
     /**
-     * The type as the file's own bytes tell it; what the browser said about it is not asked.
+     * The type by the content of the file; the browser's claim is ignored.
      *
      * @return array{type: string, width: int, height: int}|null
      */

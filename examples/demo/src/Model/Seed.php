@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Caravan\Model;
 
 /**
- * What the journal holds before anybody has written in it.
+ * The initial entries of the journal.
  */
 final class Seed
 {

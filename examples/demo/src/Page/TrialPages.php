@@ -90,7 +90,7 @@ final class TrialPages
     {
         ini_set('memory_limit', '24M');
         ini_set('display_errors', '0');
-        // Kept aside, so that there is memory left to tell the visitor about it.
+        // Reserved, so that there is memory left to show the error.
         $reserve = str_repeat("\0", 1024 * 1024);
         register_shutdown_function(function () use (&$reserve): void {
             $reserve = null;
