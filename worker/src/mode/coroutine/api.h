@@ -55,13 +55,18 @@ struct howdah_child *howdah_child_start(zval *callable, zend_fcall_info *callbac
 
 void howdah_child_cancel(struct howdah_child *child);
 
-/* The child has ended: its result, or its exception thrown again. */
+/* Returns the result of a child that has ended, or throws its exception again. */
 void howdah_child_take(struct howdah_child *child, zval *result);
 
-/* Nanoseconds of a time limit in seconds, HOWDAH_WAIT_FOREVER for none; throws and returns false if it is invalid. */
+/*
+ * Converts a time limit in seconds to nanoseconds, HOWDAH_WAIT_FOREVER for none; throws and returns false if it is
+ * invalid.
+ */
 bool howdah_api_limit(double seconds, bool none, uint32_t argument, int64_t *limit);
 
-/* True where a wait is possible. Otherwise false, and an Error is thrown that says what could not be waited for. */
+/*
+ * Returns true where a wait is possible. Otherwise throws an Error that names the impossible wait, and returns false.
+ */
 bool howdah_api_may_wait(const char *what);
 
 #endif

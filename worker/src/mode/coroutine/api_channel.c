@@ -126,7 +126,7 @@ static bool set_limit(struct limit *limit, double seconds, bool none, uint32_t a
 	return true;
 }
 
-/* False: the time is over (an exception was thrown), or the caller is being unwound. */
+/* Returns false if the time is over (an exception was thrown), or the caller is being unwound. */
 static bool wait_in(struct howdah_waiters *waiters, const struct limit *limit, const char *what, const char *late)
 {
 	int64_t left = limit->deadline < 0 ? HOWDAH_WAIT_FOREVER : limit->deadline - howdah_now();
@@ -140,7 +140,7 @@ static bool wait_in(struct howdah_waiters *waiters, const struct limit *limit, c
 	if (howdah_park_as(waiters, left, HOWDAH_PLACE_CHANNEL, -1) != 0 && errno == ECANCELED) {
 		return false;
 	}
-	return true; /* the caller looks whether the time is over */
+	return true; /* the caller checks whether the time is over */
 }
 
 static bool refuse_closed(const struct channel *channel, const char *message)
@@ -176,7 +176,7 @@ static bool send_value(struct channel *channel, zval *value, const struct limit 
 	return true;
 }
 
-/* False: nothing was received, and nothing thrown if the channel is closed and empty. */
+/* Returns false if nothing was received; no exception was thrown if the channel is closed and empty. */
 static bool receive_value(struct channel *channel, zval *value, const struct limit *limit)
 {
 	while (channel->count == 0) {

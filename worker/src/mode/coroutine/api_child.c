@@ -280,7 +280,7 @@ static void await(struct howdah_child *child, double seconds, bool none, uint32_
 			zend_throw_exception(howdah_timeout_exception, "The coroutine has not ended within the time", 0);
 		} else if (result == 0) {
 			howdah_child_take(child, return_value);
-		} /* otherwise this one is being unwound */
+		} /* otherwise this coroutine is being unwound */
 		OBJ_RELEASE(&child->std);
 		return;
 	}

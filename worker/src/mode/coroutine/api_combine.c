@@ -1,7 +1,7 @@
 /*
  * Howdah\all(), race() and timeout(): several children, or one with a limit. See api.h.
  *
- * Rules: what these functions started is over when they return: the rest is cancelled. A coroutine that the
+ * Rules: children that these functions started have ended when they return: the rest is cancelled. A coroutine that the
  * caller started itself is the caller's to end.
  */
 #include "api.h"
@@ -12,7 +12,7 @@
 
 struct group {
 	zval children;     /* array of Howdah\Coroutine, with the caller's keys */
-	HashTable started; /* of these, those that were started here */
+	HashTable started; /* those of them that were started here */
 };
 
 static bool add(struct group *group, zval *work, zval *object)
@@ -54,8 +54,10 @@ static void cancel_started(struct group *group)
 	ZEND_HASH_FOREACH_END();
 }
 
-/* Starts what is a callable, unless `enough` says of a child before it that nothing more is needed: where callbacks
- * run at once, one may have settled the matter. False: an exception was thrown, and what was started is cancelled. */
+/*
+ * Starts a callable, unless `enough` returns true for an earlier child: where callbacks run immediately, one may have
+ * settled the matter. Returns false if an exception was thrown; children that were started are cancelled then.
+ */
 static bool start(struct group *group, HashTable *work, bool (*enough)(const struct howdah_child *child))
 {
 	zval *one;
@@ -100,7 +102,7 @@ static void release(struct group *group)
 	zval_ptr_dtor(&group->children);
 }
 
-/* Waits until some child of the request ends. False: the caller is being unwound, or an Error was thrown. */
+/* Waits until some child of the request ends. Returns false if the caller is being unwound, or an Error was thrown. */
 static bool wait_for_any(const char *function)
 {
 	return howdah_api_may_wait(function) && howdah_park(&howdah_task_current()->children, HOWDAH_WAIT_FOREVER) == 0;

@@ -17,7 +17,7 @@
 
 static zend_class_entry *(*autoload)(zend_string *name, zend_string *lower_name);
 
-static HashTable classes; /* that are being loaded, by their names in lower case */
+static HashTable classes; /* classes that are being loaded, by their names in lower case */
 
 bool howdah_autoload_begin(zend_string *lower_name, struct howdah_loading *loading)
 {

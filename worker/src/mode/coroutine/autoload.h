@@ -14,14 +14,19 @@ void howdah_autoload_start(void);
 
 /* --- inside: autoload.c and includes.c -------------------------------------------------------------- */
 
-/* Around the loading of a class without the autoloader; false: somebody is loading it already. */
+/*
+ * Called around the loading of a class without the autoloader; returns false if another coroutine is loading it
+ * already.
+ */
 bool howdah_autoload_begin(zend_string *lower_name, struct howdah_loading *loading);
 void howdah_autoload_end(zend_string *lower_name, struct howdah_loading *loading);
 
 void howdah_includes_start(void);
 
-/* Whether the code of a file that it has included once, for all, has not run to its end: to unwind it there would leave
- * the process without the rest of the file. */
+/*
+ * Whether the coroutine runs the code of a file that is included once for all requests: unwinding it there would leave
+ * the process without the rest of the file.
+ */
 bool howdah_includes_under_way(const struct howdah_coroutine *coroutine);
 
 extern const struct howdah_task_part howdah_includes_part;

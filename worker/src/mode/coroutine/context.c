@@ -23,7 +23,7 @@
  * destruction of a long list. It is address space; memory is taken as it is touched. */
 #define STACK_DEFAULT (8 * 1024 * 1024)
 #define STACK_MIN (64 * 1024)
-/* So much stays with a stack from one request to the next; few need more. */
+/* The part of a stack that stays allocated from one request to the next; few need more. */
 #define STACK_KEPT (64 * 1024)
 #define PAGE 4096
 /* The same as for a Fiber of PHP code. */
@@ -37,7 +37,7 @@ static struct howdah_coroutine *idle;
 static zend_fiber_context *main_context; /* that the scheduler runs in, while a coroutine does */
 static struct howdah_coroutine *entering;
 
-/* What lies below a coroutine's first function: a frame of an internal function without a name, as in fibers. */
+/* The frame below a coroutine's first function: a frame of an internal function without a name, as in fibers. */
 static zend_function base_function = {.type = ZEND_INTERNAL_FUNCTION};
 
 void howdah_context_init(size_t size, uint32_t keep)
@@ -71,7 +71,7 @@ void howdah_context_trim(const struct howdah_coroutine *coroutine)
 	if (here - low >= bounds_of(coroutine)->size) {
 		return; /* in a Fiber of PHP code, which has a separate stack */
 	}
-	/* What madvise() itself uses is above. */
+	/* The frame of madvise() itself is above. */
 	uintptr_t end = (here - TRIM_BELOW) & ~(uintptr_t)(getpagesize() - 1);
 	if (end > low) {
 		(void)madvise((void *)low, end - low, MADV_DONTNEED);
@@ -100,7 +100,7 @@ static void give_back_depth(const struct howdah_coroutine *coroutine)
 	}
 }
 
-/* --- AddressSanitizer wants to know the stack -------------------------------------------------------------- */
+/* --- reports of the stack to AddressSanitizer -------------------------------------------------------------- */
 
 #ifdef __SANITIZE_ADDRESS__
 static void *main_fake;
@@ -172,7 +172,7 @@ void howdah_context_leave(struct howdah_coroutine *coroutine)
 	coroutine->frame = NULL;
 }
 
-/* What a coroutine runs, for as long as it lives. It is entered with each new task. */
+/* The main function of a coroutine, for as long as it lives. It is entered with each new task. */
 static void run_coroutine(zend_fiber_transfer *transfer)
 {
 	struct howdah_coroutine *coroutine = entering;
@@ -198,12 +198,12 @@ static void run_coroutine(zend_fiber_transfer *transfer)
 			coroutine->run(coroutine->argument);
 			howdah_half_done_end(coroutine);
 			coroutine->run = NULL;
-			EG(current_execute_data) = base; /* after a longjmp it points nowhere */
+			EG(current_execute_data) = base; /* it dangles after a longjmp */
 			howdah_context_leave(coroutine);
 		}
 	}
 	zend_end_try();
-	/* What runs catches its own bailouts: PHP's state is not to be trusted any more. */
+	/* The code that runs here catches its own bailouts: PHP's state is unreliable now. */
 	abort();
 }
 

@@ -35,7 +35,7 @@ uint64_t howdah_task_number(void);
 /* Whether the task with that number is in flight. */
 bool howdah_task_is_in_flight(uint64_t number);
 
-/* How the code of the task that runs was unwound; NULL: the main context. */
+/* How the running task's code was unwound; NULL: the main context. */
 struct howdah_exits *howdah_task_exits(void);
 
 /* The task's request; NULL for a task that is over. */
@@ -50,41 +50,49 @@ struct howdah_request *howdah_task_request(struct howdah_task *task);
 /* CLOCK_MONOTONIC. */
 int64_t howdah_now(void);
 
-/* True where the caller may wait as a coroutine: within one, on the thread of PHP, and the engine allows a
- * switch here. Otherwise the call has to block. */
+/*
+ * Whether the caller may wait as a coroutine: it is within one, on PHP's thread, and the engine allows a switch here.
+ * Otherwise the call must block.
+ */
 bool howdah_may_wait(void);
 
-/* True where the caller cannot wait, and others of the process wait that cannot continue before it returns. */
+/* Whether the caller cannot wait, while other coroutines wait that cannot continue before it returns. */
 bool howdah_delays_others(void);
 
-/* As poll(): number of entries with events, 0: the time is over, -1 with errno. Looks before it waits. */
+/*
+ * Like poll(): returns the number of entries with events, 0 if the time is over, -1 with errno. Polls before it waits.
+ */
 int howdah_wait_fds(struct pollfd *fds, nfds_t count, int64_t timeout);
 
-/* Of one descriptor, without a look first: what is ready ends the wait. The events, 0: the time is over, -1 with
- * errno. */
+/*
+ * The same for one descriptor, without polling first: a ready descriptor ends the wait. Returns the events, 0 if the
+ * time is over, -1 with errno.
+ */
 int howdah_wait_fd(int fd, short events, int64_t timeout);
 
-/* 0, or -1 with errno ECANCELED. */
+/* Returns 0, or -1 with errno ECANCELED. */
 int howdah_wait_time(int64_t time);
 
-/* How many waits of the coroutine at hand have ended so, which shows whether one of a call did: libraries do not all
- * say it. 0 in the main context. */
+/*
+ * The number of waits of the current coroutine that were cancelled, which shows whether one of a call was: not all
+ * libraries report it. 0 in the main context.
+ */
 uint32_t howdah_waits_cancelled(void);
 
-/* Surround calls of PHP's methods that are ours, not the code's: nothing interrupts or unwinds them. */
+/* Called around calls of PHP's methods by our own code: nothing interrupts or unwinds them. */
 void howdah_interrupt_shield(void);
 void howdah_interrupt_unshield(void);
 
-/* Lets others run: those that are ready, and requests in the queue. */
+/* Lets others run: ready coroutines, and requests in the queue. */
 void howdah_yield(void);
 
-/* Waits in the queue until it is woken. 0, or -1 with errno: ETIMEDOUT, ECANCELED. */
+/* Waits in the queue until it is woken. Returns 0, or -1 with errno: ETIMEDOUT, ECANCELED. */
 int howdah_park(struct howdah_waiters *waiters, int64_t timeout);
 
 /* The same, and reports of waiting requests name the object of the queue. `fd`: of a lock, otherwise -1. */
 int howdah_park_as(struct howdah_waiters *waiters, int64_t timeout, enum howdah_place_state object, int fd);
 
-/* Makes the coroutine that waits longest ready. NULL: none waits. */
+/* Makes the coroutine ready that has waited longest. NULL: none waits. */
 struct howdah_coroutine *howdah_wake_one(struct howdah_waiters *waiters);
 void howdah_wake_all(struct howdah_waiters *waiters);
 
@@ -97,16 +105,18 @@ int howdah_watchdog_setitimer(int which, const struct itimerval *value, struct i
 
 /* --- children ----------------------------------------------------------------------------------------- */
 
-/* Starts a child in the task at hand: `run` is called with `argument` on a stack of its own; PHP exceptions must
- * not leave it. NULL: the limit of coroutines is reached. */
+/*
+ * Starts a child in the current task: `run` is called with `argument` on a separate stack; PHP exceptions must not
+ * leave it. NULL: the limit of coroutines is reached.
+ */
 struct howdah_coroutine *howdah_coroutine_spawn(void (*run)(void *argument), void *argument);
 
-/* Ends its waiting, now and from now on. */
+/* Ends its current wait and all later ones. */
 void howdah_coroutine_cancel(struct howdah_coroutine *coroutine);
 
 /* --- abandoned requests ---------------------------------------------------------------------------------- */
 
-/* In a coroutine: the front has not read what it wrote. */
+/* In a coroutine: records that the front has not read its output. */
 void howdah_aborted_output(void);
 
 /* The request's callback has returned or was unwound; its shutdown functions are next. In any context. */
@@ -126,7 +136,7 @@ void howdah_memory_limit_restore(void);
  */
 void howdah_tasks_visit_frames(howdah_visit_frame visit);
 
-/* The same of one request. */
+/* The same for one request. */
 void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit);
 
 /* --- parts of tasks -----------------------------------------------------------------------------------

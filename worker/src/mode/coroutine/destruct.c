@@ -17,10 +17,10 @@
 #include "state/swap_statics.h"
 
 struct search {
-	HashTable seen; /* references that were seen, of values that have several */
+	HashTable seen; /* references that were seen to values that have several */
 	zend_refcounted **stack;
 	uint32_t depth, stack_room;
-	zend_object **found; /* objects with a pending destructor; held */
+	zend_object **found; /* objects with a pending destructor; references are held */
 	uint32_t count, room;
 };
 
@@ -92,7 +92,7 @@ static void search_object(zend_object *object, struct search *search)
 	}
 }
 
-/* In the order in which freeing would come to them. */
+/* In the order in which PHP would free them. */
 static void reverse(zend_refcounted **first, uint32_t count)
 {
 	for (uint32_t i = 0; i < count / 2; i++) {
@@ -126,7 +126,7 @@ static int by_age(const void *a, const void *b)
 	return (*left)->handle < (*right)->handle ? -1 : (*left)->handle > (*right)->handle;
 }
 
-/* It stays where it is held, and is freed with that. */
+/* It stays in its container, and is freed with that. */
 static void call_destructor(zend_object *object)
 {
 	if (has_destructor(object)) {
@@ -142,7 +142,7 @@ static void begin_search(struct search *search)
 	zend_hash_init(&search->seen, 8, NULL, NULL, false);
 }
 
-/* What was found is held from now on. */
+/* References to the objects found are held from now on. */
 static void hold_found(struct search *search)
 {
 	zend_hash_destroy(&search->seen);
@@ -216,7 +216,7 @@ static void destruct_globals(void)
 	}
 }
 
-/* Whether there was one to call. */
+/* Whether a destructor was called. */
 static bool destruct_once(void)
 {
 	struct search search;
@@ -240,6 +240,6 @@ void howdah_destruct(void)
 {
 	destruct_globals();
 	while (destruct_once()) {
-		continue; /* destructors may have made more */
+		continue; /* destructors may have created more objects */
 	}
 }

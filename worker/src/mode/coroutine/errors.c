@@ -139,7 +139,7 @@ static int collect(void)
 	}
 	volatile int count = 0;
 	volatile bool failed = false;
-	/* An exception of a destructor is not the caller's, who may have one of his own. */
+	/* An exception of a destructor is not the caller's, who may have a pending one. */
 	zend_execute_data *frame = EG(current_execute_data);
 	const zend_op *instruction = frame ? frame->opline : NULL;
 	collecting = true;

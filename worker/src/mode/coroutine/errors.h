@@ -1,5 +1,5 @@
 /*
- * What fatal errors, exceptions without a catcher and the cycle collector do to the requests beside them.
+ * Effects of fatal errors, uncaught exceptions and the cycle collector on other requests.
  */
 #ifndef HOWDAH_COROUTINE_ERRORS_H
 #define HOWDAH_COROUTINE_ERRORS_H
@@ -9,10 +9,10 @@
 /* Once, when the boot is over. */
 void howdah_errors_start(void);
 
-/* Reports the exception that code without a caller left (a destructor, when a request's values go), if any. */
+/* Reports the exception, if any, of code without a caller (a destructor, when a request's values are freed). */
 void howdah_errors_report_exception(void);
 
-/* The cycle collector runs, in the middle of a request. */
+/* Whether the cycle collector runs, in the middle of a request. */
 bool howdah_errors_collecting(void);
 
 #endif

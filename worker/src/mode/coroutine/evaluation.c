@@ -51,7 +51,7 @@ struct place {
 /* A constant while its owner waits. */
 struct pending_constant {
 	struct place *place;
-	zval own;     /* its expression; the flags stay in place */
+	zval own;     /* its expression; the flags stay in the constant */
 	bool visited; /* has PHP's mark */
 	struct howdah_evaluation *evaluation;
 	struct pending_constant *next;
@@ -152,13 +152,13 @@ static void add_visited(zend_string *name, zend_class_constant *constant, void *
 		return;
 	}
 	if (is_expression(constant)) {
-		*flags_of(constant) &= ~HOWDAH_COMPAT_CONSTANT_VISITED; /* of the one that waits for it now */
+		*flags_of(constant) &= ~HOWDAH_COMPAT_CONSTANT_VISITED; /* number of the coroutine that waits for it now */
 		return;
 	}
 	add_needed(argument, name, constant->ce);
 }
 
-/* What the coroutine waits for, if it is a constant. */
+/* The constant that the coroutine waits for, if any. */
 static void add_awaited(struct look *look)
 {
 	zend_string *name;
@@ -356,7 +356,7 @@ static void hold(struct howdah_evaluation *evaluation, zend_string *name, zend_c
 	Z_TYPE_INFO(constant->value) = IS_CONSTANT_AST; /* not counted */
 }
 
-/* Its own expression is in place again. */
+/* Its own expression is installed again. */
 static void release(struct pending_constant *held)
 {
 	zend_class_constant *constant = held->place->constant;

@@ -45,7 +45,7 @@ static inline bool howdah_evaluation_possible(const zend_op *instruction)
 	}
 }
 
-/* For the running coroutine before it gives up the thread; NULL: it evaluates none. */
+/* Called for the running coroutine before it gives up the thread; NULL: it evaluates none. */
 struct howdah_evaluation *howdah_evaluation_out(void);
 void howdah_evaluation_in(struct howdah_evaluation *evaluation);
 

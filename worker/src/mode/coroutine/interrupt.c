@@ -17,7 +17,7 @@
 #define UNWINDING_CPU_NS (HOWDAH_EXIT_UNWINDING_SECONDS * UINT64_C(1000000000))
 
 static void (*previously_thrown)(zend_object *exception);
-static zend_atomic_bool *flag; /* of the thread of PHP: others raise it too */
+static zend_atomic_bool *flag; /* interrupt flag of PHP's thread: others raise it too */
 
 void howdah_interrupt_raise(void)
 {
@@ -77,7 +77,7 @@ static void check(struct howdah_coroutine *coroutine)
 		}
 		return;
 	}
-	/* The watchdog requests it again. */
+	/* The watchdog repeats the request. */
 	if (!is_within_engine(EG(current_execute_data)) && howdah_watchdog_take_slice() && howdah_may_wait()) {
 		howdah_yield();
 	}
@@ -139,7 +139,7 @@ void howdah_interrupt_unshield(void)
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
 	if (coroutine) {
 		coroutine->shielded--;
-		howdah_interrupt_raise(); /* for what should have been checked meanwhile */
+		howdah_interrupt_raise(); /* for requests that should have been checked meanwhile */
 	}
 }
 

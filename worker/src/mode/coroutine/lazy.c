@@ -13,10 +13,10 @@
 #include "core.h"
 #include "loading.h"
 
-/* One that is being initialised, from the first wait of its owner until it is found to be whole. */
+/* An object that is being initialised, from the first wait of its owner until it is complete. */
 struct lazy_object {
-	zend_object *object; /* held while it has no properties */
-	zval *properties;    /* NULL: it has its own, as its owner runs */
+	zend_object *object; /* a reference is held while it has no properties */
+	zval *properties;    /* NULL: they are in the object, as its owner runs */
 	HashTable *dynamic;
 	const zend_object_handlers *handlers;
 	struct howdah_loading loading;
@@ -26,7 +26,7 @@ struct lazy_object {
 
 static struct lazy_object *all;
 
-/* --- who needs one waits ------------------------------------------------------------------------------------ */
+/* --- waiting for an object ---------------------------------------------------------------------------------- */
 
 static struct lazy_object *find(const zend_object *object)
 {
@@ -37,7 +37,7 @@ static struct lazy_object *find(const zend_object *object)
 	return lazy;
 }
 
-/* False: it throws. */
+/* Returns false after throwing an Error. */
 static bool await(const zend_object *object)
 {
 	struct lazy_object *lazy;
@@ -210,7 +210,7 @@ static void note(zend_object *object, void *argument)
 {
 	(void)argument;
 	if (object->handlers == waiting_handlers()) {
-		return; /* of another one that waits */
+		return; /* it belongs to another coroutine, which waits */
 	}
 	struct howdah_coroutine *me = howdah_coroutine_current();
 	struct lazy_object *lazy = all;
@@ -228,8 +228,10 @@ static void note(zend_object *object, void *argument)
 	take_properties(lazy);
 }
 
-/* Those who wait for what the coroutine has initialised go on. Not earlier: who is woken looks as if it waited no more,
- * and no circle would be found. */
+/*
+ * Wakes the waiters for objects that the coroutine has initialised. Not earlier: a woken coroutine no longer appears to
+ * wait, and no circle would be found.
+ */
 static void forget_whole(const struct howdah_coroutine *owner)
 {
 	for (struct lazy_object **at = &all; *at;) {

@@ -16,7 +16,7 @@ struct howdah_link {
 	struct howdah_loading loading;
 	bool loads;                        /* `loading` shows it to others; otherwise the autoloader itself does */
 	const HashTable *needed;           /* classes that must be loaded before it can be checked; or NULL */
-	const struct howdah_loading *lent; /* to the owner of this, which sees the class; or NULL */
+	const struct howdah_loading *lent; /* lent to the owner of this class, which can use it; or NULL */
 	struct howdah_link *next, *next_of_all;
 };
 

@@ -18,7 +18,7 @@ struct waiter {
 
 static struct waiter *waiters;
 
-/* Not woken yet; `what` is freed after that. */
+/* They have not been woken yet; `what` is freed after that. */
 static bool is_waiting(const struct waiter *waiting)
 {
 	return waiting->who->queue == &waiting->what->waiters;

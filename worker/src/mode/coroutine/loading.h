@@ -15,8 +15,8 @@ struct howdah_loading {
 enum howdah_loaded {
 	HOWDAH_LOADED,           /* or the time is over: check again; the structure may be freed */
 	HOWDAH_LOADED_CIRCLE,    /* its owner waits for the caller: continue as if the caller itself were loading it */
-	HOWDAH_LOADED_BLOCKED,   /* no waiting here */
-	HOWDAH_LOADED_CANCELLED, /* the caller must end, its owner is still loading: load nothing */
+	HOWDAH_LOADED_BLOCKED,   /* waiting is impossible here */
+	HOWDAH_LOADED_CANCELLED, /* the caller must end while the owner is still loading: load nothing */
 };
 
 /* Visits the coroutines that the caller would wait for, and returns what they wait for in turn: something that the caller
@@ -27,7 +27,7 @@ const struct howdah_loading *howdah_loading_circle(
 /* Waits until its owner wakes the waiters, or the time (nanoseconds) is over. */
 enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t time);
 
-/* `name` is loaded: takes it out of `all`, unless another one has taken its place, and wakes those who wait. */
+/* `name` is loaded: removes it from `all`, unless another entry has replaced it, and wakes the waiters. */
 void howdah_loading_end(HashTable *all, zend_string *name, struct howdah_loading *loading);
 
 #endif

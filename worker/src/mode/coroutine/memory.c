@@ -16,9 +16,9 @@
 #define CHUNK ((zend_long)2 << 20)
 
 static zend_long boot_limit; /* initial limit of each request */
-static zend_long main_limit; /* of the worker script between requests */
+static zend_long main_limit; /* limit of the worker script between requests */
 static zend_long boot_used;
-static zend_long charged; /* to those in flight, and to those that a fatal error left behind */
+static zend_long charged; /* charged to requests in flight, and to those that a fatal error left behind */
 static zend_long mark;    /* memory in use when the running task was last charged */
 static ZEND_INI_MH((*original));
 

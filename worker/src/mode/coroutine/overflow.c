@@ -25,7 +25,7 @@
 
 /* For the message, its handlers of output, and the log. */
 #define RESERVE_MAX (128 * 1024)
-/* A small stack is not to consist of it. */
+/* The reserve must be only a part of a small stack. */
 #define RESERVE_SHARE 8
 /* The part of the reserve above the first frame. */
 #define HEADROOM 256
@@ -74,7 +74,7 @@ static bool is_in_library(uintptr_t instruction)
 	return false;
 }
 
-/* --- going on in the reserve -------------------------------------------------------------------------------- */
+/* --- continuing in the reserve ------------------------------------------------------------------------------ */
 
 static void end_request(void)
 {
@@ -82,7 +82,7 @@ static void end_request(void)
 		E_ERROR, "Maximum call stack size of %zu KiB (stack_size) reached. Infinite recursion?", stack_size / 1024);
 }
 
-/* False: not on this processor, or where the code cannot be left. */
+/* Returns false on other processors, or where the code cannot be left. */
 static bool resume(ucontext_t *at, uintptr_t stack)
 {
 #if defined(__x86_64__)

@@ -9,5 +9,5 @@
 void howdah_parts_register(const struct howdah_pool *pool)
 {
 	howdah_swap_register(!(pool->options.flags & HOWDAH_POOL_FLAG_SHARE_STATICS));
-	howdah_clients_init(); /* last: what the others free at the end of a task may use clients */
+	howdah_clients_init(); /* last: values that the others free at the end of a task may use clients */
 }

@@ -35,14 +35,14 @@ static enum howdah_place_state state_of(const struct howdah_coroutine *coroutine
 	return coroutine->queue ? HOWDAH_PLACE_COROUTINE : HOWDAH_PLACE_TIME;
 }
 
-/* False: the task has no request. */
+/* Returns false if the task has no request. */
 static bool is_in_flight(const struct howdah_trace *trace, const struct howdah_task *task)
 {
 	bool in_flight;
 	return READ(in_flight, &task->in_flight) && in_flight;
 }
 
-/* Of a task in flight. False: its request is over. */
+/* The coroutines of a task in flight. Returns false if its request is over. */
 static bool begin(struct walk *walk, const struct howdah_trace *trace, const struct howdah_task *task,
 	struct howdah_wait_place *place)
 {
@@ -53,7 +53,7 @@ static bool begin(struct walk *walk, const struct howdah_trace *trace, const str
 		   READ(walk->next, &task->coroutines);
 }
 
-/* False: there is no further one, or it cannot be read. */
+/* Returns false if there is no further one, or it cannot be read. */
 static bool next(struct walk *walk, struct howdah_wait_place *place)
 {
 	const struct howdah_trace *trace = walk->trace;

@@ -40,7 +40,7 @@ static struct descriptor *descriptors;
 static size_t descriptor_count;
 static void (*attention)(void);
 
-/* Never that of a descriptor: their generations begin at 1. */
+/* Never the generation of a descriptor: those begin at 1. */
 #define ATTENTION UINT64_C(0)
 
 bool howdah_poller_init(int event, void (*notice)(void))
@@ -146,7 +146,7 @@ static void dispatch(const struct epoll_event *event)
 			left = true;
 		}
 	}
-	/* A coroutine that wants to write is not helped by bytes to read. */
+	/* Incoming bytes do not help a coroutine that waits to write. */
 	if (left) {
 		(void)arm((int)fd, &descriptors[fd]);
 	}
@@ -181,7 +181,7 @@ void howdah_poll(int64_t deadline)
 	}
 	int64_t time = deadline < 0 ? -1 : deadline > now ? deadline - now : 0;
 	int found = await(events, time);
-	/* Less than 0 is a signal: the caller looks again. */
+	/* Less than 0 is a signal: the caller checks again. */
 	for (int i = 0; i < found; i++) {
 		dispatch(&events[i]);
 	}
@@ -260,7 +260,7 @@ int howdah_wait_fd(int fd, short events, int64_t timeout)
 /* Interval between attempts to register descriptors for which the kernel had no memory. */
 #define LOOK_AGAIN_NS HOWDAH_NS_PER_MS
 
-/* Arms all; false: not all can be waited for. */
+/* Arms all; returns false if some cannot be waited for. */
 static bool enlist_all(struct waiter *waiters, const struct pollfd *fds, nfds_t count)
 {
 	bool sleep = true;
@@ -297,7 +297,7 @@ int howdah_wait_fds(struct pollfd *fds, nfds_t count, int64_t timeout)
 			look = howdah_now() + LOOK_AGAIN_NS;
 		}
 		struct howdah_coroutine *coroutine = howdah_coroutine_current();
-		coroutine->waits_for = count ? fds[0].fd + 1 : 0; /* that one may be -1 */
+		coroutine->waits_for = count ? fds[0].fd + 1 : 0; /* the descriptor may be -1 */
 		int error = howdah_suspend(look);
 		coroutine->waits_for = 0;
 		if (error == ETIMEDOUT && look != deadline && (deadline < 0 || look < deadline)) {

@@ -20,7 +20,7 @@ void howdah_retire_quietly(void)
 	if (!howdah_retiring) {
 		howdah_retiring = true;
 		howdah_queue_note_poll(queue, 0);
-		/* What woke this worker may have been a request. */
+		/* A request may have woken this worker. */
 		howdah_queue_hand_wake_on(queue);
 	}
 }

@@ -16,7 +16,7 @@ extern int howdah_retire_status;
 
 void howdah_retire_init(struct howdah_queue *queue);
 
-/* The front knows, or will notice by itself. */
+/* The front already knows, or notices it without a message. */
 void howdah_retire_quietly(void);
 
 /* The front is notified, so that a successor starts first. `status`: for howdah_retire_status; 0: unchanged. */

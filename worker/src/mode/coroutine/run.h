@@ -1,5 +1,5 @@
 /*
- * A request as a task: what its first coroutine does from its begin to its end.
+ * A request as a task: the code of its first coroutine from start to end.
  */
 #ifndef HOWDAH_COROUTINE_RUN_H
 #define HOWDAH_COROUTINE_RUN_H
@@ -15,7 +15,7 @@ void howdah_run_init(const struct howdah_pool *pool, HashTable *boot);
 /* `task`: a struct howdah_task whose request and callback are set. */
 void howdah_run(void *task);
 
-/* In a child: it called exit(), or had a fatal error; its request must end. */
+/* Called in a child that called exit() or had a fatal error: its request must end. */
 void howdah_run_end_request(bool fatal);
 
 #endif

@@ -188,7 +188,7 @@ struct howdah_task *howdah_run_one(void)
 	coroutine->turns++;
 	howdah_running = coroutine;
 	howdah_watchdog_running(coroutine->task);
-	/* What was found while it did not run is dealt with by the interrupt. */
+	/* The interrupt handles findings from the time when it did not run. */
 	if (UNEXPECTED((coroutine->cancelled && !coroutine->unwound) ||
 				   atomic_load_explicit(&coroutine->task->expired, memory_order_relaxed))) {
 		howdah_interrupt_raise();
@@ -297,11 +297,14 @@ bool howdah_unwinds_later(const struct howdah_coroutine *coroutine)
  */
 static bool may_wait_on(const struct howdah_coroutine *coroutine, int64_t *deadline)
 {
-	howdah_interrupt_raise(); /* to check whether it still is, or must now be, unwound */
+	howdah_interrupt_raise(); /* to check whether it must be unwound now */
 	if (!coroutine->unwound && !howdah_unwinds_later(coroutine)) {
 		return false;
 	}
-	/* The library that threw goes on, say with the rest of a list, and would wait for data that is never sent. */
+	/*
+	 * The library that threw continues, for example with the rest of a list, and would wait for data that is never
+	 * sent.
+	 */
 	if (coroutine->unwound && howdah_exit_is(EG(exception))) {
 		return false;
 	}

@@ -258,7 +258,7 @@ static void set_needed(void)
 	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
 		zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), needed[i][0], strlen(needed[i][0]));
 		if (!entry) {
-			continue; /* of an extension that is not there */
+			continue; /* the extension is not loaded */
 		}
 		entry->modifiable = ZEND_INI_ALL; /* a final one may not be set by the checks */
 		zend_string *value = zend_string_init(needed[i][1], strlen(needed[i][1]), false);
@@ -318,7 +318,7 @@ static const char *try_in_fork(const struct howdah_pool *pool, struct report *re
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent) {
-			_exit(STATUS_UNABLE); /* it died before the line above */
+			_exit(STATUS_UNABLE); /* the parent died before the line above */
 		}
 		signal(SIGALRM, SIG_DFL);
 		alarm(TIME_LIMIT_S);

@@ -9,8 +9,7 @@
 #include "process/pool.h"
 
 /*
- * Tests it in a fork, which leaves nothing behind, whatever happens: after the boot, before a request. NULL: success,
- * otherwise the failure.
+ * Tests it in a fork, which leaves nothing behind, after the boot and before a request. Returns NULL, or the failure.
  */
 const char *howdah_selftest(const struct howdah_pool *pool);
 

@@ -1,7 +1,7 @@
 /*
- * The checks of the self-test: of exactly that which no interface of PHP promises, and releases have changed.
+ * The checks of the self-test: each tests behaviour that no interface of PHP promises, and that releases have changed.
  *
- * Rules: nothing is logged. A fatal error leaves a state with which later checks have to cope: such checks come last.
+ * Rules: nothing is logged. A fatal error leaves a state that later checks must tolerate: such checks come last.
  */
 #include "selftest_checks.h"
 

@@ -1,5 +1,5 @@
 /*
- * What the self-test (selftest.c) tries.
+ * The checks of the self-test (selftest.c).
  */
 #ifndef HOWDAH_COROUTINE_SELFTEST_CHECKS_H
 #define HOWDAH_COROUTINE_SELFTEST_CHECKS_H
@@ -14,7 +14,7 @@ struct howdah_selftest_check {
 	const char *code[HOWDAH_SELFTEST_PAIR]; /* bodies of functions */
 	const char *returns[HOWDAH_SELFTEST_PAIR];
 	const char *needs;   /* functions besides usleep(); without them it is left out: they may be disabled */
-	const char *classes; /* in lower case; the same */
+	const char *classes; /* in lower case; same condition */
 	bool overtakes;      /* the second one ends before the first */
 	bool cancelled;      /* the first one is cancelled before it begins */
 	bool zend_alloc;     /* needs PHP's own allocator */

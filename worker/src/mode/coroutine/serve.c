@@ -28,7 +28,7 @@
 static struct howdah_pool *pool;
 static uint32_t places;
 static uint32_t claimed;
-static uint32_t finished; /* of those, how many have not been reported to the script */
+static uint32_t finished; /* number of those that have not been reported to the script */
 static uint32_t until_poll;
 static int64_t left_until; /* 0: no request is being left to others */
 
@@ -45,7 +45,7 @@ static void set_callback(struct howdah_task *task)
 	task->callback = callback;
 	ZVAL_COPY_VALUE(&task->callback.function_name, &task->callable);
 	task->cache = cache;
-	/* One is good for one call. */
+	/* A callback of this kind is valid for one call. */
 	if (cache.function_handler && (cache.function_handler->common.fn_flags & ZEND_ACC_CALL_VIA_TRAMPOLINE)) {
 		memset(&task->cache, 0, sizeof(task->cache));
 	}
@@ -185,7 +185,7 @@ static bool sleep_for_space(struct howdah_claim *waiting)
 	if (EXPECTED(task && howdah_may_wait())) {
 		return howdah_park(&task->space, HOWDAH_WAIT_FOREVER) == 0;
 	}
-	/* A destructor that the engine does not let wait. The eventfd is always readable, as it is not read. */
+	/* A destructor that the engine does not allow to wait. The eventfd is always readable, as it is not read. */
 	(void)poll(NULL, 0, 1);
 	return true;
 }
@@ -242,7 +242,7 @@ static bool advance(void)
 		until_poll = howdah_ready_count();
 		return true;
 	}
-	/* Those that wait are looked at once in a round. */
+	/* Waiting descriptors are polled once in a round. */
 	if (until_poll == 0) {
 		if (howdah_waiting_count() > 0) {
 			poll_and_report(0);

@@ -14,22 +14,25 @@ struct howdah_coroutine;
 /* Whether the running request has more than one coroutine: otherwise this costs nothing. */
 bool howdah_siblings(void);
 
-/* Of the coroutine that runs; never used twice. 0: the main context. */
+/* The number of the running coroutine, never used twice. 0: the main context. */
 uint64_t howdah_sibling_number(void);
 
-/* Whether what the coroutine of this number has begun (0: none) is not for `other`, of the same request. */
+/*
+ * Whether state that the coroutine of this number has opened (0: none) is unavailable to `other`, of the same request.
+ */
 bool howdah_sibling_bars(uint64_t number, const struct howdah_coroutine *other);
 
-/* The same for the one that runs. */
+/* The same for the running coroutine. */
 bool howdah_sibling_holds(uint64_t number);
 
 /*
  * Waits while that is so and `*holder` names it, until howdah_siblings_wake() or the end of a coroutine changes it.
- * 0, or errno: ETIMEDOUT after `limit` nanoseconds (0: at once), ECANCELED, EDEADLK where no wait is possible.
+ * Returns 0, or errno: ETIMEDOUT after `limit` nanoseconds (0: immediately), ECANCELED, EDEADLK where no wait is
+ * possible.
  */
 int howdah_sibling_await(const uint64_t *holder, int64_t limit);
 
-/* What the others of the request may wait for has changed. */
+/* Wakes the other coroutines of the request: the state that they wait for may have changed. */
 void howdah_siblings_wake(void);
 
 #endif

@@ -26,7 +26,7 @@ static bool exchanging;
 void howdah_task_register(const struct howdah_task_part *part)
 {
 	if (part_count == PARTS_MAX || main_task) {
-		abort(); /* a mistake of the program */
+		abort(); /* a bug of ours */
 	}
 	parts[part_count] = part;
 	offsets[part_count] = room_size;
@@ -137,7 +137,7 @@ struct howdah_task *howdah_task_begin(void)
 	task->client_gone = false;
 	task->over = false;
 	task->fatal = false;
-	howdah_suspended_forget(&task->exits.made); /* those that are left are others' to look after */
+	howdah_suspended_forget(&task->exits.made); /* the remaining ones belong to others */
 	howdah_exits_begin(&task->exits);
 	atomic_store_explicit(&task->cpu_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&task->limit_ns, 0, memory_order_relaxed);
@@ -210,7 +210,7 @@ void howdah_task_end(struct howdah_task *task)
 {
 	howdah_task_enter(NULL);
 	for (uint32_t i = part_count; i-- > 0;) {
-		/* What a fatal error left behind is not to be touched: the process ends. */
+		/* State that a fatal error left behind must not be touched: the process exits. */
 		if (parts[i]->end && !task->fatal) {
 			parts[i]->end(room_of(task, i));
 		}

@@ -27,9 +27,9 @@
 #define STUCK 100                        /* thresholds of a hog, until the log reports that PHP cannot be interrupted */
 #define IDLE_TICKS 100                   /* without a task that runs, before it sleeps */
 #define TRACE_MS 100                     /* for the backtrace, before the end */
-#define TITLE_TICKS 100                  /* between two looks at what the process's title is to say */
+#define TITLE_TICKS 100                  /* between two updates of the process's title */
 #define ASK_NS (1000 * HOWDAH_NS_PER_MS) /* without progress, before PHP code is interrupted to show some */
-#define STOPPING_NS (5000 * HOWDAH_NS_PER_MS) /* without progress, if the worker has to stop */
+#define STOPPING_NS (5000 * HOWDAH_NS_PER_MS) /* without progress, if the worker was ordered to stop */
 #define DELAYED_NS (1000 * HOWDAH_NS_PER_MS)  /* a tick that took so long: the whole process was stopped */
 
 static const struct howdah_pool *watched;
@@ -38,7 +38,7 @@ static struct howdah_worker *words;
 static clockid_t php_clock;
 static pthread_t php_thread;
 static uint64_t hog_ns, slice_ns, cpu_limit_ns, hang_ns;
-static char state_path[64]; /* of PHP's thread, in /proc */
+static char state_path[64]; /* file of PHP's thread in /proc */
 
 /* A stretch is the time from one switch to the next. */
 static _Atomic(struct howdah_task *) running;
@@ -101,7 +101,7 @@ static void note_held(uint32_t in, uint64_t held)
 		atomic_store_explicit(&hog_stretch, in, memory_order_release);
 		howdah_interrupt_raise();
 	}
-	static uint32_t stuck; /* in which that was logged */
+	static uint32_t stuck; /* stretch in which that was logged */
 	if (hog_ns && held >= STUCK * hog_ns && stuck != in &&
 		atomic_load_explicit(&hog_told, memory_order_relaxed) != in) {
 		char message[160];
@@ -132,7 +132,7 @@ static bool waits_for_disk(void)
 	return state && state[1] == ' ' && state[2] == 'D';
 }
 
-/* Of one stretch: whether PHP's thread does anything. */
+/* Whether PHP's thread makes progress within one stretch. */
 static void check_progress(uint32_t in, uint64_t now)
 {
 	static uint32_t stretch_seen, progress_seen;
@@ -236,7 +236,7 @@ void howdah_watchdog_running(struct howdah_task *task)
 		return; /* no watchdog runs */
 	}
 	howdah_queue_running(queue, task ? task->request.claim.request_id : 0, task ? task->started_ns : 0);
-	/* Before the look at `asleep`, as that is stored before the look at this. */
+	/* Before the read of `asleep`, as that is stored before the read of this. */
 	atomic_exchange(&running, task);
 	if (UNEXPECTED(atomic_load(&asleep)) && task) {
 		atomic_store(&asleep, 0);

@@ -129,7 +129,7 @@ static void guard_elements(zend_class_entry *class)
 
 /* --- generators --------------------------------------------------------------------------------------------- */
 
-/* They do not report when they are left; tasks that wait poll, in nanoseconds. */
+/* Generators do not report when they return; tasks that wait poll, in nanoseconds. */
 #define LOOK_AGAIN INT64_C(1000000)
 
 static bool has_frame(const zend_execute_data *frame, void *generator)
