@@ -170,7 +170,7 @@ impl App {
             KeyCode::Char('/') => self.focus = Focus::Filter,
             KeyCode::Char('s') => self.sort_by_next(),
             KeyCode::Char('o') => self.reverse(),
-            KeyCode::Char(digit @ '1'..='7') => {
+            KeyCode::Char(digit @ '1'..='8') => {
                 self.open(TABS[digit as usize - '1' as usize]);
             }
             KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => self.open(self.tab.step(1)),

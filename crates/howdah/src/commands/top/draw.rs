@@ -14,7 +14,7 @@ use crate::commands::report::{micros, printable, size};
 
 const ACCENT: Color = Color::Cyan;
 const HELP: &[(&str, &str)] = &[
-    ("1 to 7, Tab, ← →", "choose a tab"),
+    ("1 to 8, Tab, ← →", "choose a tab"),
     ("↑ ↓, j k, PgUp PgDn", "choose a row"),
     ("Enter", "details of the row"),
     ("s, o", "sort by the next column, reverse the order"),

@@ -4,6 +4,7 @@ mod app;
 mod details;
 mod draw;
 mod plain;
+mod server;
 mod sheet;
 mod sheets;
 mod snapshot;

@@ -21,6 +21,10 @@ pub(super) struct Column {
     pub(super) rank: u8,
 }
 
+pub(super) const fn column(title: &'static str, kind: ColumnKind, rank: u8) -> Column {
+    Column { title, kind, rank }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnKind {
     /// Aligned right.

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use ratatui::style::Color;
 
 use super::details;
-use super::sheet::{Cell, Column, ColumnKind, Row, Sheet, Sort};
+use super::server;
+use super::sheet::{Cell, Column, ColumnKind, Row, Sheet, Sort, column};
 use super::snapshot::{Line, Pool, Request, Snapshot};
 use super::tab::Tab;
 use crate::commands::report::{micros, printable, size, time};
@@ -23,22 +24,19 @@ pub(super) fn sheet(tab: Tab, snapshot: &Snapshot, lines: &[Line]) -> Sheet {
         Tab::Slow => slow(snapshot),
         Tab::Leaks => leaks(snapshot),
         Tab::Log => log(snapshot, lines),
+        Tab::Server => server::sheet(snapshot),
     }
 }
 
 /// Default order; `None`: as received.
 pub(super) fn usual_sort(tab: Tab) -> Option<Sort> {
     let column = match tab {
-        Tab::Overview | Tab::Slow | Tab::Leaks | Tab::Log => return None,
+        Tab::Overview | Tab::Slow | Tab::Leaks | Tab::Log | Tab::Server => return None,
         Tab::Workers => WORKERS.iter().position(|column| column.title == "FOR"),
         Tab::Requests => Some(0),
         Tab::Routes => ROUTES.iter().position(|column| column.title == "TOTAL"),
     };
     column.map(|column| Sort { column, down: true })
-}
-
-const fn column(title: &'static str, kind: ColumnKind, rank: u8) -> Column {
-    Column { title, kind, rank }
 }
 
 const POOLS: &[Column] = &[

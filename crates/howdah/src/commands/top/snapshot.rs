@@ -67,6 +67,16 @@ pub(super) struct Pool {
     pub(super) counters: BTreeMap<String, u64>,
     #[serde(default)]
     pub(super) leaks: Leaks,
+    #[serde(default)]
+    pub(super) crashes: Vec<RouteCrashes>,
+}
+
+/// Crashes of requests of one route.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct RouteCrashes {
+    pub(super) route: String,
+    pub(super) count: u64,
+    pub(super) quarantine_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -149,6 +159,36 @@ pub(super) struct Activity {
     pub(super) slow: Vec<SlowRequest>,
     /// `None`: it is withheld from clients over TCP.
     pub(super) log: Option<Log>,
+    #[serde(default)]
+    pub(super) now_ms: u64,
+    #[serde(default)]
+    pub(super) configuration: Option<Configuration>,
+    #[serde(default)]
+    pub(super) certificates: Vec<Certificate>,
+    #[serde(default)]
+    pub(super) upstreams: Vec<Upstream>,
+}
+
+/// The last reload.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Configuration {
+    pub(super) last_successful: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Certificate {
+    pub(super) host: String,
+    /// Expiry, in seconds since 1970.
+    pub(super) until: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Upstream {
+    pub(super) address: String,
+    pub(super) handler: String,
+    pub(super) healthy: bool,
+    pub(super) in_flight: u64,
+    pub(super) failures: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -10,10 +10,11 @@ pub(super) enum Tab {
     Slow,
     Leaks,
     Log,
+    Server,
 }
 
-/// In order; the keys 1 to 7 select them.
-pub(super) const TABS: [Tab; 7] = [
+/// In order; the keys 1 to 8 select them.
+pub(super) const TABS: [Tab; 8] = [
     Tab::Overview,
     Tab::Workers,
     Tab::Requests,
@@ -21,6 +22,7 @@ pub(super) const TABS: [Tab; 7] = [
     Tab::Slow,
     Tab::Leaks,
     Tab::Log,
+    Tab::Server,
 ];
 
 impl Tab {
@@ -33,6 +35,7 @@ impl Tab {
             Self::Slow => "Slow",
             Self::Leaks => "Leaks",
             Self::Log => "Log",
+            Self::Server => "Server",
         }
     }
 

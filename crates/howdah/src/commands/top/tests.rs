@@ -47,6 +47,7 @@ fn snapshot() -> Value {
                 ],
                 "refused": {"queue_full": 1, "wait_timeout": 2},
                 "counters": {"crashed": 1, "fatal": 0, "killed": 0, "recycled": 4},
+                "crashes": [{"route": "GET /segv", "count": 3, "quarantine_ms": 19_000}],
                 "leaks": {"found": 1, "findings": [{
                     "kind": "static property", "why": "grows", "path": "App\\Cache::$entries", "member": null,
                     "value": "array(7)", "count_before": 6, "count": 7, "file": "/srv/Cache.php", "line": 9,
@@ -63,6 +64,10 @@ fn snapshot() -> Value {
         ],
         "activity": {
             "seconds": seconds,
+            "now_ms": 1_000_000_000_000_u64,
+            "configuration": {"last_successful": true, "last_success": 1},
+            "certificates": [{"host": "a.test", "until": 1_001_728_000}, {"host": "b.test", "until": 1}],
+            "upstreams": [{"address": "127.0.0.1:9000", "handler": "php_fastcgi", "healthy": false, "in_flight": 2, "failures": 7}],
             "latency": {"requests": 70, "p50_us": 900, "p95_us": 12_300, "p99_us": 450_000,
                         "bounds_us": [1000, 100_000], "counts": [50, 19, 1]},
             "routes": [route("GET /a", 5_000_000), route("GET /users/:id", 9_000_000)],
@@ -126,7 +131,7 @@ fn the_overview_fits_eighty_columns() {
     assert_eq!(lines[0], "howdah 1.2.3, process 7, PHP 8.2.35 ● live");
     assert_eq!(
         lines[1],
-        " 1 Overview  2 Workers  3 Requests  4 Routes  5 Slow  6 Leaks  7 Log"
+        " 1 Overview  2 Workers  3 Requests  4 Routes  5 Slow  6 Leaks  7 Log  8 Server"
     );
     assert_eq!(
         lines[2],
@@ -153,7 +158,7 @@ fn the_overview_fits_eighty_columns() {
 #[test]
 fn every_tab_shows_its_subject() {
     let mut app = app();
-    let table: [(&str, &[&str]); 6] = [
+    let table: [(&str, &[&str]); 7] = [
         (
             "2",
             &[
@@ -177,6 +182,22 @@ fn every_tab_shows_its_subject() {
             ],
         ),
         ("7", &["01:01:02", "error", "boom"]),
+        (
+            "8",
+            &[
+                "configuration",
+                "accepted",
+                "GET /segv",
+                "quarantine 19",
+                "3 crashes",
+                "127.0.0.1:9000",
+                "unhealthy",
+                "2 in flight, 7 failures",
+                "a.test",
+                "20d00h left",
+                "expired",
+            ],
+        ),
     ];
     for (key, expected) in table {
         type_in(&mut app, key);
@@ -185,7 +206,7 @@ fn every_tab_shows_its_subject() {
     press(&mut app, KeyCode::Tab);
     assert_eq!(app.tab, Tab::Overview);
     press(&mut app, KeyCode::BackTab);
-    assert_eq!(app.tab, Tab::Log);
+    assert_eq!(app.tab, Tab::Server);
 }
 
 #[test]
