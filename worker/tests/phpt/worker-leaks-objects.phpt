@@ -72,7 +72,7 @@ $actions = [
     'substitute' => fn () => mb_substitute_character(64),
     'order' => fn () => mb_detect_order(['UTF-8', 'EUC-JP']),
     'extensions' => fn () => spl_autoload_extensions('.class'),
-    'assert' => fn () => assert_options(ASSERT_CALLBACK, 'strlen'),
+    'assert' => fn () => @assert_options(ASSERT_CALLBACK, 'strlen'),
     'mysqli' => fn () => mysqli_report(MYSQLI_REPORT_OFF),
     'errors' => fn () => libxml_set_streams_context(stream_context_create()),
     /* Entries of caches end some days later. */
