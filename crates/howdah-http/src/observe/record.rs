@@ -13,14 +13,15 @@ use howdah_config::model::{Config, HostMetrics};
 use howdah_observe::metrics::{Measures, OTHER_HOST, Phase, RouteObservation};
 use howdah_observe::trace::{Attribute, Kind, Sampler, Span, TraceContext, Tracer};
 use howdah_observe::usage::{PhpUsage, ScriptUsage, UsageSoFar};
+use http::header::USER_AGENT;
 use http::request::Parts;
-use http::{HeaderValue, Method, Uri};
+use http::{HeaderValue, Method, Uri, Version};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::message::connection::Connection;
 use crate::message::progress::ProgressSink;
 use crate::observe::finished::{FinishedRequest, FinishedRequests};
-use crate::observe::trace::Trace;
+use crate::observe::trace::{Trace, method_name, protocol_version};
 
 /// What is observed on a front thread.
 pub(crate) struct Observer {
@@ -204,6 +205,9 @@ pub(crate) struct Record {
     method: Method,
     uri: Uri,
     host: Option<HeaderValue>,
+    version: Version,
+    /// Only if spans are exported.
+    user_agent: Option<HeaderValue>,
     remote: SocketAddr,
     encrypted: bool,
     pool: Cell<Option<usize>>,
@@ -267,6 +271,10 @@ impl Observer {
             method: parts.method.clone(),
             uri: parts.uri.clone(),
             host: host(parts),
+            version: parts.version,
+            user_agent: (self.tracer.as_ref())
+                .filter(|tracer| tracer.exports())
+                .and_then(|_| parts.headers.get(USER_AGENT).cloned()),
             remote: connection.remote,
             encrypted: connection.tls.is_some(),
             pool: Cell::new(None),
@@ -487,10 +495,10 @@ impl Record {
         };
         let context = trace.context;
         let mut spans = Vec::with_capacity(4);
-        let name = if trace.name.is_empty() {
-            self.method.to_string()
-        } else {
-            trace.name
+        let name = match (trace.name.is_empty(), method_name(&self.method)) {
+            (false, _) => trace.name,
+            (true, Some(method)) => method.to_owned(),
+            (true, None) => "HTTP".to_owned(),
         };
         spans.push(Span {
             trace: context.trace,
@@ -542,7 +550,10 @@ impl Record {
             ("http", 80)
         };
         let mut attributes = vec![
-            ("http.request.method", text(self.method.as_str())),
+            (
+                "http.request.method",
+                text(method_name(&self.method).unwrap_or("_OTHER")),
+            ),
             ("url.scheme", text(scheme)),
             ("url.path", text(self.uri.path())),
             (
@@ -554,6 +565,17 @@ impl Record {
                 Attribute::Text(format!("{:016x}", self.id)),
             ),
         ];
+        if method_name(&self.method).is_none() {
+            let method = text(self.method.as_str());
+            attributes.push(("http.request.method_original", method));
+        }
+        if let Some(version) = protocol_version(self.version) {
+            attributes.push(("network.protocol.version", text(version)));
+        }
+        if let Some(agent) = &self.user_agent {
+            let agent = String::from_utf8_lossy(agent.as_bytes());
+            attributes.push(("user_agent.original", Attribute::Text(agent.into_owned())));
+        }
         if let Some(query) = self.uri.query() {
             attributes.push(("url.query", text(query)));
         }
@@ -567,6 +589,9 @@ impl Record {
         if self.status.get() > 0 {
             let status = Attribute::Number(self.status.get().into());
             attributes.push(("http.response.status_code", status));
+        }
+        if self.status.get() >= 500 {
+            attributes.push(("error.type", text(&self.status.get().to_string())));
         }
         if let Some(usage) = self.usage() {
             attributes.push(("howdah.queue_us", micros(usage.queue)));

@@ -162,6 +162,11 @@ impl Settings {
         }
         let name = named.unwrap_or_else(|| "howdah".into());
         resource.insert(0, ("service.name".into(), name));
+        for (name, value) in TELEMETRY {
+            if resource.iter().all(|(other, _)| other != name) {
+                resource.push((name.into(), value.into()));
+            }
+        }
         Ok(Self {
             exports: !off && !none,
             endpoint: endpoint(&get)?,
@@ -185,6 +190,13 @@ impl Settings {
         })
     }
 }
+
+/// What made the spans: resource attributes that the conventions require.
+const TELEMETRY: [(&str, &str); 3] = [
+    ("telemetry.sdk.language", "rust"),
+    ("telemetry.sdk.name", "howdah"),
+    ("telemetry.sdk.version", env!("CARGO_PKG_VERSION")),
+];
 
 type Variable = (String, String);
 
@@ -335,10 +347,10 @@ mod tests {
         assert_eq!(settings.endpoint, ENDPOINT);
         assert_eq!(settings.protocol, Protocol::Protobuf);
         assert!(!settings.gzip);
-        assert_eq!(
-            settings.resource,
-            [("service.name".into(), "howdah".into())]
-        );
+        let names: Vec<&str> = settings.resource.iter().map(|(name, _)| &**name).collect();
+        let telemetry = TELEMETRY.map(|(name, _)| name);
+        assert_eq!((names[0], &names[1..]), ("service.name", &telemetry[..]));
+        assert_eq!(settings.resource[0].1, "howdah");
         assert_eq!((settings.queue, settings.batch), (2_048, 512));
         assert_eq!(settings.timeout, Duration::from_secs(10));
     }

@@ -192,6 +192,33 @@ fn a_trace_that_is_begun_has_nothing_of_the_callers() {
 }
 
 #[test]
+fn spans_have_the_attributes_of_the_conventions() {
+    let collector = Collector::start();
+    let server = server("respond 503", &collector);
+    server.allow_log("handled request");
+    let request = Request::new("PURGE", "/a").header("user-agent", "agent/1.0");
+    server.send(&request).assert_status(503);
+    let spans = collector.take(1);
+    let attributes = named(&spans, "shop")["attributes"].clone();
+    let text = |name: &str| {
+        let mut found = attributes.as_array().expect("a list").iter();
+        let found = found
+            .find(|one| one["key"] == name)
+            .unwrap_or_else(|| panic!("no {name} in {attributes}"));
+        found["value"]["stringValue"].as_str().map(str::to_owned)
+    };
+    for (name, value) in [
+        ("http.request.method", "_OTHER"),
+        ("http.request.method_original", "PURGE"),
+        ("network.protocol.version", "1.1"),
+        ("user_agent.original", "agent/1.0"),
+        ("error.type", "503"),
+    ] {
+        assert_eq!(text(name).as_deref(), Some(value), "{name}");
+    }
+}
+
+#[test]
 fn a_caller_that_does_not_sample_is_followed() {
     let collector = Collector::start();
     let server = server("respond {http.vars.trace_id}", &collector);
