@@ -13,7 +13,7 @@
 
 #include "php/compat.h"
 #include "process/pool.h"
-#include "replaced.h"
+#include "replaced_values.h"
 #include "request/exit.h"
 #include "request/request.h"
 

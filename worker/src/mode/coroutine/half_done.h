@@ -14,7 +14,7 @@
 
 #include "evaluation.h"
 #include "php/compat.h"
-#include "replaced.h"
+#include "replaced_values.h"
 
 struct howdah_coroutine;
 struct howdah_loading;
@@ -53,6 +53,24 @@ void howdah_marks_drop(void);
 
 /* Of __debugInfo(). */
 bool howdah_marks_is_debug_info(const zend_execute_data *frame);
+
+/* --- values that others have replaced (replaced.c) ----------------------------------------------------------- */
+
+/* Releases a reference to a value that PHP is within. The last one is kept for the request that runs. */
+void howdah_replaced_let_go(zend_refcounted *value);
+
+/* The coroutine that runs is to give up the thread: one place more, in this object or reference. False: it was noted
+ * before. */
+bool howdah_replaced_note(struct howdah_places *places, zend_refcounted *holder, zval *place);
+
+/* The coroutine that runs finds in these places what was there when it began to wait. */
+void howdah_replaced_show(struct howdah_places *places);
+
+/* They have again what other requests have written, unless the coroutine itself has written there later. */
+void howdah_replaced_hide(void);
+
+/* The request's code has run, its state is in place. Calls destructors. */
+void howdah_replaced_free(struct howdah_replaced *replaced);
 
 /* --- classes (linking.c) ------------------------------------------------------------------------------------ */
 

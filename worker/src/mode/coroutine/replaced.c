@@ -1,10 +1,14 @@
 /*
- * See replaced.h.
+ * Values that PHP is within while another request replaces them. PHP holds no reference to an object while it calls
+ * jsonSerialize() and its like, nor to values that it shows, and takes their marks off what is in the property by then.
+ *
+ * While a coroutine waits, its values are held, and others may replace them. When it runs again it finds them where they
+ * were, until it waits the next time: as if the other request had written later.
  *
  * Rules: PHP may be within a value until the code of the request has run. Nothing is destructed while states are
  * exchanged. A value that is shown has a second reference, so code that writes to an array gets a copy in its place.
  */
-#include "replaced.h"
+#include "half_done.h"
 
 #include "core.h"
 #include "errors.h"
