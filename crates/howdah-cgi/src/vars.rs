@@ -156,7 +156,7 @@ impl FieldName {
 struct Table {
     factor: u64,
     cells: [u8; CELLS],
-    /// By number; empty for variables without a header field.
+    /// Indexed by number; empty for variables without a header field.
     names: [FieldName; NAMES.len() + 1],
 }
 

@@ -12,7 +12,7 @@ pub struct Position {
     pub file: Arc<str>,
     /// Starts at 1.
     pub line: u32,
-    /// In characters, starts at 1.
+    /// The column in characters, from 1.
     pub column: u32,
 }
 
@@ -45,13 +45,13 @@ pub enum ErrorKind {
 /// One error in a configuration, with its position and, if possible, how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// Its kind.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// Where it is.
+    /// The position of the statement.
     pub position: Position,
-    /// What is wrong; lower case, without a full stop.
+    /// The problem, in lower case and without a full stop.
     pub message: String,
-    /// How to fix it.
+    /// The way to fix it.
     pub hint: Option<String>,
 }
 
@@ -108,7 +108,7 @@ impl From<Error> for Errors {
 /// A statement that is valid but probably a mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// Where it is.
+    /// The position of the statement.
     pub position: Position,
     /// The problem; lower case, without a full stop.
     pub message: String,

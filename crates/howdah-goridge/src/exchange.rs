@@ -363,7 +363,7 @@ impl Exchange {
         CallError::RequestTimeout(limit.unwrap_or_default())
     }
 
-    /// For a reason that the caller of the request gets.
+    /// Kills the worker for a reason that the caller of the request gets.
     fn kill(&mut self) {
         if let Some(worker) = self.worker.take() {
             add(&self.shared.counts.killed);

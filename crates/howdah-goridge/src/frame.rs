@@ -80,7 +80,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// As bytes.
+    /// Encodes it.
     #[must_use]
     pub fn encode(self) -> [u8; HEADER_SIZE] {
         let mut bytes = [0; HEADER_SIZE];
@@ -221,7 +221,7 @@ pub enum Kind {
 pub enum Part {
     /// A frame starts. Its body follows, and its end.
     Start {
-        /// What it is.
+        /// The kind of frame.
         kind: Kind,
         /// Its marks.
         marks: u8,
@@ -356,7 +356,7 @@ fn kind(header: Header) -> Kind {
     }
 }
 
-/// Without a payload, a message need not have an option.
+/// A message without a payload need not have an option.
 fn is_mark(header: Header) -> bool {
     header.payload == 0 && header.options == 0
 }

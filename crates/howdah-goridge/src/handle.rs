@@ -47,11 +47,11 @@ pub struct Request<'r> {
 /// A request body that was read in full.
 #[derive(Debug)]
 pub enum RequestBody {
-    /// There is none, or it is empty.
+    /// The body is missing or empty.
     Empty,
     /// Small enough for memory.
     Memory(Bytes),
-    /// In a file, with its size.
+    /// The body is in a file of this size.
     File(File, u64),
 }
 

@@ -59,7 +59,7 @@ impl Link {
         })
     }
 
-    /// The same for the runtime of this thread.
+    /// Registers the link with the runtime of this thread.
     pub(crate) fn here(self) -> io::Result<Self> {
         if self.is_here() {
             return Ok(self);
@@ -123,7 +123,7 @@ impl Link {
 
     /// The bytes that the worker wrote in place of a frame, as far as they have arrived.
     async fn garbage(&mut self, error: FrameError) -> LinkError {
-        // What was written at once may arrive in pieces.
+        // Data that was written together may arrive in pieces.
         let more = async {
             while self.buffer.len() < SHOWN_MAX && matches!(self.fill().await, Ok(1..)) {}
         };

@@ -1,5 +1,5 @@
-//! What the front threads and the supervisor of a pool share: the workers that wait for a request, and the requests
-//! that wait for a worker.
+//! State that the front threads and the supervisor of a pool share: the workers that wait for a request, and the
+//! requests that wait for a worker.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -46,7 +46,7 @@ pub(crate) struct State {
     is_closed: bool,
 }
 
-/// What has happened since the start.
+/// Counters since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) started: AtomicU64,

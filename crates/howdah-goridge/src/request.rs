@@ -9,7 +9,7 @@ use percent_encoding::percent_decode;
 /// A request without its body.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestHead<'r> {
-    /// As sent.
+    /// The method as received.
     pub method: &'r Method,
     /// `http` or `https`.
     pub scheme: &'static str,
@@ -17,13 +17,13 @@ pub struct RequestHead<'r> {
     pub authority: &'r str,
     /// Path as sent, escaped.
     pub path: &'r str,
-    /// After `?`; `None`: there is no `?`.
+    /// The query after `?`; `None`: there is no `?`.
     pub query: Option<&'r str>,
     /// Protocol of the client.
     pub version: Version,
     /// The client.
     pub remote: IpAddr,
-    /// As sent.
+    /// The headers as received.
     pub headers: &'r HeaderMap,
     /// Attributes that the server adds.
     pub attributes: &'r [(String, String)],

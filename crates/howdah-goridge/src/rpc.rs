@@ -26,7 +26,7 @@ const PLUGINS_MAX: usize = 100;
 /// Refuses calls until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Rpc {
-    /// As in `RR_RPC`.
+    /// The address in the format of `RR_RPC`.
     pub(crate) address: String,
     task: JoinHandle<()>,
 }

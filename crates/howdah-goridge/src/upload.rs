@@ -260,7 +260,7 @@ impl UploadOptions {
     }
 }
 
-/// Without the folders that some clients send.
+/// Removes the folders that some clients send.
 fn base_name(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     name.to_owned()

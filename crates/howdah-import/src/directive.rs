@@ -8,7 +8,7 @@ pub(crate) struct Directive {
     pub(crate) name: String,
     pub(crate) arguments: Vec<String>,
     pub(crate) block: Option<Vec<Directive>>,
-    /// From 1.
+    /// The line, from 1.
     pub(crate) line: usize,
 }
 
@@ -22,7 +22,7 @@ impl Directive {
     }
 }
 
-/// Without the block.
+/// Formats it without the block.
 impl fmt::Display for Directive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;

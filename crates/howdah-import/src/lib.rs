@@ -59,7 +59,7 @@ pub enum ImportError {
     Syntax {
         /// The file.
         file: String,
-        /// From 1.
+        /// The line, from 1.
         line: usize,
         /// What is wrong.
         reason: String,

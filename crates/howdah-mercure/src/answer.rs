@@ -153,7 +153,7 @@ pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
         .map(|(_, value)| value.into_owned())
 }
 
-/// Only the log contains the reason why a token is refused.
+/// Refuses a token; only the log contains the reason.
 pub(crate) fn unauthorized(
     request: &Request<'_>,
     refused: Option<&TokenError>,

@@ -182,7 +182,7 @@ impl Hub {
         }
     }
 
-    /// The same; returns the subscribers that were dropped because they are slow.
+    /// Publishes an update; returns the subscribers that were dropped because they are slow.
     fn publish_update(&self, update: Update) -> Vec<Subscriber> {
         let update = Arc::new(update);
         let mut slow = Vec::new();

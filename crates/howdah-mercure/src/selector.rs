@@ -64,7 +64,7 @@ pub(crate) fn all(selectors: &[Selector], topics: &[String]) -> bool {
 
 /// Characters of a value: unreserved ones and escapes, and the comma between several values.
 const VALUE: &str = r"(?:[A-Za-z0-9._~,-]|%[0-9A-Fa-f]{2})*";
-/// The same, including reserved characters.
+/// Unreserved and reserved characters.
 const RESERVED: &str = r"(?:[A-Za-z0-9._~,:/?#\[\]@!$&'()*+;=-]|%[0-9A-Fa-f]{2})*";
 
 /// Characters of a name.

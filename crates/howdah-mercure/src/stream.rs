@@ -22,7 +22,7 @@ const BATCH: usize = 64 << 10;
 /// The body of a response to a subscriber. It ends when the subscriber has to reconnect.
 #[derive(Debug)]
 pub struct EventStream {
-    /// Before the queue: the first comment, and missed updates.
+    /// Data before the queue: the first comment, and missed updates.
     first: VecDeque<Bytes>,
     queue: Receiver<Bytes>,
     waiting: QueuedBytes,

@@ -19,7 +19,7 @@ const TOPICS_MAX: usize = 1_000;
 /// subscription.
 const EXPRESSIONS_MAX: usize = 200;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// For nginx in front of the server: events must not be buffered.
+/// Disables buffering of events in an nginx in front of the server.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Responds with events until the subscriber disconnects.

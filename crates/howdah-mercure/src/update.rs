@@ -23,7 +23,7 @@ pub(crate) struct Update {
 /// An update as a publisher sends it.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
-    /// At least one; the first is the canonical one.
+    /// The topics, at least one; the first is the canonical one.
     pub topics: Vec<String>,
     /// The data for subscribers, usually JSON or HTML.
     pub data: String,

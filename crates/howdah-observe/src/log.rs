@@ -26,7 +26,7 @@ pub use crate::log_tail::{LogLine, LogPage, enable, tail};
 /// The format of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Console,
     /// One JSON object a line.
     Json,

@@ -83,7 +83,7 @@ pub(crate) fn push(
     }
 }
 
-/// Without its number.
+/// Formats a line without its number.
 fn line(
     ts: f64,
     level: &'static str,

@@ -16,21 +16,21 @@ pub struct ScriptUsage {
     pub memory_peak: u64,
 }
 
-/// The same, with what the front measured.
+/// The usage with the times that the front measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PhpUsage {
-    /// From the call of PHP until a worker claimed the request.
+    /// The time from the call of PHP until a worker claimed the request.
     pub queue: Duration,
-    /// From there until the worker was done.
+    /// The time from there until the worker was done.
     pub time: Duration,
-    /// What the worker measured.
+    /// The costs that the worker measured.
     pub script: ScriptUsage,
 }
 
 /// The costs that are known when a response begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsageSoFar {
-    /// From the call of PHP until a worker claimed the request.
+    /// The time from the call of PHP until a worker claimed the request.
     pub queue: Duration,
     /// `None`: the script is still running.
     pub usage: Option<PhpUsage>,
@@ -59,7 +59,7 @@ impl PhpUsage {
         format!("queue;dur={:.3}", queue.as_secs_f64() * 1e3)
     }
 
-    /// With times in milliseconds.
+    /// The header field with times in milliseconds.
     fn timing_header(&self) -> String {
         let script = &self.script;
         let mut text = Self::queue_timing(self.queue);

@@ -13,7 +13,7 @@ const PLACES_MAX: usize = 2000;
 /// State that a request left behind (`worker/include/howdah_shm.h`, "the log pipe").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Leak {
-    /// What it is: `static property`, `global variable`, ….
+    /// The kind of its place: `static property`, `global variable`, ….
     pub kind: String,
     /// How it was recognised: `grows`, `counts`, `changes`, `holds request data` or `left behind`.
     pub why: String,

@@ -30,7 +30,7 @@ pub(crate) struct Load {
     supervisor: SupervisorState,
 }
 
-/// In a cache line that is not written for each request.
+/// Counters in a cache line that is not written for each request.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Refusals {

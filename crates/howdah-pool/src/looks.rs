@@ -17,7 +17,7 @@ const LINE_MAX: usize = 400;
 /// Most requests of a pool that are stored, in case a process invents some.
 const REQUESTS_MAX: usize = 4096;
 
-/// What a request does.
+/// The activity of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RequestLook {
     /// Place of its worker.
@@ -26,7 +26,7 @@ pub struct RequestLook {
     pub pid: i32,
     /// Bytes of PHP's allocator in its process.
     pub memory: Option<u64>,
-    /// What it waits for; `None`: it runs.
+    /// The event that it waits for; `None`: it runs.
     pub wait: Option<RequestWait>,
     /// The innermost function, and the first place in PHP code.
     pub top: String,

@@ -23,12 +23,12 @@ pub(crate) enum Death {
     Overdue,
 }
 
-/// To one front thread, for one pool.
+/// A message to one front thread, for one pool.
 #[derive(Debug)]
 pub(crate) enum FrontMessage {
     /// The process in this place exited (reported by its pidfd, or by its zygote if it has none): recover its requests.
     WorkerGone(WorkerId),
-    /// The same, unexpectedly: the request that ran is the suspect, and named in the report.
+    /// It exited unexpectedly: the request that ran is the suspect, and the report names it.
     WorkerCrashed(WorkerId, Option<CrashLink>),
     /// Like [`FrontMessage::WorkerGone`], but it was killed after all its time: requests that it had started do not run
     /// again.
@@ -37,7 +37,7 @@ pub(crate) enum FrontMessage {
     Check,
     /// A new segment and its number. All processes with the old one have exited.
     Segment(Box<Front>, u32),
-    /// With `max_in_flight`: another front thread released a slot while requests waited.
+    /// Another front thread released a slot while requests waited; only with `max_in_flight`.
     Room,
     /// The pool has ended: remaining requests get no response, and nothing is kept.
     Ended,
@@ -65,7 +65,7 @@ pub(crate) enum SupervisorMessage {
         /// The request that is the reason; `None`: regardless of its request (it broke the
         /// contract).
         request: Option<HeldRequest>,
-        /// For the log.
+        /// The reason for the log.
         reason: KillReason,
     },
     /// A worker has corrupted the segment.
@@ -122,7 +122,7 @@ pub(crate) enum Event {
     Front(SupervisorMessage),
     /// A message of the root, or the end of its socket. The number counts roots.
     Root(u32, Result<Message, ControlError>),
-    /// The same of a pool's zygote.
+    /// A message from a pool's zygote.
     Zygote {
         pool: usize,
         generation: u32,

@@ -285,7 +285,7 @@ impl PoolOptions {
 
 /// Places of one pool (`HOWDAH_WORKERS_MAX`).
 const PLACES_MAX: usize = 512;
-/// The same of a concurrent one.
+/// The limit of a concurrent pool.
 const CONCURRENT_PLACES_MAX: usize = layout::CONCURRENT_PLACES_MAX as usize;
 /// Places that stay free, so that a successor can start before its predecessor exits.
 const PLACES_FREE: usize = 2;

@@ -20,7 +20,7 @@ pub enum PreloadMode {
     All,
 }
 
-/// What is to be preloaded.
+/// The files to preload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preload {
     /// Which files are preloaded.
@@ -112,7 +112,7 @@ impl PreloadedFile {
 }
 
 impl Verdict {
-    /// From `HOWDAH_VERDICT_*`; any other value means that the root did not try the file.
+    /// Converts a `HOWDAH_VERDICT_*`; any other value means that the root did not try the file.
     fn from_byte(byte: u8) -> Self {
         match byte {
             layout::VERDICT_LOADED => Self::Preloaded,

@@ -7,7 +7,7 @@ use crate::crash_report::text;
 /// Characters of a peer.
 const PEER_MAX: usize = 400;
 
-/// What a request waits for.
+/// The event that a request waits for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RequestWait {
     /// `descriptor`, `lock` (on a file), `semaphore` (or a message queue), `time`, `client`, `coroutine`, `channel`, `handle`

@@ -98,7 +98,7 @@ pub struct ScriptResult {
     pub memory_peak: u64,
 }
 
-/// What a request cost, as its worker measured it.
+/// The cost of a request, as its worker measured it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScriptUsage {
     /// User and system time.

@@ -14,14 +14,14 @@ pub struct Status {
     pub php: String,
     /// Times that the root process exited and was restarted.
     pub root_restarts: u64,
-    /// In the order of the configuration.
+    /// The pools in the order of the configuration.
     pub pools: Vec<PoolStatus>,
     /// The result of preloading, for each PHP that was configured to preload.
     #[serde(skip)]
     pub preloads: Vec<PreloadStatus>,
 }
 
-/// What the pools of one PHP have preloaded.
+/// The files that the pools of one PHP have preloaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PreloadStatus {
     /// Names of the pools.
@@ -168,7 +168,7 @@ pub struct SlowRequestStatus {
 pub struct SlowPlace {
     /// Age of the request, in milliseconds, at the first sample there.
     pub from_ms: u64,
-    /// The same at the last one.
+    /// The time of the last one.
     pub to_ms: u64,
     /// Samples.
     pub samples: usize,
@@ -230,7 +230,7 @@ pub struct RequestStatus {
     pub since_ms: u64,
 }
 
-/// What has happened to a pool's processes.
+/// The events of a pool's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
     /// Workers that were requested.

@@ -37,7 +37,7 @@ impl Metric {
 pub struct ProfileSettings {
     /// Names of the pools.
     pub pools: Vec<String>,
-    /// For how long.
+    /// The duration of the profile.
     pub duration: Duration,
     /// Samples of a worker in a second.
     pub hz: u32,

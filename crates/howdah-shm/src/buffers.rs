@@ -18,7 +18,7 @@ const KEPT: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     shared: BytesMut,
-    /// In the order in which they are tried: the first ones are in the processor's cache.
+    /// Buffers in the order in which they are tried: the first ones are in the processor's cache.
     large: Vec<BytesMut>,
     /// The large buffer that is dropped next.
     oldest: usize,

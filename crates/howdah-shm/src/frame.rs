@@ -76,7 +76,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// From the number in a frame; `None`: invalid.
+    /// Converts the number in a frame; `None` if it is invalid.
     fn from_wire(number: u32) -> Option<Self> {
         Some(match number {
             EXIT_NORMAL => Self::Normal,

@@ -52,7 +52,7 @@ pub struct Front {
     tail: u64,
     /// The last known head of the request ring: it only grows, so an old value is safe.
     head_seen: u64,
-    /// For each worker, the next cell to read.
+    /// The next cell to read of each worker.
     read: Box<[u32]>,
     /// Workers with invalid completions: not read again before they are recovered.
     distrusted: [u64; crate::layout::PARKED_WORDS],
@@ -257,9 +257,7 @@ impl Front {
         Ok(())
     }
 
-    /// Requests a sample of what the slot's request does, from a worker that has claimed it; otherwise does nothing.
-    /// The sample comes through the log pipe (`POOL_FLAG_SAMPLES`). A concurrent request of another front thread may
-    /// replace this one.
+    /// Requests a sample of the slot's request from a worker that has claimed it; otherwise does nothing.
     pub fn sample(&self, slot: SlotId) {
         let Some(worker) = self.owner(slot.index) else {
             return;

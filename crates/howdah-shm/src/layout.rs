@@ -142,7 +142,7 @@ pub const PROFILE_ROUTE: u32 = 1;
 pub const PROFILE_FUNCTION: u32 = 2;
 /// Kind of a frame: a function of PHP or an extension.
 pub const PROFILE_INTERNAL: u32 = 3;
-/// Kind of a frame: what the innermost function waits for.
+/// Kind of a frame: the wait of the innermost function.
 pub const PROFILE_WAIT: u32 = 4;
 
 /// Mode of a pool: PHP's state is fresh for each request.
@@ -266,7 +266,7 @@ pub const CONNECTIONS_REPLACE: u32 = 0;
 pub const CONNECTIONS_REVIVE: u32 = 1;
 /// `connections` of a pool: connections are not checked.
 pub const CONNECTIONS_IGNORE: u32 = 2;
-/// In an OPCACHE message: compare scripts with their files.
+/// Flag of an OPCACHE message: compare scripts with their files.
 pub const OPCACHE_SCRIPTS: u32 = 1;
 /// And make OPcache compile those that differ at their next use.
 pub const OPCACHE_INVALIDATE: u32 = 2;
@@ -274,7 +274,7 @@ pub const OPCACHE_INVALIDATE: u32 = 2;
 pub const OPCACHE_PATHS: u32 = 4;
 /// Compile the files whose paths are sent.
 pub const OPCACHE_COMPILE: u32 = 8;
-/// In a child that runs as another user, who is named.
+/// Flag of an OPCACHE message: the child runs as another user, who is named.
 pub const OPCACHE_USER: u32 = 16;
 /// All bits of an OPCACHE message. The root refuses an order with others.
 pub const OPCACHE_ALL: u32 = 0x1f;

@@ -18,9 +18,9 @@ pub struct LifeWatch {
     segment: Arc<Segment>,
     /// Which 64 places.
     word: usize,
-    /// Of these, as bits, those whose process has not been announced.
+    /// The places among these, as bits, whose process has not been announced.
     watched: AtomicU64,
-    /// Futex: incremented at each change of what is watched.
+    /// Futex: incremented whenever the set of watched processes changes.
     changed: AtomicU32,
     closed: AtomicBool,
 }

@@ -30,13 +30,13 @@ pub struct ProfileOrder {
     pub end_ns: u64,
 }
 
-/// A place while a profile is taken: what the front sees of its process, and how it requests samples.
+/// A place while a profile is taken: the front's view of its process, and how it requests samples.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfiledPlace<'a> {
     words: &'a Worker,
 }
 
-/// What the front sees of a process when a sample is due.
+/// The front's view of a process when a sample is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tick {
     /// There is no request.
@@ -129,14 +129,14 @@ pub enum FrameKind {
     Function,
     /// A function of PHP or an extension.
     Internal,
-    /// What the innermost function waits for.
+    /// The wait of the innermost function.
     Wait,
 }
 
 /// A frame of stacks. Text as the worker wrote it, with invalid UTF-8 replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProfileFrame {
-    /// What it is.
+    /// The kind of frame.
     pub kind: FrameKind,
     /// `Class::function`, a route, or `[what is waited for]`.
     pub name: String,
@@ -263,7 +263,7 @@ impl Segment {
     }
 }
 
-/// Copies of what a worker wrote.
+/// Copies of data that a worker wrote.
 struct Parts {
     header: BytesMut,
     frames: BytesMut,

@@ -198,7 +198,7 @@ impl Segment {
         self.wake_worker(worker);
     }
 
-    /// Requests that a worker logs what each of its requests does. Unknown workers are ignored.
+    /// Orders a worker to log the activity of each of its requests. Unknown workers are ignored.
     pub fn look(&self, worker: WorkerId) {
         if worker.index() < self.places.workers {
             let words = &self.memory.worker(worker.0).front;
@@ -207,7 +207,7 @@ impl Segment {
         }
     }
 
-    /// What a worker reports about itself. For display: a broken worker can write anything here.
+    /// A worker's report about itself. For display: a broken worker can write anything here.
     pub fn worker(&self, worker: WorkerId) -> Option<WorkerStatus> {
         (worker.index() < self.places.workers).then(|| WorkerStatus::read(&self.memory, worker))
     }

@@ -44,7 +44,7 @@ pub struct Hold {
 pub struct WorkerId(pub u16);
 
 impl WorkerId {
-    /// For tables with one entry per worker.
+    /// The index for tables with one entry per worker.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

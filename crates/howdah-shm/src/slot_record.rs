@@ -93,22 +93,22 @@ impl Record {
 pub(crate) struct Progress {
     /// Bytes taken since the claim.
     pub(crate) consumed: u64,
-    /// Of these, the bytes reported to the worker.
+    /// The part of these bytes that was reported to the worker.
     pub(crate) acknowledged: u64,
     pub(crate) stage: Stage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Before HEADERS.
+    /// HEADERS is expected.
     Start,
-    /// After HEADERS.
+    /// HEADERS has been read.
     Body,
-    /// After FINISH.
+    /// FINISH has been read.
     Finished,
-    /// After END.
+    /// END has been read.
     Ended,
-    /// After an invalid frame: nothing more is read.
+    /// A frame was invalid: nothing more is read.
     Broken,
 }
 

@@ -21,9 +21,9 @@ pub struct SlotStatus {
 pub enum SlotState {
     /// The front prepares the request.
     Preparing,
-    /// No worker has it yet.
+    /// No worker has claimed it.
     Queued,
-    /// A worker has it.
+    /// A worker has claimed it.
     Running {
         /// The owner.
         worker: WorkerId,
@@ -38,7 +38,7 @@ pub enum SlotState {
     Corrupt,
 }
 
-/// What a worker reports about itself. For display only: a broken worker can write anything.
+/// A worker's report about itself. For display only: a broken worker can write anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerStatus {
     /// The current request; of several the one that runs at this moment, none while all of them wait.

@@ -22,13 +22,13 @@ pub struct Part {
 pub struct Update {
     /// 1 to 1,000.
     pub topics: Vec<Bytes>,
-    /// For subscribers with a right to its topics.
+    /// Only for subscribers with a right to one of its topics.
     pub private: bool,
     /// Never empty.
     pub id: Bytes,
     /// Empty: none.
     pub kind: Bytes,
-    /// What is published.
+    /// The data of the update.
     pub data: Bytes,
     /// Milliseconds after which subscribers reconnect.
     pub retry: Option<u64>,

@@ -69,7 +69,7 @@ impl Worker {
         Self::attach_at(segment, id, write.as_slice())
     }
 
-    /// The same with the indices as encoded in a SPAWN message.
+    /// Attaches with the indices as encoded in a SPAWN message.
     pub fn attach_at(segment: &Arc<Segment>, id: WorkerId, write: &[u32]) -> Self {
         let write = write.to_vec();
         let worker = Self {
@@ -302,7 +302,7 @@ impl Worker {
         }
     }
 
-    /// From here on the request may have had effects.
+    /// Records that the request may have had effects from here on.
     pub fn started(&self, claim: &Claim) {
         let words = &self.segment.memory.slot(claim.front, claim.slot).worker;
         words.started.store(STARTED_EFFECTS, Ordering::Release);
@@ -321,7 +321,7 @@ impl Worker {
         words.started.store(STARTED_TOO_LONG, Ordering::Release);
     }
 
-    /// What the worker sleeps on while it waits for space.
+    /// The word that the worker sleeps on while it waits for space.
     #[cfg(test)]
     pub(crate) fn space(&self, claim: &Claim) -> u32 {
         self.segment

@@ -70,7 +70,7 @@ pub(crate) struct DefaultNames {
 /// How a handshake continues.
 #[derive(Debug)]
 pub enum Choice {
-    /// With this configuration; one without a certificate ends it with a fatal alert.
+    /// Continue with this configuration; one without a certificate ends the handshake with a fatal alert.
     Config(Arc<ServerConfig>),
     /// An authority verifies this name: call [`Acceptor::challenge`].
     Challenge(String),

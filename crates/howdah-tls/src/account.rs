@@ -38,7 +38,7 @@ pub(crate) struct KeptAccount<'a> {
 /// An account that can be used.
 #[derive(Debug)]
 pub(crate) struct Credentials {
-    /// On P-256.
+    /// The private key, on P-256.
     pub(crate) key: PrivatePkcs8KeyDer<'static>,
     /// Its URL. `None`: only the authority knows it.
     pub(crate) url: Option<String>,
@@ -189,7 +189,7 @@ mod tests {
     const URL: &str = "https://acme-v02.api.letsencrypt.org/acme/acct/17";
     const OLD: &str = "acme/acme-v02.api.letsencrypt.org_directory/account-admin_example.com.json";
 
-    /// In Caddy's format.
+    /// A registration in Caddy's format.
     const REGISTRATION: &str = "{\n\t\"status\": \"valid\",\n\t\"contact\": [\n\
         \t\t\"mailto:admin@example.com\"\n\t],\n\t\"termsOfServiceAgreed\": true,\n\
         \t\"location\": \"https://acme-v02.api.letsencrypt.org/acme/acct/17\"\n}";

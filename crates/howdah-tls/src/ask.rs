@@ -16,7 +16,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::{TlsError, server_config, upstream};
 
-/// For the whole exchange: connection, request and status.
+/// Limit of the whole exchange: connection, request and status.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How long idle connections are kept, for names that are requested together.
 const IDLE: Duration = Duration::from_secs(10);

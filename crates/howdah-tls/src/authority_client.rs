@@ -75,7 +75,7 @@ pub(crate) struct AuthorityClient {
 }
 
 impl AuthorityClient {
-    /// For the authority with this directory.
+    /// Creates a client of the authority with this directory.
     pub(crate) fn new(directory: &str, roots: RootCertStore) -> Result<Self, rustls::Error> {
         let config = ClientConfig::builder_with_provider(server_config::provider())
             .with_safe_default_protocol_versions()?
@@ -169,7 +169,7 @@ fn check(
     Ok(())
 }
 
-/// In seconds or as a date, RFC 9110.
+/// Reads the pause in seconds or as a date, RFC 9110.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {

@@ -98,7 +98,7 @@ impl Certificate {
         )
     }
 
-    /// The same from memory, with names for messages.
+    /// Loads a certificate from memory, with names for messages.
     pub(crate) fn from_pem(
         (certificate, certificate_file): (&[u8], &Path),
         (key, key_file): (&[u8], &Path),

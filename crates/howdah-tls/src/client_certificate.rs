@@ -33,7 +33,7 @@ pub struct ClientCertificate {
     pub issuer: String,
     /// The serial number in hexadecimal, in capitals and whole bytes.
     pub serial: String,
-    /// The same in decimal.
+    /// The serial number in decimal.
     pub serial_decimal: String,
     der: Vec<u8>,
 }

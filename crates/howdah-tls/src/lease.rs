@@ -16,7 +16,7 @@ use crate::storage::unique;
 /// Times of the protocol.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeaseTiming {
-    /// Without a sign of its owner, it is free after this time.
+    /// The lease is free when its owner has not renewed it for this time.
     pub(crate) life: Duration,
     /// How often the owner prolongs it.
     pub(crate) heartbeat: Duration,

@@ -38,10 +38,10 @@ const FIRST_ADVICE: Duration = Duration::from_secs(3600);
 struct Job {
     managed: ManagedCertificate,
     next: SystemTime,
-    /// For files: the state of the served ones, and of those that were refused since.
+    /// The state of the served files, and of those that were refused since.
     stamp: Stamp,
     refused: Option<Stamp>,
-    /// For ACME: the authority's last suggestion, and the time of the next request.
+    /// The authority's last suggestion of ACME renewal information, and the time of the next request.
     advised: Option<SystemTime>,
     advice_at: SystemTime,
     /// Consecutive failures of the storage.

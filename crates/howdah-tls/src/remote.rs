@@ -153,7 +153,7 @@ impl Remote {
         self.run(TAKE, key, owner, life)
     }
 
-    /// The same, for a previous owner.
+    /// Renews the ownership of a previous owner; returns whether it succeeded.
     pub(crate) fn keep(&self, key: &str, owner: &str, life: Duration) -> io::Result<bool> {
         self.run(KEEP, key, owner, life)
     }

@@ -17,7 +17,7 @@ const RETRIES: [u64; 9] = [
     8 * HOUR,
     12 * HOUR,
 ];
-/// After the first OCSP request without a response; it doubles up to an hour.
+/// Seconds after the first OCSP request without a response; they double up to an hour.
 const OCSP_RETRY: u64 = 5;
 /// Shortest time until an old OCSP response is requested again.
 const OCSP_SOON: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ pub(crate) const RATE_LIMITED_MIN: Duration = Duration::from_secs(HOUR);
 /// The longest one.
 pub(crate) const RATE_LIMITED_MAX: Duration = Duration::from_secs(24 * HOUR);
 
-/// After two thirds of its life.
+/// The time of renewal, after two thirds of its life.
 pub(crate) fn renew_at(not_before: SystemTime, not_after: SystemTime) -> SystemTime {
     let life = not_after.duration_since(not_before).unwrap_or_default();
     not_before + life / 3 * 2

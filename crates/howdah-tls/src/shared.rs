@@ -45,7 +45,7 @@ impl Shared {
         &self.remote
     }
 
-    /// For messages.
+    /// The path for messages.
     pub(crate) fn path(&self, relative: &Path) -> PathBuf {
         self.remote.url(&key(relative)).into()
     }

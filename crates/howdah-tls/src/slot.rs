@@ -24,7 +24,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Without a certificate: handshakes fail until there is one.
+    /// A slot without a certificate: handshakes fail until it has one.
     pub(crate) fn empty() -> Arc<Self> {
         Arc::new(Self {
             current: ArcSwapOption::empty(),

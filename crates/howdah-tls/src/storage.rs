@@ -24,12 +24,12 @@ use crate::shared::Shared;
 #[derive(Debug, Clone)]
 pub(crate) enum Storage {
     Directory(Directory),
-    /// In Redis.
+    /// The storage is in Redis.
     Shared(Arc<Shared>),
 }
 
 impl Storage {
-    /// In this directory.
+    /// Creates a storage in this directory.
     pub(crate) fn new(root: PathBuf) -> Self {
         Self::Directory(Directory::new(root))
     }
@@ -58,7 +58,7 @@ impl Storage {
         }
     }
 
-    /// The same for a file that everybody may read.
+    /// Writes a file that everybody may read.
     pub(crate) fn write_public(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Directory(directory) => directory.write(relative, bytes, Readers::All),
@@ -66,7 +66,7 @@ impl Storage {
         }
     }
 
-    /// The same for a value that is needed for minutes and then removed.
+    /// Writes a value that is needed for minutes and then removed.
     pub(crate) fn show(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Directory(directory) => directory.write(relative, bytes, Readers::Owner),
@@ -96,7 +96,7 @@ pub(crate) fn unique() -> String {
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 
-/// From 0 to 1.
+/// A random number from 0 to 1.
 pub(crate) fn jitter() -> f64 {
     let digits = unique();
     let number = u32::from_str_radix(&digits[..8], 16).unwrap_or_default();

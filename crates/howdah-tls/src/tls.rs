@@ -223,7 +223,7 @@ struct Builder<'c> {
     challenges: Option<Challenges>,
     proofs: Vec<Proof>,
     managed: Vec<ManagedCertificate>,
-    /// By the issuer of the certificates.
+    /// On-demand names by the issuer of their certificates.
     demands: Vec<(Option<Issuer>, Arc<Demand>)>,
     taken: Vec<InheritedName>,
     /// The certificates that were served until now.
@@ -357,7 +357,7 @@ impl Builder<'_> {
         Ok(self.add(kind, current))
     }
 
-    /// From now on, handshakes are checked for this authority's challenges.
+    /// Makes handshakes check for this authority's challenges from now on.
     fn use_acme(&mut self, acme: &Acme) -> Result<(), TlsError> {
         if let Some(root) = &acme.root {
             authority_client::roots(Some(root))?;

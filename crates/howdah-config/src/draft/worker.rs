@@ -7,9 +7,9 @@ use crate::model::WorkerPool;
 /// The block that contains a `worker`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In `frankenphp` or `howdah`: for all applications.
+    /// It is declared in `frankenphp` or `howdah`, for all applications.
     Global,
-    /// In `php_server` or `php`.
+    /// It is declared in `php_server` or `php`.
     Application,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Set {
     query: Option<Vec<(String, Vec<Template>)>>,
     remote_ip: Vec<Network>,
     client_ip: Vec<Network>,
-    /// Of these and of the next, at least one must match.
+    /// At least one of these and of `vars_regexps` must match.
     vars: Vec<Matcher>,
     vars_regexps: Vec<Matcher>,
     /// Matchers that may be repeated, all of which must match.
@@ -596,7 +596,7 @@ impl Set {
     }
 }
 
-/// At least one must match: not (not the first and not the second and …).
+/// Combines matchers of which at least one must match, as `not (not the first and not the second and …)`.
 fn any(mut matchers: Vec<Matcher>) -> Option<Matcher> {
     if matchers.len() < 2 {
         return matchers.pop();

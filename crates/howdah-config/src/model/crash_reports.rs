@@ -27,7 +27,7 @@ impl Default for CrashReports {
     }
 }
 
-/// In the syntax of a Caddyfile.
+/// Formats it in the syntax of a Caddyfile.
 impl fmt::Display for CrashReports {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { keep, max_size, .. } = self;

@@ -19,7 +19,7 @@ pub enum TryPolicy {
     /// The first that exists.
     #[default]
     FirstExist,
-    /// The same, but the last one is used without a check.
+    /// The first that exists; the last one is used without a check.
     FirstExistFallback,
     /// The smallest that exists; of several the first.
     SmallestSize,
@@ -72,7 +72,7 @@ impl Default for FileServer {
     }
 }
 
-/// Which symbolic links below a root are followed.
+/// The symbolic links below a root that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Symlinks {
     /// `auto`: all, but links of users of PHP pools only to files of the same user.

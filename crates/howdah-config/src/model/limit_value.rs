@@ -21,17 +21,17 @@ pub enum LimitUnit {
 pub enum LimitValue {
     /// There is no limit.
     Off,
-    /// Of [`LimitUnit::Number`].
+    /// Value of [`LimitUnit::Number`].
     Number(u64),
-    /// Of [`LimitUnit::Bytes`].
+    /// Value of [`LimitUnit::Bytes`].
     Bytes(u64),
-    /// Of [`LimitUnit::Time`].
+    /// Value of [`LimitUnit::Time`].
     Time(Duration),
-    /// Of [`LimitUnit::Switch`].
+    /// Value of [`LimitUnit::Switch`].
     Switch(bool),
 }
 
-/// In the syntax of a Caddyfile.
+/// Formats it in the syntax of a Caddyfile.
 impl fmt::Display for LimitValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

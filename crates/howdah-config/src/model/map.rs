@@ -36,7 +36,7 @@ pub enum MapInput {
 /// An output of a [`Map`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MapOutput {
-    /// In order.
+    /// The parts, in order.
     pub parts: Vec<MapPart>,
 }
 

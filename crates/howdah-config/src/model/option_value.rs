@@ -70,13 +70,13 @@ impl OptionKind {
 pub enum OptionValue {
     /// A number, size, time or switch; also an option that is `off`.
     Limit(LimitValue),
-    /// Of [`OptionKind::Mode`].
+    /// Value of [`OptionKind::Mode`].
     Word(&'static str),
     /// Value of all lists other than [`OptionKind::Variables`].
     Words(Vec<String>),
-    /// Of [`OptionKind::Variables`].
+    /// Value of [`OptionKind::Variables`].
     Variables(Vec<(String, String)>),
-    /// Of [`OptionKind::LeakDetection`].
+    /// Value of [`OptionKind::LeakDetection`].
     LeakDetection(LeakDetection),
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::limit_value::{LimitField, LimitUnit, LimitValue};
 
-/// Which blocks of the Caddyfile have a limit.
+/// The blocks of the Caddyfile that may have a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitBlocks {
     /// The global block alone: it holds for all pools.
@@ -26,23 +26,23 @@ pub struct PoolLimit {
     pub name: &'static str,
     /// Name and argument in a Caddyfile.
     pub syntax: &'static str,
-    /// What it counts.
+    /// The unit of its value.
     pub unit: LimitUnit,
     /// It may be `off`.
     pub is_optional: bool,
-    /// Where it may be given.
+    /// The blocks that may contain it.
     pub blocks: LimitBlocks,
     /// `php-server` has it as an option.
     pub is_flag: bool,
-    /// What it does in `roadrunner`; empty: it is not an option there.
+    /// Its effect in `roadrunner`; empty: it is not an option there.
     pub roadrunner: &'static str,
     /// The default as the reference page shows it.
     pub default: &'static str,
-    /// What it does, in one sentence or several.
+    /// Its effect, in one sentence or several.
     pub about: &'static str,
     /// Difference from Caddy or FrankenPHP.
     pub differs: &'static str,
-    /// The same of a `pool` or `worker`, where the global block has it too.
+    /// Its effect in a `pool` or `worker`, if that differs from the global block.
     pub pool_differs: &'static str,
     /// A line that uses it.
     pub example: &'static str,

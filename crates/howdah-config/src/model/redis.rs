@@ -60,7 +60,7 @@ impl fmt::Display for Redis {
     }
 }
 
-/// Without the password too: configurations are shown in messages.
+/// Omits the password, since messages show configurations.
 impl fmt::Debug for Redis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

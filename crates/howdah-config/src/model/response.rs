@@ -22,7 +22,7 @@ pub struct StatusRange {
 }
 
 impl StatusRange {
-    /// From `first` to `last`, both included.
+    /// The statuses from `first` to `last`, both included.
     #[must_use]
     pub const fn new(first: u16, last: u16) -> Self {
         Self { first, last }

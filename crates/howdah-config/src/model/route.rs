@@ -106,7 +106,7 @@ pub enum Handler {
     RequestHeader(Vec<HeaderChange>),
     /// `request_body { max_size SIZE }`: limit of the body; a larger body gets a 413.
     RequestBody {
-        /// In bytes.
+        /// The limit in bytes.
         max_size: u64,
     },
     /// `basic_auth`: requests without a valid password get a 401.

@@ -61,7 +61,7 @@ pub enum TimePart {
         separator: char,
         /// Its digits, 9 at most.
         digits: usize,
-        /// Without trailing zeros, and omitted if it is 0.
+        /// Trailing zeros are removed; a fraction of 0 is omitted.
         is_trimmed: bool,
     },
 }

@@ -22,7 +22,7 @@ pub enum UriChange {
     Regexp {
         /// A regular expression that compiles.
         find: String,
-        /// With `$1` for a group.
+        /// The replacement; `$1` stands for a group.
         replace: Template,
     },
     /// `query`: one after another.
@@ -59,7 +59,7 @@ pub enum QueryChange {
         name: Option<Template>,
         /// A regular expression that compiles.
         find: String,
-        /// With `$1` for a group.
+        /// The replacement; `$1` stands for a group.
         replace: Template,
     },
     /// `-NAME`.

@@ -45,7 +45,7 @@ modes! {
     Boot {
         /// Once, in the process that all workers are copies of.
         Zygote = "zygote",
-        /// In each worker.
+        /// The script boots in each worker.
         Each = "each",
     }
     /// `exit`: what `exit()` in a request ends.
@@ -59,7 +59,7 @@ modes! {
     Isolation {
         /// The worker, one after another.
         Worker = "worker",
-        /// Only the boot: each has a fresh copy of the booted application.
+        /// Requests share only the boot: each gets a fresh copy of the booted application.
         Request = "request",
     }
     /// `statics`: static properties and variables of concurrent requests.
@@ -101,7 +101,7 @@ impl Default for LeakDetection {
     }
 }
 
-/// As in a Caddyfile.
+/// Formats it in the syntax of a Caddyfile.
 impl fmt::Display for LeakDetection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sample {}", self.sample)?;

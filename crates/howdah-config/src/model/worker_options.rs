@@ -19,9 +19,9 @@ pub const DEFAULT_WATCH: &str = "./**/*.{env,php,twig,yaml,yml}";
 pub struct WorkerOption {
     /// Its name everywhere; with `-` in place of `_` on the command line.
     pub name: &'static str,
-    /// How it is written in a Caddyfile.
+    /// Its syntax in a Caddyfile.
     pub syntax: &'static str,
-    /// What it takes.
+    /// The kind of its value.
     pub kind: OptionKind,
     /// It has no effect without `concurrency`, and is refused there.
     pub needs_concurrency: bool,
@@ -31,7 +31,7 @@ pub struct WorkerOption {
     pub is_flag: bool,
     /// The default as the reference page shows it.
     pub default: &'static str,
-    /// What it does, in one sentence or several.
+    /// Its effect, in one sentence or several.
     pub about: &'static str,
     /// Difference from FrankenPHP.
     pub differs: &'static str,

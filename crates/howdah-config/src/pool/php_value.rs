@@ -120,7 +120,7 @@ fn lines(template: Template) -> Vec<Vec<Part>> {
     lines
 }
 
-/// What is wrong with a line without placeholders.
+/// Checks a line without placeholders.
 fn check(line: &str, position: &Position) -> Result<(), Error> {
     let line = line.trim();
     if line.is_empty() || line.starts_with(';') {

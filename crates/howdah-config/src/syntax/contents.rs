@@ -8,7 +8,7 @@ use crate::error::{Error, bad_value};
 use crate::source::Files;
 use crate::syntax::tree::{Statement, Tree, Word};
 
-/// As in Caddy.
+/// Caddy's limit.
 const MAX_SIZE: usize = 1024 * 1024;
 
 /// The paths in a word, each with the contents of the file.

@@ -18,7 +18,7 @@ pub(crate) fn number<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     number_or(call, min, "")
 }
 
-/// The same; `or` describes the alternative in messages.
+/// Parses a number; `or` describes the alternative in messages.
 pub(crate) fn number_or<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     call: &Call<'_>,
     min: T,

@@ -22,7 +22,7 @@ pub(crate) enum Challenges {
         root: Rc<Root>,
         options: Rc<FileOptions>,
     },
-    /// On another machine.
+    /// The proof is on another machine.
     Shared(SharedProofs),
 }
 

@@ -21,13 +21,13 @@ const LINKS_MAX: usize = 4096;
 /// Relations of links that can be fetched early without harm.
 const RELATIONS: [&str; 3] = ["preload", "modulepreload", "preconnect"];
 
-/// What one front thread has learned.
+/// The hints that one front thread has learned.
 #[derive(Debug, Default)]
 pub(crate) struct Hints {
     pages: RefCell<Pages>,
 }
 
-/// By host and path.
+/// Learned hints by host and path.
 type HintMap = HashMap<Box<str>, Rc<HeaderMap>>;
 
 #[derive(Debug, Default)]

@@ -46,7 +46,7 @@ pub(super) struct OpenConnection {
     pub(super) is_http2: bool,
 }
 
-/// What the first message of a client requests.
+/// The request in the first message of a client.
 enum ClientHello {
     Tls(Box<StartHandshake<Socket>>, Choice),
     PlainHttp(Socket),

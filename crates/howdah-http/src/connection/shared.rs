@@ -1,4 +1,4 @@
-//! What the requests of a connection share.
+//! State that the requests of a connection share.
 
 use std::rc::Rc;
 

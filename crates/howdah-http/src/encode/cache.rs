@@ -36,7 +36,7 @@ struct Form {
     contents: Option<Bytes>,
 }
 
-/// What is cached of a file.
+/// The cached form of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CachedForm {
     Nothing,

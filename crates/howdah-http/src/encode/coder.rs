@@ -28,7 +28,7 @@ const STEP: usize = 3;
 /// A compiled [`Compression`].
 pub(super) struct Coder {
     pub(super) compression: Compression,
-    /// For whole bodies; only gzip has a faster way for them.
+    /// Compresses whole bodies; only gzip has a faster way for them.
     deflate: RefCell<Option<Deflate>>,
     idle: RefCell<Vec<Encoder>>,
 }

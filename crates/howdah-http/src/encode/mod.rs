@@ -166,7 +166,7 @@ impl Negotiation {
     }
 }
 
-/// A response that is to be compressed.
+/// A response that will be compressed.
 struct Job<'f> {
     coder: Rc<Coder>,
     minimum_length: u64,

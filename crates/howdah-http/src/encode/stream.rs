@@ -243,7 +243,7 @@ mod tests {
         body
     }
 
-    /// What a client can decode of a body that has not ended.
+    /// Decodes the received part of a body that has not ended.
     fn decoded_so_far(compression: Compression, encoded: &[u8], length: usize) -> Vec<u8> {
         let mut body = vec![0; length];
         match compression {

@@ -61,7 +61,7 @@ pub struct Server {
     finished: FinishedRequests,
 }
 
-/// What a front thread is started with.
+/// The data that a front thread starts with.
 #[derive(Debug)]
 struct ThreadStart {
     setup: Arc<Setup>,
@@ -126,7 +126,7 @@ pub enum SwitchError {
 pub struct Hooks {
     /// Before the thread waits for events; it may wake tasks, and then the thread does not wait.
     pub on_thread_park: Option<Box<dyn Fn() + Send + Sync>>,
-    /// After it has waited.
+    /// Called when the thread continues after it has waited.
     pub on_thread_unpark: Option<Box<dyn Fn() + Send + Sync>>,
 }
 

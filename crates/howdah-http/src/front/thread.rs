@@ -1,4 +1,4 @@
-//! One front thread: its listeners, its runtime, and what its connections share.
+//! One front thread: its listeners, its runtime, and the state that its connections share.
 
 use std::io;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::request::snapshot::{Plan, Service, Snapshot};
 /// A running front thread: the configuration that it serves, and its sockets.
 struct Front<A> {
     service: Rc<Service<A>>,
-    /// By number of the listener.
+    /// Indexed by the number of the listener.
     sockets: Vec<Rc<Socket<A>>>,
     tasks: Vec<JoinHandle<()>>,
 }

@@ -86,7 +86,7 @@ pub(crate) struct Sockets {
     pub(crate) http3: Vec<quic::BoundSocket>,
 }
 
-/// What a front thread does when the configuration changes. Every thread is ready before one changes.
+/// The action of a front thread when the configuration changes. Every thread is ready before one changes.
 #[derive(Debug)]
 pub(crate) enum Order {
     /// Create everything that is needed.

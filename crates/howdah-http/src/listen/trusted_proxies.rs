@@ -1,4 +1,4 @@
-//! Proxies in front of this server, and what they report about the client.
+//! Proxies in front of this server, and the data about the client that they report.
 
 use std::net::IpAddr;
 

@@ -61,12 +61,12 @@ impl PendingValue {
     }
 }
 
-/// What is known of a response when its header is changed.
+/// The known data of a response when its header is changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ResponseSoFar {
     /// 0 if the header is that of a request.
     pub(crate) status: u16,
-    /// What the request has cost so far, if PHP runs it and that was measured.
+    /// The cost of the request so far, if PHP runs it and that was measured.
     pub(crate) php: Option<UsageSoFar>,
 }
 

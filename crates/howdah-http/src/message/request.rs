@@ -18,7 +18,7 @@ use super::spool::SpoolFile;
 pub struct AppRequest {
     /// Unique for the lifetime of the server, never 0; logs show it in hexadecimal.
     pub id: u64,
-    /// As sent.
+    /// The method as received.
     pub method: Method,
     /// Path and query as sent, before rewrites. Without an authority, which is in the `Host` header unless a directive
     /// has changed that.
@@ -27,7 +27,7 @@ pub struct AppRequest {
     pub query: String,
     /// Protocol of the request.
     pub version: Version,
-    /// As sent.
+    /// The headers as received.
     pub headers: HeaderMap,
     /// The whole body.
     pub body: RequestBody,
@@ -128,7 +128,7 @@ impl RequestBody {
 /// A request body that was read in full.
 #[derive(Debug)]
 pub enum RequestBody {
-    /// There is none, or it is empty.
+    /// The body is missing or empty.
     Empty,
     /// Small enough for memory.
     Memory(Bytes),

@@ -192,7 +192,7 @@ impl SpoolFile {
     }
 }
 
-/// For giving the file to another user, who alone can read it then.
+/// The descriptor, with which the file can be given to another user, who alone can read it then.
 impl AsFd for SpoolFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()

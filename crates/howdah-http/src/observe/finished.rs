@@ -19,7 +19,7 @@ pub struct FinishedRequest {
     pub id: u64,
     /// The method.
     pub method: Method,
-    /// As sent.
+    /// The URI as received.
     pub uri: Uri,
     /// The authority of the target, or the `Host` header.
     pub host: Option<HeaderValue>,
@@ -29,11 +29,11 @@ pub struct FinishedRequest {
     pub pool: Option<usize>,
     /// The status; 0: the client disconnected before there was one.
     pub status: u16,
-    /// From the end of its header to the end of the response.
+    /// The time from the end of its header to the end of the response.
     pub duration: Duration,
-    /// Of that, the wait for a worker.
+    /// The part of `duration` in which it waited for a worker.
     pub queue: Duration,
-    /// Of that, the time in PHP.
+    /// The part of `duration` in PHP.
     pub php: Duration,
     /// Bytes of the response's body.
     pub sent: u64,
@@ -56,7 +56,7 @@ pub struct FinishedRequests(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Until then requests are stored; `CLOCK_MONOTONIC` in milliseconds.
+    /// The time until which requests are stored; `CLOCK_MONOTONIC` in milliseconds.
     until: AtomicU64,
     threads: Box<[ThreadBatch]>,
 }
@@ -67,7 +67,7 @@ struct Shared {
 struct ThreadBatch(Mutex<FinishedBatch>);
 
 impl FinishedRequests {
-    /// For this number of front threads.
+    /// Creates the collection for this number of front threads.
     pub fn new(threads: usize) -> Self {
         Self(Arc::new(Shared {
             until: AtomicU64::new(0),

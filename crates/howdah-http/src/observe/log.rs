@@ -62,7 +62,7 @@ pub(crate) struct ResponseEnd {
     /// Bytes of the body, as handed to the connection.
     pub(crate) sent: u64,
     pub(crate) finished: bool,
-    /// What the request cost in PHP, if it was for PHP.
+    /// The cost of the request in PHP, if it was for PHP.
     pub(crate) php: Option<UsageSoFar>,
 }
 

@@ -23,9 +23,9 @@ use crate::message::progress::ProgressSink;
 use crate::observe::finished::{FinishedRequest, FinishedRequests};
 use crate::observe::trace::{Trace, method_name, protocol_version};
 
-/// What is observed on a front thread.
+/// The observers of a front thread.
 pub(crate) struct Observer {
-    /// With the number of this thread.
+    /// The measures, and the number of this thread.
     measures: Option<(Arc<Measures>, usize)>,
     /// The hosts by which requests are counted.
     hosts: Option<CountedHosts>,
@@ -38,7 +38,7 @@ pub(crate) struct Observer {
     finished: Option<(FinishedRequests, usize)>,
 }
 
-/// What a front thread is to observe.
+/// The observations that a front thread has to make.
 #[derive(Default)]
 pub(crate) struct ObserverOptions {
     pub(crate) measures: Option<Arc<Measures>>,
@@ -228,7 +228,7 @@ pub(crate) struct Record {
 }
 
 impl Observer {
-    /// `None` if nothing is to be observed.
+    /// `None` if nothing is observed.
     pub(crate) fn new(options: ObserverOptions) -> Option<Rc<Self>> {
         let ObserverOptions {
             measures,
@@ -330,7 +330,7 @@ impl Record {
         exports && trace.as_ref().is_some_and(|trace| trace.context.sampled)
     }
 
-    /// What it cost in PHP, as far as known. `None`: it is not for PHP.
+    /// The cost in PHP, as far as known. `None`: the request is not for PHP.
     pub(crate) fn usage(&self) -> Option<UsageSoFar> {
         if self.called.get() == 0 {
             return None;

@@ -76,7 +76,7 @@ pub(crate) struct Exchange {
     status: u16,
     /// Bytes of the request's body.
     pub(crate) received: u64,
-    /// Bytes that were passed on while they arrived, which may go on after the response has begun.
+    /// Bytes that were forwarded while they arrived, possibly after the response has begun.
     pub(crate) forwarded: Arc<AtomicU64>,
     /// Bytes of the body handed to the connection.
     sent: u64,

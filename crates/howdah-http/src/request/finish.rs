@@ -27,7 +27,7 @@ use crate::socket::state::ConnectionState;
 const NAME: HeaderValue = HeaderValue::from_static("Howdah");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// What the end of a response needs of its request.
+/// The data of its request that the end of a response needs.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "properties of a request that have nothing to do with each other"

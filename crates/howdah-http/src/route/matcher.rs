@@ -80,7 +80,7 @@ impl HostPattern {
     }
 }
 
-/// Without the brackets of an IPv6 address and the final dot of an absolute name.
+/// Removes the brackets of an IPv6 address and the final dot of an absolute name.
 pub(crate) fn normalize(host: &str) -> &str {
     let inner = host
         .strip_prefix('[')

@@ -24,7 +24,7 @@ const CLASSIC: usize = 0;
 pub(crate) struct ScriptPools {
     /// Numbers of the classic pools that sites name.
     classic: Rc<[usize]>,
-    /// With the number of the pool that runs.
+    /// The worker files, each with the number of its running pool.
     files: Rc<[(usize, Rc<WorkerFile>)]>,
     /// Numbers of the pools of `roadrunner`.
     roadrunner: Rc<[usize]>,
@@ -43,7 +43,7 @@ pub(crate) struct ScriptPools {
 pub(crate) struct WorkerFile {
     /// Absolute path as configured.
     written: Rc<str>,
-    /// With symbolic links resolved when the server started.
+    /// The path with symbolic links resolved when the server started.
     resolved: Rc<str>,
 }
 
@@ -89,7 +89,7 @@ impl ScriptPools {
         self.roadrunner.get(pool).copied().unwrap_or(CLASSIC)
     }
 
-    /// The same for a site with this hub.
+    /// The running pools of a site with this hub.
     pub(super) fn of_site(&self, hub: Option<usize>) -> Self {
         Self {
             classic: Rc::clone(&self.classic),

@@ -30,9 +30,9 @@ struct Matches {
 /// The value of a variable.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Var {
-    /// For comparisons and file names.
+    /// The text for comparisons and file names.
     text: String,
-    /// For URIs, if it differs.
+    /// The text for URIs, if it differs.
     escaped: Option<String>,
 }
 

@@ -50,7 +50,7 @@ enum State {
     Chunk(Chunk, u64),
     /// No further request is served. hyper gets the bytes all the same.
     Stopped,
-    /// In a body: hyper gets no more bytes.
+    /// An error inside of a body: hyper gets no more bytes.
     Broken,
 }
 
@@ -175,7 +175,7 @@ impl Framing {
         &self.unescaped
     }
 
-    /// Those bytes have been encoded.
+    /// Removes those bytes after they were encoded.
     pub(crate) fn clear_unescaped(&mut self) {
         self.unescaped = Vec::new();
     }

@@ -25,7 +25,7 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EofDelivery {
     Now,
-    /// In the next poll of the connection, which has to be scheduled.
+    /// The state changes in the next poll of the connection, which must be scheduled.
     NextTurn,
     /// When the connection is polled again, which the request in flight causes.
     Later,
@@ -62,7 +62,7 @@ pub(crate) struct ConnectionState {
     tunnel: RefCell<Option<Box<Tunnel>>>,
     framing: RefCell<Framing>,
     pub(crate) interim: interim::Queue,
-    /// For HTTP/1 without TLS.
+    /// Queue of files for HTTP/1 without TLS.
     pub(crate) files: sendfile::Queue,
     /// Requests that have begun.
     requests: Cell<u64>,

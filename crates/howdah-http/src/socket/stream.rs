@@ -99,7 +99,7 @@ impl AsyncWrite for Stream {
         }
     }
 
-    /// Only TLS is shut down: the driver closes the socket, immediately or after lingering.
+    /// Shuts down only TLS: the driver closes the socket, immediately or after lingering.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(_) => Poll::Ready(Ok(())),

@@ -73,7 +73,7 @@ pub(super) fn is_silent(name: &str) -> bool {
 }
 
 impl Php {
-    /// From the directives of a location with `fastcgi_pass`.
+    /// Reads the directives of a location with `fastcgi_pass`.
     pub(super) fn of(
         directives: &[Directive],
         upstreams: &Upstreams,
@@ -108,7 +108,7 @@ impl Php {
         self.serve_with(options, Lines::new())
     }
 
-    /// The same with options for the files.
+    /// Serves scripts, and files with these options.
     pub(super) fn serve_with(&self, options: Lines, files: Lines) -> Lines {
         let mut all = options;
         all.extend(self.options.iter().cloned());

@@ -12,7 +12,7 @@ use crate::usage::UsageSoFar;
 pub struct Entry {
     /// When it ended.
     pub at: SystemTime,
-    /// From the end of its header until then.
+    /// The time from the end of its header until then.
     pub duration: Duration,
     /// Its id.
     pub id: u64,
@@ -22,7 +22,7 @@ pub struct Entry {
     pub client: std::net::IpAddr,
     /// The method.
     pub method: Method,
-    /// As sent.
+    /// The URI as received.
     pub uri: Uri,
     /// The protocol.
     pub version: Version,

@@ -85,7 +85,7 @@ pub(super) fn fields(entry: &Entry) -> Fields {
     fields
 }
 
-/// Without the end of a script, only the time in the queue is known.
+/// The fields of a request whose script has not ended: only the time in the queue is known.
 fn php(so_far: &UsageSoFar) -> Fields {
     let mut fields: Fields = vec![("queue".into(), Value::Time(so_far.queue))];
     if let Some(usage) = &so_far.usage {

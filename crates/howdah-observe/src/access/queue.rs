@@ -109,7 +109,7 @@ impl Queue {
         0
     }
 
-    /// For the writer: waits for entries and takes all of them; `None`: no more will come.
+    /// Called by the writer: waits for entries and takes all of them; `None`: no more will come.
     pub(super) fn take(&self) -> Option<VecDeque<Job>> {
         let mut state = self.lock();
         state.taken = 0;
@@ -134,7 +134,7 @@ impl Queue {
         Some(std::mem::take(&mut state.jobs))
     }
 
-    /// For the writer: records its end.
+    /// Called by the writer: records its end.
     pub(super) fn end(&self) {
         self.lock().ended = true;
         self.changed.notify_all();

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// As in Caddy.
+/// Caddy's default port.
 const DEFAULT_PORT: u16 = 2019;
 
 /// An address of the admin API. The default is `localhost:2019`, as in Caddy.

@@ -27,7 +27,7 @@ pub trait Control: Send + Sync + 'static {
     /// Pools and their processes, as `/status` shows them.
     fn status(&self) -> impl Future<Output = Value> + Send;
 
-    /// The same in FrankenPHP's format.
+    /// The processes in FrankenPHP's format.
     fn threads(&self) -> impl Future<Output = Vec<Thread>> + Send;
 
     /// The requests in flight, as `/requests` shows them. `detail`: including what those in PHP currently do.

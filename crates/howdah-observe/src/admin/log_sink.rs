@@ -15,7 +15,7 @@ pub struct LogSink {
     pub address: SocketAddr,
     /// Which log.
     pub source: LogSource,
-    /// As it was requested.
+    /// The output as it was configured.
     pub shown: Value,
 }
 

@@ -113,7 +113,7 @@ fn check_permission<C: Control>(
     }
 }
 
-/// To the end, so that the connection can be used again.
+/// Reads a body to its end, so that the connection can be used again.
 async fn read_to_end<B>(body: B) -> Result<Bytes, Box<FullResponse>>
 where
     B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,

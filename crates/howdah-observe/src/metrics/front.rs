@@ -28,11 +28,11 @@ pub(super) const PROTOCOLS: [Protocol; 3] = [Protocol::Http1, Protocol::Http2, P
 /// A phase of a request that PHP handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// From the call of PHP until a worker claimed the request.
+    /// The time from the call of PHP until a worker claimed the request.
     Queue,
-    /// From there until the worker was done.
+    /// The time from there until the worker was done.
     Php,
-    /// From there until the last byte was handed to the connection.
+    /// The time from there until the last byte was handed to the connection.
     Send,
 }
 
@@ -95,11 +95,11 @@ pub struct Measures {
 #[repr(align(128))] // two lines: x86 prefetches lines in pairs
 pub struct Shard {
     rows: usize,
-    /// By row, method and status.
+    /// Indexed by row, method and status.
     requests: Box<[Counter]>,
     /// Total times, by row and status.
     totals: Box<[Histogram]>,
-    /// By row and phase.
+    /// Indexed by row and phase.
     phases: Box<[Histogram]>,
     sent: Counter,
     received: Counter,
@@ -164,7 +164,7 @@ impl HistogramSum {
 }
 
 impl Measures {
-    /// For this number of front threads and pools.
+    /// Creates the measures for this number of front threads and pools.
     pub fn new(threads: usize, pools: usize) -> Self {
         let rows = pools + 1;
         Self {

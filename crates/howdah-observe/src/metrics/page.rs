@@ -17,7 +17,7 @@ pub struct Page {
     pub version: String,
     /// Version of PHP.
     pub php: String,
-    /// In the order of the configuration.
+    /// The pools in the order of the configuration.
     pub pools: Vec<Pool>,
     /// Names of the pools in the order of the front's counters; pools of earlier configurations stay.
     pub counted: Vec<String>,
@@ -110,7 +110,7 @@ pub struct Pool {
     pub quarantined: u64,
     /// Requests that wait for a worker.
     pub queue: u64,
-    /// Those of them without a slot.
+    /// Queued requests without a slot.
     pub waiters: u64,
     /// Requests that wait or run.
     pub in_flight: u64,

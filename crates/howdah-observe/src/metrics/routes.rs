@@ -33,7 +33,7 @@ pub struct RouteObservation<'r> {
     pub route: &'r str,
     /// 0 if the client disconnected before there was one.
     pub status: u16,
-    /// From the end of its header to the end of the response.
+    /// The time from the end of its header to the end of the response.
     pub time: Duration,
     /// The exemplar, if its spans are exported.
     pub trace: Option<TraceContext>,

@@ -51,7 +51,7 @@ fn span(span: &Span) -> Value {
     shown
 }
 
-/// How many spans a collector rejected, as its response says.
+/// The number of spans that a collector rejected, by its response.
 pub(super) fn rejected_spans(response: &[u8]) -> u64 {
     let response: Value = serde_json::from_slice(response).unwrap_or_default();
     match &response["partialSuccess"]["rejectedSpans"] {

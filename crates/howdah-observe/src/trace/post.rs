@@ -201,7 +201,7 @@ impl Collector {
     }
 }
 
-/// In seconds; a date is not supported, and the default pause is used.
+/// Reads the pause in seconds; a date is not supported, and the default pause is used.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers
         .get(RETRY_AFTER)?

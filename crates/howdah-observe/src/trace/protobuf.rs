@@ -91,7 +91,7 @@ pub(super) enum AnyValueKind {
     Number(i64),
 }
 
-/// What a collector responds.
+/// The response of a collector.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ExportResponse {
     #[prost(message, optional, tag = "1")]

@@ -55,7 +55,7 @@ pub struct CrashReport {
     pub system: String,
     /// PHP's extensions.
     pub extensions: Vec<String>,
-    /// What is missing in this report, and why.
+    /// The parts that are missing in this report, and why.
     pub notes: Vec<String>,
 }
 
@@ -199,7 +199,7 @@ impl CrashNumber {
     }
 }
 
-/// What a front thread adds to the report of a process.
+/// The data that a front thread adds to the report of a process.
 #[derive(Debug, Clone)]
 pub(crate) struct CrashLink {
     pub(crate) number: CrashNumber,

@@ -19,7 +19,7 @@ const FREE: Duration = Duration::from_micros(50);
 const CROWDED: Duration = Duration::from_micros(400);
 /// A request that was left and not claimed wakes a worker after this time, or twice as long.
 const LOOK: Duration = Duration::from_millis(1);
-/// With less time on processors, no conclusion is possible.
+/// With less time on processors than this, no conclusion is possible.
 const RAN_NS_MIN: u64 = 500_000;
 
 /// Measures whether the thread that created it has to wait for processors.

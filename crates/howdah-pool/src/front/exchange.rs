@@ -59,7 +59,7 @@ pub(crate) struct ExchangeState {
     buffered: usize,
     /// The ring contains more than the buffer may hold.
     paused: bool,
-    /// For how long the worker has waited because of that.
+    /// The time that the worker has waited because of that.
     held: Duration,
     /// Receives the body in place of the client, which reads it from there.
     pub(crate) spool: Option<Spool>,
@@ -73,7 +73,7 @@ pub(crate) struct ExchangeState {
     claim_reported: bool,
     /// Removes the file of the body when dropped; held as long as the slot.
     pub(crate) body_file: Option<Box<dyn Any>>,
-    /// Receives what the request publishes.
+    /// Receives the updates that the request publishes.
     pub(crate) publisher: Option<Arc<dyn Publisher>>,
     updates: Updates,
 }
@@ -284,7 +284,7 @@ impl ExchangeState {
     }
 }
 
-/// What a request needs for its next attempt.
+/// The data that a request needs for its next attempt.
 pub(crate) struct Retry {
     pub(crate) queued_at: Instant,
     pub(crate) repeatable: bool,

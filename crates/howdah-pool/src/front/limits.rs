@@ -14,7 +14,7 @@ use crate::response::CallError;
 /// How long in total a worker waits for a slow client, before a file takes the rest of the
 /// response.
 const HELD_MAX: Duration = Duration::from_secs(1);
-/// The same while other requests wait for a worker.
+/// The same limit while other requests wait for a worker.
 const HELD_MAX_CROWDED: Duration = Duration::from_millis(100);
 
 /// A request that a worker runs.

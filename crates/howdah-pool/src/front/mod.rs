@@ -55,10 +55,10 @@ pub use howdah_shm::Body as RequestBody;
 
 /// How often limits are checked while requests are in flight.
 const SWEEP: Duration = Duration::from_millis(50);
-/// After a failure, no response is spooled for this time.
+/// The pause after a failure in which no response is spooled.
 const SPOOL_AGAIN: Duration = Duration::from_secs(10);
 
-/// What a front thread needs of a pool; created by the supervisor, moved to the thread.
+/// The data that a front thread needs of a pool; created by the supervisor, moved to the thread.
 #[derive(Debug)]
 pub struct FrontSeed {
     pub(crate) pool: usize,
@@ -71,7 +71,7 @@ pub struct FrontSeed {
     pub(crate) to_supervisor: mpsc::UnboundedSender<SupervisorMessage>,
     /// Senders to all front threads of the pool.
     pub(crate) fronts: Vec<mpsc::UnboundedSender<FrontMessage>>,
-    /// With `slow_log`.
+    /// Set if the pool has `slow_log`.
     pub(crate) slow_log: Option<Arc<SlowLog>>,
     pub(crate) receiver: mpsc::UnboundedReceiver<FrontMessage>,
 }
@@ -150,7 +150,7 @@ pub(crate) struct Inner {
     /// `None`: no request is left to workers that are awake.
     crowding: Option<RefCell<Crowding>>,
     second_look: TaskSignal,
-    /// Until then no response is spooled.
+    /// No response is spooled until then.
     no_spool: Cell<Option<Instant>>,
     slow_log: Option<Arc<SlowLog>>,
     /// Dropped requests of disconnected clients.
@@ -167,7 +167,7 @@ struct Table {
     is_corrupt: bool,
     /// Time of the last check.
     checked: Instant,
-    /// By slot index.
+    /// Indexed by slot.
     exchanges: Vec<Option<Rc<Exchange>>>,
     waiting: VecDeque<Rc<Waiter>>,
 }
@@ -331,7 +331,7 @@ impl PoolFront {
 }
 
 impl Request<'_> {
-    /// Restores what the previous attempt took.
+    /// Restores the values that the previous attempt took.
     fn take_back(&mut self, retry: Retry) {
         self.repeatable = retry.repeatable;
         self.target = retry.target;

@@ -42,7 +42,7 @@ impl Drop for Spool {
     }
 }
 
-/// From now on, writes the rest of the response to a file of at most about `max` bytes.
+/// Writes the rest of the response to a file of at most about `max` bytes.
 pub(crate) fn begin(exchange: &Rc<Exchange>, max: u64) {
     let writer = tokio::task::spawn_local(write(exchange.clone(), max)).abort_handle();
     exchange.state.borrow_mut().spool = Some(Spool {

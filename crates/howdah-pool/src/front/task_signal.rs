@@ -19,12 +19,12 @@ impl TaskSignal {
         }
     }
 
-    /// For the task: waits for a request.
+    /// Called by the task: waits for a request.
     pub(crate) async fn wait_for_request(&self) {
         self.begin.notified().await;
     }
 
-    /// For the task: all work is done.
+    /// Called by the task: all work is done.
     pub(crate) fn done(&self) {
         self.wanted.set(false);
     }

@@ -55,7 +55,7 @@ impl Drop for EndWatch {
     }
 }
 
-/// Until the watch is closed.
+/// Waits for exits until the watch is closed.
 fn watch_until_closed(
     watch: &LifeWatch,
     pool: usize,

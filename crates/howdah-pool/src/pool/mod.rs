@@ -71,9 +71,9 @@ pub(crate) struct Pool {
     pub(crate) fronts: Vec<mpsc::UnboundedSender<FrontMessage>>,
     pub(crate) reload: Reload,
     pub(crate) jitter: Jitter,
-    /// The limit on what its processes log.
+    /// The limit on the size of its processes' logs.
     pub(crate) budget: LogBudget,
-    /// With `slow_log`.
+    /// Set if the pool has `slow_log`.
     pub(crate) slow_log: Option<Arc<SlowLog>>,
     /// Findings of `detect_leaks` in its workers.
     pub(crate) leaks: LeakBook,
@@ -111,7 +111,7 @@ pub(crate) enum PoolError {
 }
 
 impl Pool {
-    /// Creates the pool's shared memory and what each front thread needs of it.
+    /// Creates the pool's shared memory and the data that each front thread needs of it.
     pub(crate) fn new(
         index: usize,
         options: PoolOptions,

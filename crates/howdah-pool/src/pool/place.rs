@@ -65,9 +65,9 @@ pub(crate) struct Occupant {
     pub(crate) memory_base: Option<u64>,
     /// Requests that it had served at the last check, and when that number last changed.
     pub(crate) active: (u64, Instant),
-    /// In a concurrent pool: how long a request has blocked the others.
+    /// How long a request has blocked the others of a concurrent pool.
     pub(crate) longest_hold: RecentMaximum,
-    /// In a concurrent pool: why the worker runs one request at a time.
+    /// The reason why the worker of a concurrent pool runs one request at a time.
     pub(crate) sequential_cause: Option<String>,
     /// Its wait status, once its zygote has reported it.
     pub(crate) exit: watch::Sender<Option<ExitStatus>>,

@@ -68,7 +68,7 @@ pub(crate) enum Reason {
     Growth(u64),
 }
 
-/// What a worker has served, and holds.
+/// The requests that a worker has served, and its memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkerUsage {
     /// Requests served.
@@ -77,7 +77,7 @@ pub(crate) struct WorkerUsage {
     pub(crate) memory: u64,
 }
 
-/// Judges a worker. `base` is what it held when it had settled; it is noted here.
+/// Judges a worker. `base` is its memory after it had settled; it is recorded here.
 pub(crate) fn evaluate(
     options: &PoolOptions,
     expired: bool,

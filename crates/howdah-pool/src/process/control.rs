@@ -40,7 +40,7 @@ pub(crate) const NO_DESCRIPTOR: &str =
 #[cfg(test)]
 const LEFT_OUT: u32 = 1;
 
-/// What a message is about (`HOWDAH_CONTROL_*`).
+/// The kind of a message (`HOWDAH_CONTROL_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {

@@ -288,7 +288,7 @@ fn append(list: &mut Vec<u8>, item: &[u8], what: &'static str) -> Result<(), Enc
     Ok(())
 }
 
-/// When a worker exits by itself (`struct howdah_spawn`).
+/// The limits after which a worker exits by itself (`struct howdah_spawn`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lifetime {
     /// It exits after this number of requests; 0: no limit.
@@ -297,7 +297,7 @@ pub(crate) struct Lifetime {
     pub(crate) retire_after: u32,
     /// It announces its exit when PHP holds more bytes; 0: never.
     pub(crate) max_memory: u64,
-    /// The same for memory beyond what it held once settled.
+    /// The limit of memory beyond the amount that it had once settled.
     pub(crate) max_memory_growth: u64,
 }
 

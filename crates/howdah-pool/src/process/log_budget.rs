@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that may come at once.
+/// Size of a burst in bytes.
 const BURST: u64 = 16 << 20;
 /// Bytes per second, without a time limit.
 const RATE: u64 = 4 << 20;
@@ -28,7 +28,7 @@ struct State {
     reported_at: Option<Instant>,
 }
 
-/// The limit on what one pool logs. Clones are the same one.
+/// The limit on the size of one pool's logs. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct LogBudget(Arc<Mutex<State>>);
 

@@ -34,7 +34,7 @@ pub(crate) struct Message {
     pub(crate) logged: bool,
 }
 
-/// What a process reports about itself.
+/// A report of a process about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StateRecord {
     /// It accepts requests.
@@ -77,13 +77,13 @@ impl StateRecord {
 /// The parsed output of a pipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// For the log.
+    /// A message for the log.
     Message(Message),
-    /// For the supervisor.
+    /// A state for the supervisor.
     State(StateRecord),
-    /// What a request does at the moment: method and URI, then a line for each frame.
+    /// The activity of a request: method and URI, then a line for each frame.
     Sample { request_id: u64, text: String },
-    /// What a claimed request does; without a request the end of such a report.
+    /// The activity of a claimed request; without a request, the end of such a report.
     Look {
         /// The request.
         request_id: Option<u64>,
@@ -123,7 +123,7 @@ pub(crate) struct LogParser {
 }
 
 impl LogParser {
-    /// For the pipe of a process with this key.
+    /// Creates a parser for the pipe of a process with this key.
     pub(crate) fn new(key: u64) -> Self {
         Self {
             pending: Vec::new(),
@@ -142,7 +142,7 @@ impl LogParser {
         self.pending.extend_from_slice(bytes);
         let pending = std::mem::take(&mut self.pending);
         let mut rest = pending.as_slice();
-        // Raw lines are held until the next record, which says whose they are, or until the end of this read.
+        // Raw lines are held until the next record, which shows their request, or until the end of this read.
         let mut raw: Vec<&[u8]> = Vec::new();
         // A mark that does not start a record is a character of its line.
         let mut looked = 0;

@@ -80,7 +80,7 @@ pub struct Opcache {
     pub live: Tally,
     /// Scripts whose files have changed.
     pub changed: Tally,
-    /// Scripts whose files are gone.
+    /// Scripts whose files no longer exist.
     pub gone: Tally,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct SlowTimer {
 }
 
 impl SlowTimer {
-    /// For a request that is slow from this age on.
+    /// Creates a log for requests that are slow from this age on.
     pub(crate) fn new(limit: Duration) -> Self {
         Self { next: limit }
     }
@@ -116,7 +116,7 @@ impl SlowLog {
         })
     }
 
-    /// The request has ended, or no worker has it any more.
+    /// The request has ended, or was taken from its worker.
     pub(crate) fn end(&self, id: u64, now: Instant) -> Option<Timeline> {
         let request = self.lock().remove(&id)?;
         let age = now.saturating_duration_since(request.since);
@@ -218,7 +218,7 @@ fn places(samples: &[Sample]) -> String {
     text
 }
 
-/// As text with two decimals.
+/// Formats seconds with two decimals.
 pub(crate) fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
 }

@@ -26,9 +26,9 @@ pub(crate) struct Source {
     pub(crate) worker: Option<(WorkerId, Arc<Segment>)>,
     /// The key of its records.
     pub(crate) log_key: u64,
-    /// With `slow_log`.
+    /// Set if the pool has `slow_log`.
     pub(crate) slow_log: Option<Arc<SlowLog>>,
-    /// The limit on what its pool logs.
+    /// The limit on the size of its pool's logs.
     pub(crate) budget: LogBudget,
     /// The generation that it belongs to.
     pub(crate) generation: u32,

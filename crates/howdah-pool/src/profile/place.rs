@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Processor time that the sampling thread needs after it has reported its own time.
 const SAMPLER_REST: Duration = Duration::from_micros(50);
 
-/// What is visible of a process when a sample is due.
+/// The visible state of a process when a sample is due.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Observation {
     /// 0: none.
@@ -89,7 +89,7 @@ impl PlaceClock {
         ran
     }
 
-    /// A sleeping process does not need each wake: the next sample shows what this one would have.
+    /// A sleeping process does not need each wake: the next sample shows the same stack.
     fn put_off(&self) -> Sample {
         if self.is_late {
             Sample::Now

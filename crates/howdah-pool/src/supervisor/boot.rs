@@ -424,7 +424,7 @@ impl Supervisor {
         }
     }
 
-    /// Logs what a slow start waits for.
+    /// Logs the reason why a start is slow.
     pub(super) fn boot_slow(&self, index: usize, id: u32) {
         let pool = &self.pools[index];
         let Some(generation) = pool.generation(id) else {
@@ -479,7 +479,7 @@ impl Supervisor {
     }
 }
 
-/// The message about a boot that a signal ended; `None`: it exited by itself.
+/// The message about a boot that a signal ended; `None` if it exited by itself.
 fn crash(status: ExitStatus) -> Option<String> {
     let signal = status.signal()?;
     Some(if signal == Signal::KILL.as_raw() {

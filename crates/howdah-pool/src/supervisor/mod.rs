@@ -65,7 +65,7 @@ pub struct Supervisor {
     /// Counts roots, to recognise messages of an earlier one.
     root_generation: u32,
     root_failures: u32,
-    /// By number: the zygotes that the root has, or will have.
+    /// The zygotes that the root has, or will have, by number.
     numbers: Vec<Option<Number>>,
     pools: Vec<Pool>,
     /// Counts workers.
@@ -92,7 +92,7 @@ pub struct Supervisor {
     check_identity: IdentityCheck,
 }
 
-/// What one front thread needs of all pools, in the order of the options.
+/// The data that one front thread needs of all pools, in the order of the options.
 pub type FrontSeeds = Vec<FrontSeed>;
 
 impl Supervisor {

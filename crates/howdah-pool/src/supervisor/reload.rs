@@ -307,7 +307,7 @@ impl Supervisor {
 }
 
 impl Pool {
-    /// At least two later generations have come to serve.
+    /// Whether at least two later generations serve.
     fn has_two_successors(&self, id: u32) -> bool {
         let later = self
             .generations

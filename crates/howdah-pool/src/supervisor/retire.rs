@@ -7,7 +7,7 @@ use crate::pool::Pool;
 
 /// How often it checks whether the last request has ended.
 const LOOK: Duration = Duration::from_millis(100);
-/// The same for requests that take long.
+/// The same interval for requests that take long.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// When no request is left, workers only have to notice it.
 pub const WORKER_EXIT_TIME: Duration = Duration::from_secs(5);

@@ -423,7 +423,7 @@ impl Supervisor {
             return;
         };
         if occupant.would_fail(served) {
-            return; // the next one has to wait until this one is gone
+            return; // its successor must wait until it has exited
         }
         occupant.ending = true;
         // Otherwise the place of this one is filled next.

@@ -1,4 +1,4 @@
-//! What the operating system offers: timers, clocks, readiness of descriptors, scheduling, signals.
+//! Functions of the operating system: timers, clocks, readiness of descriptors, scheduling, signals.
 
 pub(crate) mod alarm;
 pub(crate) mod clock;

@@ -3,7 +3,7 @@
 /// Times since the thread began, in nanoseconds. A wait that has not ended is not counted yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Schedstat {
-    /// On a processor.
+    /// Time on a processor.
     pub(crate) ran_ns: u64,
     /// Waiting for one.
     pub(crate) waited_ns: u64,

@@ -8,7 +8,7 @@ use crate::slot_record::Phase;
 use crate::sync::{Ordering, mutant, store_load_barrier};
 use std::sync::atomic;
 
-/// What a worker has reported to the front.
+/// A report of a worker to the front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// More of the response can be read.
@@ -30,13 +30,13 @@ pub enum Event {
     Fault {
         /// The writer.
         worker: WorkerId,
-        /// What it wrote.
+        /// The bytes that it wrote.
         fault: Fault,
     },
 }
 
 impl Front {
-    /// The next completion; `None` if there is none at the moment. Call it until then.
+    /// Returns the next completion; `None` if there is none at the moment. Call it until then.
     pub fn poll(&mut self) -> Option<Event> {
         let words = self.segment.geometry().parked_words();
         // The rest of the cursor's word, the other words, and the part before the cursor.

@@ -7,7 +7,7 @@ use crate::slot::{SlotId, WorkerId};
 use crate::slot_record::{Phase, Stage};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
-/// What an exited worker has left behind in this front thread. Handle `completed` first.
+/// The state that an exited worker has left behind in this front thread. Handle `completed` first.
 #[derive(Debug, Default)]
 pub struct Recovery {
     /// Completions that it published before its exit: these are valid.

@@ -11,7 +11,7 @@ use hyper_util::rt::TokioExecutor;
 
 use crate::ask::cause;
 
-/// For everything: resolving, connecting, sending and reading.
+/// Limit of the whole exchange: resolving, connecting, sending and reading.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Responses have one or two KiB, more with certificates in them.
 const MAX_ANSWER: usize = 64 * 1024;

@@ -124,7 +124,7 @@ impl Answer {
 /// The signed bytes, as received, and the signature.
 struct SignedData<'a> {
     data: &'a [u8],
-    /// In webpki's form: the contents of the sequence.
+    /// The contents of the sequence, in webpki's form.
     algorithm: &'a [u8],
     signature: &'a [u8],
 }

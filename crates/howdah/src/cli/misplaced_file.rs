@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 
 use super::Cli;
 
-/// The same as [`Parser::parse`], with the tip.
+/// Parses the arguments like [`Parser::parse`], and adds the tip to errors.
 pub(crate) fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
         let command = std::env::args().nth(1).unwrap_or_default();

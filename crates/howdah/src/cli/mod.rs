@@ -431,7 +431,7 @@ impl Run {
         arguments
     }
 
-    /// The same without the first `--envfile`.
+    /// The arguments after the first `--envfile`.
     pub(crate) fn arguments_after_first_envfile(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         for file in self.envfile.iter().skip(1) {

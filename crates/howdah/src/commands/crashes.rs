@@ -85,7 +85,7 @@ fn json_of(reply: &Reply) -> Result<Value, Failure> {
     serde_json::from_slice(&reply.body).map_err(version_mismatch)
 }
 
-/// Without the server: reads the folder of its Caddyfile, or the default one.
+/// Reads the folder of the Caddyfile, or the default one, without the server.
 fn read_folder(options: &cli::Crashes) -> Result<Value, Failure> {
     let file = options.server.config.as_deref();
     let file = file.or_else(|| {

@@ -21,7 +21,7 @@ pub(crate) struct Status {
     pools: Vec<Pool>,
     #[serde(default)]
     pub(crate) opcache: Option<Opcache>,
-    /// Of previous configurations.
+    /// Pools of previous configurations.
     #[serde(default)]
     leaving: Vec<PreviousConfiguration>,
 }

@@ -41,7 +41,7 @@ pub(super) enum ClientState {
 }
 
 impl ClientState {
-    /// To be appended to what is shown of the request or its client.
+    /// A suffix for the text of the request or its client.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Waiting => "",
@@ -51,7 +51,7 @@ impl ClientState {
     }
 }
 
-/// What PHP waits for, in words.
+/// The event that PHP waits for, in words.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Wait {
     pub(super) text: String,

@@ -19,7 +19,7 @@ pub(crate) const BODY: &str = "request body";
 /// The files of a configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
-    /// As it was named, for messages.
+    /// The path as given, for messages.
     given: PathBuf,
     /// Contents on disk; `None`: it could not be read.
     texts: Vec<(PathBuf, Option<Vec<u8>>)>,

@@ -29,9 +29,9 @@ enum Answer {
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Limits {
     max: u64,
-    /// Of those, reserved for administrators.
+    /// The part that is reserved for administrators.
     reserved: u64,
-    /// For this user; 0: no limit.
+    /// The limit of this user; 0: no limit.
     user_max: u64,
     /// Used by other clients at the moment.
     used: u64,

@@ -42,7 +42,7 @@ const FILES_MAX: usize = 1_000_000;
 /// The variable that makes `howdah/runtime` give each request a kernel.
 const KERNEL_PER_REQUEST: &str = "HOWDAH_KERNEL_PER_REQUEST";
 
-/// As in PHP's `FILTER_VALIDATE_BOOL`.
+/// Whether the value is true for PHP's `FILTER_VALIDATE_BOOL`.
 fn is_true(value: &str) -> bool {
     ["1", "true", "on", "yes"]
         .iter()

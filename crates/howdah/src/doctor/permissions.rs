@@ -10,7 +10,7 @@ use super::report::{Area, Finding, Level, Report};
 const FILES_MAX: usize = 200_000;
 const WORLD_READABLE: u32 = 0o004;
 const WORLD_WRITABLE: u32 = 0o002;
-/// In a folder with this bit, users can only remove their own files.
+/// The bit of a folder in which users can only remove their own files.
 const STICKY: u32 = 0o1000;
 
 /// Files with permissions that are too wide.

@@ -107,7 +107,7 @@ impl Report {
         self.path_or(what, path, expected, Level::Error);
     }
 
-    /// The same, with the consequence if it does not.
+    /// Checks a path, and adds the consequence to a failure.
     pub(super) fn path_or(
         &mut self,
         what: &str,

@@ -86,7 +86,7 @@ fn find(config: &Config, user: &model::User, report: &mut Report) -> Option<User
     }
 }
 
-/// Only a warning, since access control lists may allow it.
+/// Reports denied access, as a warning only, since access control lists may allow it.
 fn report_denied(report: &mut Report, user: &model::User, verb: &str, path: &Path, place: &Path) {
     let (path, place) = (path.display(), place.display());
     report.warning(

@@ -45,7 +45,7 @@ struct State {
     names: Vec<String>,
     /// The current ones, in the order of the configuration.
     pools: Vec<usize>,
-    /// In the order in which the configuration names their PHP.
+    /// The trees in the order in which the configuration names their PHP.
     current: Vec<Tree>,
     older: Vec<Tree>,
     seen: TreeFiles,
@@ -116,7 +116,7 @@ impl From<GrowError> for TreeError {
     }
 }
 
-/// What new code needs.
+/// The restart that new code needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReloadKind {
     /// New processes of the current root; so many scripts in OPcache must be compiled again.
@@ -281,7 +281,7 @@ impl Trees {
         Ok(standby)
     }
 
-    /// What new code needs, if links have the targets `now`.
+    /// The restart that new code needs, if links have the targets `now`.
     pub(crate) async fn required_reload(&self, now: &Places) -> Result<ReloadKind, OpcacheError> {
         let (seen, trees) = self.in_force();
         let mut all_stale = 0;

@@ -75,7 +75,7 @@ pub(crate) fn reason_for_root() -> Option<&'static Barrier> {
     BARRIER.get()?.as_ref()
 }
 
-/// The same, if this process is root.
+/// The reason, if this process runs as root.
 pub(crate) fn reason_for_serving_as_root() -> Option<&'static Barrier> {
     reason_for_root().filter(|_| rustix::process::geteuid().is_root())
 }

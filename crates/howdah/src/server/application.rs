@@ -35,7 +35,7 @@ const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 /// Runs requests in their pools. One for each front thread.
 #[derive(Debug)]
 pub(crate) struct PhpApplication {
-    /// By number; pools of other configurations are not included.
+    /// The pools by number; pools of other configurations are not included.
     pools: Vec<Option<PoolFront>>,
     /// Source of the parts of other trees, and the number of this thread.
     parts: Arc<Parts>,

@@ -141,7 +141,7 @@ impl ListenedSockets {
     }
 }
 
-/// Those of `all` that `others` lacks.
+/// The elements of `all` that `others` lacks.
 fn missing_from<'a, T: PartialEq>(all: &'a [T], others: &[T]) -> impl Iterator<Item = &'a T> {
     all.iter().filter(|one| !others.contains(one))
 }
@@ -487,7 +487,7 @@ impl CurrentConfiguration {
             .collect()
     }
 
-    /// Its file, and whether the file still is what is served.
+    /// The file, and whether it still is the served configuration.
     pub(crate) fn file(&self) -> Option<ConfigFile> {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.source.as_ref().map(Source::check)
@@ -510,13 +510,13 @@ impl CurrentConfiguration {
         shown.whole.clone()
     }
 
-    /// In the format of `FrankenPHP`.
+    /// The configuration in the format of `FrankenPHP`.
     pub(crate) fn frankenphp(&self) -> Value {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.frankenphp.clone()
     }
 
-    /// In the format of Caddy.
+    /// The servers in the format of Caddy.
     pub(crate) fn servers(&self) -> Value {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.servers.clone()
@@ -616,7 +616,7 @@ fn servers(config: &Config) -> Value {
     json!({"howdah": {"listen": listen, "routes": routes}})
 }
 
-/// In the format of `FrankenPHP`'s own configuration.
+/// Renders a configuration in the format of `FrankenPHP`.
 fn frankenphp_config(config: &Config) -> Value {
     let workers: Vec<_> = config
         .workers

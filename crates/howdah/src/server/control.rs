@@ -61,7 +61,7 @@ impl ServerControl {
         let _ = self.0.stop.subscribe().wait_for(|stop| *stop).await;
     }
 
-    /// From now on nothing is reloaded.
+    /// Disables reloads from now on.
     pub(crate) fn set_stopping(&self) {
         self.0.server_state.readiness.set_stopping();
     }
@@ -148,7 +148,7 @@ impl ServerControl {
         })
     }
 
-    /// The same because of files that requests have used.
+    /// Reloads because of files that requests have used.
     async fn preload(&self) {
         tracing::info!(target: "howdah", "starting a second PHP next to the current one: to preload what requests \
             have used");

@@ -29,7 +29,7 @@ impl Readiness {
         self.0.shutdown.count_poll();
     }
 
-    /// From now on the server is not ready.
+    /// Makes the server report that it is not ready from now on.
     pub(crate) fn set_stopping(&self) {
         self.0.stopping.send_replace(true);
     }

@@ -19,7 +19,7 @@ pub(super) struct Timing {
     /// yet.
     called: u64,
     claimed: Cell<u64>,
-    /// In workers that crashed with it.
+    /// The time that was spent in workers that crashed.
     crashed: Cell<Duration>,
     usage: Cell<Option<PhpUsage>>,
 }

@@ -162,7 +162,7 @@ pub(crate) struct ChangeReceiver {
 /// Events of the thread.
 #[derive(Debug)]
 enum Notice {
-    /// So many folders are watched from now on.
+    /// The number of folders that are watched from now on.
     Watching(usize),
     Changed(Changes),
 }

@@ -33,7 +33,7 @@ const FILES_MAX: usize = 100;
 /// Targets whose files changed: pools and pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Changes {
-    /// By their number in the patterns, with the first of their files.
+    /// The patterns by number, with the first of their files.
     pub(super) targets: BTreeMap<usize, Vec<PathBuf>>,
 }
 

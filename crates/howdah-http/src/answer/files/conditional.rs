@@ -19,7 +19,7 @@ const FIRST_TIME: i64 = 631_152_000;
 #[derive(Debug, Clone)]
 pub(super) struct Version {
     pub(super) identity: Identity,
-    /// Strong: time in nanoseconds and size. `None`: the time says nothing about the version.
+    /// A strong ETag: time in nanoseconds and size. `None` if the time does not identify the version.
     pub(super) etag: Option<HeaderValue>,
     /// `None` as above, for a time in the future (RFC 9110 §8.8.2.1), and for a time that HTTP cannot express.
     pub(super) last_modified: Option<HeaderValue>,
@@ -50,7 +50,7 @@ impl Version {
         }
     }
 
-    /// Seconds since 1970; `None` if the time says nothing about the version.
+    /// The time in seconds since 1970; `None` if it does not identify the version.
     fn modified(&self) -> Option<i64> {
         let seconds = self.identity.modified.0;
         (seconds >= FIRST_TIME).then_some(seconds)

@@ -1,4 +1,4 @@
-//! Symbolic links below a root: which ones are followed, and how a path with links is opened.
+//! Symbolic links below a root: whether they are followed, and how a path with links is opened.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};

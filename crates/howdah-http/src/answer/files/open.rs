@@ -15,7 +15,7 @@ pub(super) const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOCTTY);
 
-/// What a path names.
+/// The file, folder or other object that a path names.
 pub(super) enum OpenOutcome {
     File(RegularFile),
     Directory,

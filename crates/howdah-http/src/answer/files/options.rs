@@ -1,4 +1,4 @@
-//! What a `file_server` serves and what it hides.
+//! The files that a `file_server` serves, and those that it hides.
 
 use std::rc::Rc;
 use std::sync::Arc;

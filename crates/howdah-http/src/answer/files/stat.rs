@@ -16,7 +16,7 @@ const LIFE: u64 = 980;
 /// Entries of a thread, about 100 bytes each.
 const CAPACITY: usize = 4096;
 
-/// What a path names, symbolic links followed.
+/// The object that a path names, with symbolic links followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -123,7 +123,7 @@ impl Root {
         if &*self.path == "/" { "" } else { &self.path }
     }
 
-    /// As configured, made absolute.
+    /// The configured path, made absolute.
     pub(crate) fn path(&self) -> &Rc<str> {
         &self.path
     }

@@ -8,7 +8,7 @@ use super::state::{self, SharedUpstream};
 /// An upstream at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamStatus {
-    /// As configured.
+    /// The address as configured.
     pub address: String,
     /// The directive.
     pub handler: &'static str,

@@ -22,9 +22,9 @@ pub(super) fn all() -> Vec<Arc<DirectiveState>> {
 /// State of the upstreams of a configuration.
 #[derive(Debug, Default)]
 pub(crate) struct UpstreamStates {
-    /// Those of all directives, and of previous configurations whose requests have not ended.
+    /// The upstreams of all directives, and of previous configurations whose requests have not ended.
     shared: Arc<Mutex<Vec<Weak<SharedUpstream>>>>,
-    /// By number of the directive.
+    /// Indexed by the number of the directive.
     directives: Mutex<Vec<Arc<DirectiveState>>>,
 }
 
@@ -115,7 +115,7 @@ impl StateCursor {
 /// An upstream, whichever directive uses it.
 #[derive(Debug)]
 pub(super) struct SharedUpstream {
-    /// As configured.
+    /// The address as configured.
     pub(super) address: String,
     /// Name of the directive.
     pub(super) handler: &'static str,
@@ -246,7 +246,7 @@ pub(super) struct UpstreamState {
 }
 
 impl UpstreamState {
-    /// As configured.
+    /// The name as configured.
     pub(super) fn name(&self) -> &str {
         &self.shared.address
     }
@@ -314,7 +314,7 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// The same in all front threads and after a restart.
+/// A hash that is equal in all front threads and after a restart.
 pub(super) fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

@@ -23,7 +23,7 @@ const SESSIONS: usize = 64;
 pub(crate) struct TlsClients(Mutex<Vec<(UpstreamTls, ClientConfig)>>);
 
 impl TlsClients {
-    /// For one proxy of one front thread, which has its own sessions to resume.
+    /// Returns the configuration for one proxy of one front thread, with private sessions to resume.
     fn client(&self, tls: &UpstreamTls) -> Result<ClientConfig, TlsError> {
         let key = UpstreamTls {
             server_name: None,

@@ -23,9 +23,9 @@ use crate::listen::quic::BoundSocket;
 use crate::message::application::Application;
 use crate::observe::thread::{ConnectionGuard, ThreadState};
 
-/// With more handshakes in flight, clients must prove their address first.
+/// From this number of handshakes in flight, clients must prove their address first.
 const RETRY_FROM: usize = 128;
-/// With more, new handshakes are refused.
+/// Beyond this number of handshakes in flight, new ones are refused.
 const HANDSHAKES_MAX: usize = 1024;
 
 /// Accepts connections until the endpoint is closed.

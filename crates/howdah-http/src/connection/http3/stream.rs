@@ -26,7 +26,7 @@ use crate::request::scope::RequestScope;
 use crate::socket::executor;
 use crate::socket::state::ConnectionState;
 
-/// What the requests of a connection share.
+/// State that the requests of a connection share.
 pub(super) struct Shared<A> {
     pub(super) listener: Rc<Listener<A>>,
     pub(super) info: Rc<Connection>,

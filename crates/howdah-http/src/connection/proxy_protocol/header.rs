@@ -14,7 +14,7 @@ const LINE_MAX: usize = 107;
 const VERSION_1: &[u8] = b"PROXY ";
 const VERSION_2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-/// What a connection starts with.
+/// The start of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FirstBytes {
     /// No header, but the client's own bytes.

@@ -18,7 +18,7 @@ pub(in crate::commands) enum Mode {
 #[derive(Debug)]
 pub(in crate::commands) struct Settings {
     pub(in crate::commands) mode: Mode,
-    /// In worker mode the whole file; otherwise the lines before `php_server`.
+    /// The whole file in worker mode; otherwise the lines before `php_server`.
     text: &'static str,
     /// Lines of the file that need their `# ` removed for this version of the framework.
     uncommented: &'static [&'static str],
@@ -31,7 +31,7 @@ const CODEIGNITER: &str = include_str!("../../../../../examples/codeigniter/Cadd
 const NO_SCRIPT: &str = "it has no worker script";
 const GLOBALS: &str = "it keeps the request in global variables, so that worker mode is not for it";
 
-/// For a document root that is the application's folder itself.
+/// Added if the document root is the application's folder itself.
 const OWN_FOLDER: &str = "\
 \t# Files of the application that are not for clients.
 \t@private path /composer.json /composer.lock /package.json /package-lock.json /vendor/* /Caddyfile

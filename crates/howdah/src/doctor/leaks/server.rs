@@ -20,7 +20,7 @@ const MAX_RESPONSE: u64 = 16 << 20;
 /// The logger of findings.
 const LOGGER: &str = "howdah::leaks";
 
-/// What the server runs.
+/// The application that the server runs.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) script: PathBuf,
@@ -33,7 +33,7 @@ pub(super) struct Options {
 /// A page to request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    /// As given by the user.
+    /// The URL as given by the user.
     pub(super) url: String,
     host: String,
     path: String,

@@ -32,7 +32,7 @@ struct Shared {
     finished: FinishedRequests,
     stats: Arc<Stats>,
     trees: Trees,
-    /// For readers of individual requests.
+    /// The channel for readers of individual requests.
     batches: broadcast::Sender<Arc<FinishedBatch>>,
     state: Mutex<State>,
 }
