@@ -10,12 +10,12 @@ namespace {
     const FRANKENPHP_LOG_LEVEL_ERROR = 8;
 
     /**
-     * Waits for a request and runs the callback for it; superglobals, input, headers and output are the
-     * request's. Returns when its response has been sent. The first call ends the boot of the worker script.
+     * Waits for a request and runs the callback with the request's superglobals, input, headers and output. Returns
+     * when the response has been sent. The first call ends the boot of the worker script.
      *
-     * @param callable(): mixed $callback its result is ignored
-     * @return bool false: the worker is to end, leave the loop
-     * @throws RuntimeException outside a worker script, or while a request is handled
+     * @param callable(): mixed $callback its return value is ignored
+     * @return bool false: the worker must exit, so the script should leave its loop
+     * @throws RuntimeException outside a worker script, or while a request is being handled
      */
     function frankenphp_handle_request(callable $callback): bool {}
 
@@ -26,9 +26,9 @@ namespace {
     function howdah_handle_request(callable $callback): bool {}
 
     /**
-     * Registers a callback that each worker runs once before its first request: workers are forks of one
-     * booted script, and what a fork must not share is created again here. Call it before the first
-     * frankenphp_handle_request(). A callback that throws or exits fails the worker's start.
+     * Registers a callback that each worker runs once before its first request. Workers are forks of one booted
+     * script; use the callback to recreate resources that a fork must not share. Call this function before the first
+     * frankenphp_handle_request(). If a callback throws or exits, the worker fails to start.
      *
      * @param callable(): void $callback
      * @throws RuntimeException outside the boot of a worker script
@@ -36,9 +36,10 @@ namespace {
     function howdah_after_fork(callable $callback): void {}
 
     /**
-     * Registers a callback that runs at the start of each request, when its superglobals are there and before its
-     * code: for tools that watch requests one by one. What it throws is a warning, exit() ends the request. Call it
-     * before the first frankenphp_handle_request(); several run in their order.
+     * Registers a callback that runs at the start of each request, after its superglobals are set and before its code:
+     * for tools that watch individual requests. An exception of the callback is reported as a warning; exit() ends the
+     * request. Call this function before the first frankenphp_handle_request(). Callbacks run in the order of their
+     * registration.
      *
      * @param callable(): void $callback
      * @throws RuntimeException outside the boot of a worker script
@@ -46,8 +47,9 @@ namespace {
     function howdah_on_request_start(callable $callback): void {}
 
     /**
-     * The same for the end of each request: after its code and its shutdown functions, also after an exception, exit()
-     * or a fatal error, and before its response ends. The last registered runs first.
+     * Registers a callback that runs at the end of each request: after its code and its shutdown functions, also after
+     * an exception, exit() or a fatal error, and before its response ends. The callback that was registered last runs
+     * first.
      *
      * @param callable(): void $callback
      * @throws RuntimeException outside the boot of a worker script
@@ -55,20 +57,20 @@ namespace {
     function howdah_on_request_end(callable $callback): void {}
 
     /**
-     * Sends the headers that have been set. A status of 103 (or another 1xx) sends an interim response, for
-     * instance early hints, and leaves the response open; remove headers that must not be sent again. The
-     * client gets it at once, and not over HTTP/1.0. 100 and 101 are never sent, nor is one with more than
-     * 16 KiB of headers; the log says so.
+     * Sends the headers that have been set. With status 103 (or another 1xx) it sends an interim response, for example
+     * early hints, and the response stays open; remove headers that must not be sent again. The client gets the interim
+     * response immediately, except over HTTP/1.0. The statuses 100 and 101, and interim responses with more than 16 KiB
+     * of headers, are not sent, and a warning is logged.
      *
-     * @return int 1 if an interim response was sent, 0 if the response's headers were
+     * @return int 1 after an interim response, 0 after the headers of the response
      */
     function headers_send(int $status = 200): int {}
 
     /**
-     * Sends what was written so far as the whole response; the script goes on. Later output is dropped and
-     * does not end the script.
+     * Finishes the response with the output so far; the script continues. Later output is dropped and does not end the
+     * script.
      *
-     * @return bool false if the response was finished before
+     * @return bool false if the response was already finished
      */
     function fastcgi_finish_request(): bool {}
 
@@ -76,7 +78,7 @@ namespace {
     function frankenphp_finish_request(): bool {}
 
     /**
-     * The request's headers, names in the form "Content-Type".
+     * Returns the request's headers, with names in the form "Content-Type".
      *
      * @return array<string, string>
      */
@@ -95,7 +97,7 @@ namespace {
     function frankenphp_request_headers(): array {}
 
     /**
-     * The response's headers so far; of headers of one name the last.
+     * Returns the response's headers so far; of several headers with the same name, the last one.
      *
      * @return array<string, string>
      */
@@ -108,155 +110,155 @@ namespace {
     function frankenphp_response_headers(): array {}
 
     /**
-     * Writes to the server's log, with the id of the request in hand.
+     * Writes to the server's log, with the id of the current request.
      *
-     * @param int $level one of FRANKENPHP_LOG_LEVEL_*; values between them count as the lower one
-     * @param array<string, mixed> $context is written as JSON behind the message; what JSON cannot say is replaced
+     * @param int $level one of FRANKENPHP_LOG_LEVEL_*; a value in between counts as the lower one
+     * @param array<string, mixed> $context written as JSON after the message; values that JSON cannot represent are
+     *     replaced
      */
     function frankenphp_log(string $message, int $level = 0, array $context = []): void {}
 
-    /** The request's id as in the server's logs: 16 hexadecimal digits, empty outside a request. */
+    /** Returns the request's id as in the server's logs: 16 hexadecimal digits, empty outside a request. */
     function howdah_request_id(): string {}
 
     /**
-     * Sets how many connections stand behind a PDO object when a worker serves several requests at a time, or makes a
-     * pool of other clients: the callback makes one whenever a request asks and none is free. What a request has got is
-     * its own until it ends; a transaction, MULTI or pipeline that it leaves open is rolled back then.
+     * Configures the pool of connections behind a PDO object when a worker serves several requests at a time, or creates
+     * a pool of other clients: the callback creates a client whenever a request needs one and none is free. A request
+     * has its client until it ends; a transaction, MULTI or pipeline that it leaves open is rolled back then.
      *
-     * In a worker that serves one request at a time, the PDO object is used as it is, and a pool has one client.
+     * In a worker that serves one request at a time, the PDO object is used unchanged, and a pool has one client.
      *
      * @param PDO|callable(): object $client
      * @param array{size?: int, idle?: int|float, wait?: int|float, check?: bool} $options size: clients in each worker;
-     *     idle: seconds after which one that is not used is closed, 0: never; wait: seconds that a request waits for one;
-     *     check: look whether the server has gone before one is used. What is not given is as the ini settings
-     *     howdah.pool_size, howdah.pool_idle, howdah.pool_wait and howdah.pool_check say.
+     *     idle: seconds after which an unused client is closed, 0: never; wait: seconds that a request waits for a client;
+     *     check: whether to check the server's connection before a client is used. Defaults: the ini settings
+     *     howdah.pool_size, howdah.pool_idle, howdah.pool_wait and howdah.pool_check
      * @return ($client is PDO ? PDO : Howdah\Pool)
-     * @throws TypeError if it is neither
-     * @throws ValueError if an option is not known or not a possible one
+     * @throws TypeError if $client is neither a PDO object nor callable
+     * @throws ValueError if an option is unknown or has an invalid value
      */
     function howdah_pool(object|callable $client, array $options = []): object {}
 
     /**
-     * Publishes an update to the Mercure hub of the site, without HTTP and without a token. It is sent on at once,
-     * also when the client has gone or has its whole response. The updates of a request come in their order. If its
-     * process dies, a request that is run again (with GET and the like, before anything of its response was sent)
-     * may publish an update again.
+     * Publishes an update to the Mercure hub of the site, without HTTP and without a token. Subscribers get it
+     * immediately, even if the client has disconnected or has received its whole response. Updates of one request keep
+     * their order. If the process crashes and the request is retried (safe methods only, before any part of the response
+     * was sent), an update may be published twice.
      *
-     * @param string|string[] $topics 1 to 1,000; the first is the canonical one
+     * @param string|string[] $topics 1 to 1,000 topics; the first one is canonical
      * @param string $data bytes that are not UTF-8 are replaced
      * @param bool $private only for subscribers whose token allows one of the topics
-     * @param ?string $id null or empty: a URN of a random UUID
-     * @param ?string $type of the event; null or empty: none, which is "message" in browsers
-     * @param ?int $retry milliseconds after which subscribers come back that were cut off
-     * @return string the id
+     * @param ?string $id the update's id; null or empty: a URN of a random UUID
+     * @param ?string $type the event's type; null or empty: none, which browsers treat as "message"
+     * @param ?int $retry milliseconds after which disconnected subscribers reconnect
+     * @return string the update's id
      * @throws TypeError if a topic is not a string
-     * @throws ValueError if a topic, the id or the type cannot be one, or $retry is negative
-     * @throws RuntimeException outside a request, if the site has no `mercure`, if the update takes more than 1 MiB,
-     *     or if the request's time is over
+     * @throws ValueError if a topic, the id or the type is invalid, or $retry is negative
+     * @throws RuntimeException outside a request, if the site has no `mercure`, if the update exceeds 1 MiB, or if the
+     *     request's time is over
      */
     function mercure_publish(string|array $topics, string $data = '', bool $private = false, ?string $id = null, ?string $type = null, ?int $retry = null): string {}
 }
 
 namespace Howdah {
     /**
-     * Starts a callback as a coroutine of the request: while it waits (for a database, a socket, a sleep) the
-     * others run. It shares the request's superglobals, output and settings, and ends with it: what is not
-     * awaited is cancelled when the request's own code is over. Where a worker runs one request at a time the
-     * callback runs at once, to its end. An exception that no await() receives is reported as a warning;
-     * exit() ends the request.
+     * Starts a callback as a coroutine of the request: while it waits (for a database, a socket, a sleep) the others
+     * run. It shares the request's superglobals, output and settings. A coroutine that still runs when the request's own
+     * code ends is cancelled. In a worker that runs one request at a time, the callback runs immediately and to its end.
+     * An exception that no await() receives is reported as a warning; exit() ends the request.
      *
      * @param callable(mixed...): mixed $callback
-     * @param mixed ...$arguments of the callback
+     * @param mixed ...$arguments arguments of the callback
      */
     function spawn(callable $callback, mixed ...$arguments): Coroutine {}
 
     /**
      * Waits for a coroutine to end.
      *
-     * @param ?float $timeout seconds; null: no limit but the request's
-     * @return mixed what its callback returned
-     * @throws Throwable what the callback threw
-     * @throws TimeoutException it has not ended within the time; it goes on
-     * @throws CancelledException it was cancelled
+     * @param ?float $timeout seconds; null: only the request's own limits
+     * @return mixed the return value of its callback
+     * @throws Throwable the exception of its callback
+     * @throws TimeoutException if it has not ended in time; it continues to run
+     * @throws CancelledException if it was cancelled
      */
     function await(Coroutine $coroutine, ?float $timeout = null): mixed {}
 
     /**
-     * Runs callbacks at the same time and waits for all. The first exception ends it: it is thrown, and what was
-     * started here and still runs is cancelled.
+     * Runs callbacks concurrently and waits for all of them. The first exception is thrown; callbacks that were started
+     * here and still run are cancelled then.
      *
-     * @param array<callable(): mixed|Coroutine> $work callables are started
+     * @param array<callable(): mixed|Coroutine> $work callables, which are started, and coroutines
      * @return array<mixed> the results, with the keys of $work
      */
     function all(array $work): array {}
 
     /**
-     * Runs callbacks at the same time and waits for the first to end; the others that were started here are
-     * cancelled. Where a worker runs one request at a time only the first is run.
+     * Runs callbacks concurrently and waits for the first one to end; the others that were started here are cancelled.
+     * In a worker that runs one request at a time, only the first callback runs.
      *
-     * @param non-empty-array<callable(): mixed|Coroutine> $work callables are started
-     * @return mixed the result of the first; its exception is thrown
+     * @param non-empty-array<callable(): mixed|Coroutine> $work callables, which are started, and coroutines
+     * @return mixed the result of the first one to end; its exception is thrown
      */
     function race(array $work): mixed {}
 
     /**
-     * Runs a callback for so long at most, then cancels it. Code that computes without waiting is not
+     * Runs a callback with a time limit, and cancels it when the time is over. Code that computes without waiting is not
      * interrupted.
      *
      * @param float $seconds 0 or more
      * @param callable(): mixed $callback
-     * @return mixed what the callback returned
-     * @throws TimeoutException it has not ended within the time
+     * @return mixed the return value of the callback
+     * @throws TimeoutException if it has not ended in time
      */
     function timeout(float $seconds, callable $callback): mixed {}
 
     /** A coroutine that spawn() started. */
     final class Coroutine
     {
-        /** As await(). */
+        /** The same as await(). */
         public function await(?float $timeout = null): mixed {}
 
-        /** Ends it where it waits; its destructors and `finally` blocks run, `catch` does not. */
+        /** Ends the coroutine where it waits; destructors and `finally` blocks run, `catch` blocks do not. */
         public function cancel(): void {}
 
-        /** Whether it has ended, in whatever way. */
+        /** Whether the coroutine has ended: returned, thrown or been cancelled. */
         public function isDone(): bool {}
     }
 
     /**
-     * Carries values from one coroutine of a request to another, first come, first served. `foreach` receives until
-     * it is closed and empty.
+     * Passes values between coroutines of a request, first come, first served. `foreach` receives until the channel is
+     * closed and empty.
      *
      * @implements \IteratorAggregate<int, mixed>
      */
     final class Channel implements \IteratorAggregate, \Countable
     {
-        /** @param int $capacity values that it holds; 0: a sender waits until its value was received */
+        /** @param int $capacity number of values that the channel holds; 0: a sender waits until its value is received */
         public function __construct(int $capacity = 0) {}
 
         /**
-         * Waits while the channel is full.
+         * Sends a value; waits while the channel is full.
          *
-         * @throws TimeoutException no room within so many seconds
-         * @throws ChannelClosedException
+         * @throws TimeoutException if there is no room in time
+         * @throws ChannelClosedException if the channel is closed
          */
         public function send(mixed $value, ?float $timeout = null): void {}
 
         /**
-         * Waits while the channel is empty.
+         * Receives a value; waits while the channel is empty.
          *
-         * @throws TimeoutException nothing within so many seconds
-         * @throws ChannelClosedException it is closed and empty
+         * @throws TimeoutException if there is no value in time
+         * @throws ChannelClosedException if the channel is closed and empty
          */
         public function receive(?float $timeout = null): mixed {}
 
-        /** Nothing more can be sent; what it holds can still be received. */
+        /** Closes the channel: nothing more can be sent; remaining values can still be received. */
         public function close(): void {}
 
         /** Whether close() was called. */
         public function isClosed(): bool {}
 
-        /** Values that it holds. */
+        /** The number of values that the channel holds. */
         public function count(): int {}
 
         /** For `foreach`. */
@@ -277,17 +279,17 @@ namespace Howdah {
         private function __construct() {}
 
         /**
-         * The client of the request at hand: one that is free, or that the callback makes. It is the request's until
-         * that ends.
+         * Returns the client of the current request: a free one, or one that the callback creates. It belongs to the
+         * request until that ends.
          *
          * @throws SharedClientException if all are in use and none became free in time
          */
         public function get(): object {}
 
-        /** Forgets the request's client, because it is broken: the next get() gives another one. */
+        /** Drops the request's client, because it is broken: the next get() returns another one. */
         public function discard(): void {}
     }
 
-    /** A client that requests share is in use by another one, and cannot be waited for. */
+    /** Another request uses a shared client, and waiting for it is impossible. */
     class SharedClientException extends \RuntimeException {}
 }

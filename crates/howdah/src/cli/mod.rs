@@ -73,9 +73,9 @@ pub(crate) enum Command {
     Dev(Dev),
     /// Find the application in a folder and write a Caddyfile with safe settings for it
     Init(Init),
-    /// Convert the configuration of another server to a Caddyfile, with notes on what it cannot carry over
+    /// Convert the configuration of another server to a Caddyfile, with notes on unsupported settings
     Import(Import),
-    /// Serve what a Caddyfile says, in the background
+    /// Serve a Caddyfile in the background
     Start(Start),
     /// Run a PHP script like the php command
     PhpCli(PhpCli),
@@ -209,7 +209,7 @@ pub(crate) struct ConfigFile {
     /// The Caddyfile
     #[arg(short, long, value_name = "FILE", default_value = CADDYFILE)]
     pub(crate) config: PathBuf,
-    /// Leave out what this version lacks, such as directives of plugins, with a warning for each
+    /// Ignore names that this version lacks, such as directives of plugins, with a warning for each
     #[arg(long)]
     pub(crate) lenient: bool,
     #[command(flatten)]
@@ -243,7 +243,7 @@ pub(crate) struct Init {
     /// The application's folder
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) folder: PathBuf,
-    /// Remove what was written, unless it was changed since
+    /// Remove the written files, unless they have changed since
     #[arg(long)]
     pub(crate) undo: bool,
 }
@@ -277,14 +277,14 @@ pub(crate) enum ImportOrigin {
 pub(crate) struct Adapt {
     #[command(flatten)]
     pub(crate) file: ConfigFile,
-    /// With line ends and indentation
+    /// Pretty-print with line breaks and indentation
     #[arg(short, long)]
     pub(crate) pretty: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListDirectives {
-    /// Say what each does
+    /// Show a description of each
     #[arg(long)]
     pub(crate) about: bool,
 }
@@ -324,12 +324,12 @@ enum Algorithm {
 
 #[derive(Debug, Args)]
 pub(crate) struct HealthCheck {
-    /// Ask for this page in place of the admin API; a status from 200 to 399 is healthy
+    /// Request this page instead of the admin API; a status from 200 to 399 is healthy
     #[arg(value_name = "URL", conflicts_with_all = ["config", "address"])]
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) server: Remote,
-    /// How long the answer may take
+    /// Time limit of the response
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) timeout: Duration,
 }
@@ -487,14 +487,14 @@ pub(crate) struct Status {
     /// Show the preloaded files, and why others were not preloaded
     #[arg(long)]
     pub(crate) preload: bool,
-    /// The requests under way: where each is, and what it waits for
+    /// Show the requests in flight: where each is, and what it waits for
     #[arg(long, conflicts_with = "preload")]
     pub(crate) requests: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Crashes {
-    /// What to do with the reports
+    /// List the reports, show one, or delete them
     #[arg(
         value_enum,
         value_name = "list|show|clear",
@@ -502,12 +502,12 @@ pub(crate) struct Crashes {
         default_value = "list"
     )]
     pub(crate) action: CrashesAction,
-    /// The number of the report that is to be shown
+    /// Number of the report to show
     #[arg(value_name = "N")]
     pub(crate) number: Option<u64>,
     #[command(flatten)]
     pub(crate) server: Remote,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -535,25 +535,25 @@ pub(crate) struct Top {
 pub(crate) struct Profile {
     #[command(flatten)]
     pub(crate) server: Remote,
-    /// How long
+    /// Seconds to sample
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
     /// Samples of each PHP process in a second
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) hz: u32,
-    /// Only this pool [default: all]
+    /// Sample only this pool [default: all]
     #[arg(long, value_name = "NAME")]
     pub(crate) pool: Option<String>,
     /// Show only routes that match: /api/*, or with a method: 'POST /api/*'; numbers and ids within a path are {id}
     #[arg(long, value_name = "PATTERN")]
     pub(crate) route: Option<String>,
-    /// Draw by the processor's time
+    /// Measure CPU time
     #[arg(long, conflicts_with = "wall")]
     pub(crate) cpu: bool,
-    /// Draw by the time on the clock, waits included: the default
+    /// Measure wall time, including waits: the default
     #[arg(long)]
     pub(crate) wall: bool,
-    /// Where to write it, - for standard output
+    /// Output file, - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "flame.svg")]
     pub(crate) output: PathBuf,
     /// svg, pprof, speedscope or folded [default: by the name of FILE: .svg, .pprof, .pb.gz, .json, .folded]

@@ -19,7 +19,7 @@ const FIRST_TIME: i64 = 631_152_000;
 #[derive(Debug, Clone)]
 pub(super) struct Version {
     pub(super) identity: Identity,
-    /// A strong ETag: time in nanoseconds and size. `None` if the time does not identify the version.
+    /// A strong `ETag`: time in nanoseconds and size. `None` if the time does not identify the version.
     pub(super) etag: Option<HeaderValue>,
     /// `None` as above, for a time in the future (RFC 9110 §8.8.2.1), and for a time that HTTP cannot express.
     pub(super) last_modified: Option<HeaderValue>,
