@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "clients_record.h"
+#include "clients_statements.h"
 #include "howdah_shm.h"
 #include "mode/coroutine/siblings.h"
 
@@ -329,6 +330,9 @@ void howdah_client_leave(
 		call_kind(kind, subject, client);
 	}
 	client->hold |= effect & (HOWDAH_CLIENT_HOLD | HOWDAH_CLIENT_PIN);
+	if (UNEXPECTED(effect & HOWDAH_CLIENT_BIND) && howdah_statement_is_shared(subject, howdah_client_user->serial)) {
+		client->hold |= HOWDAH_CLIENT_PIN;
+	}
 	if (effect & HOWDAH_CLIENT_UNPIN) {
 		client->hold &= ~HOWDAH_CLIENT_PIN;
 	}

@@ -84,6 +84,8 @@ extern zend_class_entry *howdah_shared_client_exception;
 #define HOWDAH_CLIENT_READ 0x20u  /* reads from a stream */
 #define HOWDAH_CLIENT_WRITE 0x40u /* writes to a stream */
 #define HOWDAH_CLIENT_FREE 0x80u  /* needs no client if no argument is one */
+#define HOWDAH_CLIENT_MAKE 0x100u /* prepares a statement */
+#define HOWDAH_CLIENT_BIND 0x200u /* PIN if others may use the statement too */
 
 struct howdah_client_kind {
 	const char *name;                    /* for messages; NULL: the name of the object's class */

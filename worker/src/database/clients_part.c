@@ -6,6 +6,7 @@
 #include "clients_kinds.h"
 #include "clients_pool.h"
 #include "clients_record.h"
+#include "clients_statements.h"
 #include "database/pdo/clients_pdo.h"
 #include "database/redis/clients_redis_settings.h"
 
@@ -110,6 +111,7 @@ void howdah_clients_init(void)
 		.end = end,
 	};
 	howdah_client_records_init();
+	howdah_statements_init();
 	howdah_client_pgsql_init();
 	howdah_task_register(&part);
 }

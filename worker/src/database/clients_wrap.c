@@ -11,6 +11,7 @@
 #include <zend_extensions.h>
 #include <zend_modules.h>
 
+#include "clients_statements.h"
 #include "process/log.h"
 #include "request/account.h"
 #include "request/exit.h"
@@ -137,6 +138,10 @@ ZEND_FUNCTION(howdah_guarded_method)
 	if (client) {
 		howdah_client_leave(guard->kind, ZEND_THIS, guard->effect, client);
 	}
+	if (UNEXPECTED(guard->effect & HOWDAH_CLIENT_MAKE)) {
+		howdah_statement_made(
+			Z_TYPE_P(return_value) == IS_OBJECT ? return_value : ZEND_THIS, howdah_client_user->serial);
+	}
 }
 
 #define SUBJECTS_MAX 2
@@ -178,6 +183,9 @@ ZEND_FUNCTION(howdah_guarded_function)
 	}
 	if (EXPECTED(entered == count)) {
 		call(INTERNAL_FUNCTION_PARAM_PASSTHRU, guard->original);
+		if (UNEXPECTED(guard->effect & HOWDAH_CLIENT_MAKE)) {
+			howdah_statement_made(return_value, howdah_client_user->serial);
+		}
 	}
 	while (entered-- > 0) {
 		if (clients[entered]) {
