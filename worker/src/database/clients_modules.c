@@ -123,6 +123,19 @@ static bool compares_handlers(const char *module)
 	return false;
 }
 
+/* They note values of a call in a variable of the process, while methods of these values may wait. */
+static const char *const one_call_at_a_time[] = {"msgpack"};
+
+static bool needs_turns(const char *module)
+{
+	for (size_t i = 0; i < sizeof(one_call_at_a_time) / sizeof(*one_call_at_a_time); i++) {
+		if (strcasecmp(one_call_at_a_time[i], module) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 struct module_kind {
 	struct howdah_client_kind kind;
 	char *name;
@@ -199,7 +212,7 @@ void howdah_wrap_unknown_modules(void)
 	const zend_module_entry *module;
 	ZEND_HASH_FOREACH_PTR(&module_registry, module)
 	{
-		if (!is_known(module->name)) {
+		if (!is_known(module->name) || needs_turns(module->name)) {
 			wrap_module(module);
 		}
 	}
