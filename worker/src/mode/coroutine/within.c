@@ -19,6 +19,7 @@
 #include "core.h"
 #include "database/clients_wrap.h"
 #include "loading.h"
+#include "positions.h"
 
 struct object_entry {
 	struct howdah_loading loading;
@@ -245,6 +246,7 @@ void howdah_within_startup(void)
 	zend_class_entry *period = php_date_get_period_ce();
 	iterate_period = period->get_iterator;
 	period->get_iterator = iterate_copy;
+	howdah_positions_startup();
 	howdah_wrap_class("splheap", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("splpriorityqueue", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("arrayobject", NULL, ZEND_FN(within_method));
