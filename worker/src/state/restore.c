@@ -21,6 +21,7 @@
 #include "request/variables.h"
 #include "restore_functions.h"
 #include "restore_items.h"
+#include "session_id.h"
 #include "swap_handler.h"
 #include "swap_regions.h"
 
@@ -101,6 +102,7 @@ void howdah_restore(void)
 {
 	howdah_release_temporary_streams();
 	howdah_directories_forget();
+	howdah_session_id_forget();
 	howdah_library_restore();
 	howdah_library_options_restore();
 	howdah_pcntl_restore();

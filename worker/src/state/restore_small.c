@@ -104,13 +104,19 @@ void howdah_restore_small(void)
 
 /* --- mt_rand() and its like ------------------------------------------------------------------------ */
 
+static const zend_module_entry *gmp;
+
 void howdah_restore_random_snapshot(void)
 {
-	howdah_compat_random_reset();
+	gmp = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("gmp"));
+	howdah_restore_random();
 }
 
 void howdah_restore_random(void)
 {
 	/* Not the boot's state: each request has a separate sequence, also after an mt_srand() in the boot. */
 	howdah_compat_random_reset();
+	if (UNEXPECTED(gmp) && EXPECTED(gmp->request_shutdown_func)) {
+		gmp->request_shutdown_func(gmp->type, gmp->module_number); /* forgets gmp_random_seed(), and nothing else */
+	}
 }

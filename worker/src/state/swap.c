@@ -17,6 +17,7 @@
 #include "resources.h"
 #include "restore.h"
 #include "restore_functions.h"
+#include "session_id.h"
 #include "swap_handler.h"
 #include "swap_mbregex.h"
 
@@ -58,6 +59,7 @@ struct room {
 static void snapshot(void)
 {
 	howdah_restore_functions_forget(); /* tasks start with the settings of the boot */
+	howdah_session_id_region();
 	template = howdah_swap_make_template();
 	copy_size = howdah_swap_size();
 	howdah_swap_engine_template(template);
@@ -101,6 +103,7 @@ static void finish(void *at, bool fatal)
 static void end(void *at)
 {
 	struct room *room = at;
+	howdah_session_id_free(room->state);
 	howdah_swap_modules_free(room->state);
 	howdah_swap_engine_free(room->state);
 	give_block(room->state);

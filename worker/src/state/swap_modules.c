@@ -36,6 +36,7 @@ static const struct whole_module whole[] = {
 	{"zlib", true},                  /* state of ob_gzhandler() */
 	{"posix", false},                /* the last error */
 	{"imap", false},                 /* imap_errors(), imap_alerts() */
+	{"gmp", true},                   /* gmp_random_seed() */
 };
 
 #define WHOLE_COUNT (sizeof(whole) / sizeof(*whole))
