@@ -16,6 +16,7 @@
 #include "exit_frames.h"
 #include "howdah_shm.h"
 #include "php/compat_exit.h"
+#include "process/log.h"
 #include "request.h"
 #include "wait.h"
 
@@ -240,4 +241,36 @@ uint32_t howdah_exit_outcome(const struct howdah_exits *exits)
 bool howdah_exit_is_unclean(const struct howdah_exits *exits)
 {
 	return exits->skipped || exits->begun != exits->arrived || exits->suspended;
+}
+
+#define LOGGED_PATH_MAX 256
+
+/* Its query may be secret. */
+static int path_size(const char *uri)
+{
+	size_t size = strcspn(uri, "?");
+	return (int)(size < LOGGED_PATH_MAX ? size : LOGGED_PATH_MAX);
+}
+
+static const char *cause_of(const struct howdah_exits *exits)
+{
+	switch (howdah_exit_outcome(exits)) {
+		case HOWDAH_EXIT_SKIPPED:
+			return "it ended without all of its `finally` blocks";
+		case HOWDAH_EXIT_LOST:
+			return "an exception replaced the end of its code";
+		default:
+			return "it left a Fiber or generator within a `try` with `finally`";
+	}
+}
+
+void howdah_exit_log_unclean(const struct howdah_exits *exits, const struct howdah_request *request)
+{
+	const char *method = request->known[HOWDAH_VAR_REQUEST_METHOD], *uri = request->known[HOWDAH_VAR_REQUEST_URI];
+	method = method ? method : "";
+	uri = uri ? uri : "";
+	char message[512];
+	int size = snprintf(message, sizeof(message), "This process is replaced after the request \"%.32s %.*s\": %s",
+		method, path_size(uri), uri, cause_of(exits));
+	howdah_log_record('n', request->claim.request_id, message, (size_t)size);
 }

@@ -100,4 +100,9 @@ uint32_t howdah_exit_outcome(const struct howdah_exits *exits);
 /* Whether something was left incomplete, so that the process must not serve another request. */
 bool howdah_exit_is_unclean(const struct howdah_exits *exits);
 
+struct howdah_request;
+
+/* Logs why, with the request. */
+void howdah_exit_log_unclean(const struct howdah_exits *exits, const struct howdah_request *request);
+
 #endif

@@ -81,7 +81,7 @@ while (frankenphp_handle_request(static function () use ($kernel, $long, &$n) {
 --INI--
 output_buffering=4096
 --HOWDAH--
-show end exit state
+show end exit state log
 worker {ROOT}/test.php
 run
 run
@@ -125,5 +125,7 @@ wait-exit
 [end exit=0 status=0]
 13: end
 [end exit=6 status=0]
+[log n 13] This process is replaced after the request "GET /test.php": it left a Fiber or generator within a `try` with `finally`
 [state] retiring
+[log i 0] neverends 
 [worker exited with status 0]

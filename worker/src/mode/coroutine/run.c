@@ -66,6 +66,14 @@ static bool restarts(const struct howdah_task *task)
 	return task->exits.called && (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);
 }
 
+static void retire_unclean(const struct howdah_task *task)
+{
+	if (!task->fatal) {
+		howdah_exit_log_unclean(&task->exits, &task->request);
+	}
+	howdah_retire(0);
+}
+
 /* The request's last PHP code has run. If the process is to take no more requests, its successor is on its way before
  * the client has the whole response and sends the next one. */
 static void complete(struct howdah_task *task, enum howdah_ending ending)
@@ -79,8 +87,10 @@ static void complete(struct howdah_task *task, enum howdah_ending ending)
 	}
 	request->fatal = task->fatal;
 	request->exit = restarts(task) ? HOWDAH_EXIT_RESTARTED : howdah_exit_outcome(&task->exits);
-	if (UNEXPECTED(restarts(task) || howdah_exit_is_unclean(&task->exits))) {
+	if (UNEXPECTED(restarts(task))) {
 		howdah_retire(0);
+	} else if (UNEXPECTED(howdah_exit_is_unclean(&task->exits))) {
+		retire_unclean(task);
 	}
 	request->memory_peak = zend_memory_peak_usage(true);
 	task->over = true;
@@ -146,6 +156,7 @@ void howdah_run(void *argument)
 	atomic_store_explicit(&task->limit_ns, 0, memory_order_relaxed);
 	uint64_t request_id = task->request.claim.request_id;
 	complete(task, ending);
+	bool unclean = howdah_exit_is_unclean(&task->exits);
 	if (UNEXPECTED(task->fatal)) {
 		howdah_ending_recover();
 		howdah_retire(EXIT_STATUS_FATAL);
@@ -158,8 +169,8 @@ void howdah_run(void *argument)
 		howdah_retire(EXIT_STATUS_FATAL);
 		return;
 	}
-	if (UNEXPECTED(howdah_exit_is_unclean(&task->exits))) {
-		howdah_retire(0); /* caused while the state was restored */
+	if (UNEXPECTED(!unclean && howdah_exit_is_unclean(&task->exits))) {
+		retire_unclean(task); /* caused while the state was restored */
 	}
 	EG(exit_status) = 0;
 }

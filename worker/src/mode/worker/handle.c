@@ -89,6 +89,13 @@ _Noreturn static void leave_with_request(struct howdah_request *request, enum ho
 	_exit(request->origin == HOWDAH_ORIGIN_CLIENT ? status : HOWDAH_EXIT_STATUS_BOOT);
 }
 
+static void log_unclean(const struct howdah_exits *exits, const struct howdah_request *request)
+{
+	if (request->origin == HOWDAH_ORIGIN_CLIENT) {
+		howdah_exit_log_unclean(exits, request);
+	}
+}
+
 /*
  * The request has left something incomplete. The script ends as if it had served enough requests, so that its own
  * clean-up and all destructors run, after the response.
@@ -135,6 +142,9 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 	howdah_cpu_limit_stop();
 	bool unclean = howdah_exit_is_unclean(exits);
 	request->exit = howdah_exit_outcome(exits);
+	if (UNEXPECTED(unclean && ending != HOWDAH_ENDING_FATAL)) {
+		log_unclean(exits, request);
+	}
 	complete(request, ending, ending == HOWDAH_ENDING_FATAL || unclean);
 	if (UNEXPECTED(ending == HOWDAH_ENDING_FATAL)) {
 		_exit(EXIT_STATUS_FATAL);
@@ -145,7 +155,8 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 	}
 	if (UNEXPECTED(howdah_exit_is_unclean(exits))) {
 		if (!unclean) {
-			howdah_log_state("retiring"); /* caused while the state was restored */
+			log_unclean(exits, request); /* caused while the state was restored */
+			howdah_log_state("retiring");
 		}
 		stop_taking(request);
 	}

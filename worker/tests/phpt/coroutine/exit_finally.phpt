@@ -65,7 +65,7 @@ while (frankenphp_handle_request(static function () use ($kernel, $ways) {
 --INI--
 output_buffering=0
 --HOWDAH--
-show end exit state
+show end exit state log
 option concurrency 8
 worker {ROOT}/test.php
 var QUERY_STRING beside
@@ -178,6 +178,7 @@ w0: returning finally: left [shutdown]
 b0: begin depth 1 [shutdown]
 [end exit=0 status=0]
 [state] ready
+[log n 13] This process is replaced after the request "GET /test.php": it ended without all of its `finally` blocks
 [state] retiring
 [worker exited with status 0]
 w1: returning finally of a child: child finally [shutdown]
@@ -185,6 +186,7 @@ w1: returning finally of a child: child finally [shutdown]
 b1: begin depth 0 [shutdown]
 [end exit=0 status=0]
 [state] ready
+[log n 15] This process is replaced after the request "GET /test.php": it ended without all of its `finally` blocks
 [state] retiring
 [worker exited with status 0]
 w2: returning finally of the parent: child [shutdown]
@@ -192,6 +194,7 @@ w2: returning finally of the parent: child [shutdown]
 b2: begin depth 1 [shutdown]
 [end exit=0 status=0]
 [state] ready
+[log n 17] This process is replaced after the request "GET /test.php": it ended without all of its `finally` blocks
 [state] retiring
 [worker exited with status 0]
 w3: cancelled, returning finally: late finally goes on [shutdown]
@@ -199,6 +202,7 @@ w3: cancelled, returning finally: late finally goes on [shutdown]
 b3: begin depth 0 [shutdown]
 [end exit=0 status=0]
 [state] ready
+[log n 19] This process is replaced after the request "GET /test.php": it ended without all of its `finally` blocks
 [state] retiring
 [worker exited with status 0]
 w4: finally throws: left instead finally goes on [shutdown]
@@ -206,6 +210,7 @@ w4: finally throws: left instead finally goes on [shutdown]
 b4: begin depth 0 [shutdown]
 [end exit=0 status=0]
 [state] ready
+[log n 21] This process is replaced after the request "GET /test.php": an exception replaced the end of its code
 [state] retiring
 [worker exited with status 0]
 w5: fiber that is held: finally goes on [shutdown]
@@ -213,5 +218,7 @@ w5: fiber that is held: finally goes on [shutdown]
 b5: begin depth 0 [shutdown]
 [end exit=0 status=0]
 [state] ready
+[log n 23] This process is replaced after the request "GET /test.php": it left a Fiber or generator within a `try` with `finally`
 [state] retiring
+[log i 0] later 
 [worker exited with status 0]
