@@ -66,6 +66,10 @@ pub enum Placeholder {
     Env(String),
     /// `{root}`, `{http.vars.root}`.
     Root,
+    /// `{http.request.body}`.
+    Body,
+    /// `{http.request.body_base64}`.
+    BodyBase64,
     /// `{http.request.uuid}`, `{uuid}`: the request's id.
     RequestId,
     /// `{time.now.unix}`.

@@ -149,6 +149,18 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
         "vars.root"
     ),
     plain!(
+        Body,
+        "The body of the request, which is read into memory first; above `max_size` of `request_body`, or the global \
+        `max_body_size`, the request gets a 413. PHP and upstreams still get it. In `handle_errors` and \
+        `handle_response` it is empty unless the routes before have used it.",
+        "http.request.body"
+    ),
+    plain!(
+        BodyBase64,
+        "The same in base64.",
+        "http.request.body_base64"
+    ),
+    plain!(
         RequestId,
         "The id of the request.",
         "uuid",
@@ -501,8 +513,6 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "http.error.",
     "http.intercept.",
     "http.matchers.",
-    "http.request.body",
-    "http.request.body_base64",
     "http.request.local",
     "http.request.tls.",
     "http.reverse_proxy.",

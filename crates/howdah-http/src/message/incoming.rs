@@ -14,6 +14,8 @@ pub(crate) enum Incoming {
     Http1(hyper::body::Incoming),
     Http2(Upload),
     Http3(Upload),
+    /// It was read before, because a placeholder needed it.
+    Read(Bytes),
     /// The stream ended with its header: there is no body.
     Empty,
 }
@@ -52,7 +54,10 @@ impl Body for Incoming {
                 .poll_frame(cx)
                 .map(|frame| frame.map(|frame| frame.map_err(|_| MalformedBody))),
             Self::Http2(upload) | Self::Http3(upload) => upload.as_mut().poll_frame(cx),
-            Self::Empty => Poll::Ready(None),
+            Self::Read(body) if !body.is_empty() => {
+                Poll::Ready(Some(Ok(Frame::data(std::mem::take(body)))))
+            }
+            Self::Read(_) | Self::Empty => Poll::Ready(None),
         }
     }
 
@@ -60,6 +65,7 @@ impl Body for Incoming {
         match self {
             Self::Http1(body) => body.is_end_stream(),
             Self::Http2(upload) | Self::Http3(upload) => upload.is_end_stream(),
+            Self::Read(body) => body.is_empty(),
             Self::Empty => true,
         }
     }
@@ -68,6 +74,7 @@ impl Body for Incoming {
         match self {
             Self::Http1(body) => body.size_hint(),
             Self::Http2(upload) | Self::Http3(upload) => upload.size_hint(),
+            Self::Read(body) => SizeHint::with_exact(body.len() as u64),
             Self::Empty => SizeHint::with_exact(0),
         }
     }

@@ -12,8 +12,8 @@ use crate::message::incoming::{BodyError, Incoming};
 use crate::message::request::RequestBody;
 use crate::message::spool::{SpoolDir, SpoolFile};
 
-/// Largest body that the server itself reads: a published update.
-const ENDPOINT_BODY_MAX: u64 = 1 << 20;
+/// Largest body that an endpoint of the server reads: a published update.
+pub(super) const ENDPOINT_BODY_MAX: u64 = 1 << 20;
 
 /// Reads the body of the request `id`, of at most `limit` bytes. Trailers are dropped: CGI cannot represent them.
 pub(crate) async fn read(
@@ -68,9 +68,12 @@ pub(crate) async fn read(
     })
 }
 
-/// Reads a body for the server itself: in memory, and so with a separate limit.
-pub(crate) async fn in_memory(mut incoming: Incoming, limits: &Limits) -> Result<Bytes, BodyError> {
-    let limit = limits.max_body_size.min(ENDPOINT_BODY_MAX);
+/// Reads a body of at most `limit` bytes into memory, for the server itself.
+pub(crate) async fn in_memory(
+    mut incoming: Incoming,
+    limits: &Limits,
+    limit: u64,
+) -> Result<Bytes, BodyError> {
     if incoming.size_hint().lower() > limit {
         return Err(BodyError::TooLarge { limit });
     }

@@ -57,7 +57,7 @@ pub(crate) async fn handle<A: Application>(
     }
     let mut decision = route::decide_first(scope, &mut received, &mut exchange);
     if authorize::is_needed(&decision.outcome) {
-        let authorized = authorize::authorize(scope, &received.parts, &mut exchange, decision);
+        let authorized = authorize::authorize(scope, &mut received, &mut exchange, decision);
         // Boxed: few requests need it.
         decision = Box::pin(hold.during(authorized)).await;
     }

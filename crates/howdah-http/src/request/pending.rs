@@ -45,6 +45,10 @@ impl PendingRequest {
         with_origin: bool,
     ) -> Self {
         let ReceivedRequest { parts, body, .. } = received;
+        let read = match &body {
+            Incoming::Read(body) => body.len() as u64,
+            _ => 0,
+        };
         Self {
             is_head: parts.method == Method::HEAD,
             parts: decision.changed.take().map_or(parts, |changed| *changed),
@@ -54,14 +58,15 @@ impl PendingRequest {
             max_body_size: decision.max_body_size.unwrap_or(limits.max_body_size),
             is_kept: decision.deferred.is_some(),
             with_origin,
-            received: Some(0),
+            received: Some(read),
             forwarded: Arc::default(),
         }
     }
 
     /// Whether the body was read to its end.
     pub(super) fn is_body_read(&self) -> bool {
-        self.body.is_none() && self.received.is_some()
+        let is_read = |body: &Incoming| matches!(body, Incoming::Read(_));
+        self.received.is_some() && self.body.as_ref().is_none_or(is_read)
     }
 
     pub(super) fn take_query(&mut self) -> String {
@@ -72,17 +77,7 @@ impl PendingRequest {
     /// The response to a request whose body cannot be read.
     pub(super) fn refuse(&mut self, error: &BodyError, id: u64) -> Response<Content> {
         self.received = None;
-        let status = match error {
-            BodyError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            BodyError::Timeout => StatusCode::REQUEST_TIMEOUT,
-            BodyError::Client => StatusCode::BAD_REQUEST,
-            BodyError::Storage(cause) => {
-                let request_id = format_args!("{id:016x}");
-                tracing::error!(%request_id, error = %cause, "a request body cannot be stored");
-                StatusCode::INSUFFICIENT_STORAGE
-            }
-        };
-        reply::explain(status, &error.to_string())
+        refusal(error, id)
     }
 
     /// Method, target and header. Copied only if they are needed again.
@@ -103,4 +98,19 @@ impl PendingRequest {
             )
         }
     }
+}
+
+/// The response to the request `id`, whose body cannot be read.
+pub(super) fn refusal(error: &BodyError, id: u64) -> Response<Content> {
+    let status = match error {
+        BodyError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        BodyError::Timeout => StatusCode::REQUEST_TIMEOUT,
+        BodyError::Client => StatusCode::BAD_REQUEST,
+        BodyError::Storage(cause) => {
+            let request_id = format_args!("{id:016x}");
+            tracing::error!(%request_id, error = %cause, "a request body cannot be stored");
+            StatusCode::INSUFFICIENT_STORAGE
+        }
+    };
+    reply::explain(status, &error.to_string())
 }

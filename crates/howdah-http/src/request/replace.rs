@@ -29,6 +29,7 @@ use crate::route::intercept::{Action, Intercept};
 use crate::route::outcome::Outcome;
 use crate::route::site::Site;
 use crate::route::variables::Variables;
+use crate::route::verdict::Verdict;
 
 /// The request after its routes have run.
 pub(super) struct DeferredHandlers {
@@ -40,6 +41,8 @@ pub(super) struct DeferredHandlers {
     escaped: Option<String>,
     query: Option<String>,
     root: Rc<Root>,
+    /// The body, if a placeholder has used it.
+    body: Option<Verdict>,
     notes: Variables,
     /// The outermost first.
     intercepts: Vec<Rc<Intercept>>,
@@ -65,6 +68,7 @@ impl DeferredHandlers {
             escaped: context.escaped.clone(),
             query: context.query.clone(),
             root: Rc::clone(&context.root),
+            body: context.known_body().cloned().map(Verdict::Body),
             notes: context.notes.clone(),
             intercepts: context.intercepts.clone(),
             errors: context.errors.clone(),
@@ -227,6 +231,7 @@ impl DeferredHandlers {
         context.path = Cow::Borrowed(&self.path);
         context.escaped.clone_from(&self.escaped);
         context.query.clone_from(&self.query);
+        context.verdicts = self.body.as_slice();
         context.notes = self.notes.clone();
         context
     }

@@ -63,7 +63,7 @@ impl<'p, A: Application> Responder<'p, A> {
             // `copy_response` only has an effect where there is a response.
             Outcome::Next | Outcome::CopyResponse(_) => reply::not_found(),
             // The routes need more checks than the server makes for one request.
-            Outcome::CheckPassword(_) | Outcome::ForwardAuth(_) => {
+            Outcome::CheckPassword(_) | Outcome::ForwardAuth(_) | Outcome::ReadBody(_) => {
                 reply::plain(StatusCode::SERVICE_UNAVAILABLE)
             }
             Outcome::File(job) => {
@@ -84,6 +84,8 @@ impl<'p, A: Application> Responder<'p, A> {
                 };
                 let body = pending.body.take_if(|_| job.has_body);
                 if body.is_some() {
+                    // It is counted while it is passed on.
+                    pending.received = Some(0);
                     // An upstream may respond before the body is read: the client must not lose that response.
                     self.scope.state.set_linger();
                 }
@@ -121,7 +123,9 @@ impl<'p, A: Application> Responder<'p, A> {
         if (name == EndpointName::Metrics { openmetrics: false }) {
             parts.headers.remove(http::header::ACCEPT);
         }
-        let body = body::in_memory(incoming, self.scope.limits()).await?;
+        let limits = self.scope.limits();
+        let limit = limits.max_body_size.min(body::ENDPOINT_BODY_MAX);
+        let body = body::in_memory(incoming, limits, limit).await?;
         let request = EndpointRequest {
             parts,
             query,

@@ -119,7 +119,10 @@ pub(super) fn decide<A>(
     let observer = snapshot.observer.as_ref();
     context.sampler = observer.and_then(|observer| observer.sampler());
     context.verdicts = verdicts;
-    let outcome = site.run(&mut context);
+    let mut outcome = site.run(&mut context);
+    if context.wants_body.get() && !matches!(outcome, Outcome::CheckPassword(_)) {
+        outcome = Outcome::ReadBody(context.max_body_size);
+    }
     let deferred = DeferredHandlers::capture(site, &context);
     complete_log(&mut context, exchange);
     RouteDecision {

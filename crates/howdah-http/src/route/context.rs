@@ -1,9 +1,11 @@
 //! A request while its routes run.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use bytes::Bytes;
 use howdah_cgi::Host;
 use howdah_config::model::Network;
 use howdah_observe::trace::{Sampler, TraceContext};
@@ -70,8 +72,10 @@ pub(crate) struct Context<'r> {
     pub(crate) roots: &'r Roots,
     pub(crate) proxies: &'r TrustedProxies,
     pub(crate) shutdown: &'r Shutdown,
-    /// Passwords of this request that were checked.
+    /// What the routes of this request have waited for.
     pub(crate) verdicts: &'r [Verdict],
+    /// A placeholder needs the body, which was not read.
+    pub(crate) wants_body: Cell<bool>,
     /// In `handle_errors`.
     pub(crate) problem: Option<&'r Problem>,
     /// In `handle_response`.
@@ -123,6 +127,7 @@ impl<'r> Context<'r> {
             proxies: environment.proxies,
             shutdown: environment.shutdown,
             verdicts: &[],
+            wants_body: Cell::new(false),
             problem: None,
             response: None,
             copies: Vec::new(),
@@ -148,6 +153,23 @@ impl Context<'_> {
             None => self.original_host,
             Some(changed) => Host::parse(changed.headers.get(HOST)?.to_str().ok()?),
         }
+    }
+
+    /// The body. If it was not read, the routes run again once it was.
+    pub(crate) fn body(&self) -> Option<&Bytes> {
+        let body = self.known_body();
+        if body.is_none() {
+            self.wants_body.set(true);
+        }
+        body
+    }
+
+    /// The body, if it was read.
+    pub(crate) fn known_body(&self) -> Option<&Bytes> {
+        self.verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Body(body) => Some(body),
+            _ => None,
+        })
     }
 
     /// The value of a cookie as it was sent.

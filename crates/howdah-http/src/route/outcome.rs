@@ -23,6 +23,8 @@ pub(crate) enum Outcome {
     CheckPassword(Box<PasswordCheck>),
     /// A `forward_auth` request has to be sent; then the routes run again.
     ForwardAuth(Box<AuthRequest>),
+    /// A placeholder needs the body of the request, of at most this many bytes; then the routes run again.
+    ReadBody(Option<u64>),
     /// In `handle_response`: the original response is sent, with this status.
     CopyResponse(Option<StatusCode>),
     /// The connection is closed.

@@ -1,7 +1,8 @@
-//! Results of authentication, with which the routes of a request run again.
+//! What routes have waited for, with which they run again.
 
 use std::rc::Rc;
 
+use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 
@@ -10,12 +11,14 @@ use http::header::{HeaderName, HeaderValue};
 #[derive(Debug)]
 pub(crate) struct CopiedFields(pub(crate) Box<[(HeaderName, HeaderName)]>);
 
-/// The result of one check of a request, with which its routes run again.
+/// One of them.
 pub(crate) enum Verdict {
     /// A password was checked.
     Password { key: u128, good: bool },
     /// The response of an authentication server.
     Granted(Grant),
+    /// The body of the request was read.
+    Body(Bytes),
 }
 
 /// The server of a `forward_auth` has allowed the request.

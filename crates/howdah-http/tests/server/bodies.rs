@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::atomic::Ordering::SeqCst;
 
+use crate::caddyfile::serve;
 use crate::support::{Harness, php_site, wait_until};
 
 fn post(length: usize) -> String {
@@ -138,4 +139,43 @@ fn a_spool_that_takes_nothing_is_507() {
     assert_eq!(client.reply(true).value("length"), "5");
     // The server needs a directory to remove when it shuts down.
     fs::create_dir(harness.server.spool().path()).unwrap();
+}
+
+#[test]
+fn placeholders_have_the_body_and_others_still_get_it() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("echo.php"), "<?php").unwrap();
+    let harness = serve(
+        directory.path(),
+        "@magic expression {http.request.body}.contains(\"magic\")\n\
+         route /echo.php {\nheader X-Body {http.request.body}\nphp\n}\n\
+         respond /base64 {http.request.body_base64}\n\
+         handle_errors {\nrespond \"{err.status_code} {http.request.body}\"\n}\n\
+         handle /fails {\nvars sent {http.request.body}\nerror \"no\" 409\n}\n\
+         request_body /small {\nmax_size 4\n}\n\
+         respond @magic \"magic {http.request.body}\"\n\
+         respond \"all {http.request.body}\"",
+    );
+    let mut client = harness.connect();
+    let mut post = |target: &str, body: &str| {
+        let length = body.len();
+        let head = format!("POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
+        client.write(head.as_bytes());
+        client.write(body.as_bytes());
+        client.reply(true)
+    };
+    // One connection: the whole body was read each time.
+    assert_eq!(post("/", "a magic word").text(), "magic a magic word");
+    assert_eq!(post("/", "\u{e9}").text(), "all \u{e9}");
+    assert_eq!(post("/", "").text(), "all ");
+    assert_eq!(post("/base64", "abcd").text(), "YWJjZA==");
+    assert_eq!(post("/fails", "why").text(), "409 why");
+    assert_eq!(post("/small", "1234").text(), "all 1234");
+    let reply = post("/echo.php", "abc");
+    assert_eq!(reply.value("length"), "3", "{reply:?}");
+    assert_eq!(reply.header("x-body"), Some("abc"));
+    let reply = post("/small", "12345");
+    assert_eq!(reply.text(), "413 ", "{reply:?}");
+    assert_eq!(reply.header("connection"), Some("close"));
+    assert_eq!(harness.get("/").text(), "all ");
 }

@@ -21,6 +21,8 @@ pub(super) fn push(
     purpose: Purpose,
 ) {
     match placeholder {
+        Placeholder::Body => request::body(text, context),
+        Placeholder::BodyBase64 => request::body_base64(text, context),
         Placeholder::ClientIp => show(text, context.client_ip()),
         Placeholder::Cookie(name) => request::cookie(text, context, name),
         Placeholder::Dir => target::directory(text, &target::path(context, purpose)),

@@ -1,5 +1,7 @@
 //! Header, host, ids and variables of the request.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use howdah_cgi::text_of;
 use howdah_config::model::FileMatch;
 
@@ -58,6 +60,19 @@ pub(super) fn cookie(text: &mut String, context: &Context<'_>, name: &str) {
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
     text.push_str(quoted.unwrap_or(value));
+}
+
+/// Where it is not UTF-8, replacement characters.
+pub(super) fn body(text: &mut String, context: &Context<'_>) {
+    if let Some(body) = context.body() {
+        text.push_str(&String::from_utf8_lossy(body));
+    }
+}
+
+pub(super) fn body_base64(text: &mut String, context: &Context<'_>) {
+    if let Some(body) = context.body() {
+        STANDARD.encode_string(body, text);
+    }
 }
 
 pub(super) fn trace_id(text: &mut String, context: &Context<'_>) {
