@@ -13,7 +13,7 @@ use crate::failure::{Outcome, setup};
 use crate::php::pools;
 use crate::php::root_options::withheld_variables;
 use crate::php_executable::{executable, missing_executables};
-use crate::rights::privileges;
+use crate::rights::{privileges, users};
 use crate::server::hubs;
 use crate::{cli, watch};
 
@@ -80,9 +80,13 @@ impl Findings {
     }
 
     fn users(&mut self, config: &Config) {
-        let users = privileges::unusable(config);
-        self.wrong.extend(users.wrong);
-        self.warnings.extend(users.refused);
+        let unusable = privileges::unusable(config);
+        self.wrong.extend(unusable.wrong);
+        self.warnings.extend(unusable.refused);
+        // Only root can find out for another user.
+        if let Ok(Some(barrier)) = users::barrier(config) {
+            self.warnings.push(barrier.advice());
+        }
     }
 
     fn logs(&mut self, config: &Config) {

@@ -1,8 +1,10 @@
 //! Document roots that are missing when a configuration is loaded.
 
 use howdah_config::model::Config;
+use rustix::fs::Access;
+use rustix::io::Errno;
 
-/// Document roots that are not folders yet, each with the problem. A volume may be mounted later, and an application
+/// Document roots that are not folders yet, or that this process may not enter, each with the problem. A volume may be mounted later, and an application
 /// may create its folders: until then requests get a 404, and other sites work.
 pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
     let mut roots = config.constant_roots();
@@ -10,7 +12,12 @@ pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
     roots.dedup();
     let wrong = roots.into_iter().filter_map(|root| {
         let wrong = match std::fs::metadata(root) {
-            Ok(found) if found.is_dir() => return None,
+            Ok(found) if found.is_dir() => match rustix::fs::access(root, Access::EXEC_OK) {
+                Err(Errno::ACCESS) => {
+                    format!("user {} may not enter it", rustix::process::geteuid())
+                }
+                _ => return None,
+            },
             Ok(_) => "it is not a directory".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -21,6 +28,6 @@ pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
 
 pub(crate) fn warn_of_roots(config: &Config) {
     for wrong in missing_roots(config) {
-        tracing::warn!(target: "howdah", "{wrong}; requests for its files get a 404 until it exists");
+        tracing::warn!(target: "howdah", "{wrong}; requests for its files get a 404 until it can be used");
     }
 }

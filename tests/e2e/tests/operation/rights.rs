@@ -408,6 +408,9 @@ fn a_server_does_not_start_where_its_user_reaches_nothing() {
     ] {
         ended.assert(2, part);
     }
+    let file = place.path("Caddyfile");
+    let checked = ServerBuilder::command(["validate", "-c"]).arg(&file).run();
+    checked.assert(0, "warning: user www-data may not enter");
     place.mode("www", 0o755);
     // The same for the directory above.
     place.mode("", 0o700);
