@@ -14,7 +14,12 @@ const SILENT: &[&str] = &[
 ];
 
 pub(crate) fn convert(text: &str, file: &Path) -> Result<(Lines, Notes), ImportError> {
-    let documents = Yaml::load_from_str(text).map_err(|error| ImportError::Syntax {
+    let lenient = closed_deeper(text);
+    let parsed = Yaml::load_from_str(text).or_else(|error| {
+        // Its own parser accepts a list that ends at the indentation of its key.
+        Yaml::load_from_str(&lenient).map_err(|_| error)
+    });
+    let documents = parsed.map_err(|error| ImportError::Syntax {
         file: file.display().to_string(),
         line: error.marker().line(),
         reason: error.info().to_owned(),
@@ -32,6 +37,15 @@ pub(crate) fn convert(text: &str, file: &Path) -> Result<(Lines, Notes), ImportE
         site: Lines::new(),
     };
     Ok(converter.file(root, http)).map(|lines| (lines, converter.notes))
+}
+
+/// The text with each line that begins with the end of a list or object indented further.
+fn closed_deeper(text: &str) -> String {
+    let deeper = |line: &str| {
+        let closes = line.trim_start().starts_with([']', '}']);
+        format!("{}{line}\n", if closes { "  " } else { "" })
+    };
+    text.lines().map(deeper).collect()
 }
 
 fn get<'a, 'y>(yaml: &'a Yaml<'y>, name: &str) -> Option<&'a Yaml<'y>> {

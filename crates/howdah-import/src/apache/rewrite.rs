@@ -160,7 +160,8 @@ fn convert_rule(
         mut lines,
         captures,
     } = match_conditions(conditions, name)?;
-    lines.extend(match_path(rule.argument(0), has("NC"), below, name)?);
+    let (pattern, to) = whole_as_group(rule.argument(0), rule.argument(1))?;
+    lines.extend(match_path(&pattern, has("NC"), below, name)?);
     let of = if lines.is_empty() {
         "* ".to_owned()
     } else {
@@ -174,10 +175,36 @@ fn convert_rule(
     result.push(if has("F") || has("G") {
         format!("error {of}{}", if has("F") { 403 } else { 410 })
     } else {
-        let to = target(rule.argument(1), name, captures.as_deref())?;
+        let to = target(&to, name, captures.as_deref())?;
         convert_target(to, flags, &of)
     });
     Some(result)
+}
+
+/// Pattern and target of a rule. If the target has `$0`, all that matches becomes the first group: within a folder the
+/// path of the rule has no leading slash, but that of the matcher does.
+fn whole_as_group(pattern: &str, to: &str) -> Option<(String, String)> {
+    if !to.contains("$0") {
+        return Some((pattern.to_owned(), to.to_owned()));
+    }
+    let (start, rest) = match pattern.strip_prefix('^') {
+        Some(rest) => ("^", rest),
+        None => ("^.*?", pattern),
+    };
+    let mut depth = 0;
+    for char in rest.chars() {
+        match char {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            // The start belongs to the first alternative alone.
+            '|' if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    let shifted = (0..9).rev().fold(to.to_owned(), |to, digit| {
+        to.replace(&format!("${digit}"), &format!("${}", digit + 1))
+    });
+    Some((format!("{start}({rest})"), shifted))
 }
 
 fn has_flag(flags: &[String], flag: &str) -> bool {

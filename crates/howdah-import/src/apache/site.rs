@@ -100,7 +100,8 @@ pub(super) struct Site<'a> {
     /// The line that allows `.htaccess`.
     overrides: Option<usize>,
     names: MatcherNames,
-    ports: Vec<u16>,
+    /// Numbers, or environment variables.
+    ports: Vec<String>,
     bind: Vec<String>,
     hosts: Vec<String>,
     is_tls: bool,
@@ -153,7 +154,9 @@ impl<'a> Site<'a> {
                 Some((host, port)) if !port.ends_with(']') => (host, port),
                 _ => (address.as_str(), "80"),
             };
-            self.ports.push(port.parse().unwrap_or(80));
+            let is_port = port.parse::<u16>().is_ok() || port.starts_with("{$");
+            self.ports
+                .push(if is_port { port } else { "80" }.to_owned());
             let host = host.trim_matches(['[', ']']);
             if host
                 .parse::<std::net::IpAddr>()
@@ -167,15 +170,15 @@ impl<'a> Site<'a> {
     /// The addresses of the site.
     pub(super) fn head(&self) -> String {
         let mut all = Vec::new();
-        for &port in &self.ports {
-            let tls = self.is_tls || port == 443;
+        for port in &self.ports {
+            let tls = self.is_tls || port == "443";
             if self.hosts.is_empty() {
                 all.push(format!("{}://:{port}", if tls { "https" } else { "http" }));
             }
             for host in &self.hosts {
-                all.push(match (tls, port) {
-                    (true, 443) => host.clone(),
-                    (false, 80) => format!("http://{host}"),
+                all.push(match (tls, port.as_str()) {
+                    (true, "443") => host.clone(),
+                    (false, "80") => format!("http://{host}"),
                     (true, _) => format!("https://{host}:{port}"),
                     (false, _) => format!("http://{host}:{port}"),
                 });
@@ -246,7 +249,7 @@ impl<'a> Site<'a> {
     fn block(&mut self, directives: &[Directive], scope: &Scope, access: &mut Access) {
         for own in directives {
             match own.name.to_ascii_lowercase().as_str() {
-                "ifmodule" | "ifdefine" if own.argument(0).starts_with('!') => {}
+                "ifmodule" if own.argument(0).starts_with('!') => {}
                 "requireall" | "requireany" => self.block(own.children(), scope, access),
                 _ if is_condition(own) => self.block(own.children(), scope, access),
                 "directory" | "location" | "locationmatch" | "files" | "filesmatch" => {
@@ -501,6 +504,12 @@ impl<'a> Site<'a> {
             return;
         }
         if to.starts_with("fcgi:") || to.contains("|fcgi:") {
+            if path.trim_end_matches('/') != "" && !path.contains("php") {
+                self.note(
+                    own,
+                    "PHP runs scripts by their paths; write a `rewrite` for this one",
+                );
+            }
             return self.upstream(to);
         }
         match reverse_proxy(path, to) {
@@ -559,10 +568,9 @@ impl<'a> Site<'a> {
         if file.starts_with('|') || own.arguments.len() > 2 {
             return self.note(own, "");
         }
-        let file = file.replace("${APACHE_LOG_DIR}", "/var/log/apache2");
         self.settings.push("# Entries are JSON.".to_owned());
         self.settings
-            .extend(block("log", vec![format!("output file {}", word(&file))]));
+            .extend(block("log", vec![format!("output file {}", word(file))]));
     }
 
     /// All lines of the site.

@@ -22,6 +22,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Vec<Directive>, ImportErr
     };
     let mut stack: Vec<Vec<Directive>> = vec![Vec::new()];
     let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+    let mut definitions = vec![("APACHE_LOG_DIR".to_owned(), "/var/log/apache2".to_owned())];
     let mut last = 1;
     while let Some((index, first)) = lines.next() {
         let number = index + 1;
@@ -56,13 +57,18 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Vec<Directive>, ImportErr
         } else {
             inner
         };
-        let mut words = words(inner).into_iter();
+        let inner = environment(inner, &definitions);
+        let mut words = words(&inner).into_iter();
         let directive = Directive {
             name: words.next().unwrap_or_default(),
             arguments: words.collect(),
             block: is_section.then(Vec::new),
             line: number,
         };
+        if directive.name.eq_ignore_ascii_case("Define") {
+            let value = directive.argument(1).to_owned();
+            definitions.push((directive.argument(0).to_owned(), value));
+        }
         stack.last_mut().expect("there is the file").push(directive);
         if is_section {
             stack.push(Vec::new());
@@ -72,6 +78,31 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Vec<Directive>, ImportErr
         return Err(failed(last, "a section is not closed".to_owned()));
     }
     Ok(stack.pop().unwrap_or_default())
+}
+
+/// The line with `${NAME}` as the value of its `Define`, or else as an environment variable of the Caddyfile. Maps of
+/// `RewriteMap` stay.
+fn environment(line: &str, definitions: &[(String, String)]) -> String {
+    let mut result = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, end)) = after.split_once('}') else {
+            break;
+        };
+        result.push_str(before);
+        let defined = definitions.iter().rev().find(|(known, _)| known == name);
+        let is_name = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !name.starts_with(|char: char| char.is_ascii_digit());
+        match defined {
+            Some((_, value)) => result.push_str(value),
+            None if is_name => result.push_str(&format!("{{${name}}}")),
+            None => result.push_str(&format!("${{{name}}}")),
+        }
+        rest = end;
+    }
+    result + rest
 }
 
 fn words(line: &str) -> Vec<String> {
@@ -121,6 +152,15 @@ mod tests {
         );
         assert_eq!((parsed[0].line, parsed[1].line), (2, 6));
         assert_eq!(parsed[1].arguments, ["c d", "e"]);
+    }
+
+    #[test]
+    fn variables_are_those_of_the_environment_or_defined() {
+        let text = "Define A /x\nB ${A}/y ${C} ${APACHE_LOG_DIR} ${map:k|d}\n<V *:${P}>\n</V>\n";
+        let parsed = parse(text, Path::new("f")).expect("valid");
+        let expected = ["/x/y", "{$C}", "/var/log/apache2", "${map:k|d}"];
+        assert_eq!(parsed[1].arguments, expected);
+        assert_eq!(parsed[2].arguments, ["*:{$P}"]);
     }
 
     #[test]
