@@ -7,7 +7,7 @@ use super::encode::statuses;
 use super::policy;
 use crate::error::Error;
 use crate::model::{Balance, Policy};
-use crate::table::value::{duration, number};
+use crate::table::value::{number, unless_zero};
 use crate::table::{Call, Context, Entry};
 
 /// Options read so far of a block.
@@ -32,7 +32,12 @@ impl Draft {
             policy: self.policy.unwrap_or(default.policy),
             retries: self.retries.unwrap_or(default.retries),
             try_duration: self.try_duration.unwrap_or(default.try_duration),
-            try_interval: self.try_interval.unwrap_or(default.try_interval),
+            // As in Caddy: without an end, attempts must not follow each other at once.
+            try_interval: match (self.try_interval, self.try_duration) {
+                (Some(interval), _) => interval,
+                (None, Some(_)) => Duration::from_millis(250),
+                (None, None) => default.try_interval,
+            },
             ..self.balance
         })
     }
@@ -48,7 +53,6 @@ impl Draft {
         if self.retries.is_none() && self.try_duration.is_none() {
             let others = upstreams.saturating_sub(1);
             self.retries = Some(u32::try_from(others).unwrap_or(u32::MAX));
-            self.try_interval.get_or_insert(Duration::ZERO);
         }
         self.finish(call, upstreams)
     }
@@ -76,7 +80,7 @@ pub(super) const TRY_DURATION: Entry = Entry {
 pub(super) const TRY_INTERVAL: Entry = Entry {
     name: "lb_try_interval",
     syntax: "lb_try_interval DURATION",
-    default: "`250ms`",
+    default: "`250ms` with `lb_try_duration`, otherwise `0`",
     about: "The time between two attempts.",
     differs: "",
     example: "lb_try_interval 100ms",
@@ -138,17 +142,17 @@ pub(super) fn retries(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
 }
 
 pub(super) fn try_duration(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    draft.try_duration = Some(duration(call)?);
+    draft.try_duration = unless_zero(call)?;
     Ok(())
 }
 
 pub(super) fn try_interval(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    draft.try_interval = Some(duration(call)?);
+    draft.try_interval = unless_zero(call)?;
     Ok(())
 }
 
 pub(super) fn fail_duration(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    draft.balance.fail_duration = duration(call)?;
+    draft.balance.fail_duration = unless_zero(call)?.unwrap_or_default();
     Ok(())
 }
 
@@ -165,7 +169,7 @@ pub(super) fn unhealthy_status(call: &Call<'_>, draft: &mut Draft) -> Result<(),
 }
 
 pub(super) fn unhealthy_latency(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    draft.balance.unhealthy_latency = Some(duration(call)?);
+    draft.balance.unhealthy_latency = unless_zero(call)?;
     Ok(())
 }
 

@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use super::encode::statuses;
 use crate::error::{Error, ErrorKind};
-use crate::model::{HealthCheck, StatusRange};
+use crate::model::{HealthCheck, StatusRange, Upstream};
+use crate::syntax::tree::Word;
 use crate::table::template::literal;
 use crate::table::value::{self, duration, header_name, is_token, number};
 use crate::table::{Call, Entry, bad_value};
+
+/// In `health_headers`: the upstream that is checked.
+const TARGET: &str = "{http.reverse_proxy.active.target_upstream}";
 
 /// Options read so far of a block.
 #[derive(Debug, Default)]
@@ -20,9 +24,11 @@ pub(crate) struct Draft {
     timeout: Option<Duration>,
     status: Option<StatusRange>,
     method: Option<String>,
-    headers: Vec<(String, String)>,
+    headers: Vec<(String, Vec<String>)>,
+    request_body: Option<String>,
     body: Option<String>,
     port: Option<u16>,
+    upstream: Option<Upstream>,
     passes: Option<u32>,
     fails: Option<u32>,
 }
@@ -30,7 +36,9 @@ pub(crate) struct Draft {
 impl Draft {
     /// With Caddy's defaults; `None` if there are no checks.
     pub(super) fn finish(self, call: &Call<'_>) -> Result<Option<HealthCheck>, Error> {
-        let Some(uri) = self.uri else {
+        // As in Caddy, a port is enough.
+        let uri = self.uri.or(self.port.map(|_| "/".to_owned()));
+        let Some(uri) = uri else {
             if self.has_others {
                 return Err(call.error(
                     ErrorKind::Conflict,
@@ -47,8 +55,10 @@ impl Draft {
             status: self.status.unwrap_or(default.status),
             method: self.method.unwrap_or(default.method),
             headers: self.headers,
+            request_body: self.request_body.unwrap_or_default(),
             body: self.body,
             port: self.port,
+            upstream: self.upstream,
             passes: self.passes.unwrap_or(default.passes),
             fails: self.fails.unwrap_or(default.fails),
             ..default
@@ -59,7 +69,7 @@ impl Draft {
 pub(super) const URI: Entry = Entry {
     name: "health_uri",
     syntax: "health_uri PATH",
-    default: "no active health checks",
+    default: "no active health checks; `/` with `health_port`",
     about: "Active health check: requests this path from each upstream, from the first request on, and uses the \
         healthy ones.",
     differs: "Caddy starts checking at its start.",
@@ -97,18 +107,38 @@ pub(super) const METHOD: Entry = Entry {
     name: "health_method",
     syntax: "health_method METHOD",
     default: "`GET`",
-    about: "Method of the request of `health_uri`. It has no body.",
+    about: "Method of the request of `health_uri`.",
     differs: "",
     example: "health_method HEAD",
 };
 
 pub(super) const HEADERS: Entry = Entry {
     name: "health_headers",
-    syntax: "health_headers { NAME VALUE … }",
+    syntax: "health_headers { NAME VALUE… }",
     default: "`Host` is the address of the upstream, `User-Agent` is `Howdah`",
-    about: "Header fields of the request of `health_uri`.",
-    differs: "No placeholders.",
+    about: "Header fields of the request of `health_uri`. Several VALUEs are several fields. \
+            `{http.reverse_proxy.active.target_upstream}` in a VALUE is the upstream that is checked.",
+    differs: "No other placeholders.",
     example: "health_headers {\n\tHost app.example.com\n}",
+};
+
+pub(super) const REQUEST_BODY: Entry = Entry {
+    name: "health_request_body",
+    syntax: "health_request_body TEXT",
+    default: "no body",
+    about: "The body of the request of `health_uri`.",
+    differs: "No placeholders.",
+    example: "health_request_body ping",
+};
+
+pub(super) const UPSTREAM: Entry = Entry {
+    name: "health_upstream",
+    syntax: "health_upstream HOST:PORT",
+    default: "the upstream itself",
+    about: "A server that is asked about each upstream in its place; `health_headers` can name the upstream to it. \
+            `health_port` has no effect then.",
+    differs: "",
+    example: "health_upstream 127.0.0.1:9100",
 };
 
 pub(super) const BODY: Entry = Entry {
@@ -195,26 +225,60 @@ pub(super) fn method(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
 pub(super) fn headers(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     call.count(0, 0)?;
     for line in call.block()? {
-        let [value] = &line.arguments[..] else {
+        if line.arguments.is_empty() {
             return Err(bad_value(
                 &line.name.position,
-                format!("`{}` needs one value", line.name.text),
+                format!("`{}` needs a value", line.name.text),
                 "write `NAME VALUE`, and quotes around a VALUE with spaces",
             ));
-        };
-        let name = header_name(&line.name, &line.name.text)?;
-        let text = literal(value, "the value of a header field")?;
-        if text.chars().any(char::is_control) {
-            return Err(bad_value(
-                &value.position,
-                format!("`{}` is not the value of a header field", value.text),
-                "take the control characters out",
-            ));
         }
-        draft.headers.push((name, text));
+        let name = header_name(&line.name, &line.name.text)?;
+        for value in &line.arguments {
+            draft.headers.push((name.clone(), header_value(value)?));
+        }
     }
     draft.has_others = true;
     Ok(())
+}
+
+/// The pieces of a value between which the name of the upstream stands.
+fn header_value(value: &Word) -> Result<Vec<String>, Error> {
+    if value.text.chars().any(char::is_control) {
+        return Err(bad_value(
+            &value.position,
+            format!("`{}` is not the value of a header field", value.text),
+            "take the control characters out",
+        ));
+    }
+    let pieces = value.text.split(TARGET).map(|text| {
+        let mut piece = value.clone();
+        piece.text = text.to_owned();
+        literal(&piece, "the value of a header field")
+    });
+    pieces.collect()
+}
+
+pub(super) fn request_body(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.has_others = true;
+    let text = literal(call.one()?, "the body of a health check")?;
+    call.set(&mut draft.request_body, text)
+}
+
+pub(super) fn upstream(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let word = call.one()?;
+    let (host, Some(port)) = value::split_port(&word.text) else {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` has no port", word.text),
+            "write for example `health_upstream 127.0.0.1:9100`",
+        ));
+    };
+    draft.has_others = true;
+    let upstream = Upstream::Tcp {
+        host: host.to_owned(),
+        port: value::port(word, port)?,
+    };
+    call.set(&mut draft.upstream, upstream)
 }
 
 pub(super) fn body(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {

@@ -20,6 +20,7 @@ mod policy;
 mod proxy;
 mod request;
 mod respond;
+mod reverse_proxy;
 pub(crate) mod roadrunner;
 pub(crate) mod scope;
 pub(crate) mod tls;
@@ -573,7 +574,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                           with HTTP/1.1; no placeholders in UPSTREAM.",
                 example: "reverse_proxy /api/* localhost:9000",
             },
-            proxy::read,
+            reverse_proxy::read,
         ),
         Item::Supported(
             Entry {

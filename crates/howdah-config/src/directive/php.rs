@@ -26,7 +26,7 @@ use crate::pool::worker;
 use crate::syntax::tree::Word;
 use crate::table::pairs::{check_variable, pairs};
 use crate::table::template::{literal, template};
-use crate::table::value::duration;
+use crate::table::value::{duration, unless_zero};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
 
 /// A block while it is read.
@@ -284,7 +284,10 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
             differs: "",
             example: "read_timeout 1m",
         },
-        |_, call, draft| call.set(&mut draft.read_timeout, duration(call)?),
+        |_, call, draft| match unless_zero(call)? {
+            Some(limit) => call.set(&mut draft.read_timeout, limit),
+            None => Ok(()),
+        },
     ),
     Item::Supported(
         Entry {
@@ -296,7 +299,10 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
             differs: "",
             example: "write_timeout 30s",
         },
-        |_, call, draft| call.set(&mut draft.write_timeout, duration(call)?),
+        |_, call, draft| match unless_zero(call)? {
+            Some(limit) => call.set(&mut draft.write_timeout, limit),
+            None => Ok(()),
+        },
     ),
     Item::Supported(
         Entry {
@@ -319,18 +325,6 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
     Item::Supported(REPLACE_STATUS, |cx, call, draft| {
         intercept::replace_status(cx, call, &mut draft.intercept)
     }),
-    Item::Unsupported(
-        "health_upstream",
-        "use `health_port`, or give this upstream a `php_fastcgi` of its own",
-    ),
-    Item::Unsupported(
-        "health_request_body",
-        "name a path in `health_uri` that needs no body",
-    ),
-    Item::Unsupported(
-        "health_follow_redirects",
-        "name the path in `health_uri` that redirects lead to, or write `health_status 3xx`",
-    ),
     Item::Unsupported(
         "lb_retry_match",
         "only requests that change nothing are repeated",

@@ -102,22 +102,22 @@ const OWN: &[Item<Draft>] = &[
     Item::Supported(
         Entry {
             name: "transport",
-            syntax: "transport http { … }",
-            default: "",
-            about: "The protocol to the upstreams, and its options.",
-            differs: "Only `http`, which is HTTP/1.1, with TLS too; for PHP-FPM there is `php_fastcgi`.",
+            syntax: "transport http|fastcgi { … }",
+            default: "`http`",
+            about: "The protocol to the upstreams, and its options. `fastcgi` has those of `php_fastcgi`, which it \
+                    stands for with `index off`.",
+            differs: "`http` is HTTP/1.1, with TLS too. `fastcgi` is for paths with a script.",
             example: "transport http {\n\tdial_timeout 1s\n}",
         },
         |cx, call, draft| {
             let word = &call.count(1, 1)?[0];
             match word.text.as_str() {
                 "http" => {}
-                "fastcgi" => return Err(unsupported(word, "use `php_fastcgi`")),
                 _ => {
                     return Err(bad_value(
                         &word.position,
                         format!("`{}` is not a transport", word.text),
-                        "write `transport http`",
+                        "write `transport http` or `transport fastcgi`",
                     ));
                 }
             }
@@ -157,18 +157,6 @@ const OWN: &[Item<Draft>] = &[
     ),
     Item::Unsupported("dynamic", "name each upstream"),
     Item::Unsupported("lb_retry_match", ""),
-    Item::Unsupported(
-        "health_upstream",
-        "use `health_port`, or give this upstream a `reverse_proxy` of its own",
-    ),
-    Item::Unsupported(
-        "health_request_body",
-        "name a path in `health_uri` that needs no body",
-    ),
-    Item::Unsupported(
-        "health_follow_redirects",
-        "name the path in `health_uri` that redirects lead to, or write `health_status 3xx`",
-    ),
     Item::Unsupported("request_buffers", "requests are passed on as they come"),
     Item::Unsupported("response_buffers", "responses are passed on as they come"),
     Item::Supported(

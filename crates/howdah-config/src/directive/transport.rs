@@ -4,7 +4,7 @@ use super::tls::trust_pool;
 use super::upstream::DIAL_TIMEOUT;
 use crate::https::options::{file, server_name};
 use crate::model::{CertificateFiles, ReverseProxy, UpstreamTls};
-use crate::table::value::{duration, optional_duration};
+use crate::table::value::{duration, optional_duration, unless_zero};
 use crate::table::{Entry, Item, Table, unsupported};
 
 /// Names of the block of `transport http`.
@@ -26,7 +26,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 example: "response_header_timeout 30s",
             },
             |_, call, proxy| {
-                proxy.response_header_timeout = Some(duration(call)?);
+                proxy.response_header_timeout = unless_zero(call)?;
                 Ok(())
             },
         ),
@@ -41,7 +41,21 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 example: "read_timeout 1m",
             },
             |_, call, proxy| {
-                proxy.read_timeout = Some(duration(call)?);
+                proxy.read_timeout = unless_zero(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "write_timeout",
+                syntax: "write_timeout DURATION",
+                default: "no limit",
+                about: "How long an upstream may take to accept a part of the request; then the client gets a 504.",
+                differs: "",
+                example: "write_timeout 30s",
+            },
+            |_, call, proxy| {
+                proxy.write_timeout = unless_zero(call)?;
                 Ok(())
             },
         ),
@@ -197,10 +211,6 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
         ),
         Item::Unsupported("max_response_header", ""),
         Item::Unsupported("proxy_protocol", ""),
-        Item::Unsupported(
-            "write_timeout",
-            "use `response_header_timeout`: it ends the wait for an upstream that does not read",
-        ),
         Item::Unsupported("resolvers", ""),
         Item::Unsupported("tls_curves", "X25519, P-256 and P-384 are always on"),
         Item::Unsupported(

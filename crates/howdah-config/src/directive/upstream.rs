@@ -1,5 +1,7 @@
 //! Addresses of upstreams.
 
+use std::ops::RangeInclusive;
+
 use crate::error::Error;
 use crate::model::{ReverseProxy, Upstream};
 use crate::syntax::tree::Word;
@@ -46,6 +48,20 @@ pub(super) struct Upstreams {
 
 impl Upstreams {
     pub(super) fn add(&mut self, word: &Word) -> Result<(), Error> {
+        let Some((host, ports)) = port_range(word) else {
+            return self.add_one(word);
+        };
+        for port in ports {
+            let text = format!("{host}:{port}");
+            self.add_one(&Word {
+                text,
+                ..word.clone()
+            })?;
+        }
+        Ok(())
+    }
+
+    fn add_one(&mut self, word: &Word) -> Result<(), Error> {
         let UpstreamAddress { scheme, upstream } = upstream(word, Some(Scheme::Http.port()))?;
         let contradicting = if scheme == Some(Scheme::Https) {
             self.encrypted.get_or_insert_with(|| word.clone());
@@ -105,6 +121,14 @@ impl Upstreams {
         proxy.upstreams = self.list;
         Ok(())
     }
+}
+
+/// `HOST:FIRST-LAST`.
+fn port_range(word: &Word) -> Option<(&str, RangeInclusive<u16>)> {
+    let (host, ports) = word.text.rsplit_once(':')?;
+    let (first, last) = ports.split_once('-')?;
+    let ports = first.parse().ok()?..=last.parse().ok()?;
+    (!ports.is_empty()).then_some((host, ports))
 }
 
 /// As in Caddy, a directive without upstreams is valid, but all its requests fail.

@@ -37,7 +37,7 @@ pub(super) const fn to<T: HasUpstreams>() -> Item<T> {
 }
 
 /// Number of options.
-pub(super) const COUNT: usize = 19;
+pub(super) const COUNT: usize = 22;
 
 /// The options, for the table of a block. Three have different texts in each.
 pub(super) const fn options<T: HasUpstreams>(
@@ -91,11 +91,17 @@ pub(super) const fn options<T: HasUpstreams>(
         Item::Supported(health::HEADERS, |_, call, draft| {
             health::headers(call, &mut draft.options().health)
         }),
+        Item::Supported(health::REQUEST_BODY, |_, call, draft| {
+            health::request_body(call, &mut draft.options().health)
+        }),
         Item::Supported(health::BODY, |_, call, draft| {
             health::body(call, &mut draft.options().health)
         }),
         Item::Supported(health::PORT, |_, call, draft| {
             health::port(call, &mut draft.options().health)
+        }),
+        Item::Supported(health::UPSTREAM, |_, call, draft| {
+            health::upstream(call, &mut draft.options().health)
         }),
         Item::Supported(health::PASSES, |_, call, draft| {
             health::passes(call, &mut draft.options().health)
@@ -103,5 +109,9 @@ pub(super) const fn options<T: HasUpstreams>(
         Item::Supported(health::FAILS, |_, call, draft| {
             health::fails(call, &mut draft.options().health)
         }),
+        Item::Unsupported(
+            "health_follow_redirects",
+            "name the path in `health_uri` that redirects lead to, or write `health_status 3xx`",
+        ),
     ]
 }

@@ -106,7 +106,7 @@ pub struct Balance {
     pub retries: u32,
     /// `lb_try_duration`: time for retries. Default 0: only `retries` counts.
     pub try_duration: Duration,
-    /// `lb_try_interval`: between two attempts. Default 250 ms; 0 in `php_fastcgi` if no retries are configured.
+    /// `lb_try_interval`: between two attempts. Default 250 ms with `try_duration`, otherwise 0.
     pub try_interval: Duration,
     /// `fail_duration`: an upstream that failed `max_fails` times within it is not used. Default 0:
     /// failures are not counted.
@@ -128,7 +128,7 @@ impl Default for Balance {
             policy: Policy::default(),
             retries: 0,
             try_duration: Duration::ZERO,
-            try_interval: Duration::from_millis(250),
+            try_interval: Duration::ZERO,
             fail_duration: Duration::ZERO,
             max_fails: 1,
             unhealthy_status: Vec::new(),
@@ -151,12 +151,17 @@ pub struct HealthCheck {
     pub status: StatusRange,
     /// `health_method`: default GET.
     pub method: String,
-    /// `health_headers`: names and values; they replace those of the check.
-    pub headers: Vec<(String, String)>,
+    /// `health_headers`: names, and the pieces of values between which the name of the upstream stands; they replace
+    /// those of the check.
+    pub headers: Vec<(String, Vec<String>)>,
+    /// `health_request_body`: default none.
+    pub request_body: String,
     /// `health_body`: a regular expression that the body of a response must match; default none.
     pub body: Option<String>,
     /// `health_port`: default the port of the upstream.
     pub port: Option<u16>,
+    /// `health_upstream`: default the upstream itself.
+    pub upstream: Option<Upstream>,
     /// `health_passes`: checks in a row that make an upstream healthy again. Default 1.
     pub passes: u32,
     /// `health_fails`: checks in a row that make it unhealthy. Default 1.
@@ -174,8 +179,10 @@ impl HealthCheck {
             status: StatusRange::new(200, 299),
             method: "GET".to_owned(),
             headers: Vec::new(),
+            request_body: String::new(),
             body: None,
             port: None,
+            upstream: None,
             passes: 1,
             fails: 1,
         }
@@ -214,6 +221,8 @@ pub struct ReverseProxy {
     pub keepalive: Option<Duration>,
     /// `flush_interval -1`: waits for the response even if the client has disconnected.
     pub outlasts_client: bool,
+    /// `write_timeout`: between two writes; default none.
+    pub write_timeout: Option<Duration>,
     /// `stream_timeout`: maximum duration of a WebSocket; default no limit.
     pub stream_timeout: Option<Duration>,
     /// `handle_response` and `replace_status`, in order.
@@ -239,6 +248,7 @@ impl ReverseProxy {
             read_timeout: None,
             keepalive: Some(Duration::from_secs(120)),
             outlasts_client: false,
+            write_timeout: None,
             stream_timeout: None,
             intercept: Intercept::default(),
         }

@@ -20,7 +20,7 @@ pub(crate) struct Word {
 }
 
 /// A line with its block.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Statement {
     /// The first word.
     pub(crate) name: Word,

@@ -358,8 +358,8 @@ fn upstreams() {
             "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
         ),
         (
-            "reverse_proxy a {\ntransport fastcgi\n}",
-            "3:11: `fastcgi` is not supported in this version; use `php_fastcgi`",
+            "reverse_proxy a {\ntransport fastcgi {\nheader_up a b\n}\n}",
+            "4:1: unknown subdirective of `php_fastcgi` `header_up`",
         ),
         (
             "reverse_proxy a {\nflush_interval 1s\n}",
@@ -376,7 +376,7 @@ fn upstreams() {
         ),
         (
             "forward_auth a {\nuri /\ncopy_headers\n}",
-            "4:1: `copy_headers` takes fields on its line or in its block; write `copy_headers FIELD[>NAME]…  or  copy_headers { FIELD[>NAME] … }`",
+            "4:1: `copy_headers` takes fields on its line or in its block; write `copy_headers [FIELD[>NAME]…] [{ FIELD[>NAME] … }]`",
         ),
         (
             "forward_auth a {\nuri /\ncopy_headers {\nA > B\n}\n}",
@@ -403,8 +403,9 @@ fn upstreams() {
             "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
         ),
         (
-            "php_fastcgi a:1 {\nhealth_uri /ping\nhealth_request_body a\n}",
-            "4:1: `health_request_body` is not supported in this version; name a path in `health_uri` that needs no body",
+            "php_fastcgi a:1 {\nhealth_uri /ping\nhealth_follow_redirects\n}",
+            "4:1: `health_follow_redirects` is not supported in this version; name the path in `health_uri` that \
+             redirects lead to, or write `health_status 3xx`",
         ),
     ]);
 }

@@ -35,6 +35,11 @@ fn a_scheme_determines_port_and_encryption() {
             vec![tcp("a", 8443), tcp("::1", 443)],
             true,
         ),
+        (
+            "reverse_proxy a:81-83",
+            vec![tcp("a", 81), tcp("a", 82), tcp("a", 83)],
+            false,
+        ),
         // As in Caddy, the port follows from the scheme, not from the transport.
         (
             "reverse_proxy a b:8443 {\ntransport http {\ntls\n}\n}",
@@ -220,13 +225,31 @@ fn upstreams_are_health_checked_the_same_way() {
             Some(HealthCheck {
                 method: "HEAD".into(),
                 headers: vec![
-                    ("Host".into(), "app.test".into()),
-                    ("X-A".into(), "b c".into()),
+                    ("Host".into(), vec!["app.test".into()]),
+                    ("X-A".into(), vec!["b c".into()]),
                 ],
                 body: Some("^ok".into()),
                 port: Some(81),
                 passes: 2,
                 fails: 3,
+                ..HealthCheck::new("/".into())
+            }),
+        ),
+        (
+            "health_port 81\nhealth_upstream 10.0.0.1:82\nhealth_request_body \"a b\"\nhealth_headers {\n\
+             X-A b c\nX-Of \"<{http.reverse_proxy.active.target_upstream}>\"\n}",
+            Some(HealthCheck {
+                headers: vec![
+                    ("X-A".into(), vec!["b".into()]),
+                    ("X-A".into(), vec!["c".into()]),
+                    ("X-Of".into(), vec!["<".into(), ">".into()]),
+                ],
+                request_body: "a b".into(),
+                port: Some(81),
+                upstream: Some(Upstream::Tcp {
+                    host: "10.0.0.1".into(),
+                    port: 82,
+                }),
                 ..HealthCheck::new("/".into())
             }),
         ),
@@ -249,7 +272,6 @@ fn upstreams_of_php_are_taken_in_turns() {
             "",
             Balance {
                 retries: 2,
-                try_interval: Duration::ZERO,
                 ..turns.clone()
             },
         ),
@@ -272,6 +294,7 @@ fn upstreams_of_php_are_taken_in_turns() {
             "lb_try_duration 1s",
             Balance {
                 try_duration: Duration::from_secs(1),
+                try_interval: Duration::from_millis(250),
                 ..turns.clone()
             },
         ),
@@ -299,4 +322,37 @@ fn a_directive_without_upstreams_is_a_warning() {
         let warnings: Vec<_> = parsed.warnings.iter().map(ToString::to_string).collect();
         assert_eq!(warnings, [expected]);
     }
+}
+
+#[test]
+fn a_time_of_zero_is_no_limit() {
+    let proxy = proxy(
+        "reverse_proxy a {\nfail_duration 0\nlb_retries 1\nlb_try_duration 0s\nunhealthy_latency 0\n\
+         transport http {\nread_timeout 0\nwrite_timeout 0\nresponse_header_timeout 0s\n}\n}",
+    );
+    let balance = Balance {
+        retries: 1,
+        ..Balance::default()
+    };
+    assert_eq!(proxy.balance, balance);
+    let limits = [
+        proxy.read_timeout,
+        proxy.write_timeout,
+        proxy.response_header_timeout,
+    ];
+    assert_eq!(limits, [None; 3]);
+    let fastcgi = fastcgi("php_fastcgi a:1 {\nread_timeout 0\nwrite_timeout 0\n}");
+    assert_eq!((fastcgi.read_timeout, fastcgi.write_timeout), (None, None));
+}
+
+#[test]
+fn a_proxy_may_speak_fastcgi() {
+    let expected = handler(
+        "php_fastcgi unix//run/php.sock {\nlb_policy first\nroot /srv\nsplit .php\nenv A b\nindex off\n}",
+    );
+    let given = handler(
+        "reverse_proxy unix//run/php.sock {\nlb_policy first\n\
+         transport fastcgi {\nroot /srv\nsplit .php\nenv A b\n}\n}",
+    );
+    assert_eq!(given, expected);
 }

@@ -22,7 +22,7 @@ pub(crate) struct AuthRequest {
 impl AuthRequest {
     /// `Err`: the response to a request that is denied.
     pub(crate) async fn send(self, limits: &Limits, id: u64) -> Result<Grant, Response<Content>> {
-        let limits = UploadLimits::bodiless(limits.read_body);
+        let limits = UploadLimits::of(0, limits.read_body);
         // There is no body that could be refused.
         let answer = proxy::send(*self.job, None, limits, (id, Interim::NONE), None).await;
         let answer = answer.unwrap_or_else(|_| reply::plain(http::StatusCode::BAD_GATEWAY));

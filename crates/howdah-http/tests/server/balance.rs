@@ -67,7 +67,7 @@ fn a_cookie_may_outlast_the_browser_and_has_a_fallback() {
         let reply = front.get_with("/a", "Cookie: shop=other\r\n");
         let cookie = reply.header("set-cookie").unwrap();
         assert!(cookie.starts_with("shop="), "{cookie}");
-        assert!(cookie.ends_with("; Max-Age=3600"), "{cookie}");
+        assert!(cookie.ends_with("; SameSite=Lax; Max-Age=3600"), "{cookie}");
     }
     assert_eq!(counts(&upstreams, "/a"), [4, 0]);
 }
@@ -92,6 +92,37 @@ fn checks_have_a_method_headers_and_a_port() {
     let head = checked.requests.lock().unwrap()[0].1.to_ascii_lowercase();
     assert!(head.starts_with("head /up http/1.1\r\n"), "{head}");
     for field in ["host: app.test", "x-check: a b", "user-agent: howdah"] {
+        assert!(head.contains(&format!("\r\n{field}\r\n")), "{head}");
+    }
+    assert_eq!(upstream.connections("/up"), Vec::<usize>::new());
+}
+
+#[test]
+fn another_server_may_be_asked_about_an_upstream() {
+    let (upstream, asked) = (answering(OK), answering(OK));
+    let options = format!(
+        "health_uri /up\nhealth_interval 1h\nhealth_method POST\nhealth_upstream {}\nhealth_request_body ping\n\
+         health_headers {{\nX-Of \"<{{http.reverse_proxy.active.target_upstream}}>\"\nX-Two b c\n}}",
+        asked.address
+    );
+    let front = front(
+        &upstream.address.to_string(),
+        "",
+        &format!("reverse_proxy UP {{\n{options}\n}}"),
+    );
+    assert_eq!(front.get("/a").status, 200);
+    wait_until("the other server is asked", || {
+        !asked.requests.lock().unwrap().is_empty()
+    });
+    let head = asked.requests.lock().unwrap()[0].1.to_ascii_lowercase();
+    assert!(head.starts_with("post /up http/1.1\r\n"), "{head}");
+    for field in [
+        format!("host: {}", asked.address),
+        format!("x-of: <{}>", upstream.address),
+        "x-two: b".to_owned(),
+        "x-two: c".to_owned(),
+        "content-length: 4".to_owned(),
+    ] {
         assert!(head.contains(&format!("\r\n{field}\r\n")), "{head}");
     }
     assert_eq!(upstream.connections("/up"), Vec::<usize>::new());

@@ -624,3 +624,31 @@ fn slow_uploads_are_not_the_upstreams() {
     assert!(begun.elapsed() >= Duration::from_secs(1));
     assert_eq!(to_silent.get("/").status, 503);
 }
+
+#[test]
+fn an_upstream_that_accepts_nothing_is_given_up() {
+    let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+    let front = front(
+        &deaf.local_addr().unwrap().to_string(),
+        "",
+        "reverse_proxy UP {\nlb_retries 3\ntransport http {\nwrite_timeout 100ms\n}\n}",
+    );
+    let mut client = front.connect();
+    // More than sockets hold.
+    let length = 64 << 20;
+    client.write(
+        format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n").as_bytes(),
+    );
+    let mut writer = client.stream.try_clone().unwrap();
+    let sent = thread::spawn(move || {
+        // The server stops reading.
+        let _ = std::io::Write::write_all(&mut writer, &vec![b'a'; length]);
+    });
+    assert_eq!(client.reply(true).status, 504);
+    drop(client);
+    sent.join().unwrap();
+    // A part of it may have arrived: it is not sent again.
+    deaf.set_nonblocking(true).unwrap();
+    assert!(deaf.accept().is_ok());
+    assert!(deaf.accept().is_err());
+}

@@ -25,8 +25,12 @@ impl health::Upstreams for FastCgi {
     async fn probe(&self, index: usize, check: &HealthCheck) -> Result<ProbeResponse, String> {
         let address = probe_address(&self.options.upstreams[index], check);
         let method = probe_method(check);
-        let start = self.encode_request(&address, &method, check)?;
-        let sent = (start.into(), Rc::new(RequestBody::Empty));
+        let start = self.encode_request((index, &address), &method, check)?;
+        let body = match &check.request_body {
+            text if text.is_empty() => RequestBody::Empty,
+            text => RequestBody::Memory(text.clone().into()),
+        };
+        let sent = (start.into(), Rc::new(body));
         let response = self.exchange(&address, (None, &method), sent, None).await;
         let response = response.map_err(|failure| failure.to_string())?;
         let (head, mut content) = response.into_parts();
@@ -50,7 +54,7 @@ impl FastCgi {
     /// Encodes the start of the request with all variables. `Err`: what is invalid.
     fn encode_request(
         &self,
-        address: &Upstream,
+        (index, address): (usize, &Upstream),
         method: &Method,
         check: &HealthCheck,
     ) -> Result<Vec<u8>, String> {
@@ -66,7 +70,7 @@ impl FastCgi {
         };
         // Any printable name is a valid value.
         let host = HeaderValue::try_from(host).unwrap_or(HeaderValue::from_static("localhost"));
-        let headers = probe_headers(host, check);
+        let headers = probe_headers(host, check, self.balancer.name(index));
         let input = Input {
             id: 0,
             method,
@@ -81,7 +85,7 @@ impl FastCgi {
             script_name: name,
             path_info: info,
             script_filename: None,
-            body_size: 0,
+            body_size: check.request_body.len() as u64,
             tls_protocol: "",
             tls_cipher: "",
             remote_user: None,

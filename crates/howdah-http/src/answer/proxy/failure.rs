@@ -27,6 +27,9 @@ pub(super) enum Failure {
     HeaderTimeout,
     #[error("{0}")]
     DialTimeout(String),
+    /// The connection failed after a time without progress. A part of the request may have arrived.
+    #[error("{0}")]
+    Stalled(String),
     #[error("the request cannot be forwarded: {0}")]
     Request(http::Error),
 }
@@ -36,17 +39,22 @@ impl Failure {
     pub(super) fn of(error: &ClientError, connection: &CaptureConnection) -> Self {
         let mut text = error.to_string();
         let mut cause = error.source();
-        while let Some(error) = cause {
-            let io = error.downcast_ref::<io::Error>();
+        while let Some(found) = cause {
+            let io = found.downcast_ref::<io::Error>();
             if io.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
-                return Self::DialTimeout(error.to_string());
+                let reason = found.to_string();
+                return if error.is_connect() {
+                    Self::DialTimeout(reason)
+                } else {
+                    Self::Stalled(reason)
+                };
             }
             if let Some(explained) = io.and_then(explain) {
                 text = explained;
                 break;
             }
-            text = format!("{text}: {error}");
-            cause = error.source();
+            text = format!("{text}: {found}");
+            cause = found.source();
         }
         if error.is_connect() {
             return Self::Connect(text);
@@ -72,9 +80,11 @@ impl Failure {
                 lost: RequestLoss::Unsent,
                 ..
             } => true,
-            Self::Client(_) | Self::Lost { .. } | Self::Answer(_) | Self::HeaderTimeout => {
-                method.is_safe()
-            }
+            Self::Client(_)
+            | Self::Lost { .. }
+            | Self::Answer(_)
+            | Self::HeaderTimeout
+            | Self::Stalled(_) => method.is_safe(),
             Self::Request(_) => false,
         }
     }
@@ -82,7 +92,9 @@ impl Failure {
     /// The status of the response to the client.
     pub(super) fn status(&self) -> StatusCode {
         match self {
-            Self::HeaderTimeout | Self::DialTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
+            Self::HeaderTimeout | Self::DialTimeout(_) | Self::Stalled(_) => {
+                StatusCode::GATEWAY_TIMEOUT
+            }
             Self::Connect(_) | Self::Client(_) | Self::Lost { .. } | Self::Answer(_) => {
                 StatusCode::BAD_GATEWAY
             }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 
+use bytes::Bytes;
 use howdah_config::model::HealthCheck;
 use http::Request;
 use http_body::Body;
@@ -15,6 +16,7 @@ use super::upload::{Source, Upload, UploadLimits};
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::{self, BODY_MAX, ProbeResponse, probe_headers, probe_method};
 use crate::answer::upstream::{Connector, PROBED};
+use crate::message::incoming::Incoming;
 
 impl health::Upstreams for Upstreams {
     fn balancer(&self) -> &Balancer {
@@ -23,13 +25,22 @@ impl health::Upstreams for Upstreams {
 
     async fn probe(&self, index: usize, check: &HealthCheck) -> Result<ProbeResponse, String> {
         let probe = async |client: &Client<Connector, Upload>| {
-            let source = Source::new(None, UploadLimits::bodiless(check.timeout));
+            let body = Bytes::from(check.request_body.clone());
+            let limits = UploadLimits::of(body.len() as u64, check.timeout);
+            let source = Source::new(Some(Incoming::Read(body)), limits);
+            let method = probe_method(check);
+            let mut headers = probe_headers(
+                self.probe_hosts[index].clone(),
+                check,
+                self.balancer.name(index),
+            );
+            source.frame(&method, &mut headers);
             let mut request = Request::builder()
-                .method(probe_method(check))
+                .method(method)
                 .uri(format!("http://{PROBED}{index}{}", check.uri))
                 .body(Upload(source))
                 .map_err(Failure::Request)?;
-            *request.headers_mut() = probe_headers(self.probe_hosts[index].clone(), check);
+            *request.headers_mut() = headers;
             let connection = capture_connection(&mut request);
             let answer = client.request(request).await;
             answer.map_err(|error| Failure::of(&error, &connection))

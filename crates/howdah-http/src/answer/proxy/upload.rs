@@ -26,10 +26,10 @@ pub(crate) struct UploadLimits {
 }
 
 impl UploadLimits {
-    /// For a request without a body.
-    pub(crate) fn bodiless(wait: Duration) -> Self {
+    /// For a request of the server itself.
+    pub(crate) fn of(size: u64, wait: Duration) -> Self {
         Self {
-            size: 0,
+            size,
             wait,
             received: Arc::default(),
         }

@@ -15,8 +15,15 @@ use crate::clock::{self, milliseconds};
 pub(crate) enum Hint {
     None,
     Hash(u64),
-    /// The value of the sticky cookie that the client has sent, and what applies without its upstream.
-    Cookie(String, Box<Hint>),
+    /// For a sticky cookie.
+    Cookie {
+        /// The value that the client has sent.
+        known: Option<String>,
+        /// The client uses HTTPS.
+        is_secure: bool,
+        /// What applies without its upstream.
+        fallback: Box<Hint>,
+    },
     /// The request lacks what the policy needs: what the fallback needs.
     Fallback(Box<Hint>),
 }
@@ -115,14 +122,20 @@ impl Balancer {
 
     /// The cookie that ties a client to an upstream, if the client lacks it.
     pub(crate) fn cookie(&self, index: usize, hint: &Hint) -> Option<HeaderValue> {
-        let (name, max_age, known) = sticky(&self.policy, hint)?;
+        let (name, max_age, known, is_secure) = sticky(&self.policy, hint)?;
         let value = &self.state.upstreams()[index].cookie;
         if known == Some(value) {
             return None;
         }
+        // As in Caddy: an application in a frame of another site needs the cookie too, if it may have it.
+        let same_site = if is_secure {
+            "; Secure; SameSite=None"
+        } else {
+            "; SameSite=Lax"
+        };
         let lifetime = max_age.map(|max_age| format!("; Max-Age={}", max_age.as_secs()));
         let lifetime = lifetime.unwrap_or_default();
-        let cookie = format!("{name}={value}; Path=/; HttpOnly{lifetime}");
+        let cookie = format!("{name}={value}; Path=/; HttpOnly{same_site}{lifetime}");
         HeaderValue::try_from(cookie).ok()
     }
 }
@@ -178,16 +191,19 @@ impl Attempts<'_> {
     }
 }
 
-/// The name and the lifetime of the cookie of the policy that applies, and the value that the client has sent.
+/// The name and the lifetime of the cookie of the policy that applies, the value that the client has sent, and whether
+/// it uses HTTPS.
 fn sticky<'p>(
     policy: &'p Policy,
     hint: &'p Hint,
-) -> Option<(&'p str, Option<Duration>, Option<&'p String>)> {
+) -> Option<(&'p str, Option<Duration>, Option<&'p String>, bool)> {
     match (policy, hint) {
-        (Policy::Cookie { name, max_age, .. }, Hint::Cookie(known, _)) => {
-            Some((name, *max_age, Some(known)))
-        }
-        (Policy::Cookie { name, max_age, .. }, _) => Some((name, *max_age, None)),
+        (
+            Policy::Cookie { name, max_age, .. },
+            Hint::Cookie {
+                known, is_secure, ..
+            },
+        ) => Some((name, *max_age, known.as_ref(), *is_secure)),
         (
             Policy::Header { fallback, .. } | Policy::Query { fallback, .. },
             Hint::Fallback(hint),
@@ -237,16 +253,21 @@ impl Choice<'_> {
                 drawn.truncate(usize::try_from(*count).unwrap_or(usize::MAX));
                 self.idlest(drawn)
             }
-            (Policy::Cookie { fallback, .. }, Hint::Cookie(cookie, hint)) => self
+            (
+                Policy::Cookie { fallback, .. },
+                Hint::Cookie {
+                    known,
+                    fallback: hint,
+                    ..
+                },
+            ) => self
                 .available
                 .iter()
                 .copied()
-                .find(|index| self.upstreams[*index].cookie == *cookie)
+                .find(|index| Some(&self.upstreams[*index].cookie) == known.as_ref())
                 .or_else(|| self.by(fallback, hint)),
             (
-                Policy::Cookie { fallback, .. }
-                | Policy::Header { fallback, .. }
-                | Policy::Query { fallback, .. },
+                Policy::Header { fallback, .. } | Policy::Query { fallback, .. },
                 Hint::Fallback(hint),
             ) => self.by(fallback, hint),
             (_, Hint::Hash(key)) => self.stable(*key),
@@ -346,10 +367,15 @@ mod tests {
             max_age: None,
             fallback: Box::new(Policy::First),
         };
-        let cookie = |value: &str| Hint::Cookie(value.to_owned(), Box::new(Hint::None));
-        assert_eq!(next(&by_cookie, &cookie(&state.upstreams()[1].cookie)), 1);
-        assert_eq!(next(&by_cookie, &cookie("unknown")), 0);
-        assert_eq!(next(&by_cookie, &Hint::Fallback(Box::new(Hint::None))), 0);
+        let cookie = |known: Option<&str>| Hint::Cookie {
+            known: known.map(str::to_owned),
+            is_secure: false,
+            fallback: Box::new(Hint::None),
+        };
+        let second = cookie(Some(&state.upstreams()[1].cookie));
+        assert_eq!(next(&by_cookie, &second), 1);
+        assert_eq!(next(&by_cookie, &cookie(Some("unknown"))), 0);
+        assert_eq!(next(&by_cookie, &cookie(None)), 0);
         let by_query = Policy::Query {
             key: "id".into(),
             fallback: Box::new(Policy::UriHash),

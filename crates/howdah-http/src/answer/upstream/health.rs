@@ -35,8 +35,9 @@ pub(crate) const BODY_MAX: usize = 64 << 10;
 
 /// The address that checks of an upstream connect to.
 pub(crate) fn probe_address(upstream: &Upstream, check: &HealthCheck) -> Upstream {
-    match (upstream, check.port) {
-        (Upstream::Tcp { host, .. }, Some(port)) => Upstream::Tcp {
+    match (&check.upstream, upstream, check.port) {
+        (Some(other), _, _) => other.clone(),
+        (None, Upstream::Tcp { host, .. }, Some(port)) => Upstream::Tcp {
             host: host.clone(),
             port,
         },
@@ -44,14 +45,14 @@ pub(crate) fn probe_address(upstream: &Upstream, check: &HealthCheck) -> Upstrea
     }
 }
 
-/// The header of a check: the defaults, and those of `health_headers` in their place.
-pub(crate) fn probe_headers(host: HeaderValue, check: &HealthCheck) -> HeaderMap {
+/// The header of a check of the upstream `name`: the defaults, and those of `health_headers` in their place.
+pub(crate) fn probe_headers(host: HeaderValue, check: &HealthCheck, name: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(HOST, host);
     headers.insert(USER_AGENT, HeaderValue::from_static("Howdah"));
-    let configured = |(name, value): &(String, String)| {
-        let name = HeaderName::try_from(name).ok()?;
-        Some((name, HeaderValue::try_from(value).ok()?))
+    let configured = |(field, pieces): &(String, Vec<String>)| {
+        let value = HeaderValue::try_from(pieces.join(name)).ok()?;
+        Some((HeaderName::try_from(field).ok()?, value))
     };
     // The configuration has refused others.
     let configured: Vec<_> = check.headers.iter().filter_map(configured).collect();

@@ -63,19 +63,21 @@ pub(crate) struct Connector {
     /// Where health checks connect to.
     probed: Arc<[Upstream]>,
     limit: Duration,
+    write_timeout: Option<Duration>,
     encryption: Option<Encryption>,
 }
 
 impl Connector {
     pub(crate) fn new(
         (upstreams, probed): (Arc<[Upstream]>, Arc<[Upstream]>),
-        limit: Duration,
+        (limit, write_timeout): (Duration, Option<Duration>),
         encryption: Option<Encryption>,
     ) -> Self {
         Self {
             upstreams,
             probed,
             limit,
+            write_timeout,
             encryption,
         }
     }
@@ -102,7 +104,7 @@ impl tower_service::Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let (found, limit) = (self.find(&uri), self.limit);
+        let (found, limit, write_timeout) = (self.find(&uri), self.limit, self.write_timeout);
         let encryption = self.encryption.clone();
         Box::pin(async move {
             let Some((index, upstream)) = found else {
@@ -113,7 +115,7 @@ impl tower_service::Service<Uri> for Connector {
                 None => Either::Left(stream),
                 Some(encryption) => Either::Right(Box::new(encryption.begin(index, stream).await?)),
             };
-            Ok(TokioIo::new(PooledConnection::new(stream)))
+            Ok(TokioIo::new(PooledConnection::new(stream, write_timeout)))
         })
     }
 }

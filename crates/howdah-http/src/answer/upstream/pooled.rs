@@ -5,12 +5,13 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use std::{io, io::IoSlice};
 
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::MaybeTls;
 
@@ -125,15 +126,39 @@ pub(crate) struct PooledConnection {
     stream: MaybeTls,
     passed: ConnectionProgress,
     is_deaf: bool,
+    write_timeout: Option<Duration>,
+    /// Runs while the upstream accepts nothing.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl PooledConnection {
-    pub(super) fn new(stream: MaybeTls) -> Self {
+    pub(super) fn new(stream: MaybeTls, write_timeout: Option<Duration>) -> Self {
         Self {
             stream,
             passed: ConnectionProgress::new(),
             is_deaf: false,
+            write_timeout,
+            stalled: None,
         }
+    }
+
+    /// The result of a write, or an error of the kind `TimedOut` if it waits for too long.
+    fn within_limit<T>(
+        &mut self,
+        result: Poll<io::Result<T>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        let Some(limit) = self.write_timeout.filter(|_| result.is_pending()) else {
+            self.stalled = None;
+            return result;
+        };
+        let timer = self
+            .stalled
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        timer.as_mut().poll(cx).map(|()| {
+            let reason = "it accepted nothing of the request within `write_timeout`";
+            Err(io::Error::new(io::ErrorKind::TimedOut, reason))
+        })
     }
 
     /// The result of a write of `length` bytes.
@@ -196,6 +221,7 @@ impl AsyncWrite for PooledConnection {
     ) -> Poll<io::Result<usize>> {
         self.passed.writing();
         let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        let result = self.within_limit(result, cx);
         self.written(result, bytes.len())
     }
 
@@ -206,6 +232,7 @@ impl AsyncWrite for PooledConnection {
     ) -> Poll<io::Result<usize>> {
         self.passed.writing();
         let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        let result = self.within_limit(result, cx);
         self.written(result, slices.iter().map(|slice| slice.len()).sum())
     }
 
@@ -214,7 +241,8 @@ impl AsyncWrite for PooledConnection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match ready!(Pin::new(&mut self.stream).poll_flush(cx)) {
+        let result = Pin::new(&mut self.stream).poll_flush(cx);
+        match ready!(self.within_limit(result, cx)) {
             Err(error) if is_hung_up(&error) => {
                 self.is_deaf = true;
                 Poll::Ready(Ok(()))

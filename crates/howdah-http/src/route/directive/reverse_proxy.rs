@@ -131,10 +131,18 @@ pub(super) fn hint(policy: &model::Policy, context: &Context<'_>) -> Hint {
             .map_or_else(otherwise(fallback), |value| Hint::of(value.as_bytes())),
         model::Policy::Query { key, fallback } => context
             .query_value(key)
+            .filter(|value| !value.is_empty())
             .map_or_else(otherwise(fallback), |value| Hint::of(&*value)),
-        model::Policy::Cookie { name, fallback, .. } => match context.cookie(name) {
-            None => otherwise(fallback)(),
-            Some(value) => Hint::Cookie(value.to_owned(), Box::new(hint(fallback, context))),
+        model::Policy::Cookie { name, fallback, .. } => Hint::Cookie {
+            known: context.cookie(name).map(str::to_owned),
+            is_secure: context.connection.tls.is_some()
+                || (context.trusts(None)
+                    && headers
+                        .get_all("x-forwarded-proto")
+                        .iter()
+                        .next_back()
+                        .is_some_and(|value| value == "https")),
+            fallback: Box::new(hint(fallback, context)),
         },
         model::Policy::Random
         | model::Policy::RandomChoose(_)
