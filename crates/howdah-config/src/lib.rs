@@ -165,6 +165,9 @@ fn read_config(
     directive::check_named(cx);
     cx.hot_reloads.truncate(hot_reloads);
     global.metrics |= cx.metrics;
+    if cx.metrics_per_host && global.host_metrics == model::HostMetrics::Off {
+        global.host_metrics = model::HostMetrics::Named;
+    }
     global.tracing = cx.tracing;
     let pools = pool::resolve::classic_pools(cx, &global.php);
     let workers = pool::resolve::worker_pools(cx, &global.php, &pools, files);

@@ -42,7 +42,7 @@ pub(crate) const ENCODE: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "zstd",
-                syntax: "zstd [LEVEL]",
+                syntax: "zstd [LEVEL] [{ disable_checksum }]",
                 default: "LEVEL is `3`",
                 about: "Offers Zstandard; LEVEL is 1 (fast) to 19 (small), or `fastest` (1), `default` \
                         (3), `better` (7) or `best` (11).",
@@ -208,6 +208,19 @@ fn level(call: &Call<'_>, default: u8, least: u8, most: u8) -> Result<u8, Error>
 }
 
 fn zstd(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    for option in call.block.unwrap_or_default() {
+        if option.name.text != "disable_checksum" || !option.arguments.is_empty() {
+            return Err(bad_value(
+                &option.name.position,
+                format!("unknown option of `zstd` `{}`", option.name.text),
+                "there is only `disable_checksum`, which is always so here",
+            ));
+        }
+    }
+    let call = &Call {
+        block: None,
+        ..*call
+    };
     let named = match call.arguments.first().map(|word| word.text.as_str()) {
         Some("fastest") => Some(1),
         Some("default") => Some(3),

@@ -34,7 +34,7 @@ pub(crate) const FORWARD_AUTH: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "copy_headers",
-                syntax: "copy_headers FIELD[>NAME]…  or  copy_headers { FIELD[>NAME] … }",
+                syntax: "copy_headers [FIELD[>NAME]…] [{ FIELD[>NAME] … }]",
                 default: "",
                 about: "Header fields that are copied from the response to the request, under the same or another \
                     name. Values that the client sent in them are removed. May be given several times.",
@@ -48,7 +48,7 @@ pub(crate) const FORWARD_AUTH: Table<Draft> = Table {
 
 fn copy_headers(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let lines = call.block.unwrap_or_default();
-    if call.arguments.is_empty() == lines.is_empty() {
+    if call.arguments.is_empty() && lines.is_empty() {
         return Err(call.error(
             ErrorKind::Arguments,
             "`copy_headers` takes fields on its line or in its block".into(),

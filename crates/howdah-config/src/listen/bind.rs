@@ -27,12 +27,20 @@ pub(crate) fn read(call: &Call<'_>) -> Result<Binding, Error> {
     Ok(binding)
 }
 
-/// An IP address; an IPv6 address may be in brackets.
+/// An IP address; an IPv6 address may be in brackets, and `tcp/`, `tcp4/` or `tcp6/` may be in front of it.
 pub(crate) fn parse_ip(text: &str) -> Option<IpAddr> {
+    let (network, text) = text.split_once('/').unwrap_or(("tcp", text));
     let inner = text
         .strip_prefix('[')
         .and_then(|text| text.strip_suffix(']'));
-    inner.unwrap_or(text).parse().ok()
+    let ip: IpAddr = inner.unwrap_or(text).parse().ok()?;
+    let is_of_network = match network {
+        "tcp" => true,
+        "tcp4" => ip.is_ipv4(),
+        "tcp6" => ip.is_ipv6(),
+        _ => false,
+    };
+    is_of_network.then_some(ip)
 }
 
 fn ip(word: &Word, name: &str) -> Result<IpAddr, Error> {

@@ -301,14 +301,24 @@ pub(crate) const SERVERS: Table<Block> = Table {
         Item::Supported(
             Entry {
                 name: "metrics",
-                syntax: "metrics",
+                syntax: "metrics [{ per_host }]",
                 default: "off",
                 about: "The same as the global option `metrics`, which is its newer form.",
                 differs: "",
                 example: "metrics",
             },
             |cx, call, block| {
-                call.arguments(0, 0)?;
+                call.count(0, 0)?;
+                for option in call.block.unwrap_or_default() {
+                    if option.name.text != "per_host" || !option.arguments.is_empty() {
+                        return Err(bad_value(
+                            &option.name.position,
+                            format!("unknown option of `metrics` `{}`", option.name.text),
+                            "here there is only `per_host`; others are in the global option `metrics`",
+                        ));
+                    }
+                    cx.metrics_per_host = true;
+                }
                 cx.metrics = true;
                 if block.listener.is_some() {
                     cx.warn(

@@ -31,6 +31,8 @@ pub(crate) struct Context {
     pub(crate) tracing: bool,
     /// A site has `metrics`.
     pub(crate) metrics: bool,
+    /// They are counted by host, too.
+    pub(crate) metrics_per_host: bool,
     /// The workers read so far, in the order of `Config::workers`.
     pub(crate) workers: Vec<WorkerDraft>,
     /// The classic pools, in the order of `Config::pools`.

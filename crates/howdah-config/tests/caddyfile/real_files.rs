@@ -385,3 +385,19 @@ fn restrictions_are_never_left_out() {
         assert!(message.contains(expected), "{message}");
     }
 }
+
+#[test]
+fn options_of_older_and_newer_files_are_taken() {
+    let parsed = config(
+        "{\nservers {\nmetrics {\nper_host\n}\n}\ndefault_bind tcp4/127.0.0.1\n}\n\
+         :80 {\nencode {\nzstd {\ndisable_checksum\n}\ngzip\n}\n\
+         forward_auth a:1 {\nuri /\ncopy_headers A>B C {\nD\n}\n}\n}\n\
+         :81 {\nbind tcp6/[::1] tcp/127.0.0.2\n}\n",
+    );
+    assert_eq!(parsed.global.host_metrics, HostMetrics::Named);
+    assert!(parsed.global.metrics);
+    for wrong in ["tcp4/::1", "tcp6/127.0.0.1", "udp/127.0.0.1"] {
+        let found = errors(&format!(":80 {{\nbind {wrong}\n}}"));
+        assert!(found[0].contains("is not an IP address"), "{found:?}");
+    }
+}
