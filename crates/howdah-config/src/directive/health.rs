@@ -252,7 +252,7 @@ fn header_value(value: &Word) -> Result<Vec<String>, Error> {
     }
     let pieces = value.text.split(TARGET).map(|text| {
         let mut piece = value.clone();
-        piece.text = text.to_owned();
+        text.clone_into(&mut piece.text);
         literal(&piece, "the value of a header field")
     });
     pieces.collect()

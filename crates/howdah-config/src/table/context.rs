@@ -8,6 +8,10 @@ use crate::syntax::tree::{Statement, Word};
 use super::{Call, Table, no_effect};
 
 /// State that is collected while statements are read.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each tells whether one directive was read, independent of the others"
+)]
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     pub(crate) errors: Vec<Error>,
@@ -31,7 +35,7 @@ pub(crate) struct Context {
     pub(crate) tracing: bool,
     /// A site has `metrics`.
     pub(crate) metrics: bool,
-    /// They are counted by host, too.
+    /// Its requests are counted by host, too.
     pub(crate) metrics_per_host: bool,
     /// The workers read so far, in the order of `Config::workers`.
     pub(crate) workers: Vec<WorkerDraft>,

@@ -504,7 +504,7 @@ impl<'a> Site<'a> {
             return;
         }
         if to.starts_with("fcgi:") || to.contains("|fcgi:") {
-            if path.trim_end_matches('/') != "" && !path.contains("php") {
+            if !path.trim_end_matches('/').is_empty() && !path.contains("php") {
                 self.note(
                     own,
                     "PHP runs scripts by their paths; write a `rewrite` for this one",

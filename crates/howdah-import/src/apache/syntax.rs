@@ -95,11 +95,12 @@ fn environment(line: &str, definitions: &[(String, String)]) -> String {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && !name.starts_with(|char: char| char.is_ascii_digit());
-        match defined {
-            Some((_, value)) => result.push_str(value),
-            None if is_name => result.push_str(&format!("{{${name}}}")),
-            None => result.push_str(&format!("${{{name}}}")),
-        }
+        let value = match defined {
+            Some((_, value)) => value.clone(),
+            None if is_name => format!("{{${name}}}"),
+            None => format!("${{{name}}}"),
+        };
+        result.push_str(&value);
         rest = end;
     }
     result + rest
