@@ -118,13 +118,13 @@ var QUERY_STRING do=replaced
 run
 run
 run
-wait-log "uri":"/replaced"
+wait-log "member":"Service::$born"
 var REQUEST_URI /zone
 var QUERY_STRING do=zone
 run
 run
 run
-wait-log "uri":"/zone"
+wait-log "member":"Service::$calls"
 var REQUEST_URI /card
 var QUERY_STRING do=card
 run
@@ -199,13 +199,13 @@ stop
 
 
 [log l 17] {"kind":"global variable","why":"counts","path":"$GLOBALS['seconds']","member":"$GLOBALS['seconds']","value":"3","method":"GET","uri":"/replaced"}
-
 [log l 17] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->born","member":"Service::$born","value":"object(DateTimeImmutable)","file":"{ROOT}/test.php","line":25,"method":"GET","uri":"/replaced"}
 
 
-[log l 20] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->place","member":"Service::$place","value":"object(DateTimeZone)","file":"{ROOT}/test.php","line":26,"method":"GET","uri":"/zone"}
 
+[log l 20] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->place","member":"Service::$place","value":"object(DateTimeZone)","file":"{ROOT}/test.php","line":26,"method":"GET","uri":"/zone"}
 [log l 20] {"kind":"object property","why":"counts","path":"$GLOBALS['service']->calls","member":"Service::$calls","value":"3","file":"{ROOT}/test.php","line":31,"method":"GET","uri":"/zone"}
+
 
 
 [log l 23] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->shown","member":"Service::$shown","value":"(hidden)","file":"{ROOT}/test.php","line":27,"method":"GET","uri":"/card"}
