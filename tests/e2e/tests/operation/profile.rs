@@ -311,7 +311,7 @@ fn the_command_writes_each_format() {
             ("flame.svg", &b"<?xml"[..]),
             ("out.pprof", &[0x1f, 0x8b]),
             ("speedscope.json", b"{\"$schema\""),
-            ("out.folded", b"GET /;"),
+            ("out.folded", b"GET /"),
         ] {
             let path = dir.path().join(name);
             let path = path.to_str().expect("UTF-8");
