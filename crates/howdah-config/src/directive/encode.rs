@@ -9,7 +9,7 @@ use crate::model::{
     ZSTD_LEVEL,
 };
 use crate::syntax::tree::{Statement, Word};
-use crate::table::value::{number, status};
+use crate::table::value::{number, only_option, status};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
 /// An `encode` while it is read.
@@ -208,15 +208,11 @@ fn level(call: &Call<'_>, default: u8, least: u8, most: u8) -> Result<u8, Error>
 }
 
 fn zstd(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    for option in call.block.unwrap_or_default() {
-        if option.name.text != "disable_checksum" || !option.arguments.is_empty() {
-            return Err(bad_value(
-                &option.name.position,
-                format!("unknown option of `zstd` `{}`", option.name.text),
-                "there is only `disable_checksum`, which is always so here",
-            ));
-        }
-    }
+    only_option(
+        call,
+        "disable_checksum",
+        "there is only `disable_checksum`, which is always so here",
+    )?;
     let call = &Call {
         block: None,
         ..*call

@@ -7,7 +7,7 @@ use crate::model::ListenerAddress;
 use crate::model::{Alpn, Global, Limits, Site};
 use crate::syntax::tree::Word;
 use crate::table::value::split_port;
-use crate::table::value::{duration, memory_size, number, port, size};
+use crate::table::value::{duration, memory_size, number, only_option, port, size};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 
 /// All `servers` blocks of a file while they are read.
@@ -309,16 +309,11 @@ pub(crate) const SERVERS: Table<Block> = Table {
             },
             |cx, call, block| {
                 call.count(0, 0)?;
-                for option in call.block.unwrap_or_default() {
-                    if option.name.text != "per_host" || !option.arguments.is_empty() {
-                        return Err(bad_value(
-                            &option.name.position,
-                            format!("unknown option of `metrics` `{}`", option.name.text),
-                            "here there is only `per_host`; others are in the global option `metrics`",
-                        ));
-                    }
-                    cx.metrics_per_host = true;
-                }
+                cx.metrics_per_host |= only_option(
+                    call,
+                    "per_host",
+                    "here there is only `per_host`; others are in the global option `metrics`",
+                )?;
                 cx.metrics = true;
                 if block.listener.is_some() {
                     cx.warn(

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::syntax::tree::Word;
+use crate::syntax::tree::{Statement, Word};
 use crate::table::{Call, bad_value};
 
 /// The longest duration: 100 years, far below the overflow of clocks.
@@ -89,6 +89,23 @@ pub(crate) fn unless_zero(call: &Call<'_>) -> Result<Option<Duration>, Error> {
         return Ok(None);
     }
     duration(call).map(Some)
+}
+
+/// Whether the block has the option `name`, which is the only one and takes no argument.
+pub(crate) fn only_option(call: &Call<'_>, name: &str, suggestion: &str) -> Result<bool, Error> {
+    let options = call.block.unwrap_or_default();
+    let unknown = |option: &&Statement| option.name.text != name || !option.arguments.is_empty();
+    match options.iter().find(unknown) {
+        None => Ok(!options.is_empty()),
+        Some(option) => Err(bad_value(
+            &option.name.position,
+            format!(
+                "unknown option of `{}` `{}`",
+                call.entry.name, option.name.text
+            ),
+            suggestion,
+        )),
+    }
 }
 
 /// A duration, or `None` for `off`.
