@@ -1,5 +1,7 @@
 //! `rewrite` and `uri`: changes of path and query.
 
+use std::borrow::Cow;
+
 use howdah_config::model;
 use regex::Regex;
 
@@ -129,17 +131,19 @@ impl UriChange {
                 let target = context.target();
                 let find = find.evaluate(context, Purpose::Uri);
                 let replace = replace.evaluate(context, Purpose::Uri);
-                let found = if find.is_empty() {
-                    0
-                } else {
-                    let found = target.matches(&*find);
-                    found.take(limit.unwrap_or(usize::MAX)).count()
+                // As in Caddy, the limit applies to path and query separately.
+                let (path, query) = match target.split_once('?') {
+                    Some((path, query)) => (path, Some(query)),
+                    None => (&*target, None),
                 };
-                if found > 0 {
-                    if found.saturating_mul(replace.len()) > MAX_LEN {
-                        return Err(TooLong.into());
-                    }
-                    set_target(&target.replacen(&*find, &replace, found), context)?;
+                let limit = limit.unwrap_or(usize::MAX);
+                let mut replaced = replace_up_to(path, &find, &replace, limit)?.into_owned();
+                if let Some(query) = query {
+                    replaced.push('?');
+                    replaced.push_str(&replace_up_to(query, &find, &replace, limit)?);
+                }
+                if replaced != target {
+                    set_target(&replaced, context)?;
                 }
             }
             Self::Regexp { find, replace } => {
@@ -152,6 +156,27 @@ impl UriChange {
         }
         check_len(context)
     }
+}
+
+/// Replaces the first `limit` occurrences of a text.
+fn replace_up_to<'t>(
+    text: &'t str,
+    find: &str,
+    replace: &str,
+    limit: usize,
+) -> Result<Cow<'t, str>, TooLong> {
+    let found = if find.is_empty() {
+        0
+    } else {
+        text.matches(find).take(limit).count()
+    };
+    if found.saturating_mul(replace.len()) > MAX_LEN {
+        return Err(TooLong);
+    }
+    if found == 0 {
+        return Ok(text.into());
+    }
+    Ok(text.replacen(find, replace, found).into())
 }
 
 impl Handler for Rewrite {
