@@ -110,6 +110,7 @@ impl Context {
         if !self.lenient
             || !missing
             || RESTRICTING.contains(&kind)
+            || RESTRICTING_PLUGINS.contains(&name.text.as_str())
             || error.hint.as_ref().is_some_and(is_typo)
         {
             return false;
@@ -184,6 +185,19 @@ impl Context {
     }
 }
 
+/// Plugins of Caddy that restrict access: they are never left out.
+const RESTRICTING_PLUGINS: &[&str] = &[
+    "appsec",
+    "authenticate",
+    "authorize",
+    "authp",
+    "coraza_waf",
+    "crowdsec",
+    "jwt",
+    "jwtauth",
+    "security",
+];
+
 /// Kinds of tables in which nothing is left out.
 const RESTRICTING: &[&str] = &[
     "matcher",
@@ -236,4 +250,5 @@ const REPEATABLE: &[&str] = &[
     "exclude",
     "copy_headers",
     "unhealthy_status",
+    "lb_retry_match",
 ];

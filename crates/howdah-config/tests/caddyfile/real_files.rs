@@ -329,6 +329,30 @@ fn plugins_that_are_coming_are_named() {
 }
 
 #[test]
+fn plugins_that_restrict_access_are_not_left_out() {
+    for directive in ["authorize with policy", "crowdsec", "jwtauth"] {
+        let text = format!(":80 {{\n{directive}\nrespond ok\n}}");
+        let found = parse_with(
+            &text,
+            "Caddyfile",
+            &environment,
+            &Memory::default(),
+            Strictness::Lenient,
+        );
+        let found = found.expect_err(&text).to_string();
+        assert!(
+            found.contains("`--lenient` does not leave it out"),
+            "{found}"
+        );
+    }
+    let parsed =
+        lenient("{\norder replace after encode\n}\n:80 {\nreplace a b\npsl\nrespond ok\n}");
+    assert_eq!(parsed.warnings.len(), 3);
+    let found = errors(":80 {\nreplace a b\n}");
+    assert!(found[0].contains("`replace-response`"), "{found:?}");
+}
+
+#[test]
 fn missing_parts_are_left_out_on_demand() {
     let parsed = lenient(
         "{\norder rate_limit before basic_auth\ncache\nacme_dns cloudflare {$TOKEN}\nservers {\ntrace\n}\n}\n:80 {\n\
