@@ -231,6 +231,7 @@ impl Scope {
         if sorted {
             sort(&mut pending, &cx.order);
         }
+        remove_overridden_roots(&mut pending);
         for name in ["handle", "rewrite", "root"] {
             let index = DIRECTIVES.items.iter().position(|item| item.name() == name);
             let members = || pending.iter().filter(|one| Some(one.directive) == index);
@@ -249,6 +250,29 @@ impl Scope {
         }
         pending.into_iter().flat_map(|one| one.routes).collect()
     }
+}
+
+/// Removes each `root` that another one with the same matcher follows: as in Caddy, the last one counts.
+fn remove_overridden_roots(pending: &mut Vec<Pending>) {
+    let matcher_of_root = |one: &Pending| match &one.routes[..] {
+        [
+            Route {
+                matcher,
+                handler: Handler::Root(_),
+                ..
+            },
+        ] => Some(matcher.clone()),
+        _ => None,
+    };
+    let mut kept: Vec<Pending> = Vec::with_capacity(pending.len());
+    for one in pending.drain(..) {
+        let root = matcher_of_root(&one);
+        if root.is_some() && kept.last().and_then(matcher_of_root) == root {
+            kept.pop();
+        }
+        kept.push(one);
+    }
+    *pending = kept;
 }
 
 /// Caddy's order is not total (a matcher without a single path is equal to all others), so the

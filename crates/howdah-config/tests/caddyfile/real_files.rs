@@ -353,6 +353,22 @@ fn plugins_that_restrict_access_are_not_left_out() {
 }
 
 #[test]
+fn of_several_roots_for_the_same_requests_the_last_one_counts() {
+    let parsed = config(
+        ":80 {\n@a path /a\nroot /srv/first\nroot @a /srv/a\nroot * /srv/last\nroot @a /srv/b\n}",
+    );
+    let roots: Vec<_> = parsed.sites[0]
+        .routes
+        .iter()
+        .filter_map(|route| match &route.handler {
+            Handler::Root(root) => root.as_text(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(roots, ["/srv/b", "/srv/last"]);
+}
+
+#[test]
 fn missing_parts_are_left_out_on_demand() {
     let parsed = lenient(
         "{\norder rate_limit before basic_auth\ncache\nacme_dns cloudflare {$TOKEN}\nservers {\ntrace\n}\n}\n:80 {\n\
