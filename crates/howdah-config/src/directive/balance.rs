@@ -63,7 +63,7 @@ pub(super) const RETRIES: Entry = Entry {
     syntax: "lb_retries NUMBER",
     default: "`0`",
     about: "Number of retries when an upstream is unreachable, or does not respond to a request with a safe method \
-        (GET). Retries prefer upstreams that were not tried yet.",
+        (GET), or one that `lb_retry_match` allows. Retries prefer upstreams that were not tried yet.",
     differs: "",
     example: "lb_retries 2",
 };
@@ -84,6 +84,17 @@ pub(super) const TRY_INTERVAL: Entry = Entry {
     about: "The time between two attempts.",
     differs: "",
     example: "lb_try_interval 100ms",
+};
+
+pub(super) const RETRY_MATCH: Entry = Entry {
+    name: "lb_retry_match",
+    syntax: "lb_retry_match MATCHER  or  lb_retry_match { … }",
+    default: "requests with a safe method (GET)",
+    about: "Which requests are sent again although an upstream may have begun them: those that this matcher, or the \
+        combination of all in the block, matches. May be given several times: one has to match. A request whose \
+        body was partly sent is not sent again.",
+    differs: "",
+    example: "lb_retry_match {\n\tmethod GET PUT\n\tpath /api/*\n}",
 };
 
 pub(super) const FAIL_DURATION: Entry = Entry {
@@ -148,6 +159,16 @@ pub(super) fn try_duration(call: &Call<'_>, draft: &mut Draft) -> Result<(), Err
 
 pub(super) fn try_interval(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     draft.try_interval = unless_zero(call)?;
+    Ok(())
+}
+
+pub(super) fn retry_match(
+    cx: &mut Context,
+    call: &Call<'_>,
+    draft: &mut Draft,
+) -> Result<(), Error> {
+    let matcher = crate::matcher::inline(cx, call)?;
+    draft.balance.retry_match.push(matcher);
     Ok(())
 }
 

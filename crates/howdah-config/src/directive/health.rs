@@ -31,6 +31,7 @@ pub(crate) struct Draft {
     upstream: Option<Upstream>,
     passes: Option<u32>,
     fails: Option<u32>,
+    follows_redirects: bool,
 }
 
 impl Draft {
@@ -61,6 +62,7 @@ impl Draft {
             upstream: self.upstream,
             passes: self.passes.unwrap_or(default.passes),
             fails: self.fails.unwrap_or(default.fails),
+            follows_redirects: self.follows_redirects,
             ..default
         }))
     }
@@ -178,6 +180,15 @@ pub(super) const FAILS: Entry = Entry {
     example: "health_fails 3",
 };
 
+pub(super) const FOLLOW_REDIRECTS: Entry = Entry {
+    name: "health_follow_redirects",
+    syntax: "health_follow_redirects",
+    default: "a redirect is the response",
+    about: "Follows up to ten redirects of the request of `health_uri`, with GET unless they are 307 or 308.",
+    differs: "Only redirects to the same server: one to another host is the response.",
+    example: "health_follow_redirects",
+};
+
 pub(super) fn uri(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let word = call.one()?;
     let uri = literal(word, "a path to request")?;
@@ -292,6 +303,13 @@ pub(super) fn port(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let word = call.one()?;
     draft.has_others = true;
     call.set(&mut draft.port, value::port(word, &word.text)?)
+}
+
+pub(super) fn follow_redirects(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    call.arguments(0, 0)?;
+    draft.has_others = true;
+    draft.follows_redirects = true;
+    Ok(())
 }
 
 pub(super) fn passes(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {

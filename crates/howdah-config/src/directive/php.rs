@@ -325,10 +325,6 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
     Item::Supported(REPLACE_STATUS, |cx, call, draft| {
         intercept::replace_status(cx, call, &mut draft.intercept)
     }),
-    Item::Unsupported(
-        "lb_retry_match",
-        "only requests that change nothing are repeated",
-    ),
     Item::Supported(proxy::TRUSTED_PROXIES, |_, call, draft| {
         let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
         call.set(&mut draft.trusted_proxies, ranges)

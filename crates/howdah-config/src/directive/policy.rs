@@ -5,20 +5,22 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind};
 use crate::model::Policy;
 use crate::syntax::tree::Word;
+use crate::table::template::literal;
 use crate::table::value::{duration, header_name};
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest};
 
 pub(super) const POLICY: Entry = Entry {
     name: "lb_policy",
     syntax: "lb_policy random|random_choose N|round_robin|weighted_round_robin WEIGHT…|least_conn|first|ip_hash|\
-             client_ip_hash|uri_hash|header NAME|query KEY|cookie [NAME]",
+             client_ip_hash|uri_hash|header NAME|query KEY|cookie [NAME [SECRET]]",
     default: "`random`; the NAME of a cookie is `lb`",
     about: "How the upstream of a request is chosen among the healthy ones. `random_choose` takes the one with the \
             fewest requests of N that are chosen at random. A WEIGHT is for the upstream at its position; 0 excludes \
             it. Policies by address, URI, header field, query parameter and cookie send equal requests to the same \
-            upstream: if it fails, only its requests change to others. A block may follow `header`, `query` and \
+            upstream: if it fails, only its requests change to others. The value of the cookie is the upstream's address, \
+            hashed with SECRET, so that clients cannot derive the address. A block may follow `header`, `query` and \
             `cookie`.",
-    differs: "The cookie has no secret.",
+    differs: "",
     example: "lb_policy least_conn",
 };
 
@@ -100,8 +102,9 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>) -> Result<Policy, Error> {
         ));
     }
     let fallback = Box::new(draft.fallback.unwrap_or_default());
-    let cookie = |name: String| Policy::Cookie {
+    let cookie = |name: String, secret: String| Policy::Cookie {
         name,
+        secret,
         max_age: draft.max_age,
         fallback: fallback.clone(),
     };
@@ -123,14 +126,12 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>) -> Result<Policy, Error> {
             key: key.text.clone(),
             fallback,
         },
-        ("cookie", []) => cookie("lb".into()),
-        ("cookie", [name]) => cookie(header_name(name, &name.text)?),
-        ("cookie", [_, secret]) => {
-            return Err(unsupported(
-                secret,
-                "the cookie has no secret: leave it out",
-            ));
-        }
+        ("cookie", []) => cookie("lb".into(), String::new()),
+        ("cookie", [name]) => cookie(header_name(name, &name.text)?, String::new()),
+        ("cookie", [name, secret]) => cookie(
+            header_name(name, &name.text)?,
+            literal(secret, "the secret of a cookie")?,
+        ),
         (text, _) if KNOWN.contains(&text) => {
             return Err(call.error(
                 ErrorKind::Arguments,

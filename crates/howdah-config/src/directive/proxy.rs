@@ -9,7 +9,7 @@ use super::transport::TRANSPORT;
 use super::upstream::{self, Upstreams};
 use super::upstream_options::{self, HasUpstreams, UpstreamDraft};
 use crate::error::Error;
-use crate::model::{Handler, ReverseProxy};
+use crate::model::{Figure, Handler, HeaderChange, Part, Placeholder, ReverseProxy};
 use crate::syntax::tree::Word;
 use crate::table::template::{Moment, template};
 use crate::table::value::duration;
@@ -82,13 +82,15 @@ const OWN: &[Item<Draft>] = &[
             name: "header_down",
             syntax: "header_down [+|-|?]NAME [VALUE|FIND REPLACE]",
             default: "",
-            about: "Changes the header of the upstream's response. May be given several times.",
-            differs: "Placeholders refer to the request.",
+            about: "Changes the header of the upstream's response. May be given several times. \
+                        `{rp.status_code}` is its status, and `{rp.header.NAME}` as the whole VALUE one of its fields.",
+            differs: "All other placeholders refer to the request.",
             example: "header_down -Server",
         },
         |_, call, draft| {
             let (field, values) = split(call)?;
-            let change = super::header::change(field, values, Moment::Response)?;
+            let mut change = super::header::change(field, values, Moment::Response)?;
+            resolve_response_values(&mut change, field)?;
             draft.proxy.header_down.push(change);
             Ok(())
         },
@@ -156,7 +158,6 @@ const OWN: &[Item<Draft>] = &[
         },
     ),
     Item::Unsupported("dynamic", "name each upstream"),
-    Item::Unsupported("lb_retry_match", ""),
     Item::Unsupported("request_buffers", "requests are passed on as they come"),
     Item::Unsupported("response_buffers", "responses are passed on as they come"),
     Item::Supported(
@@ -258,6 +259,44 @@ pub(super) fn read_block(
     proxy.health = options.health.finish(call)?;
     proxy.intercept = intercept.intercept;
     Ok(proxy)
+}
+
+/// Makes the placeholders of `handle_response` refer to the response whose header is changed.
+fn resolve_response_values(change: &mut HeaderChange, field: &Word) -> Result<(), Error> {
+    let is_replacement = matches!(change, HeaderChange::Replace(..));
+    let (HeaderChange::Set(_, value)
+    | HeaderChange::Add(_, value)
+    | HeaderChange::Default(_, value)
+    | HeaderChange::Replace(_, _, value)) = change
+    else {
+        return Ok(());
+    };
+    let is_field = matches!(
+        &value.parts[..],
+        [Part::Placeholder(Placeholder::ResponseHeader(_))]
+    );
+    if is_field && !is_replacement {
+        return Ok(());
+    }
+    for part in &mut value.parts {
+        match part {
+            Part::Placeholder(Placeholder::ResponseStatus) => {
+                *part = Part::Placeholder(Placeholder::Figure(Figure::Status));
+            }
+            Part::Placeholder(Placeholder::ResponseHeader(_) | Placeholder::ResponseStatusText) => {
+                return Err(bad_value(
+                    &field.position,
+                    format!(
+                        "the value of `{}` has a part of the response that `header_down` does not know",
+                        field.text
+                    ),
+                    "write `{rp.status_code}`, or `{rp.header.NAME}` as the whole value; `handle_response` has all",
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The name of a field, and its arguments.

@@ -37,7 +37,7 @@ pub(super) const fn to<T: HasUpstreams>() -> Item<T> {
 }
 
 /// Number of options.
-pub(super) const COUNT: usize = 22;
+pub(super) const COUNT: usize = 23;
 
 /// The options, for the table of a block. Three have different texts in each.
 pub(super) const fn options<T: HasUpstreams>(
@@ -57,6 +57,9 @@ pub(super) const fn options<T: HasUpstreams>(
         }),
         Item::Supported(balance::TRY_INTERVAL, |_, call, draft| {
             balance::try_interval(call, &mut draft.options().balance)
+        }),
+        Item::Supported(balance::RETRY_MATCH, |cx, call, draft| {
+            balance::retry_match(cx, call, &mut draft.options().balance)
         }),
         Item::Supported(balance::FAIL_DURATION, |_, call, draft| {
             balance::fail_duration(call, &mut draft.options().balance)
@@ -109,9 +112,8 @@ pub(super) const fn options<T: HasUpstreams>(
         Item::Supported(health::FAILS, |_, call, draft| {
             health::fails(call, &mut draft.options().health)
         }),
-        Item::Unsupported(
-            "health_follow_redirects",
-            "name the path in `health_uri` that redirects lead to, or write `health_status 3xx`",
-        ),
+        Item::Supported(health::FOLLOW_REDIRECTS, |_, call, draft| {
+            health::follow_redirects(call, &mut draft.options().health)
+        }),
     ]
 }

@@ -445,6 +445,15 @@ pub(crate) fn definition(cx: &mut Context, statement: &Statement) -> Result<Key,
     read(cx, owner, &statement.arguments, block, 0).map(Set::finish)
 }
 
+/// The matcher that is written in place of a name: `MATCHER …` or `{ … }`.
+pub(crate) fn inline(cx: &mut Context, call: &Call<'_>) -> Result<Matcher, Error> {
+    let set = read(cx, (call.name, ""), call.arguments, call.block, 0)?;
+    Ok(set
+        .finish()
+        .matcher
+        .unwrap_or_else(|| Matcher::All(Vec::new())))
+}
+
 /// Reads an expression; its regular expressions are named after the matcher that contains it.
 fn read_expression(
     cx: &mut Context,

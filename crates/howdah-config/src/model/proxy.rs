@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::compression::ResponseMatcher;
 use super::expression::Network;
 use super::https::CertificateFiles;
+use super::matcher::Matcher;
 use super::placeholder::Template;
 use super::response::{HeaderChange, StatusRange};
 use super::route::Route;
@@ -89,6 +90,8 @@ pub enum Policy {
     Cookie {
         /// Its name.
         name: String,
+        /// Key of the hash of the upstream's address that is its value. Default empty.
+        secret: String,
         /// How long it is valid; `None`: until the browser is closed.
         max_age: Option<Duration>,
         /// For requests without it, and if its upstream is unhealthy.
@@ -96,8 +99,22 @@ pub enum Policy {
     },
 }
 
+impl Policy {
+    /// The key of the values of the cookie that applies, by this policy or its fallback. Empty if there is none.
+    #[must_use]
+    pub fn cookie_secret(&self) -> &str {
+        match self {
+            Self::Cookie { secret, .. } => secret,
+            Self::Header { fallback, .. } | Self::Query { fallback, .. } => {
+                fallback.cookie_secret()
+            }
+            _ => "",
+        }
+    }
+}
+
 /// How upstreams are chosen, and when one of them is skipped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Balance {
     /// `lb_policy`: default random; in `php_fastcgi` round robin.
     pub policy: Policy,
@@ -108,6 +125,9 @@ pub struct Balance {
     pub try_duration: Duration,
     /// `lb_try_interval`: between two attempts. Default 250 ms with `try_duration`, otherwise 0.
     pub try_interval: Duration,
+    /// `lb_retry_match`: a request that an upstream may have begun is only sent again if one of these matches. Default
+    /// none: if its method is safe.
+    pub retry_match: Vec<Matcher>,
     /// `fail_duration`: an upstream that failed `max_fails` times within it is not used. Default 0:
     /// failures are not counted.
     pub fail_duration: Duration,
@@ -129,6 +149,7 @@ impl Default for Balance {
             retries: 0,
             try_duration: Duration::ZERO,
             try_interval: Duration::ZERO,
+            retry_match: Vec::new(),
             fail_duration: Duration::ZERO,
             max_fails: 1,
             unhealthy_status: Vec::new(),
@@ -166,6 +187,8 @@ pub struct HealthCheck {
     pub passes: u32,
     /// `health_fails`: checks in a row that make it unhealthy. Default 1.
     pub fails: u32,
+    /// `health_follow_redirects`: default false.
+    pub follows_redirects: bool,
 }
 
 impl HealthCheck {
@@ -185,6 +208,7 @@ impl HealthCheck {
             upstream: None,
             passes: 1,
             fails: 1,
+            follows_redirects: false,
         }
     }
 }

@@ -403,9 +403,17 @@ fn upstreams() {
             "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
         ),
         (
-            "php_fastcgi a:1 {\nhealth_uri /ping\nhealth_follow_redirects\n}",
-            "4:1: `health_follow_redirects` is not supported in this version; name the path in `health_uri` that \
-             redirects lead to, or write `health_status 3xx`",
+            "php_fastcgi a:1 {\nhealth_follow_redirects\n}",
+            "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
+        ),
+        (
+            "reverse_proxy a:1 {\nheader_down X-A \"a {rp.header.B}\"\n}",
+            "3:13: the value of `X-A` has a part of the response that `header_down` does not know; write \
+             `{rp.status_code}`, or `{rp.header.NAME}` as the whole value; `handle_response` has all",
+        ),
+        (
+            "reverse_proxy a:1 {\nlb_retry_match\n}",
+            "3:1: `lb_retry_match` has no matcher; write for example `path /api/*`",
         ),
     ]);
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::{full, handler};
 use howdah_config::model::{
-    Balance, CertificateFiles, FastCgi, Handler, HealthCheck, Policy, ReverseProxy, StatusRange,
-    Upstream, UpstreamTls,
+    Balance, CertificateFiles, FastCgi, Handler, HealthCheck, Matcher, Policy, ReverseProxy,
+    StatusRange, Upstream, UpstreamTls,
 };
 
 fn proxy(directive: &str) -> ReverseProxy {
@@ -116,7 +116,8 @@ fn fastcgi(directive: &str) -> FastCgi {
     }
 }
 
-const EVERYTHING: &str = "lb_policy cookie shop\nlb_retries 2\nlb_try_duration 5s\nlb_try_interval 10ms\n\
+const EVERYTHING: &str = "lb_policy cookie shop key\nlb_retries 2\nlb_try_duration 5s\nlb_try_interval 10ms\n\
+                          lb_retry_match method PUT\nlb_retry_match {\nmethod GET\npath /a\n}\n\
                           fail_duration 30s\nmax_fails 3\nunhealthy_status 502 5xx\nunhealthy_status 404\n\
                           unhealthy_latency 2s\nunhealthy_request_count 9";
 
@@ -125,12 +126,20 @@ fn upstreams_are_balanced_in_the_same_way() {
     let everything = Balance {
         policy: Policy::Cookie {
             name: "shop".into(),
+            secret: "key".into(),
             max_age: None,
             fallback: Box::default(),
         },
         retries: 2,
         try_duration: Duration::from_secs(5),
         try_interval: Duration::from_millis(10),
+        retry_match: vec![
+            Matcher::Method(vec!["PUT".into()]),
+            Matcher::All(vec![
+                Matcher::Method(vec!["GET".into()]),
+                Matcher::Path(vec!["/a".into()]),
+            ]),
+        ],
         fail_duration: Duration::from_secs(30),
         max_fails: 3,
         unhealthy_status: vec![
@@ -171,6 +180,7 @@ fn policies_have_arguments_and_fallbacks() {
             name: "X-A".into(),
             fallback: Box::new(Policy::Cookie {
                 name: "lb".into(),
+                secret: String::new(),
                 max_age: Some(Duration::from_secs(3600)),
                 fallback: Box::new(Policy::First),
             }),
@@ -194,7 +204,7 @@ fn policies_have_arguments_and_fallbacks() {
             "`max_age` has no effect with `query`",
         ),
         ("query a {\nfallback best\n}", "`best` is not a policy"),
-        ("cookie a b", "not supported"),
+        ("cookie a b c", "wrong number of arguments"),
     ] {
         let file = format!(":80 {{\nreverse_proxy a b {{\nlb_policy {text}\n}}\n}}\n");
         let errors = full(&file).unwrap_err().to_string();

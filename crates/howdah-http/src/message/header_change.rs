@@ -39,14 +39,22 @@ pub(crate) struct PendingChange {
 #[derive(Debug)]
 pub(crate) enum PendingValue {
     Known(HeaderValue),
+    /// That of this field of the response, all of its values joined by commas.
+    Field(HeaderName),
     /// Contains no characters that a header may not have.
     Late(LateText),
 }
 
 impl PendingValue {
-    fn into_header(self, response: &ResponseSoFar) -> HeaderValue {
+    fn into_header(self, headers: &HeaderMap, response: &ResponseSoFar) -> HeaderValue {
         match self {
             Self::Known(value) => value,
+            Self::Field(name) => {
+                let values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+                let joined = values.collect::<Vec<_>>().join(&b","[..]);
+                // Valid values and commas.
+                HeaderValue::from_bytes(&joined).unwrap_or(EMPTY)
+            }
             Self::Late(text) => {
                 let figures = Figures {
                     duration: text.elapsed(),
@@ -166,7 +174,7 @@ impl PendingChange {
     }
 
     pub(crate) fn apply(self, headers: &mut HeaderMap, response: &ResponseSoFar) {
-        let value = self.value.map(|value| value.into_header(response));
+        let value = self.value.map(|value| value.into_header(headers, response));
         self.change.apply(value, headers);
     }
 }

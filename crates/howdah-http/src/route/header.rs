@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use howdah_cgi::bytes_of;
-use howdah_config::model::HeaderChange;
-use http::header::HeaderValue;
+use howdah_config::model::{HeaderChange, Part, Placeholder};
+use http::header::{HeaderName, HeaderValue};
 use regex::bytes::Regex;
 
 use crate::message::header_change::{Change, PendingChange, PendingValue};
@@ -26,11 +26,29 @@ enum Value {
     None,
     Constant(HeaderValue),
     Text(Text),
+    /// The value of this field of the response.
+    Field(HeaderName),
 }
 
 /// Compiles the changes of a directive.
 pub(super) fn compile(changes: &[HeaderChange]) -> Result<Box<[FieldChange]>, RouteError> {
     changes.iter().map(FieldChange::compile).collect()
+}
+
+/// Compiles `header_down`, whose values may be fields of the response.
+pub(super) fn compile_down(changes: &[HeaderChange]) -> Result<Box<[FieldChange]>, RouteError> {
+    let compile = |change: &HeaderChange| {
+        let mut compiled = FieldChange::compile(change)?;
+        if let HeaderChange::Set(_, value)
+        | HeaderChange::Add(_, value)
+        | HeaderChange::Default(_, value) = change
+            && let [Part::Placeholder(Placeholder::ResponseHeader(name))] = &value.parts[..]
+        {
+            compiled.value = Value::Field(header_name(name)?);
+        }
+        Ok(compiled)
+    };
+    changes.iter().map(compile).collect()
 }
 
 /// Evaluates the values, which needs the request.
@@ -82,6 +100,10 @@ impl FieldChange {
             Value::None => return Some(pending(None, false)),
             Value::Constant(value) => {
                 let value = PendingValue::Known(value.clone());
+                return Some(pending(Some(value), false));
+            }
+            Value::Field(name) => {
+                let value = PendingValue::Field(name.clone());
                 return Some(pending(Some(value), false));
             }
             Value::Text(text) => text,

@@ -26,6 +26,7 @@ mod placeholder;
 mod policy;
 pub(crate) mod pools;
 mod purpose;
+mod retry;
 mod root;
 mod routes;
 pub(crate) mod site;

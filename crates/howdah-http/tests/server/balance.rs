@@ -73,6 +73,110 @@ fn a_cookie_may_outlast_the_browser_and_has_a_fallback() {
 }
 
 #[test]
+fn a_cookie_is_for_frames_of_other_sites_behind_https() {
+    let upstream = answering(OK);
+    let end = |trusted: &str, proto: &str| {
+        let front = front(
+            &upstream.address.to_string(),
+            trusted,
+            "reverse_proxy UP {\nlb_policy cookie\n}",
+        );
+        let reply = front.get_with("/", &format!("X-Forwarded-Proto: {proto}\r\n"));
+        let cookie = reply.header("set-cookie").unwrap().to_owned();
+        cookie.split_once("; ").unwrap().1.to_owned()
+    };
+    let trusted = "servers {\ntrusted_proxies static 127.0.0.1\n}";
+    let (plain, secure) = (
+        "Path=/; HttpOnly; SameSite=Lax",
+        "Path=/; HttpOnly; Secure; SameSite=None",
+    );
+    assert_eq!(end(trusted, "https"), secure);
+    assert_eq!(end(trusted, "http"), plain);
+    assert_eq!(end("", "https"), plain);
+}
+
+#[test]
+fn an_empty_parameter_is_none() {
+    let upstreams = [OK; 3].map(answering);
+    let front = front(
+        &addresses(&upstreams),
+        "",
+        "reverse_proxy UP {\nlb_policy query id {\nfallback first\n}\n}",
+    );
+    for target in ["/a?id=", "/a?id", "/a?ID=7"] {
+        assert_eq!(front.get(target).status, 200);
+        assert_eq!(counts(&upstreams, target), [1, 0, 0], "{target}");
+    }
+}
+
+#[test]
+fn requests_that_may_be_repeated_are_matched() {
+    let torn = || Upstream::start(|_, _| None);
+    let send = |options: &str, method: &str, path: &str| {
+        let upstreams = [torn(), answering(OK)];
+        let options = format!("lb_policy first\nlb_retries 1\n{options}");
+        let front = front(
+            &addresses(&upstreams),
+            "",
+            &format!("reverse_proxy UP {{\n{options}\n}}"),
+        );
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: a\r\n");
+        front
+            .send(&format!("{head}Content-Length: 0\r\n\r\n"))
+            .status
+    };
+    assert_eq!(send("", "GET", "/"), 200);
+    assert_eq!(send("", "POST", "/"), 502);
+    let rule = "lb_retry_match {\nmethod POST\npath /api/*\n}\nlb_retry_match method PUT";
+    assert_eq!(send(rule, "POST", "/api/a"), 200);
+    assert_eq!(send(rule, "POST", "/a"), 502);
+    assert_eq!(send(rule, "PUT", "/a"), 200);
+    // As in Caddy, the rule replaces the default.
+    assert_eq!(send(rule, "GET", "/a"), 502);
+}
+
+#[test]
+fn checks_follow_redirects() {
+    let redirect = |location: &'static str| {
+        Upstream::start(move |head, _| {
+            let answer = if head.starts_with("POST /up ") {
+                format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n")
+            } else if head.starts_with("GET /bad ") {
+                "HTTP/1.1 503 Gone\r\nContent-Length: 0\r\n\r\n".to_owned()
+            } else {
+                String::from_utf8_lossy(OK).into_owned()
+            };
+            Some((answer.into_bytes(), ConnectionAction::Keep))
+        })
+    };
+    let upstreams = [
+        redirect("/bad"),
+        redirect("http://other.test/well"),
+        redirect("http://app.test/well?a#b"),
+    ];
+    let front = front(
+        &addresses(&upstreams),
+        "",
+        "reverse_proxy UP {\nlb_policy first\nhealth_uri /up\nhealth_method POST\n\
+         health_follow_redirects\nhealth_interval 10ms\nhealth_headers {\nHost app.test\n}\n}",
+    );
+    wait_until("the last upstream gets the requests", || {
+        front.get("/a");
+        counts(&upstreams, "/a")[2] > 0
+    });
+    assert!(counts(&upstreams, "/bad")[0] > 0);
+    // Redirects to other hosts are the response.
+    assert_eq!(counts(&upstreams, "/well"), [0; 3]);
+    let requests = upstreams[2].requests.lock().unwrap();
+    let followed = requests
+        .iter()
+        .find(|(_, head)| head.starts_with("GET /well?a "))
+        .map(|(_, head)| head.to_ascii_lowercase())
+        .unwrap();
+    assert!(!followed.contains("content-length"), "{followed}");
+}
+
+#[test]
 fn checks_have_a_method_headers_and_a_port() {
     let (upstream, checked) = (answering(OK), answering(OK));
     let options = format!(
@@ -161,4 +265,22 @@ fn a_response_that_stops_is_cut_off() {
     let text = String::from_utf8_lossy(&text);
     assert!(text.contains("first"), "{text}");
     assert!(!text.ends_with("0\r\n\r\n"), "{text}");
+}
+
+#[test]
+fn a_response_header_may_be_copied() {
+    let upstream =
+        answering(b"HTTP/1.1 404 Not Found\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 0\r\n\r\n");
+    let front = front(
+        &upstream.address.to_string(),
+        "",
+        "reverse_proxy UP {\nheader_down X-Copy {rp.header.X-A}\nheader_down X-Status \"was {rp.status_code}\"\n\
+         header_down X-None {http.reverse_proxy.header.X-B}\nheader_down -X-A\n}",
+    );
+    let reply = front.get("/");
+    let field = |name| reply.header(name).map(str::to_owned);
+    assert_eq!(field("x-copy").as_deref(), Some("1,2"));
+    assert_eq!(field("x-status").as_deref(), Some("was 404"));
+    assert_eq!(field("x-none").as_deref(), Some(""));
+    assert_eq!(field("x-a"), None);
 }

@@ -43,6 +43,8 @@ struct Pings {
     status: AtomicU16,
     /// Variables of the last one.
     last: Mutex<String>,
+    /// Bytes of its body.
+    length: AtomicUsize,
 }
 
 impl Upstream {
@@ -56,6 +58,7 @@ impl Upstream {
         let pings = Arc::new(Pings {
             status: AtomicU16::new(200),
             last: Mutex::default(),
+            length: AtomicUsize::new(0),
         });
         let (count, asked) = (Arc::clone(&requests), Arc::clone(&pings));
         thread::spawn(move || {
@@ -92,7 +95,7 @@ fn serve(
     mut manner: Manner,
     pings: &Pings,
 ) -> io::Result<()> {
-    let mut length = 0;
+    let (mut length, mut is_ping) = (0, false);
     loop {
         let mut header = [0; 8];
         stream.read_exact(&mut header)?;
@@ -105,6 +108,7 @@ fn serve(
             PARAMS if size > 0 => {
                 let variables = String::from_utf8_lossy(&content).into_owned();
                 if variables.contains("SCRIPT_NAME/ping") {
+                    is_ping = true;
                     *pings.last.lock().unwrap() = variables;
                     manner = match pings.status.load(SeqCst) {
                         0 => return Ok(()),
@@ -115,6 +119,9 @@ fn serve(
             _ => {}
         }
     }
+    if is_ping {
+        pings.length.store(length, SeqCst);
+    }
     let mut record = |kind: u8, content: &[u8]| {
         let [high, low] = u16::try_from(content.len()).unwrap().to_be_bytes();
         stream.write_all(&[1, kind, 0, 1, high, low, 0, 0])?;
@@ -124,7 +131,13 @@ fn serve(
         Manner::HangUp => Ok(()),
         Manner::Refuse => record(END_REQUEST, &[0, 0, 0, 0, OVERLOADED, 0, 0, 0]),
         Manner::Answer(status) => {
-            let text = format!("Status: {status}\r\n\r\nupstream={number}\nlength={length}\n");
+            let location = if status == 302 {
+                "Location: /index.php\r\n"
+            } else {
+                ""
+            };
+            let text =
+                format!("Status: {status}\r\n{location}\r\nupstream={number}\nlength={length}\n");
             record(STDOUT, text.as_bytes())?;
             record(END_REQUEST, &[0; 8])
         }
@@ -216,6 +229,12 @@ fn safe_requests_are_sent_again() {
     let both = site(&[torn.address, well.address], "lb_policy first");
     assert_eq!(both.upstream(), "1");
     assert_eq!(both.post().status, 502);
+    let matched = site(
+        &[torn.address, well.address],
+        "lb_policy first\nlb_retry_match method POST",
+    );
+    assert_eq!(matched.post().value("length"), "3");
+    assert_eq!(matched.get().status, 502);
     // An upstream that refuses has not started the request.
     let busy = Upstream::start(3, Manner::Refuse);
     let both = site(&[busy.address, well.address], "lb_policy first");
@@ -300,6 +319,30 @@ fn upstreams_are_health_checked() {
 }
 
 #[test]
+fn checks_may_have_a_body_and_follow_redirects() {
+    let one = Upstream::start(1, WELL);
+    let options = "health_uri /ping\nhealth_method POST\nhealth_request_body \"a check\"\nhealth_interval 10ms";
+    let checked = site(&[one.address], options);
+    checked.get();
+    wait_until("the check has its body", || {
+        one.pings.length.load(SeqCst) == "a check".len()
+    });
+    let variables = one.pings.last.lock().unwrap().clone();
+    for part in ["REQUEST_METHODPOST", "CONTENT_LENGTH7"] {
+        assert!(variables.contains(part), "{part}: {variables:?}");
+    }
+    // `/ping` redirects to a script that is well.
+    let (two, three) = (Upstream::start(2, WELL), Upstream::start(3, WELL));
+    two.answer_pings(302);
+    let options = format!("lb_policy first\n{options}\nhealth_follow_redirects");
+    let site = site(&[two.address, three.address], &options);
+    assert_eq!(site.upstream(), "2");
+    // A check sends two requests.
+    wait_until("the checks have a result", || two.requests() > 4);
+    assert_eq!(site.upstream(), "2");
+}
+
+#[test]
 fn other_statuses_may_count_as_healthy() {
     let (one, two) = (Upstream::start(1, WELL), Upstream::start(2, WELL));
     two.answer_pings(404);
@@ -344,6 +387,7 @@ fn an_upstream_may_read_the_rest_after_its_response() {
         let pings = Pings {
             status: AtomicU16::new(200),
             last: Mutex::default(),
+            length: AtomicUsize::new(0),
         };
         serve(&stream, 1, WELL, &pings).unwrap();
     });

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use howdah_cgi::{Input, split_path};
 use howdah_config::model::{HealthCheck, Upstream};
-use http::header::HeaderValue;
-use http::{Method, Uri, Version};
+use http::header::{HOST, HeaderMap, HeaderValue};
+use http::{Uri, Version};
 
 use super::{FastCgi, opening};
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::{
-    self, BODY_MAX, ProbeResponse, probe_address, probe_headers, probe_method,
+    self, BODY_MAX, ProbeRequest, ProbeResponse, probe_address, probe_headers, redirect_target,
 };
 use crate::listen::unix;
 use crate::message::path;
@@ -22,16 +22,28 @@ impl health::Upstreams for FastCgi {
         &self.balancer
     }
 
-    async fn probe(&self, index: usize, check: &HealthCheck) -> Result<ProbeResponse, String> {
+    async fn probe(
+        &self,
+        index: usize,
+        check: &HealthCheck,
+        request: &ProbeRequest,
+    ) -> Result<ProbeResponse, String> {
         let address = probe_address(&self.options.upstreams[index], check);
-        let method = probe_method(check);
-        let start = self.encode_request((index, &address), &method, check)?;
-        let body = match &check.request_body {
+        let host = match &address {
+            Upstream::Tcp { .. } => address.to_string(),
+            Upstream::Unix(_) => "localhost".to_owned(),
+        };
+        // Any printable name is a valid value.
+        let host = HeaderValue::try_from(host).unwrap_or(HeaderValue::from_static("localhost"));
+        let headers = probe_headers(host, check, self.balancer.name(index));
+        let start = self.encode_request(&headers, request)?;
+        let body = match &request.body {
             text if text.is_empty() => RequestBody::Empty,
             text => RequestBody::Memory(text.clone().into()),
         };
         let sent = (start.into(), Rc::new(body));
-        let response = self.exchange(&address, (None, &method), sent, None).await;
+        let about = (None, &request.method);
+        let response = self.exchange(&address, about, sent, None).await;
         let response = response.map_err(|failure| failure.to_string())?;
         let (head, mut content) = response.into_parts();
         let mut body = Vec::new();
@@ -45,6 +57,7 @@ impl health::Upstreams for FastCgi {
         }
         Ok(ProbeResponse {
             status: head.status,
+            redirect: redirect_target(&head.headers, headers.get(HOST)),
             body,
         })
     }
@@ -54,30 +67,22 @@ impl FastCgi {
     /// Encodes the start of the request with all variables. `Err`: what is invalid.
     fn encode_request(
         &self,
-        (index, address): (usize, &Upstream),
-        method: &Method,
-        check: &HealthCheck,
+        headers: &HeaderMap,
+        request: &ProbeRequest,
     ) -> Result<Vec<u8>, String> {
-        let uri: Uri = check
+        let uri: Uri = request
             .uri
             .parse()
             .map_err(|error: http::uri::InvalidUri| error.to_string())?;
         let path = path::normalise(uri.path()).map_err(|error| error.to_string())?;
         let (name, info) = split_path(&path, &self.split).unwrap_or((&*path, ""));
-        let host = match address {
-            Upstream::Tcp { .. } => address.to_string(),
-            Upstream::Unix(_) => "localhost".to_owned(),
-        };
-        // Any printable name is a valid value.
-        let host = HeaderValue::try_from(host).unwrap_or(HeaderValue::from_static("localhost"));
-        let headers = probe_headers(host, check, self.balancer.name(index));
         let input = Input {
             id: 0,
-            method,
+            method: &request.method,
             target: &uri,
             query: uri.query().unwrap_or_default(),
             version: Version::HTTP_11,
-            headers: &headers,
+            headers,
             remote: unix::CLIENT,
             local: unix::ADDRESS,
             scheme: "http",
@@ -85,7 +90,7 @@ impl FastCgi {
             script_name: name,
             path_info: info,
             script_filename: None,
-            body_size: check.request_body.len() as u64,
+            body_size: request.body.len() as u64,
             tls_protocol: "",
             tls_cipher: "",
             remote_user: None,

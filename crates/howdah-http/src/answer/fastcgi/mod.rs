@@ -60,6 +60,8 @@ pub(crate) struct FastCgiJob {
     /// What the choice of an upstream depends on.
     pub(crate) hint: Hint,
     pub(crate) forwarded: ForwardedHeaders,
+    /// It may be sent again although an upstream may have begun it.
+    pub(crate) is_repeatable: bool,
 }
 
 /// Why there is no response.
@@ -112,13 +114,13 @@ impl Failure {
         }
     }
 
-    /// Whether the request may be sent again: no server has started it, or it is safe (`is_safe`). A request that timed
+    /// Whether the request may be sent again: no server has started it, or it `is_repeatable`. A request that timed
     /// out is not repeated: it would time out again.
-    fn is_harmless(&self, is_safe: bool) -> bool {
+    fn is_harmless(&self, is_repeatable: bool) -> bool {
         match self {
             Self::Connect(_) | Self::Refused(CANNOT_MULTIPLEX | OVERLOADED) => true,
-            Self::Io(error) => is_safe && error.kind() != io::ErrorKind::TimedOut,
-            Self::Nothing => is_safe,
+            Self::Io(error) => is_repeatable && error.kind() != io::ErrorKind::TimedOut,
+            Self::Nothing => is_repeatable,
             Self::Record(_)
             | Self::Refused(_)
             | Self::HeaderSize
@@ -152,6 +154,7 @@ impl FastCgiJob {
             upstreams,
             hint,
             forwarded,
+            is_repeatable,
         } = self;
         forwarded.put(&mut request.headers);
         let request_id = request.id;
@@ -160,7 +163,10 @@ impl FastCgiJob {
             .get_or_init(|| Rc::clone(&request.script.root));
         upstreams.checks.start(&upstreams);
         match opening(&request.input()) {
-            Ok(start) => upstreams.call(request, &hint, start.into(), hold).await,
+            Ok(start) => {
+                let balance = (&hint, is_repeatable);
+                upstreams.call(request, balance, start.into(), hold).await
+            }
             Err(error) => {
                 let request_id = format_args!("{request_id:016x}");
                 let status = error.status();
@@ -200,7 +206,7 @@ impl FastCgi {
     async fn call(
         &self,
         request: AppRequest,
-        hint: &Hint,
+        (hint, is_repeatable): (&Hint, bool),
         start: Rc<[u8]>,
         hold: &DisconnectGuard,
     ) -> Response<Content> {
@@ -228,7 +234,7 @@ impl FastCgi {
                             self.balancer.fail(index);
                         }
                         let may_retry =
-                            failure.is_harmless(method.is_safe()) && attempts.may_continue();
+                            failure.is_harmless(is_repeatable) && attempts.may_continue();
                         let request_id = format_args!("{id:016x}");
                         let status = failure.status();
                         let upstream = self.balancer.name(index);

@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use http::{Extensions, Method, StatusCode};
+use http::{Extensions, StatusCode};
 use hyper_util::client::legacy::Error as ClientError;
 use hyper_util::client::legacy::connect::CaptureConnection;
 
@@ -71,8 +71,8 @@ impl Failure {
         !matches!(self, Self::Request(_))
     }
 
-    /// Whether a request with this method may be sent again: no upstream has received it, or it changes nothing.
-    pub(super) fn is_harmless(&self, method: &Method) -> bool {
+    /// Whether a request may be sent again: no upstream has received it, or it `is_repeatable`.
+    pub(super) fn is_harmless(&self, is_repeatable: bool) -> bool {
         match self {
             Self::DialTimeout(_)
             | Self::Connect(_)
@@ -84,7 +84,7 @@ impl Failure {
             | Self::Lost { .. }
             | Self::Answer(_)
             | Self::HeaderTimeout
-            | Self::Stalled(_) => method.is_safe(),
+            | Self::Stalled(_) => is_repeatable,
             Self::Request(_) => false,
         }
     }

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use howdah_config::model::HealthCheck;
 use http::Request;
+use http::header::HOST;
 use http_body::Body;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
@@ -14,7 +15,9 @@ use super::Upstreams;
 use super::failure::Failure;
 use super::upload::{Source, Upload, UploadLimits};
 use crate::answer::upstream::balance::Balancer;
-use crate::answer::upstream::health::{self, BODY_MAX, ProbeResponse, probe_headers, probe_method};
+use crate::answer::upstream::health::{
+    self, BODY_MAX, ProbeRequest, ProbeResponse, probe_headers, redirect_target,
+};
 use crate::answer::upstream::{Connector, PROBED};
 use crate::message::incoming::Incoming;
 
@@ -23,21 +26,23 @@ impl health::Upstreams for Upstreams {
         &self.balancer
     }
 
-    async fn probe(&self, index: usize, check: &HealthCheck) -> Result<ProbeResponse, String> {
+    async fn probe(
+        &self,
+        index: usize,
+        check: &HealthCheck,
+        ProbeRequest { method, uri, body }: &ProbeRequest,
+    ) -> Result<ProbeResponse, String> {
+        let host = self.probe_hosts[index].clone();
+        let headers = probe_headers(host, check, self.balancer.name(index));
         let probe = async |client: &Client<Connector, Upload>| {
-            let body = Bytes::from(check.request_body.clone());
+            let body = Bytes::from(body.clone());
             let limits = UploadLimits::of(body.len() as u64, check.timeout);
             let source = Source::new(Some(Incoming::Read(body)), limits);
-            let method = probe_method(check);
-            let mut headers = probe_headers(
-                self.probe_hosts[index].clone(),
-                check,
-                self.balancer.name(index),
-            );
-            source.frame(&method, &mut headers);
+            let mut headers = headers.clone();
+            source.frame(method, &mut headers);
             let mut request = Request::builder()
                 .method(method)
-                .uri(format!("http://{PROBED}{index}{}", check.uri))
+                .uri(format!("http://{PROBED}{index}{uri}"))
                 .body(Upload(source))
                 .map_err(Failure::Request)?;
             *request.headers_mut() = headers;
@@ -52,6 +57,7 @@ impl health::Upstreams for Upstreams {
         };
         let answer = answer.map_err(|failure| failure.to_string())?;
         let status = answer.status();
+        let redirect = redirect_target(answer.headers(), headers.get(HOST));
         let mut content = answer.into_body();
         let mut body = Vec::new();
         while check.body.is_some()
@@ -64,6 +70,10 @@ impl health::Upstreams for Upstreams {
             }
         }
         body.truncate(BODY_MAX);
-        Ok(ProbeResponse { status, body })
+        Ok(ProbeResponse {
+            status,
+            redirect,
+            body,
+        })
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct ProxyJob {
     pub(crate) has_body: bool,
     /// Changes of the header that are applied once the upstream is known.
     pub(crate) header_up: Vec<PendingChange>,
+    /// It may be sent again although an upstream may have begun it.
+    pub(crate) is_repeatable: bool,
     /// What the choice of an upstream depends on.
     pub(crate) hint: Hint,
 }

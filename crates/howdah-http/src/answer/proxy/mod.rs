@@ -173,7 +173,7 @@ impl Upstreams {
         let attempt = |upstream| self.attempt(upstream, index, (job, source), client);
         match attempt(&self.client).await {
             Err(failure @ Failure::Lost { .. })
-                if failure.is_harmless(&job.method) && !source.has_started() =>
+                if failure.is_harmless(job.method.is_safe()) && !source.has_started() =>
             {
                 let upstream = self.balancer.name(index);
                 tracing::debug!(target: "howdah::proxy", %upstream, "retrying the request: {failure}");
@@ -317,7 +317,8 @@ pub(crate) async fn send(
                         balancer.fail(index);
                     }
                     // An upstream may have started to process it.
-                    let may_repeat = !source.has_started() && failure.is_harmless(&job.method);
+                    let may_repeat =
+                        !source.has_started() && failure.is_harmless(job.is_repeatable);
                     let may_retry = may_repeat && attempts.may_continue();
                     let upstream = balancer.name(index);
                     let request_id = format_args!("{id:016x}");

@@ -364,6 +364,7 @@ mod tests {
         assert_eq!(seen.len(), 3);
         let by_cookie = Policy::Cookie {
             name: "lb".into(),
+            secret: String::new(),
             max_age: None,
             fallback: Box::new(Policy::First),
         };
@@ -397,6 +398,32 @@ mod tests {
             .map(|client| next(&Policy::IpHash, &Hint::of(&client)))
             .collect();
         assert_eq!(spread.len(), 3);
+    }
+
+    #[test]
+    fn cookies_have_the_values_of_caddy() {
+        let value = |secret: &str| {
+            let policy = Policy::Cookie {
+                name: "lb".into(),
+                secret: secret.into(),
+                max_age: None,
+                fallback: Box::default(),
+            };
+            // The policy that sets the cookie may be a fallback.
+            let policy = Policy::Query {
+                key: "id".into(),
+                fallback: Box::new(policy),
+            };
+            let balance = Balance {
+                policy,
+                ..Balance::default()
+            };
+            state(1, &balance).upstreams()[0].cookie.clone()
+        };
+        let hashed = "2480ea79ac8c32522443d1fc2f11b7b9ffad85c962ec1b27b7263bf3e5a8038f";
+        assert_eq!(value("secret"), hashed);
+        let without = "9720804d2201a4008a740b8d2b628e7e477df5021ad5df75a6d94b71c937eb22";
+        assert_eq!(value(""), without);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::rc::{Rc, Weak};
 
 use howdah_config::model::{HealthCheck, Upstream};
-use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use http::{Method, StatusCode};
+use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::{Method, StatusCode, Uri};
 use regex::bytes::Regex;
 
 use crate::answer::upstream::balance::Balancer;
@@ -14,21 +14,61 @@ use crate::answer::upstream::balance::Balancer;
 pub(crate) trait Upstreams: 'static {
     fn balancer(&self) -> &Balancer;
 
-    /// Sends a request for `health_uri` to one upstream. `Err`: why it failed. The future is
+    /// Sends a request of the check to one upstream. `Err`: why it failed. The future is
     /// dropped after the timeout.
     fn probe(
         &self,
         index: usize,
         check: &HealthCheck,
+        request: &ProbeRequest,
     ) -> impl Future<Output = Result<ProbeResponse, String>>;
+}
+
+/// The variable part of the request of a check.
+pub(crate) struct ProbeRequest {
+    pub(crate) method: Method,
+    /// Path and query.
+    pub(crate) uri: String,
+    pub(crate) body: String,
+}
+
+impl ProbeRequest {
+    fn new(check: &HealthCheck) -> Self {
+        Self {
+            // The configuration has refused others.
+            method: Method::from_bytes(check.method.as_bytes()).unwrap_or(Method::GET),
+            uri: check.uri.clone(),
+            body: check.request_body.clone(),
+        }
+    }
+
+    /// Changes it as a redirect with this status says.
+    fn redirect(&mut self, status: StatusCode, uri: String) {
+        self.uri = uri;
+        let keeps_method = [
+            StatusCode::TEMPORARY_REDIRECT,
+            StatusCode::PERMANENT_REDIRECT,
+        ];
+        if !keeps_method.contains(&status) {
+            self.body.clear();
+            if self.method != Method::HEAD {
+                self.method = Method::GET;
+            }
+        }
+    }
 }
 
 /// The response of an upstream to a check.
 pub(crate) struct ProbeResponse {
     pub(crate) status: StatusCode,
+    /// Path and query that it redirects to.
+    pub(crate) redirect: Option<String>,
     /// Its start, if `health_body` is configured.
     pub(crate) body: Vec<u8>,
 }
+
+/// Redirects that a check follows.
+const REDIRECTS_MAX: u32 = 10;
 
 /// Bytes of a response's body that `health_body` sees.
 pub(crate) const BODY_MAX: usize = 64 << 10;
@@ -63,10 +103,18 @@ pub(crate) fn probe_headers(host: HeaderValue, check: &HealthCheck, name: &str) 
     headers
 }
 
-/// The method of a check.
-pub(crate) fn probe_method(check: &HealthCheck) -> Method {
-    // The configuration has refused others.
-    Method::from_bytes(check.method.as_bytes()).unwrap_or(Method::GET)
+/// Path and query that a response with this header redirects to, if they are on the `host` that was asked.
+pub(crate) fn redirect_target(headers: &HeaderMap, host: Option<&HeaderValue>) -> Option<String> {
+    let location = headers.get(LOCATION)?.to_str().ok()?;
+    let location = location.split('#').next()?;
+    if location.starts_with('/') && !location.starts_with("//") {
+        return Some(location.to_owned());
+    }
+    let uri: Uri = location.parse().ok()?;
+    uri.scheme()?;
+    let is_same = uri.authority()?.as_str() == host?.to_str().ok()?;
+    let target = uri.path_and_query()?;
+    is_same.then(|| target.as_str().to_owned())
 }
 
 /// The checks of a directive.
@@ -101,7 +149,7 @@ async fn watch<U: Upstreams>(upstreams: Weak<U>, index: usize, check: HealthChec
     // The configuration has refused invalid ones.
     let body = check.body.as_deref().and_then(|text| Regex::new(text).ok());
     while let Some(upstreams) = upstreams.upgrade() {
-        let outcome = tokio::time::timeout(check.timeout, upstreams.probe(index, &check));
+        let outcome = tokio::time::timeout(check.timeout, run(&*upstreams, index, &check));
         let outcome = outcome
             .await
             .unwrap_or_else(|_| Err("it did not respond in time".to_owned()))
@@ -126,6 +174,27 @@ async fn watch<U: Upstreams>(upstreams: Weak<U>, index: usize, check: HealthChec
         drop(upstreams);
         tokio::time::sleep(check.interval).await;
     }
+}
+
+/// Sends the request of a check, and those that redirects lead to.
+async fn run(
+    upstreams: &impl Upstreams,
+    index: usize,
+    check: &HealthCheck,
+) -> Result<ProbeResponse, String> {
+    let mut request = ProbeRequest::new(check);
+    let mut response = upstreams.probe(index, check, &request).await?;
+    for _ in 0..REDIRECTS_MAX {
+        if !check.follows_redirects || !response.status.is_redirection() {
+            break;
+        }
+        let Some(uri) = response.redirect.take() else {
+            break;
+        };
+        request.redirect(response.status, uri);
+        response = upstreams.probe(index, check, &request).await?;
+    }
+    Ok(response)
 }
 
 fn expect(

@@ -2,12 +2,14 @@
 //! thread a connection is on, so no thread alone knows what an upstream does.
 
 use std::cell::Cell;
+use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use howdah_config::model::{Balance, Upstream};
+use ring::hmac;
 
 use crate::clock;
 
@@ -180,11 +182,13 @@ impl DirectiveState {
             max_fails: remembers.then_some(balance.max_fails),
             max_requests: balance.max_requests,
         };
+        // As in Caddy, so that clients keep their upstream when one server takes the place of the other.
+        let key = hmac::Key::new(hmac::HMAC_SHA256, balance.policy.cookie_secret().as_bytes());
         let upstream = |shared: Arc<SharedUpstream>| {
             let most = limits.max_fails.unwrap_or(0);
             shared.recent_max.fetch_max(most, Relaxed);
             UpstreamState {
-                cookie: format!("{:016x}", hash(shared.address.as_str())),
+                cookie: hexadecimal(hmac::sign(&key, shared.address.as_bytes()).as_ref()),
                 shared,
                 is_ill: AtomicBool::new(false),
                 contrary: AtomicU32::new(0),
@@ -319,6 +323,14 @@ pub(super) fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to memory cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

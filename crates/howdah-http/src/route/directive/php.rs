@@ -25,6 +25,7 @@ use crate::route::intercept::Intercept;
 use crate::route::outcome::Outcome;
 use crate::route::pools::{ScriptPools, WorkerPools};
 use crate::route::purpose::Purpose;
+use crate::route::retry::RetryRule;
 use crate::route::root::RootText;
 use crate::route::status;
 use crate::route::text::Text;
@@ -40,7 +41,7 @@ pub(crate) struct PhpScript {
     /// The pool for all scripts that do not belong to a worker.
     classic: usize,
     /// The FastCGI server that runs the scripts in place of a pool.
-    fastcgi: Option<Rc<FastCgi>>,
+    fastcgi: Option<(Rc<FastCgi>, RetryRule)>,
     /// The hub of the site.
     hub: Option<usize>,
     learns_hints: bool,
@@ -159,10 +160,11 @@ impl PhpScript {
             pool,
             script,
             env,
-            fastcgi: self.fastcgi.as_ref().map(|upstreams| FastCgiJob {
+            fastcgi: self.fastcgi.as_ref().map(|(upstreams, retry)| FastCgiJob {
                 upstreams: Rc::clone(upstreams),
                 hint: hint(upstreams.policy(), context),
                 forwarded: forwarded(context, context.trusts(upstreams.trusted_proxies())),
+                is_repeatable: retry.allows(&context.parts().method, context),
             }),
             roadrunner: None,
             hub: self.hub,
@@ -200,13 +202,11 @@ impl PhpServer {
                 .position(|candidate| candidate.below_path() == Some(&*format!("/{index}")))
         });
         let mut script = PhpScript::compile(&server.script, &compiler.pools);
-        script.fastcgi = server.fastcgi.as_ref().map(|fastcgi| {
-            Rc::new(FastCgi::new(
-                fastcgi,
-                &server.script,
-                &compiler.pools.states,
-            ))
-        });
+        if let Some(fastcgi) = &server.fastcgi {
+            let upstreams = FastCgi::new(fastcgi, &server.script, &compiler.pools.states);
+            let retry = RetryRule::compile(&fastcgi.balance)?;
+            script.fastcgi = Some((Rc::new(upstreams), retry));
+        }
         let script = script;
         let intercept = match &server.fastcgi {
             Some(fastcgi) if !fastcgi.intercept.rules.is_empty() => {

@@ -20,6 +20,7 @@ use crate::route::handler::Handler;
 use crate::route::header::{self, FieldChange};
 use crate::route::intercept::Intercept;
 use crate::route::outcome::{Outcome, Refusal};
+use crate::route::retry::RetryRule;
 use crate::route::text::Text;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -37,6 +38,7 @@ pub(crate) struct Proxy {
     header_up: Box<[FieldChange]>,
     header_down: Box<[FieldChange]>,
     intercept: Rc<Intercept>,
+    retry: RetryRule,
 }
 
 impl Proxy {
@@ -51,8 +53,9 @@ impl Proxy {
             rewrite: proxy.rewrite.as_ref().map(Rewrite::compile),
             trusted: proxy.trusted_proxies.clone().map(Into::into),
             header_up: header::compile(&proxy.header_up)?,
-            header_down: header::compile(&proxy.header_down)?,
+            header_down: header::compile_down(&proxy.header_down)?,
             intercept: super::intercept::compile(&proxy.intercept, compiler)?,
+            retry: RetryRule::compile(&proxy.balance)?,
         })
     }
 
@@ -79,9 +82,11 @@ impl Proxy {
         }
         remove_ambiguous(&mut headers);
         forwarded(context, context.trusts(self.trusted.as_deref())).put(&mut headers);
+        let method = method.unwrap_or_else(|| context.parts().method.clone());
         Ok(ProxyJob {
             upstreams: Rc::clone(&self.upstreams),
-            method: method.unwrap_or_else(|| context.parts().method.clone()),
+            is_repeatable: self.retry.allows(&method, context),
+            method,
             target,
             headers,
             upgrade,
