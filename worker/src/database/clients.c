@@ -246,6 +246,32 @@ static void cut_if_cancelled(const struct howdah_client_kind *kind, zval *subjec
 	client->is_broken = false;
 }
 
+/*
+ * A cancelled call of a dialogue leaves half a message, or a response that is still to arrive. The request may go on
+ * with it, so it is broken off at the request's end, if at all: who waits for what nobody has asked for has read nothing
+ * yet, unless he has a part of it.
+ */
+static void note_dialogue(
+	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client)
+{
+	bool cancelled = client->waits_cancelled != howdah_waits_cancelled();
+	if (effect & HOWDAH_CLIENT_WRITE) {
+		client->was_written = client->is_unanswered = true;
+		client->is_unfinished |= cancelled;
+	}
+	if (effect & HOWDAH_CLIENT_READ) {
+		if (!cancelled) {
+			client->is_unanswered = false;
+		} else if (client->was_written || (kind->half && kind->half(subject)) ||
+				   (kind->position && kind->position(subject) != client->position)) {
+			client->is_unfinished = true;
+		}
+	}
+	if (client->is_unfinished || client->was_read || (kind->half && kind->half(subject))) {
+		client->hold |= HOWDAH_CLIENT_PIN;
+	}
+}
+
 bool howdah_client_enter(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client **entered)
 {
@@ -278,6 +304,7 @@ bool howdah_client_enter(
 	client->coroutine = howdah_sibling_number();
 	if (client->depth++ == 0) {
 		client->waits_cancelled = howdah_waits_cancelled();
+		client->position = kind->position ? kind->position(subject) : 0;
 	}
 	if (UNEXPECTED(client->cut_by) && !(effect & HOWDAH_CLIENT_READER)) {
 		revive(kind, subject, client);
@@ -336,9 +363,8 @@ void howdah_client_leave(
 	if (effect & HOWDAH_CLIENT_UNPIN) {
 		client->hold &= ~HOWDAH_CLIENT_PIN;
 	}
-	if (kind->dialogue && effect & (HOWDAH_CLIENT_READ | HOWDAH_CLIENT_WRITE) &&
-		(client->was_read || (kind->half && kind->half(subject)))) {
-		client->hold |= HOWDAH_CLIENT_PIN;
+	if (kind->dialogue && effect & (HOWDAH_CLIENT_READ | HOWDAH_CLIENT_WRITE) && kind->key(subject) == client->key) {
+		note_dialogue(kind, subject, effect, client);
 	}
 	if (client->depth == 1 && UNEXPECTED(howdah_siblings())) {
 		note_holder(client, before);

@@ -106,6 +106,13 @@ struct howdah_client_kind {
 	 * it.
 	 */
 	void (*cut)(const void *key);
+	/*
+	 * Of a dialogue whose request left it in its midst: nobody else may read the rest of a response, or complete a
+	 * message. Closes the connection, if the client is still the one with this identity. May be NULL.
+	 */
+	void (*break_off)(const void *key, uint64_t identity);
+	uint64_t (*position)(zval *subject);                   /* bytes that have been read of it; or NULL */
+	bool (*is_unread)(const void *key, uint64_t identity); /* a part of a response has arrived; or NULL */
 	/* Reconnects a cut connection for a different request. Returns false if it cannot. May be NULL. */
 	bool (*revive)(const void *key);
 	bool reconnects;        /* revive() is also called for the request that was cut, and after exceptions */

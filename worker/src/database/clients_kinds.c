@@ -3,8 +3,11 @@
  */
 #include "clients_kinds.h"
 
+#include <sys/socket.h>
+
 #include <zend_modules.h>
 
+#include "clients_record.h"
 #include "clients_wrap.h"
 #include "connections_track.h"
 #include "database/pdo/clients_pdo.h"
@@ -54,9 +57,77 @@ void howdah_client_cut(const struct howdah_connection_kind *kind,
 	}
 }
 
+static void wrap_named(
+	const char *const *names, const struct howdah_client_kind *kind, unsigned effect, zif_handler wrapper)
+{
+	for (; *names; names++) {
+		zend_function *function = zend_hash_str_find_ptr(CG(function_table), *names, strlen(*names));
+		if (function) {
+			howdah_wrap_function(function, kind, effect, wrapper);
+		}
+	}
+}
+
 /* --- objects -------------------------------------------------------------------------------------------- */
 
-static const struct howdah_client_kind object_kind = {.by_object = true, .key = howdah_client_object_key};
+static const struct howdah_client_kind curl_kind = {.by_object = true, .key = howdah_client_object_key};
+
+/* The connection that it keeps is in a property. The next call finds it closed, and connects again. */
+static void soap_cut(const void *key)
+{
+	zend_object *object = (zend_object *)key;
+	zend_class_entry *soap = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("soapclient"));
+	zval room, *property = zend_read_property(soap, object, ZEND_STRL("httpsocket"), true, &room);
+	php_stream *stream = Z_TYPE_P(property) == IS_RESOURCE ? zend_fetch_resource2(Z_RES_P(property), NULL,
+																 php_file_le_stream(), php_file_le_pstream())
+														   : NULL;
+	if (stream) {
+		howdah_stream_shut(stream);
+	}
+}
+
+static const struct howdah_client_kind soap_object_kind = {
+	.by_object = true, .key = howdah_client_object_key, .cut = soap_cut};
+
+/* The first member of the object's structure leads to a structure that begins with the descriptor. */
+static void ftp_cut(const void *key)
+{
+	const int *const *container = howdah_connection_container((zend_object *)key);
+	if (*container) {
+		(void)shutdown(**container, SHUT_RDWR);
+	}
+}
+
+static void ftp_rollback(const void *key, bool cut)
+{
+	ftp_cut(key);
+}
+
+static const struct howdah_client_kind ftp_kind = {
+	.by_object = true, .key = howdah_client_object_key, .cut = ftp_cut, .rollback = ftp_rollback};
+
+/* A transfer in steps that is not over stays with its request, and is broken off with it. */
+static ZEND_FUNCTION(guarded_ftp_step)
+{
+	ZEND_FN(howdah_guarded_function)(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	const zval *subject = ZEND_NUM_ARGS() ? ZEND_CALL_ARG(execute_data, 1) : NULL;
+	struct howdah_client *client = howdah_client_user && subject && Z_TYPE_P(subject) == IS_OBJECT
+									   ? howdah_client_find(&ftp_kind, Z_OBJ_P(subject))
+									   : NULL;
+	if (client) {
+		const zend_long more_data = 2; /* FTP_MOREDATA */
+		bool open = Z_TYPE_P(return_value) == IS_LONG && Z_LVAL_P(return_value) == more_data;
+		client->hold = open ? client->hold | HOWDAH_CLIENT_HOLD : client->hold & ~HOWDAH_CLIENT_HOLD;
+	}
+}
+
+static void ftp_startup(void)
+{
+	static const char *const steps[] = {
+		"ftp_nb_continue", "ftp_nb_fget", "ftp_nb_fput", "ftp_nb_get", "ftp_nb_put", NULL};
+	wrap_named(steps, &ftp_kind, HOWDAH_CLIENT_PIN, ZEND_FN(guarded_ftp_step));
+	howdah_wrap_functions("ftp", &ftp_kind, true, ZEND_FN(howdah_guarded_function));
+}
 
 /* A soap object of unknown layout: all of them are one client. */
 static const void *soap_key(zval *subject)
@@ -75,9 +146,30 @@ static const void *memcached_key(zval *subject)
 
 static const struct howdah_client_kind memcached_kind = {.key = memcached_key, .database = true};
 
-/* Sockets of ext/sockets; only connected ones have a dialogue. */
+/* The structure of a socket of ext/sockets begins with the descriptor. */
+static int socket_of(const void *key)
+{
+	return *(const int *)howdah_connection_container((zend_object *)key);
+}
+
+static void socket_break_off(const void *key, uint64_t identity)
+{
+	(void)shutdown(socket_of(key), SHUT_RDWR);
+}
+
+static bool socket_is_unread(const void *key, uint64_t identity)
+{
+	return howdah_descriptor_is_unread(socket_of(key));
+}
+
+/* Only connected ones have a dialogue. */
 static const struct howdah_client_kind socket_kind = {
-	.by_object = true, .key = howdah_client_object_key, .dialogue = true};
+	.by_object = true,
+	.key = howdah_client_object_key,
+	.dialogue = true,
+	.break_off = socket_break_off,
+	.is_unread = socket_is_unread,
+};
 
 /* --- SQLite3 -------------------------------------------------------------------------------------------- */
 
@@ -131,16 +223,6 @@ static void sqlite3_startup(void)
 
 /* --- startup -------------------------------------------------------------------------------------------- */
 
-static void wrap_named(const char *const *names, const struct howdah_client_kind *kind)
-{
-	for (; *names; names++) {
-		zend_function *function = zend_hash_str_find_ptr(CG(function_table), *names, strlen(*names));
-		if (function) {
-			howdah_wrap_function(function, kind, 0, ZEND_FN(howdah_guarded_function));
-		}
-	}
-}
-
 void howdah_clients_startup_timed(void)
 {
 	static const struct howdah_client_kind database = {.database = true};
@@ -166,18 +248,18 @@ void howdah_clients_startup(void)
 	}
 	howdah_wrap_class("memcached", &memcached_kind, ZEND_FN(howdah_guarded_method));
 	howdah_wrap_class(
-		"soapclient", howdah_swap_soap_known() ? &object_kind : &soap_kind, ZEND_FN(howdah_guarded_method));
+		"soapclient", howdah_swap_soap_known() ? &soap_object_kind : &soap_kind, ZEND_FN(howdah_guarded_method));
 	sqlite3_startup();
 	howdah_client_redis_startup();
 	howdah_client_mysqli_startup();
 	howdah_client_pgsql_startup();
 	howdah_client_persistent_startup();
 	howdah_client_named_startup();
-	howdah_wrap_functions("curl", &object_kind, true, ZEND_FN(howdah_guarded_function));
-	howdah_wrap_functions("ftp", &object_kind, true, ZEND_FN(howdah_guarded_function));
+	howdah_wrap_functions("curl", &curl_kind, true, ZEND_FN(howdah_guarded_function));
+	ftp_startup();
 	howdah_wrap_functions("sockets", &socket_kind, false, ZEND_FN(howdah_guarded_function));
 	howdah_wrap_functions("standard", &howdah_client_stream, false, ZEND_FN(howdah_guarded_function));
-	wrap_named(of_streams, &howdah_client_stream);
+	wrap_named(of_streams, &howdah_client_stream, 0, ZEND_FN(howdah_guarded_function));
 	howdah_pdo_startup();
 	howdah_apcu_startup();
 	howdah_alone_startup();

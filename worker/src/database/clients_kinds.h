@@ -7,6 +7,8 @@
 #include "clients.h"
 #include "connections_kind.h"
 
+#include <main/php_streams.h>
+
 extern const struct howdah_client_kind howdah_client_mysqli, howdah_client_pgsql, howdah_client_stream;
 
 /* Returns the key if the object itself is the client. */
@@ -14,6 +16,12 @@ static inline const void *howdah_client_object_key(zval *subject)
 {
 	return Z_TYPE_P(subject) == IS_OBJECT ? Z_OBJ_P(subject) : NULL;
 }
+
+/* Ends a stream's connection: reading finds its end, and writing fails. */
+void howdah_stream_shut(php_stream *stream);
+
+/* Whether bytes have arrived; without waiting. */
+bool howdah_descriptor_is_unread(int fd);
 
 /* Wrap the functions of an extension if it is loaded. */
 void howdah_client_mysqli_startup(void);

@@ -42,6 +42,7 @@ static void disown(struct howdah_client *client)
 	client->holder = 0;
 	client->depth = 0;
 	client->is_broken = client->is_ours = false;
+	client->was_written = client->is_unanswered = client->is_unfinished = false;
 }
 
 void howdah_client_own(struct howdah_client *client, struct howdah_client_user *user)
@@ -211,6 +212,24 @@ static void end_held(struct howdah_client *client, uint64_t serial, bool cut)
 	client->cut_by = client->kind->reconnects ? serial : client->cut_by;
 }
 
+/*
+ * Whether the request has left a dialogue in its midst: a call was cancelled, or the code did not reach its end
+ * (exit(), an exception that nobody caught) and has not read what it had asked for.
+ */
+static bool is_broken_off(const struct howdah_client *client)
+{
+	if (!client->kind->break_off || EXPECTED(!client->hold)) {
+		return false;
+	}
+	if (client->is_unfinished) {
+		return true;
+	}
+	if (!client->was_read || !client->was_written || howdah_task_returned()) {
+		return false;
+	}
+	return client->is_unanswered || (client->kind->is_unread && client->kind->is_unread(client->key, client->identity));
+}
+
 static struct howdah_client *find_begun(const struct howdah_client_user *user)
 {
 	uint64_t me = howdah_sibling_number();
@@ -250,6 +269,9 @@ void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
 				client->kind->restore(client->key);
 				client->is_ours = false;
 			}
+		}
+		if (UNEXPECTED(is_broken_off(client))) {
+			client->kind->break_off(client->key, client->identity);
 		}
 		howdah_client_let_go(client);
 		howdah_client_let_go_of_object(object);

@@ -20,7 +20,11 @@ struct howdah_client {
 	uint64_t holder;          /* number of the coroutine that made it HOLD, if the request had others */
 	uint64_t last, mixed;     /* serials of users: of the last call; of one that wrote since */
 	bool was_read;            /* a stream that is read from */
+	bool was_written;         /* by its owner, since it is its owner */
+	bool is_unanswered;       /* its owner has written, and not read since */
+	bool is_unfinished;       /* a call of its owner was cancelled in the midst of a message or a response */
 	uint32_t waits_cancelled; /* cancelled waits of the coroutine when the call began */
+	uint64_t position;        /* in what is read, when the call began */
 	uint64_t cut_by;          /* serial of the user whose call was cancelled or failed, 0: it is not cut */
 	bool unrestored;          /* settings of the cut connection are to be restored after a reconnect */
 	struct howdah_turns turns;

@@ -88,6 +88,7 @@ struct howdah_task {
 	bool in_flight;
 	bool over;                 /* its last code has run */
 	bool fatal;                /* it ended in a fatal error */
+	bool returned;             /* its callback and shutdown functions have returned: no exit, no exception */
 	zend_long memory_limit;    /* bytes, its setting; negative: no limit */
 	zend_long memory_used;     /* bytes that it was charged with up to its last wait; below 0 if it freed others' */
 	uint64_t started_ns;       /* CLOCK_MONOTONIC */

@@ -35,6 +35,9 @@ uint64_t howdah_task_number(void);
 /* Whether the task with that number is in flight. */
 bool howdah_task_is_in_flight(uint64_t number);
 
+/* At the end of the running task: whether its code has reached its end. True in the main context. */
+bool howdah_task_returned(void);
+
 /* How the running task's code was unwound; NULL: the main context. */
 struct howdah_exits *howdah_task_exits(void);
 

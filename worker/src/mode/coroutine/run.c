@@ -81,6 +81,7 @@ static void complete(struct howdah_task *task, enum howdah_ending ending)
 	struct howdah_request *request = &task->request;
 	request->exit_status = (uint32_t)EG(exit_status);
 	task->fatal = ending == HOWDAH_ENDING_FATAL;
+	task->returned = ending == HOWDAH_ENDING_RETURN;
 	/* What is only in variables of the request is gone after this. */
 	if (UNEXPECTED(!howdah_ending_guard(finish_parts) || (!task->fatal && !howdah_ending_guard(howdah_exits_look)))) {
 		task->fatal = true;

@@ -49,6 +49,12 @@ void *howdah_task_room(struct howdah_task *task, const struct howdah_task_part *
 	return NULL;
 }
 
+bool howdah_task_returned(void)
+{
+	const struct howdah_task *task = howdah_task_current();
+	return !task || task->returned;
+}
+
 struct howdah_exits *howdah_task_exits(void)
 {
 	struct howdah_task *task = howdah_task_current();
@@ -137,6 +143,7 @@ struct howdah_task *howdah_task_begin(void)
 	task->client_gone = false;
 	task->over = false;
 	task->fatal = false;
+	task->returned = false;
 	howdah_suspended_forget(&task->exits.made); /* the remaining ones belong to others */
 	howdah_exits_begin(&task->exits);
 	atomic_store_explicit(&task->cpu_ns, 0, memory_order_relaxed);
