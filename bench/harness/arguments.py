@@ -68,7 +68,7 @@ def against(parser: argparse.ArgumentParser) -> None:
         "--against",
         type=Path,
         metavar="PATH",
-        help="another howdah, with its howdah-php beside it, that takes turns with this one",
+        help="another howdah, with its howdah-php in the same folder, measured in turns",
     )
 
 
@@ -92,10 +92,10 @@ def own_application(parser: argparse.ArgumentParser) -> None:
         help="measure this application: a copy of it is served by every peer, index.php in it or "
         "in its public folder serves every path that is not a file",
     )
-    parser.add_argument("--path", default="/", help="what is asked for of --app (default /)")
+    parser.add_argument("--path", default="/", help="path of the requests to --app (default /)")
     parser.add_argument("--root", metavar="FOLDER", help="document root below --app's folder")
     parser.add_argument(
-        "--expect", default="", metavar="TEXT", help="a right answer of --app or --url has this"
+        "--expect", default="", metavar="TEXT", help="text of a correct response of --app or --url"
     )
     parser.add_argument(
         "--worker-script", default="", metavar="FILE", help="FrankenPHP's worker script in --app"
@@ -117,7 +117,7 @@ def reports(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         metavar="NAME",
         help="keep the run in bench/results/DATE-NAME and write docs/benchmarks.md from it",
     )
-    report.add_argument("--faults", type=Path, help="folder of a `faults` run, to be added")
+    report.add_argument("--faults", type=Path, help="folder of a `faults` run that is added")
     report.add_argument(
         "--with",
         dest="more",
@@ -125,7 +125,7 @@ def reports(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         nargs="+",
         default=[],
         metavar="RUN",
-        help="folders of other runs whose tables are to be added",
+        help="folders of other runs whose tables are added",
     )
 
     commands.add_parser(
@@ -148,6 +148,109 @@ def profiler(command: argparse.ArgumentParser) -> None:
     common(command, out="folder for a table, which shows what is missed (default: status 1 does)")
 
 
+def measurement(command: argparse.ArgumentParser) -> None:
+    """Adds the options of `run`."""
+    command.add_argument(
+        "--peer", type=names, help="comma-separated (default: those of `list` that are installed)"
+    )
+    command.add_argument(
+        "--case", type=names, help=f"comma-separated (default {','.join(DEFAULT_CASES)})"
+    )
+    command.add_argument(
+        "--skip-missing",
+        action="store_true",
+        help="skip peers and cases that this machine lacks; the report gives the reasons",
+    )
+    command.add_argument(
+        "--connections",
+        type=numbers,
+        help=f"connections of the load generator, comma-separated (default {DEFAULT_CONNECTIONS})",
+    )
+    command.add_argument("--duration", type=positive, help="seconds of one sample (default 3)")
+    command.add_argument("--rounds", type=positive, help="samples of each cell (default 3)")
+    command.add_argument("--warm-up", type=positive, default=1, help="seconds (default 1)")
+    command.add_argument("--threads", type=positive, default=2, help="threads of wrk (default 2)")
+    command.add_argument(
+        "--rate",
+        type=rate,
+        help="requests per second of the open loop, 0 for none (default: "
+        f"{DEFAULT_OPEN_SHARE * 100:.0f} %% of the rate of the first peer that is not Howdah)",
+    )
+    command.add_argument(
+        "--quick", action="store_true", help="32 connections and 2 s, unless given otherwise"
+    )
+    command.add_argument(
+        "--resume", type=Path, metavar="RUN", help="continue an interrupted run with its options"
+    )
+    command.add_argument(
+        "--workers",
+        type=numbers,
+        default=[4],
+        help="PHP processes of each peer (default 4); several, comma-separated, are compared",
+    )
+    command.add_argument("--title", default="", help="heading of the report")
+    against(command)
+    own_application(command)
+    common(command)
+
+
+def comparison(command: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `compare`."""
+    command.add_argument("before", type=Path)
+    command.add_argument("after", type=Path)
+
+
+def faults(command: argparse.ArgumentParser) -> None:
+    """Adds the options of `faults`."""
+    command.add_argument(
+        "--peer",
+        type=names,
+        help="comma-separated (default: of howdah, nginx-fpm, caddy-fpm and frankenphp what is "
+        "installed; for the fault `replace` all with a worker mode)",
+    )
+    command.add_argument("--fault", type=names, help="comma-separated (default: all)")
+    command.add_argument("--duration", type=positive, default=5, help="seconds (default 5)")
+    command.add_argument("--connections", type=positive, default=8, help="default 8")
+    command.add_argument(
+        "--losses", type=positive, default=50, help="of a worker, for `replace` (default 50)"
+    )
+    command.add_argument("--idle-connections", type=positive, default=10_000, help="default 10000")
+    command.add_argument(
+        "--flood-clients", type=positive, default=2_000, help="clients of the full queue"
+    )
+    command.add_argument(
+        "--workers", type=positive, default=4, help="PHP processes of each peer (default 4)"
+    )
+    common(command)
+
+
+def tls(command: argparse.ArgumentParser) -> None:
+    """Adds the options of `tls`."""
+    command.add_argument("--peer", type=names, default=["howdah", "nginx"], help="default both")
+    command.add_argument("--idle", type=positive, default=10_000, help="default 10000")
+    command.add_argument("--active", type=positive, default=1_000, help="default 1000")
+    command.add_argument("--duration", type=positive, default=60, help="seconds (default 60)")
+    command.add_argument("--out", type=Path, help="folder for the results (default: a new one)")
+
+
+def soak(command: argparse.ArgumentParser) -> None:
+    """Adds the options of `soak`."""
+    command.add_argument("--requests", type=positive, default=100_000, help="default 100000")
+    command.add_argument(
+        "--only", default="", metavar="RUN", help="runs with RUN in their name, such as with_jit"
+    )
+    command.add_argument(
+        "--php",
+        type=Path,
+        help="PHP executable, as of `make -C worker asan` (default: beside howdah)",
+    )
+    command.add_argument(
+        "--cost",
+        action="store_true",
+        help="instead: CPU of an empty request beside worker mode's, memory of one that waits",
+    )
+
+
 def parser() -> argparse.ArgumentParser:
     """Returns the parser of the whole command line."""
     top = argparse.ArgumentParser(
@@ -155,105 +258,18 @@ def parser() -> argparse.ArgumentParser:
         description="Measures Howdah and its peers side by side on this machine.",
     )
     commands = top.add_subparsers(dest="command", required=True)
-
-    run = commands.add_parser("run", help="measure, then write a report")
-    run.add_argument(
-        "--peer", type=names, help="comma-separated (default: those of `list` that are installed)"
-    )
-    run.add_argument(
-        "--case", type=names, help=f"comma-separated (default {','.join(DEFAULT_CASES)})"
-    )
-    run.add_argument(
-        "--skip-missing",
-        action="store_true",
-        help="leave out what of --peer and --case this machine does not have, and go on; the "
-        "report says why",
-    )
-    run.add_argument(
-        "--connections",
-        type=numbers,
-        help=f"connections of the load generator, comma-separated (default {DEFAULT_CONNECTIONS})",
-    )
-    run.add_argument("--duration", type=positive, help="seconds of one sample (default 3)")
-    run.add_argument("--rounds", type=positive, help="samples of each cell (default 3)")
-    run.add_argument("--warm-up", type=positive, default=1, help="seconds (default 1)")
-    run.add_argument("--threads", type=positive, default=2, help="threads of wrk (default 2)")
-    run.add_argument(
-        "--rate",
-        type=rate,
-        help="requests per second of the open loop, 0 for none (default: "
-        f"{DEFAULT_OPEN_SHARE * 100:.0f} %% of what the first peer that is not Howdah answers)",
-    )
-    run.add_argument(
-        "--quick", action="store_true", help="32 connections and 2 s, unless given otherwise"
-    )
-    run.add_argument(
-        "--resume", type=Path, metavar="RUN", help="goes on with an interrupted run, as it began"
-    )
-    run.add_argument(
-        "--workers",
-        type=numbers,
-        default=[4],
-        help="PHP processes of each peer (default 4); several, comma-separated, are compared",
-    )
-    run.add_argument("--title", default="", help="heading of the report")
-    against(run)
-    own_application(run)
-    common(run)
-
-    everything(commands.add_parser("all", help="what `make bench` measures, in one report"))
-
+    measurement(commands.add_parser("run", help="measure, then write a report"))
+    everything(commands.add_parser("all", help="all measurements of `make bench` in one report"))
     reports(commands)
-
-    versus = commands.add_parser("compare", help="what changed between two runs")
-    versus.add_argument("before", type=Path)
-    versus.add_argument("after", type=Path)
-
-    faults = commands.add_parser("faults", help="what faults cost the requests beside them")
-    faults.add_argument(
-        "--peer",
-        type=names,
-        help="comma-separated (default: of howdah, nginx-fpm, caddy-fpm and frankenphp what is "
-        "installed; for the fault `replace` all with a worker mode)",
+    comparison(commands.add_parser("compare", help="differences between two runs"))
+    faults(commands.add_parser("faults", help="cost of faults for concurrent requests"))
+    tls(commands.add_parser("tls", help="cost of idle and active TLS connections"))
+    soak(
+        commands.add_parser(
+            "soak",
+            help="requests of every kind in one process, with databases, checked for mixed-up data",
+        )
     )
-    faults.add_argument("--fault", type=names, help="comma-separated (default: all)")
-    faults.add_argument("--duration", type=positive, default=5, help="seconds (default 5)")
-    faults.add_argument("--connections", type=positive, default=8, help="default 8")
-    faults.add_argument(
-        "--losses", type=positive, default=50, help="of a worker, for `replace` (default 50)"
-    )
-    faults.add_argument("--idle-connections", type=positive, default=10_000, help="default 10000")
-    faults.add_argument(
-        "--flood-clients", type=positive, default=2_000, help="clients of the full queue"
-    )
-    faults.add_argument(
-        "--workers", type=positive, default=4, help="PHP processes of each peer (default 4)"
-    )
-    common(faults)
-
-    tls = commands.add_parser("tls", help="what idle TLS connections cost, and active ones")
-    tls.add_argument("--peer", type=names, default=["howdah", "nginx"], help="default both")
-    tls.add_argument("--idle", type=positive, default=10_000, help="default 10000")
-    tls.add_argument("--active", type=positive, default=1_000, help="default 1000")
-    tls.add_argument("--duration", type=positive, default=60, help="seconds (default 60)")
-    tls.add_argument("--out", type=Path, help="folder for the results (default: a new one)")
-
-    soak = commands.add_parser(
-        "soak", help="requests of every kind in one process, with databases, looked at for mixing"
-    )
-    soak.add_argument("--requests", type=positive, default=100_000, help="default 100000")
-    soak.add_argument("--only", default="", metavar="RUN", help="runs with this in their name, such as with_jit")
-    soak.add_argument(
-        "--php",
-        type=Path,
-        help="PHP executable, as of `make -C worker asan` (default: beside howdah)",
-    )
-    soak.add_argument(
-        "--cost",
-        action="store_true",
-        help="instead: CPU of an empty request beside worker mode's, memory of one that waits",
-    )
-
-    profiler(commands.add_parser("profiler", help="what a profile at 100 Hz and 1 kHz costs"))
-    commands.add_parser("list", help="peers and cases, and what is missing to run them")
+    profiler(commands.add_parser("profiler", help="cost of a profile at 100 Hz and 1 kHz"))
+    commands.add_parser("list", help="peers and cases, and missing programs")
     return top

@@ -48,7 +48,7 @@ def _governor() -> str:
 
 
 def facts() -> dict[str, Any]:
-    """Returns the data that a reader needs to judge or repeat the figures; no host name, no paths."""
+    """Returns the data needed to judge or repeat the figures; no host name, no paths."""
     return {
         "cpu": _field("/proc/cpuinfo", "model name"),
         "cpus": os.cpu_count() or 1,

@@ -206,6 +206,63 @@ def _word(variant: dict[str, Any], key: str, known: tuple[str, ...], where: str)
     return str(word)
 
 
+PEER_KEYS = {
+    "binary",
+    "closes_connections",
+    "ours",
+    "php_conf_d",
+    "php_process",
+    "process",
+    "serves_files",
+    "settle",
+    "templates",
+    "variables",
+    "variant",
+}
+PROCESS_KEYS = {"name", "command", "env", "php_ini_option", "wait_for", "wait_for_log"}
+VARIANT_KEYS = {
+    "about",
+    "cases",
+    "contract",
+    "coroutines",
+    "name",
+    "serves_files",
+    "share",
+    "title",
+    "variables",
+}
+
+
+def _command(process: dict[str, Any], where: str) -> Command:
+    """Returns the command of a `[[process]]`."""
+    _take(process, PROCESS_KEYS, where)
+    return Command(
+        name=process["name"],
+        argv=tuple(process["command"]),
+        php_ini_option=tuple(process.get("php_ini_option", ())),
+        wait_for=process.get("wait_for", ""),
+        wait_for_log=process.get("wait_for_log", ""),
+        env=dict(process.get("env", {})),
+    )
+
+
+def _variant(common: Peer, variant: dict[str, Any], where: str) -> Peer:
+    """Returns the peer of a `[[variant]]`: `common` with the variant's own values."""
+    _take(variant, VARIANT_KEYS, where)
+    return replace(
+        common,
+        name=variant["name"],
+        title=variant["title"],
+        about=variant["about"],
+        variables={**common.variables, **variant.get("variables", {})},
+        contract=_word(variant, "contract", CONTRACTS, where),
+        share=_word(variant, "share", SHARES, where),
+        coroutines=bool(variant.get("coroutines", False)),
+        serves_files=bool(variant.get("serves_files", common.serves_files)),
+        cases=tuple(variant.get("cases", ())),
+    )
+
+
 def parse_peers(
     folder: Path, table: dict[str, Any], local: dict[str, str] | None = None
 ) -> list[Peer]:
@@ -215,85 +272,27 @@ def parse_peers(
         BenchError: a key is missing or unknown.
     """
     where = f"{folder.name}/peer.toml"
-    _take(
-        table,
-        {
-            "binary",
-            "closes_connections",
-            "ours",
-            "php_conf_d",
-            "php_process",
-            "process",
-            "serves_files",
-            "settle",
-            "templates",
-            "variables",
-            "variant",
-        },
-        where,
-    )
-    local = local or {}
-    peers = []
+    _take(table, PEER_KEYS, where)
     try:
-        binaries = _binaries(table["binary"], local)
-        commands = []
-        for process in table["process"]:
-            _take(
-                process,
-                {"name", "command", "env", "php_ini_option", "wait_for", "wait_for_log"},
-                where,
-            )
-            commands.append(
-                Command(
-                    name=process["name"],
-                    argv=tuple(process["command"]),
-                    php_ini_option=tuple(process.get("php_ini_option", ())),
-                    wait_for=process.get("wait_for", ""),
-                    wait_for_log=process.get("wait_for_log", ""),
-                    env=dict(process.get("env", {})),
-                )
-            )
-        for variant in table["variant"]:
-            _take(
-                variant,
-                {
-                    "about",
-                    "cases",
-                    "contract",
-                    "coroutines",
-                    "name",
-                    "serves_files",
-                    "share",
-                    "title",
-                    "variables",
-                },
-                where,
-            )
-            peers.append(
-                Peer(
-                    name=variant["name"],
-                    title=variant["title"],
-                    about=variant["about"],
-                    folder=folder,
-                    binaries=binaries,
-                    commands=tuple(commands),
-                    templates=tuple(table.get("templates", ())),
-                    php_process=table["php_process"],
-                    php_conf_d=tuple(table.get("php_conf_d", ())),
-                    settle=tuple(table.get("settle", ())),
-                    variables={**table.get("variables", {}), **variant.get("variables", {})},
-                    contract=_word(variant, "contract", CONTRACTS, where),
-                    share=_word(variant, "share", SHARES, where),
-                    ours=bool(table.get("ours", False)),
-                    closes_connections=bool(table.get("closes_connections", False)),
-                    coroutines=bool(variant.get("coroutines", False)),
-                    serves_files=bool(variant.get("serves_files", table.get("serves_files", True))),
-                    cases=tuple(variant.get("cases", ())),
-                )
-            )
+        common = Peer(
+            name="",
+            title="",
+            about="",
+            folder=folder,
+            binaries=_binaries(table["binary"], local or {}),
+            commands=tuple(_command(process, where) for process in table["process"]),
+            templates=tuple(table.get("templates", ())),
+            php_process=table["php_process"],
+            php_conf_d=tuple(table.get("php_conf_d", ())),
+            settle=tuple(table.get("settle", ())),
+            variables=table.get("variables", {}),
+            ours=bool(table.get("ours", False)),
+            closes_connections=bool(table.get("closes_connections", False)),
+            serves_files=bool(table.get("serves_files", True)),
+        )
+        return [_variant(common, variant, where) for variant in table["variant"]]
     except KeyError as error:
         raise BenchError(f"{where}: {error} is missing") from error
-    return peers
 
 
 def with_workers(peers: list[Peer], counts: list[int]) -> list[Peer]:

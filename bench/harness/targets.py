@@ -159,6 +159,19 @@ def replacements(run: Run) -> list[Finding]:
 
 def targets() -> Iterator[Target]:
     """Returns all targets."""
+    yield from hello_world()
+    yield from pages()
+    yield from preloading()
+    yield from worker_mode()
+    yield from coroutines.targets()
+    yield from exits.targets()
+    yield from before.targets()
+    yield from processes()
+    yield from static_files()
+
+
+def hello_world() -> Iterator[Target]:
+    """Returns the targets of the smallest response."""
     busy = f"from {BUSY_CONNECTIONS} connections on"
     for subject, mode, at_least, kind, what in (
         (CLASSIC, "classic", 4, "ratio", "req/s"),
@@ -179,6 +192,10 @@ def targets() -> Iterator[Target]:
         "Swoole",
         against(WORKER, SWOOLES, "hello", 1.3),
     )
+
+
+def pages() -> Iterator[Target]:
+    """Returns the targets of large and compressed responses of PHP."""
     yield Target(
         "50 KiB page, classic, against nginx + php-fpm: req/s",
         "3x",
@@ -198,6 +215,10 @@ def targets() -> Iterator[Target]:
             f"the case {case}: make -C bench compression",
             against(CLASSIC, COMPRESSORS, case, 1.5),
         )
+
+
+def preloading() -> Iterator[Target]:
+    """Returns the targets of preloading in classic mode."""
     for case, at_least in PRELOADED.items():
         yield Target(
             f"A framework's page ({case}), classic, preloading, against the same without: req/s",
@@ -211,6 +232,10 @@ def targets() -> Iterator[Target]:
         f"{PRELOAD} and nginx-fpm in the case symfony",
         against(PRELOAD, (NGINX,), "symfony", 1.3),
     )
+
+
+def worker_mode() -> Iterator[Target]:
+    """Returns the targets of applications in worker mode, and of its CPU time."""
     for case in FRAMEWORKS:
         yield from of_worker(case, f"A framework's page ({case})", 2)
         yield Target(
@@ -235,9 +260,10 @@ def targets() -> Iterator[Target]:
         "howdah-worker, php-loop and hyper in the case hello",
         worker_cpu("hello", Run.over_alone, LARGEST_OVER_ALONE),
     )
-    yield from coroutines.targets()
-    yield from exits.targets()
-    yield from before.targets()
+
+
+def processes() -> Iterator[Target]:
+    """Returns the targets of the memory and the replacement of PHP processes."""
     yield Target(
         "Memory of one more process of a booted application (its proportional share)",
         f"at most {LARGEST_WORKER_MIB:.0f} MiB",
@@ -250,6 +276,10 @@ def targets() -> Iterator[Target]:
         "`faults --fault replace` and `report --faults`",
         replacements,
     )
+
+
+def static_files() -> Iterator[Target]:
+    """Returns the targets of files without PHP."""
     for case in ("static-small", "static", "static-large"):
         yield Target(
             f"Files ({case}), against the best nginx with sendfile: req/s",
