@@ -1,5 +1,7 @@
 //! `encode`, and the formats of `precompressed`.
 
+use std::ops::RangeInclusive;
+
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::matcher::{add_header, header_entry};
@@ -34,7 +36,7 @@ pub(crate) const ENCODE: Table<Draft> = Table {
                 example: "gzip 6",
             },
             |_, call, draft| {
-                let level = level(call, GZIP_LEVEL, 1, 9)?;
+                let level = level(call, call.arguments(0, 1)?, GZIP_LEVEL, 1..=9)?;
                 draft.offer(Compression::Gzip(level));
                 Ok(())
             },
@@ -61,7 +63,7 @@ pub(crate) const ENCODE: Table<Draft> = Table {
                 example: "br 5",
             },
             |_, call, draft| {
-                let quality = level(call, BROTLI_QUALITY, 0, 11)?;
+                let quality = level(call, call.arguments(0, 1)?, BROTLI_QUALITY, 0..=11)?;
                 draft.offer(Compression::Brotli(quality));
                 Ok(())
             },
@@ -188,23 +190,27 @@ pub(super) fn codings(words: &[Word]) -> Result<Vec<ContentCoding>, Error> {
     Ok(found)
 }
 
-fn level(call: &Call<'_>, default: u8, least: u8, most: u8) -> Result<u8, Error> {
-    let Some(word) = call.arguments(0, 1)?.first() else {
+/// The level of a compression, which is its only argument.
+fn level(
+    call: &Call<'_>,
+    arguments: &[Word],
+    default: u8,
+    levels: RangeInclusive<u8>,
+) -> Result<u8, Error> {
+    let Some(word) = arguments.first() else {
         return Ok(default);
     };
     let level = word.text.parse().ok();
-    level
-        .filter(|level| (least..=most).contains(level))
-        .ok_or_else(|| {
-            bad_value(
-                &word.position,
-                format!(
-                    "`{}` is not a valid level of `{}`",
-                    word.text, call.entry.name
-                ),
-                format!("give a number from {least} to {most}"),
-            )
-        })
+    level.filter(|level| levels.contains(level)).ok_or_else(|| {
+        bad_value(
+            &word.position,
+            format!(
+                "`{}` is not a valid level of `{}`",
+                word.text, call.entry.name
+            ),
+            format!("give a number from {} to {}", levels.start(), levels.end()),
+        )
+    })
 }
 
 fn zstd(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
@@ -213,20 +219,13 @@ fn zstd(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error
         "disable_checksum",
         "there is only `disable_checksum`, which is always so here",
     )?;
-    let call = &Call {
-        block: None,
-        ..*call
-    };
-    let named = match call.arguments.first().map(|word| word.text.as_str()) {
-        Some("fastest") => Some(1),
-        Some("default") => Some(3),
-        Some("better") => Some(7),
-        Some("best") => Some(11),
-        _ => None,
-    };
-    let level = match named {
-        Some(level) => call.one().map(|_| level)?,
-        None => level(call, ZSTD_LEVEL, 1, 19)?,
+    let arguments = call.count(0, 1)?;
+    let level = match arguments.first().map(|word| word.text.as_str()) {
+        Some("fastest") => 1,
+        Some("default") => 3,
+        Some("better") => 7,
+        Some("best") => 11,
+        _ => level(call, arguments, ZSTD_LEVEL, 1..=19)?,
     };
     draft.offer(Compression::Zstd(level));
     Ok(())

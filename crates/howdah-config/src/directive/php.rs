@@ -271,6 +271,14 @@ const FASTCGI_UPSTREAM_OPTIONS: &[Item<Draft>] = &upstream_options::options(
     },
 );
 
+/// Sets a limit; `0` leaves it unset.
+fn set_limit(call: &Call<'_>, limit: &mut Option<Duration>) -> Result<(), Error> {
+    match unless_zero(call)? {
+        Some(duration) => call.set(limit, duration),
+        None => Ok(()),
+    }
+}
+
 const FASTCGI_OWN: &[Item<Draft>] = &[
     Item::Supported(DIAL_TIMEOUT, |_, call, draft| {
         call.set(&mut draft.dial_timeout, duration(call)?)
@@ -284,10 +292,7 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
             differs: "",
             example: "read_timeout 1m",
         },
-        |_, call, draft| match unless_zero(call)? {
-            Some(limit) => call.set(&mut draft.read_timeout, limit),
-            None => Ok(()),
-        },
+        |_, call, draft| set_limit(call, &mut draft.read_timeout),
     ),
     Item::Supported(
         Entry {
@@ -299,10 +304,7 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
             differs: "",
             example: "write_timeout 30s",
         },
-        |_, call, draft| match unless_zero(call)? {
-            Some(limit) => call.set(&mut draft.write_timeout, limit),
-            None => Ok(()),
-        },
+        |_, call, draft| set_limit(call, &mut draft.write_timeout),
     ),
     Item::Supported(
         Entry {
