@@ -107,6 +107,7 @@ pub struct SettingsError {
     pub hint: &'static str,
 }
 
+const PAIRS: &str = "write `NAME=VALUE`, with commas between several";
 const ENDPOINT: &str = "http://localhost:4318/v1/traces";
 
 impl Settings {
@@ -116,65 +117,30 @@ impl Settings {
         let get = |name: &str| {
             let value = env(name)?;
             let value = value.trim();
-            (!value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+            (!value.is_empty()).then(|| Variable {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            })
         };
         let either = |name: &str| {
             get(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
                 .or_else(|| get(&format!("OTEL_EXPORTER_OTLP_{name}")))
         };
-        let off = get("OTEL_SDK_DISABLED").is_some_and(|(_, v)| v.eq_ignore_ascii_case("true"));
-        let none = match get("OTEL_TRACES_EXPORTER") {
-            None => false,
-            Some((name, value)) => match value.as_str() {
-                "otlp" => false,
-                "none" => true,
-                _ => return Err(wrong((name, value), "exporters are `otlp` and `none`")),
-            },
-        };
+        let exports = exports(&get)?;
         // If nothing is exported, the protocol need not be valid.
-        let protocol = match either("PROTOCOL").filter(|_| !off && !none) {
+        let protocol = match either("PROTOCOL").filter(|_| exports) {
             Some(variable) => protocol(variable)?,
             None => Protocol::default(),
         };
-        if let Some((name, value)) = get("OTEL_PROPAGATORS") {
-            let known = |one: &str| matches!(one.trim(), "tracecontext" | "baggage");
-            if !value.split(',').all(known) {
-                let hint =
-                    "contexts are propagated as `tracecontext`; `baggage` is forwarded unchanged";
-                return Err(wrong((name, value), hint));
-            }
-        }
-        let (mut resource, mut named) = (Vec::new(), get("OTEL_SERVICE_NAME").map(|(_, v)| v));
-        if let Some(pair) = get("OTEL_RESOURCE_ATTRIBUTES") {
-            let attributes = pairs(&pair.1).ok_or_else(|| {
-                wrong(
-                    pair.clone(),
-                    "write `NAME=VALUE`, with commas between several",
-                )
-            })?;
-            for (name, value) in attributes {
-                if name == "service.name" {
-                    named.get_or_insert(value);
-                } else {
-                    resource.push((name, value));
-                }
-            }
-        }
-        let name = named.unwrap_or_else(|| "howdah".into());
-        resource.insert(0, ("service.name".into(), name));
-        for (name, value) in TELEMETRY {
-            if resource.iter().all(|(other, _)| other != name) {
-                resource.push((name.into(), value.into()));
-            }
-        }
+        check_propagators(get("OTEL_PROPAGATORS"))?;
         Ok(Self {
-            exports: !off && !none,
+            exports,
             endpoint: endpoint(&get)?,
             protocol,
             gzip: compression(either("COMPRESSION"))?,
             tls: UpstreamTls {
                 roots: either("CERTIFICATE")
-                    .map(|(_, file)| file.into())
+                    .map(|file| file.value.into())
                     .into_iter()
                     .collect(),
                 client: client(either("CLIENT_CERTIFICATE"), either("CLIENT_KEY"))?,
@@ -183,7 +149,7 @@ impl Settings {
             headers: headers(either("HEADERS"))?,
             timeout: Duration::from_millis(number(either("TIMEOUT"), 10_000)?),
             sampler: sampler(&get)?,
-            resource,
+            resource: resource(&get)?,
             delay: Duration::from_millis(number(get("OTEL_BSP_SCHEDULE_DELAY"), 5_000)?),
             queue: number(get("OTEL_BSP_MAX_QUEUE_SIZE"), 2_048)? as usize,
             batch: number(get("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"), 512)? as usize,
@@ -198,19 +164,84 @@ const TELEMETRY: [(&str, &str); 3] = [
     ("telemetry.sdk.version", env!("CARGO_PKG_VERSION")),
 ];
 
-type Variable = (String, String);
+/// An environment variable that is not empty.
+#[derive(Debug, Clone, Default)]
+struct Variable {
+    name: String,
+    value: String,
+}
 
-fn wrong((name, value): Variable, hint: &'static str) -> SettingsError {
-    SettingsError { name, value, hint }
+impl Variable {
+    /// The error of an invalid value.
+    fn invalid(self, hint: &'static str) -> SettingsError {
+        SettingsError {
+            name: self.name,
+            value: self.value,
+            hint,
+        }
+    }
+
+    /// The value as `a=1,b=2`.
+    fn pairs(self) -> Result<Vec<(String, String)>, SettingsError> {
+        pairs(&self.value).ok_or_else(|| self.invalid(PAIRS))
+    }
+}
+
+fn exports(get: &impl Fn(&str) -> Option<Variable>) -> Result<bool, SettingsError> {
+    let disabled = get("OTEL_SDK_DISABLED");
+    let disabled = disabled.is_some_and(|variable| variable.value.eq_ignore_ascii_case("true"));
+    let Some(exporter) = get("OTEL_TRACES_EXPORTER") else {
+        return Ok(!disabled);
+    };
+    match exporter.value.as_str() {
+        "otlp" => Ok(!disabled),
+        "none" => Ok(false),
+        _ => Err(exporter.invalid("exporters are `otlp` and `none`")),
+    }
+}
+
+fn check_propagators(variable: Option<Variable>) -> Result<(), SettingsError> {
+    let known = |name: &str| matches!(name.trim(), "tracecontext" | "baggage");
+    match variable {
+        Some(variable) if !variable.value.split(',').all(known) => Err(variable.invalid(
+            "contexts are propagated as `tracecontext`; `baggage` is forwarded unchanged",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The attributes of the resource, beginning with the service's name.
+fn resource(
+    get: &impl Fn(&str) -> Option<Variable>,
+) -> Result<Vec<(String, String)>, SettingsError> {
+    let mut service = get("OTEL_SERVICE_NAME").map(|variable| variable.value);
+    let mut attributes = Vec::new();
+    if let Some(variable) = get("OTEL_RESOURCE_ATTRIBUTES") {
+        for (name, value) in variable.pairs()? {
+            if name == "service.name" {
+                service.get_or_insert(value);
+            } else {
+                attributes.push((name, value));
+            }
+        }
+    }
+    let service = service.unwrap_or_else(|| "howdah".into());
+    attributes.insert(0, ("service.name".into(), service));
+    for (name, value) in TELEMETRY {
+        if attributes.iter().all(|(other, _)| other != name) {
+            attributes.push((name.into(), value.into()));
+        }
+    }
+    Ok(attributes)
 }
 
 fn endpoint(get: &impl Fn(&str) -> Option<Variable>) -> Result<http::Uri, SettingsError> {
     let (variable, text) = match get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
-        Some(pair) => (pair.clone(), pair.1),
+        Some(variable) => (variable.clone(), variable.value),
         None => match get("OTEL_EXPORTER_OTLP_ENDPOINT") {
-            Some(pair) => {
-                let text = format!("{}/v1/traces", pair.1.trim_end_matches('/'));
-                (pair, text)
+            Some(variable) => {
+                let text = format!("{}/v1/traces", variable.value.trim_end_matches('/'));
+                (variable, text)
             }
             None => (Variable::default(), ENDPOINT.to_owned()),
         },
@@ -220,16 +251,15 @@ fn endpoint(get: &impl Fn(&str) -> Option<Variable>) -> Result<http::Uri, Settin
         Ok(uri) if matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() => {
             Ok(uri)
         }
-        _ => Err(wrong(variable, hint)),
+        _ => Err(variable.invalid(hint)),
     }
 }
 
 fn protocol(variable: Variable) -> Result<Protocol, SettingsError> {
-    match variable.1.as_str() {
+    match variable.value.as_str() {
         "http/protobuf" => Ok(Protocol::Protobuf),
         "http/json" => Ok(Protocol::Json),
-        _ => Err(wrong(
-            variable,
+        _ => Err(variable.invalid(
             "protocols are `http/protobuf` and `http/json`, which collectors accept at port 4318",
         )),
     }
@@ -239,10 +269,10 @@ fn compression(variable: Option<Variable>) -> Result<bool, SettingsError> {
     let Some(variable) = variable else {
         return Ok(false);
     };
-    match variable.1.as_str() {
+    match variable.value.as_str() {
         "gzip" => Ok(true),
         "none" => Ok(false),
-        _ => Err(wrong(variable, "compressions are `gzip` and `none`")),
+        _ => Err(variable.invalid("compressions are `gzip` and `none`")),
     }
 }
 
@@ -252,14 +282,12 @@ fn client(
 ) -> Result<Option<CertificateFiles>, SettingsError> {
     match (certificate, key) {
         (None, None) => Ok(None),
-        (Some((_, certificate)), Some((_, key))) => Ok(Some(CertificateFiles {
-            certificate: certificate.into(),
-            key: key.into(),
+        (Some(certificate), Some(key)) => Ok(Some(CertificateFiles {
+            certificate: certificate.value.into(),
+            key: key.value.into(),
         })),
-        (Some(alone), None) | (None, Some(alone)) => Err(wrong(
-            alone,
-            "a client certificate needs both `…_CLIENT_CERTIFICATE` and `…_CLIENT_KEY`",
-        )),
+        (Some(alone), None) | (None, Some(alone)) => Err(alone
+            .invalid("a client certificate needs both `…_CLIENT_CERTIFICATE` and `…_CLIENT_KEY`")),
     }
 }
 
@@ -269,12 +297,10 @@ fn headers(
     let Some(variable) = variable else {
         return Ok(Vec::new());
     };
-    let parsed = pairs(&variable.1).and_then(|pairs| {
-        let header =
-            |(name, value): (String, String)| Some((name.parse().ok()?, value.parse().ok()?));
-        pairs.into_iter().map(header).collect()
-    });
-    parsed.ok_or_else(|| wrong(variable, "write `NAME=VALUE`, with commas between several"))
+    let header = |(name, value): (String, String)| Some((name.parse().ok()?, value.parse().ok()?));
+    let pairs = variable.clone().pairs()?.into_iter();
+    let headers = pairs.map(header).collect::<Option<_>>();
+    headers.ok_or_else(|| variable.invalid(PAIRS))
 }
 
 /// `a=1,b=2`, the values percent-encoded.
@@ -297,9 +323,9 @@ fn number(variable: Option<Variable>, default: u64) -> Result<u64, SettingsError
     let Some(variable) = variable else {
         return Ok(default);
     };
-    match variable.1.parse() {
+    match variable.value.parse() {
         Ok(number @ 1..=1_000_000_000) => Ok(number),
-        _ => Err(wrong(variable, "give a whole number above 0")),
+        _ => Err(variable.invalid("give a whole number above 0")),
     }
 }
 
@@ -309,12 +335,12 @@ fn sampler(get: &impl Fn(&str) -> Option<Variable>) -> Result<Sampler, SettingsE
     };
     let ratio = || match get("OTEL_TRACES_SAMPLER_ARG") {
         None => Ok(1.0),
-        Some(variable) => match variable.1.parse() {
+        Some(variable) => match variable.value.parse() {
             Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
-            _ => Err(wrong(variable, "give a number from 0 to 1")),
+            _ => Err(variable.invalid("give a number from 0 to 1")),
         },
     };
-    let (parent, ratio) = match variable.1.as_str() {
+    let (parent, ratio) = match variable.value.as_str() {
         "always_on" => (false, 1.0),
         "always_off" => (false, 0.0),
         "traceidratio" => (false, ratio()?),
@@ -323,7 +349,7 @@ fn sampler(get: &impl Fn(&str) -> Option<Variable>) -> Result<Sampler, SettingsE
         "parentbased_traceidratio" => (true, ratio()?),
         _ => {
             let hint = "samplers are `always_on`, `always_off` and `traceidratio`, each also with `parentbased_` before it";
-            return Err(wrong(variable, hint));
+            return Err(variable.invalid(hint));
         }
     };
     Ok(Sampler { parent, ratio })

@@ -68,6 +68,30 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
+    /// A generation whose zygote has not been requested.
+    pub(crate) fn new(id: u32, boot_each: bool, pid: watch::Sender<i32>) -> Self {
+        Self {
+            id,
+            number: u32::MAX,
+            phase: Phase::Booting,
+            complete: false,
+            readied: 0,
+            boot_each,
+            link: None,
+            pid,
+            pidfd: None,
+            booted: None,
+            announced: 0,
+            ended: watch::Sender::new(None),
+            since: Instant::now(),
+            replaced: None,
+            cap: usize::MAX,
+            recorder: CrashRecorder::new(),
+            tail: Tail::new(),
+            reader: None,
+        }
+    }
+
     /// The zygote runs.
     pub(crate) fn is_alive(&self) -> bool {
         let pidfd = self.pidfd.as_ref();

@@ -79,6 +79,40 @@ pub(crate) struct Occupant {
 }
 
 impl Occupant {
+    /// A process that its zygote has been ordered to fork.
+    pub(crate) fn new(
+        serial: u64,
+        generation: u32,
+        pid: watch::Sender<i32>,
+        expires: Option<Instant>,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            serial,
+            generation,
+            pid,
+            pidfd: None,
+            since: now,
+            ready: false,
+            retiring: false,
+            stopping: false,
+            ending: false,
+            killed: false,
+            lingers: false,
+            overdue: false,
+            traced: None,
+            expires,
+            memory_base: None,
+            active: (0, now),
+            longest_hold: RecentMaximum::default(),
+            sequential_cause: None,
+            exit: watch::Sender::new(None),
+            recorder: CrashRecorder::new(),
+            tail: Tail::new(),
+            reader: None,
+        }
+    }
+
     pub(crate) fn pid(&self) -> i32 {
         *self.pid.borrow()
     }

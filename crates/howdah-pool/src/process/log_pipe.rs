@@ -161,53 +161,16 @@ impl LogParser {
                 continue;
             }
             match parse_record(&rest[at..], self.key) {
-                Record::Complete {
-                    level,
-                    request_id,
-                    text,
-                    size,
-                } => {
+                ParsedRecord::Complete(record) => {
                     if at > 0 {
                         raw.push(&rest[..at]);
                     }
-                    if level == b'm' {
-                        emit_raw(&mut raw, request_id.or(current), sink);
-                    } else if let (b's', Some(state)) = (level, StateRecord::parse(text)) {
-                        emit_raw(&mut raw, current, sink);
-                        sink(Output::State(state));
-                    } else if let (b'p', Some(request_id)) = (level, request_id) {
-                        let text = String::from_utf8_lossy(text).into_owned();
-                        sink(Output::Sample { request_id, text });
-                    } else if level == b'l' {
-                        let json = String::from_utf8_lossy(text).into_owned();
-                        sink(Output::Leak { request_id, json });
-                    } else if level == b'q' {
-                        let text = String::from_utf8_lossy(text).into_owned();
-                        sink(Output::Look { request_id, text });
-                    } else if level == b'f' {
-                        // Lines that it had printed come first.
-                        emit_raw(&mut raw, request_id.or(current), sink);
-                        let text = String::from_utf8_lossy(text).into_owned();
-                        sink(Output::Fault { request_id, text });
-                    } else {
-                        // Output since the last record belongs to the request that logs now: at its end each request
-                        // claims what it has left behind.
-                        emit_raw(&mut raw, request_id.or(current), sink);
-                        let text = String::from_utf8_lossy(text)
-                            .trim_end_matches('\n')
-                            .to_owned();
-                        sink(Output::Message(Message {
-                            level: level_of(level),
-                            request_id,
-                            text,
-                            logged: true,
-                        }));
-                    }
-                    rest = &rest[at + size..];
+                    record.emit(&mut raw, current, sink);
+                    rest = &rest[at + HEADER_SIZE + record.text.len()..];
                     looked = 0;
                 }
-                Record::Incomplete => break,
-                Record::Invalid => looked = at + 1,
+                ParsedRecord::Incomplete => break,
+                ParsedRecord::Invalid => looked = at + 1,
             }
         }
         emit_raw(&mut raw, current, sink);
@@ -237,26 +200,77 @@ fn emit_raw(lines: &mut Vec<&[u8]>, request_id: Option<u64>, sink: &mut impl FnM
     }
 }
 
-enum Record<'a> {
-    Complete {
-        level: u8,
-        request_id: Option<u64>,
-        text: &'a [u8],
-        size: usize,
-    },
+/// A record of the log pipe.
+struct Record<'a> {
+    /// One of [`LEVELS`].
+    level: u8,
+    request_id: Option<u64>,
+    text: &'a [u8],
+}
+
+impl Record<'_> {
+    /// Passes on the record, and before it those of the raw lines that it claims.
+    fn emit(&self, raw: &mut Vec<&[u8]>, current: Option<u64>, sink: &mut impl FnMut(Output)) {
+        let request_id = self.request_id;
+        let owner = request_id.or(current);
+        let text = || String::from_utf8_lossy(self.text).into_owned();
+        match (self.level, request_id) {
+            (b'm', _) => emit_raw(raw, owner, sink),
+            (b'p', Some(request_id)) => sink(Output::Sample {
+                request_id,
+                text: text(),
+            }),
+            (b'l', _) => sink(Output::Leak {
+                request_id,
+                json: text(),
+            }),
+            (b'q', _) => sink(Output::Look {
+                request_id,
+                text: text(),
+            }),
+            (b'f', _) => {
+                // Lines that it had printed come first.
+                emit_raw(raw, owner, sink);
+                sink(Output::Fault {
+                    request_id,
+                    text: text(),
+                });
+            }
+            (level, _) => {
+                if let (b's', Some(state)) = (level, StateRecord::parse(self.text)) {
+                    emit_raw(raw, current, sink);
+                    return sink(Output::State(state));
+                }
+                // Output since the last record belongs to the request that logs now: at its end each request claims
+                // the output that it has left.
+                emit_raw(raw, owner, sink);
+                sink(Output::Message(Message {
+                    level: level_of(level),
+                    request_id,
+                    text: text().trim_end_matches('\n').to_owned(),
+                    logged: true,
+                }));
+            }
+        }
+    }
+}
+
+enum ParsedRecord<'a> {
+    Complete(Record<'a>),
+    /// More bytes may complete it.
     Incomplete,
     Invalid,
 }
 
 /// `bytes` starts with the mark.
-fn parse_record(bytes: &[u8], key: u64) -> Record<'_> {
+fn parse_record(bytes: &[u8], key: u64) -> ParsedRecord<'_> {
     let Some(header) = bytes.get(..HEADER_SIZE) else {
         let plausible = bytes.get(1).is_none_or(|level| LEVELS.contains(level))
             && bytes.iter().skip(2).all(u8::is_ascii_hexdigit);
         return if plausible {
-            Record::Incomplete
+            ParsedRecord::Incomplete
         } else {
-            Record::Invalid
+            ParsedRecord::Invalid
         };
     };
     let level = header[1];
@@ -266,20 +280,19 @@ fn parse_record(bytes: &[u8], key: u64) -> Record<'_> {
         hex(&header[26..42]),
     );
     let (Some(request_id), Some(length), Some(carried)) = fields else {
-        return Record::Invalid;
+        return ParsedRecord::Invalid;
     };
     let length = length as usize;
     if carried != key || !LEVELS.contains(&level) || length > MESSAGE_SIZE_MAX {
-        return Record::Invalid;
+        return ParsedRecord::Invalid;
     }
     match bytes.get(HEADER_SIZE..HEADER_SIZE + length) {
-        Some(text) => Record::Complete {
+        Some(text) => ParsedRecord::Complete(Record {
             level,
             request_id: (request_id != 0).then_some(request_id),
             text,
-            size: HEADER_SIZE + length,
-        },
-        None => Record::Incomplete,
+        }),
+        None => ParsedRecord::Incomplete,
     }
 }
 

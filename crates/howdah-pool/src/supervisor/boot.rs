@@ -14,7 +14,6 @@ use tokio::task::JoinHandle;
 
 use super::{LAST_WORDS, ORPHAN_TIME, SLOW_BOOT, Supervisor};
 use crate::User;
-use crate::crash_report::CrashRecorder;
 use crate::messages::Event;
 use crate::pool::generation::{Generation, Phase};
 use crate::process::control::{Control, ControlError, Kind, Link, Message};
@@ -48,27 +47,7 @@ impl Supervisor {
         pool.last_generation += 1;
         let id = pool.last_generation;
         let (pid, pid_receiver) = watch::channel(0);
-        let (tail, recorder) = (Tail::new(), CrashRecorder::new());
-        let mut generation = Generation {
-            id,
-            number: u32::MAX,
-            phase: Phase::Booting,
-            complete: false,
-            readied: 0,
-            boot_each: pool.boot_each,
-            link: None,
-            pid,
-            pidfd: None,
-            booted: None,
-            announced: 0,
-            ended: watch::channel(None).0,
-            since: Instant::now(),
-            replaced: None,
-            cap: usize::MAX,
-            recorder: recorder.clone(),
-            tail: tail.clone(),
-            reader: None,
-        };
+        let mut generation = Generation::new(id, pool.boot_each, pid);
         let log_key = worker_log::key(u64::from(id));
         match self.request_zygote(index, &mut generation, log_key).await {
             Ok(reader) => {
@@ -82,8 +61,8 @@ impl Supervisor {
                     leaks: self.pools[index].leaks.clone(),
                     looks: self.pools[index].looks.clone(),
                     pid: pid_receiver,
-                    recorder,
-                    tail,
+                    recorder: generation.recorder.clone(),
+                    tail: generation.tail.clone(),
                 };
                 // It has no exit status to report.
                 let ignore = |_: StateRecord| {};

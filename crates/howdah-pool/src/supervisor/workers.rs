@@ -14,16 +14,14 @@ use tokio::sync::watch;
 use super::Supervisor;
 use super::boot::exit_reason;
 use crate::User;
-use crate::crash_report::CrashRecorder;
 use crate::messages::{Event, FrontMessage};
 use crate::pool::Pool;
 use crate::pool::generation::{Generation, Phase};
-use crate::pool::place::{LastProcess, Occupant, RecentMaximum, State};
+use crate::pool::place::{LastProcess, Occupant, State};
 use crate::process::control::{Control, ControlError, Kind, Message};
 use crate::process::encode;
 use crate::process::log_pipe::StateRecord;
 use crate::process::process_identity::{ProcessIdentity, has_ended, take_process};
-use crate::process::tail::Tail;
 use crate::process::worker_log;
 use crate::system::readiness::register;
 
@@ -98,7 +96,6 @@ impl Supervisor {
     }
 
     fn spawn(&mut self, index: usize, worker: WorkerId, id: u32) -> Result<(), String> {
-        let now = Instant::now();
         let pool = &mut self.pools[index];
         let pipe = User::log_pipe(pool.options.user.as_ref());
         let (reader, writer) = pipe.map_err(|error| error.to_string())?;
@@ -118,8 +115,8 @@ impl Supervisor {
         let data = encode::spawn(lifetime, log_key, &indices);
 
         let (pid, pid_receiver) = watch::channel(0);
-        let tail = Tail::new();
-        let recorder = CrashRecorder::new();
+        let expires = pool.jitter.expiry(&pool.options, Instant::now());
+        let mut occupant = Occupant::new(serial, id, pid, expires);
         let source = worker_log::Source {
             pool: pool.name.clone(),
             worker: Some((worker, pool.segment.clone())),
@@ -130,8 +127,8 @@ impl Supervisor {
             leaks: pool.leaks.clone(),
             looks: pool.looks.clone(),
             pid: pid_receiver,
-            tail: tail.clone(),
-            recorder: recorder.clone(),
+            tail: occupant.tail.clone(),
+            recorder: occupant.recorder.clone(),
         };
         let sender = self.sender.clone();
         let report = move |state| {
@@ -142,34 +139,8 @@ impl Supervisor {
                 state,
             });
         };
-        let occupant = Occupant {
-            serial,
-            generation: id,
-            pid,
-            pidfd: None,
-            since: now,
-            ready: false,
-            retiring: false,
-            stopping: false,
-            ending: false,
-            killed: false,
-            lingers: false,
-            overdue: false,
-            traced: None,
-            expires: pool.jitter.expiry(&pool.options, now),
-            memory_base: None,
-            sequential_cause: None,
-            active: (0, now),
-            longest_hold: RecentMaximum::default(),
-            exit: watch::Sender::new(None),
-            recorder,
-            tail,
-            reader: Some(tokio::spawn(worker_log::forward(
-                reader.into(),
-                source,
-                report,
-            ))),
-        };
+        let forward = worker_log::forward(reader.into(), source, report);
+        occupant.reader = Some(tokio::spawn(forward));
         pool.places[worker.index()].state = State::Occupied(Box::new(occupant));
         pool.counters.spawned += 1;
         self.order(

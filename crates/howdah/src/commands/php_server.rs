@@ -20,24 +20,14 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     let tls = domain.is_some() && options.listen.is_none();
     let default = if tls { ":443" } else { ":8080" };
     let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(default))?;
-    let root = match (options.root, options.worker.first()) {
-        (Some(root), _) => root,
-        (None, Some(worker)) => worker_root(&worker.file),
-        (None, None) if Path::new("public").is_dir() => "public".into(),
-        (None, None) => ".".into(),
-    };
+    let root = document_root(options.root, options.worker.first());
     let mut config = Config::default();
     let mut routes = vec![route(None, Handler::Root(Template::text(utf8(&root)?)))];
     if !options.no_compress {
         routes.push(route(None, compression()));
     }
     if options.mercure {
-        config
-            .hubs
-            .push(hub(&|name| std::env::var_os(name).is_some())?);
-        let keys = ["PUBLISHER", "SUBSCRIBER"].map(|whose| format!("MERCURE_{whose}_JWT_KEY"));
-        config.global.php.environment.withheld.extend(keys);
-        routes.push(route(None, Handler::Mercure(0)));
+        routes.push(mercure_route(&mut config)?);
     }
     config.workers = worker_pools(&options.worker, &options.worker_options.0, &root)?;
     if config.workers.is_empty() {
@@ -45,7 +35,6 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     } else {
         routes.extend(worker_routes(&config.workers)?);
     }
-    let has_worker = !config.workers.is_empty();
     config.sites.push(Site {
         addresses: vec![Address {
             host: domain.clone(),
@@ -71,21 +60,23 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         };
         config.sites.push(redirect_to_https(from, None));
     }
+    let global = &mut config.global;
     // As in `FrankenPHP`: several of these often run on one machine.
-    config.global.admin = match options.admin {
+    global.admin = match options.admin {
         Some(address) => Admin::On(admin::configured(address)),
         None => Admin::Off,
     };
     if let Some(user) = options.user {
-        config.global.set_user(user);
+        global.set_user(user);
     }
-    config.global.debug = options.debug;
-    config.global.grace_period = Some(options.grace_period);
-    config.global.shutdown_delay = options.shutdown_delay;
-    let settings = &mut config.global.php;
+    global.debug = options.debug;
+    global.grace_period = Some(options.grace_period);
+    global.shutdown_delay = options.shutdown_delay;
+    let settings = &mut global.php;
     settings.executable = options.php;
     // With a worker script no request reaches the classic pool.
-    settings.workers = options.workers.or(has_worker.then_some(1));
+    let classic = (!config.workers.is_empty()).then_some(1);
+    settings.workers = options.workers.or(classic);
     settings.front_threads = options.front_threads;
     settings.limits = options.limits.0.over(&settings.limits);
     settings.ini = Ini {
@@ -95,6 +86,26 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     settings.preload = options.preload;
     check_preload(&config)?;
     Ok(config)
+}
+
+/// `--root`, otherwise the directory of the worker script, `public` or the current directory.
+fn document_root(root: Option<PathBuf>, worker: Option<&cli::Worker>) -> PathBuf {
+    match (root, worker) {
+        (Some(root), _) => root,
+        (None, Some(worker)) => worker_root(&worker.file),
+        (None, None) if Path::new("public").is_dir() => "public".into(),
+        (None, None) => ".".into(),
+    }
+}
+
+/// Adds a Mercure hub. PHP does not get its keys.
+fn mercure_route(config: &mut Config) -> Result<Route, Failure> {
+    config
+        .hubs
+        .push(hub(&|name| std::env::var_os(name).is_some())?);
+    let keys = ["PUBLISHER", "SUBSCRIBER"].map(|role| format!("MERCURE_{role}_JWT_KEY"));
+    config.global.php.environment.withheld.extend(keys);
+    Ok(route(None, Handler::Mercure(0)))
 }
 
 fn compression() -> Handler {

@@ -191,28 +191,7 @@ impl Upstreams {
         (interim, mut hold): (Interim<'_>, Option<&DisconnectGuard>),
     ) -> Result<Response<Incoming>, Failure> {
         let start = Instant::now();
-        let mut headers = job.headers.clone();
-        if let Some(protocol) = &job.upgrade {
-            set_upgrade(&mut headers, protocol.clone());
-        }
-        let host = &self.hosts[index];
-        // HTTP/1.0 requests may lack it, HTTP/1.1 requests may not (RFC 9112 §3.2).
-        if host.is_fixed || !headers.contains_key(HOST) {
-            headers.insert(HOST, host.name.clone());
-        }
-        // Any printable name is a valid value.
-        let name = HeaderValue::from_str(self.balancer.name(index))
-            .unwrap_or(HeaderValue::from_static(""));
-        for change in &job.header_up {
-            change.apply_for(&name, &mut headers);
-        }
-        source.frame(&job.method, &mut headers);
-        let mut request = Request::builder()
-            .method(job.method.clone())
-            .uri(format!("http://{CHOSEN}{index}{}", job.target))
-            .body(Upload(source.clone()))
-            .map_err(Failure::Request)?;
-        *request.headers_mut() = headers;
+        let mut request = self.upstream_request(index, job, source)?;
         // A protocol without interim responses leaves the upstream's unread.
         let (arrived, mut interims) = mpsc::channel(INTERIMS_MAX);
         on_informational(&mut request, move |response| {
@@ -260,6 +239,38 @@ impl Upstreams {
         }
         trust?;
         Ok(response)
+    }
+
+    /// The request as the upstream of this number gets it.
+    fn upstream_request(
+        &self,
+        index: usize,
+        job: &ProxyJob,
+        source: &Source,
+    ) -> Result<Request<Upload>, Failure> {
+        let mut headers = job.headers.clone();
+        if let Some(protocol) = &job.upgrade {
+            set_upgrade(&mut headers, protocol.clone());
+        }
+        let host = &self.hosts[index];
+        // HTTP/1.0 requests may lack it, HTTP/1.1 requests may not (RFC 9112 §3.2).
+        if host.is_fixed || !headers.contains_key(HOST) {
+            headers.insert(HOST, host.name.clone());
+        }
+        // Any printable name is a valid value.
+        let name = HeaderValue::from_str(self.balancer.name(index))
+            .unwrap_or(HeaderValue::from_static(""));
+        for change in &job.header_up {
+            change.apply_for(&name, &mut headers);
+        }
+        source.frame(&job.method, &mut headers);
+        let mut request = Request::builder()
+            .method(job.method.clone())
+            .uri(format!("http://{CHOSEN}{index}{}", job.target))
+            .body(Upload(source.clone()))
+            .map_err(Failure::Request)?;
+        *request.headers_mut() = headers;
+        Ok(request)
     }
 }
 

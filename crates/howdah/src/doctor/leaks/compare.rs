@@ -8,18 +8,18 @@ use super::server::Response;
 /// The responses of one page.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    /// Of two consecutive requests.
+    /// Responses to two consecutive requests.
     pub(super) before: [Response; 2],
-    /// After other pages.
+    /// Response after other pages.
     pub(super) after: Response,
-    /// Of new servers.
-    pub(super) restarted: Option<Restarted>,
+    /// Responses of new servers, if there are several pages.
+    pub(super) new_servers: Option<NewServers>,
 }
 
 /// Responses of two new servers, which have requested all pages once before. State that the first request of all sets
 /// for good shows only here.
 #[derive(Debug, Default)]
-pub(super) struct Restarted {
+pub(super) struct NewServers {
     /// With the pages in the order of the first server: what differs here differs by itself.
     pub(super) same_order: Response,
     /// In reverse order.
@@ -47,9 +47,8 @@ impl Page {
 
     /// The difference if other pages were requested first.
     pub(super) fn difference_by_order(&self) -> Option<String> {
-        let restarted = self.restarted.as_ref()?;
-        let before = [&self.before[1], &restarted.same_order];
-        difference(before, &restarted.reverse_order)
+        let new = self.new_servers.as_ref()?;
+        difference([&self.before[1], &new.same_order], &new.reverse_order)
     }
 }
 
@@ -118,7 +117,7 @@ mod tests {
         let page = Page {
             before: before.map(|body| response(200, body)),
             after: response(200, after),
-            restarted: None,
+            new_servers: None,
         };
         page.difference()
     }
@@ -142,7 +141,7 @@ mod tests {
         let page = Page {
             before: [response(200, ""), response(200, "")],
             after: response(403, ""),
-            restarted: None,
+            new_servers: None,
         };
         let difference = page.difference().expect("a difference");
         assert_eq!(difference, "status 403 instead of 200");
@@ -157,7 +156,7 @@ mod tests {
         let mut page = Page {
             before: [with("1"), with("2")],
             after: with("3"),
-            restarted: None,
+            new_servers: None,
         };
         assert_eq!(page.difference(), None);
         page.after = response(200, "a");
@@ -170,7 +169,7 @@ mod tests {
             let page = Page {
                 before: [response(200, first), response(200, first)],
                 after: response(200, first),
-                restarted: Some(Restarted {
+                new_servers: Some(NewServers {
                     same_order: response(200, same),
                     reverse_order: response(200, reverse),
                 }),

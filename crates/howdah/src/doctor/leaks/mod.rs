@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 
 use howdah_config::model::Config;
 
-use self::compare::{Page, Restarted};
-use self::server::{Response, Target, TestServer};
+use self::compare::{NewServers, Page};
+use self::server::{Leak, Response, Target, TestServer};
 use super::report::{Area, Finding, Level, Report};
 use crate::php_executable::executables;
 
-/// Requests of each page at the first server: the first warms up, the second receives what other pages left behind, the third and fourth
-/// show what always differs, the last comes after other pages.
+/// Requests of each page at the first server: the first warms up, the second receives what other pages left behind, the
+/// third and fourth show what always differs, the last comes after other pages.
 const ROUNDS: usize = 5;
 /// Requests of each page at each of the two further servers, if there are several pages.
-const ROUNDS_RESTARTED: usize = 2;
+const ROUNDS_NEW_SERVER: usize = 2;
 
 /// Why the check was not possible.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ pub(super) fn check(config: &Config, root: Option<&Path>, urls: &[String], repor
                 ini: config.global.php.ini.all(),
                 env: pool.options.env.clone(),
             };
-            worker(&options, &targets, report)?;
+            check_worker(&options, &targets, report)?;
         }
         Ok(())
     });
@@ -68,11 +68,40 @@ fn targets(urls: &[String]) -> Result<Vec<Target>, LeakCheckError> {
     urls.iter().map(parse).collect()
 }
 
-fn worker(
+fn check_worker(
     options: &server::Options,
     targets: &[Target],
     report: &mut Report,
 ) -> Result<(), LeakCheckError> {
+    let (leaks, pages) = request_pages(options, targets)?;
+    for leak in &leaks {
+        report_leak(leak, report);
+    }
+    let mut problems = leaks.len();
+    for (target, page) in targets.iter().zip(&pages) {
+        problems += report_page(target, page, report);
+    }
+    if problems == 0 {
+        let several = targets.len() > 1;
+        let rounds = ROUNDS + if several { 2 * ROUNDS_NEW_SERVER } else { 0 };
+        report.ok(
+            Area::Leaks,
+            format!(
+                "{}: {} requests of {} pages in different orders left nothing behind, and got the same responses",
+                options.script.display(),
+                targets.len() * rounds,
+                targets.len()
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Requests the pages in different orders; returns the reported leaks and the responses.
+fn request_pages(
+    options: &server::Options,
+    targets: &[Target],
+) -> Result<(Vec<Leak>, Vec<Page>), LeakCheckError> {
     let mut server = start(options)?;
     let mut pages: Vec<Page> = targets.iter().map(|_| Page::default()).collect();
     let send = |page: usize| request(&server, &targets[page]);
@@ -92,64 +121,54 @@ fn worker(
     if targets.len() > 1 {
         restart(options, targets, &mut pages)?;
     }
-    let script = options.script.display();
+    Ok((leaks, pages))
+}
+
+fn report_leak(leak: &Leak, report: &mut Report) {
+    report.findings.push(Finding {
+        area: Area::Leaks,
+        level: Level::Error,
+        text: leak.text(),
+        advice: Some(
+            "reset it after the request, or permit it with `detect_leaks { allow … }`; docs/guides/leaks.md".into(),
+        ),
+        places: leak.places(),
+    });
+}
+
+/// Reports how the responses of a page depend on other requests; returns the number of such problems.
+fn report_page(target: &Target, page: &Page, report: &mut Report) -> usize {
     let mut problems = 0;
-    for leak in &leaks {
+    if let Some(difference) = page.difference() {
         problems += 1;
-        report.findings.push(Finding {
-            area: Area::Leaks,
-            level: Level::Error,
-            text: leak.text(),
-            advice: Some(
-                "reset it after the request, or permit it with `detect_leaks { allow … }`; docs/guides/leaks.md".into(),
-            ),
-            places: leak.places(),
-        });
-    }
-    for (target, page) in targets.iter().zip(&pages) {
-        if let Some(difference) = page.difference() {
-            problems += 1;
-            report.error(
-                Area::Leaks,
-                format!(
-                    "{} depends on the requests that were served before: {difference}",
-                    target.url
-                ),
-                "look for state of a request in static properties, globals and services of the boot",
-            );
-        }
-        if let Some(difference) = page.difference_by_order() {
-            problems += 1;
-            report.error(
-                Area::Leaks,
-                format!(
-                    "{} depends on which page a new worker serves first: {difference}",
-                    target.url
-                ),
-                "look for values of a request that are set once, such as `self::$user ??= …`",
-            );
-        }
-        if page.after.status >= 500 {
-            report.warning(
-                Area::Leaks,
-                format!("{} has status {}", target.url, page.after.status),
-                "a page that fails shows few leaks: see the log of the application",
-            );
-        }
-    }
-    if problems == 0 {
-        let several = targets.len() > 1;
-        let rounds = ROUNDS + if several { 2 * ROUNDS_RESTARTED } else { 0 };
-        report.ok(
+        report.error(
             Area::Leaks,
             format!(
-                "{script}: {} requests of {} pages in different orders left nothing behind, and got the same responses",
-                targets.len() * rounds,
-                targets.len()
+                "{} depends on the requests that were served before: {difference}",
+                target.url
             ),
+            "look for state of a request in static properties, globals and services of the boot",
         );
     }
-    Ok(())
+    if let Some(difference) = page.difference_by_order() {
+        problems += 1;
+        report.error(
+            Area::Leaks,
+            format!(
+                "{} depends on which page a new worker serves first: {difference}",
+                target.url
+            ),
+            "look for values of a request that are set once, such as `self::$user ??= …`",
+        );
+    }
+    if page.after.status >= 500 {
+        report.warning(
+            Area::Leaks,
+            format!("{} has status {}", target.url, page.after.status),
+            "a page that fails shows few leaks: see the log of the application",
+        );
+    }
+    problems
 }
 
 fn start(options: &server::Options) -> Result<TestServer, LeakCheckError> {
@@ -172,7 +191,7 @@ fn restart(
     let in_order = |order: Vec<usize>| -> Result<Vec<Response>, LeakCheckError> {
         let mut responses = vec![Response::default(); targets.len()];
         let server = start(options)?;
-        for _ in 0..ROUNDS_RESTARTED {
+        for _ in 0..ROUNDS_NEW_SERVER {
             for &page in &order {
                 responses[page] = request(&server, &targets[page])?;
             }
@@ -183,7 +202,7 @@ fn restart(
     // Last: data that the pages have created by then is in this one too.
     let same = in_order((0..targets.len()).collect())?;
     for ((page, reverse_order), same_order) in pages.iter_mut().zip(reverse).zip(same) {
-        page.restarted = Some(Restarted {
+        page.new_servers = Some(NewServers {
             same_order,
             reverse_order,
         });
