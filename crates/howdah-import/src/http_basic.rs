@@ -15,7 +15,7 @@ pub(crate) fn basic_auth(
     notes: &mut Notes,
 ) -> Lines {
     let Some(file) = file else {
-        let why = "there is no file of passwords; the answer is 403 until `basic_auth` names users";
+        let why = "the password file is missing; responses are 403 until `basic_auth` names users";
         return vec![notes.add(line, "a password", why), "error 403".to_owned()];
     };
     let mut lines = Vec::new();

@@ -150,7 +150,7 @@ impl Converter<'_> {
 
     fn file(&mut self, root: &Yaml<'_>, http: &Yaml<'_>) -> Lines {
         for (name, _) in entries(root).filter(|(name, _)| !SILENT.contains(&name.as_str())) {
-            let why = "not a part of this server; run it in a process of its own";
+            let why = "not a part of this server; run it in a separate process";
             let note = self.note(&name, why);
             self.global.push(note);
         }

@@ -63,7 +63,7 @@ impl Gate {
         let ready = poll(&mut fds, Some(&limit)).expect("the FIFO can be polled");
         assert!(
             ready == 1,
-            "no script came to the gate {}",
+            "no script reached the gate {}",
             self.path.display()
         );
         let mut byte = [0];

@@ -102,7 +102,7 @@ impl Server {
         *self
             .addresses()
             .first()
-            .expect("the log tells an address with `listening`")
+            .expect("the log has an address with `listening`")
     }
 
     /// All addresses that the server listens on, in the order of the log.

@@ -58,7 +58,7 @@ pub(crate) enum AcmeError {
     Storage(#[from] io::Error),
     #[error("the request for a certificate cannot be made: {0}")]
     Request(#[from] rcgen::Error),
-    #[error("what the authority issued cannot be used: {0}")]
+    #[error("the issued certificate is unusable: {0}")]
     Issued(#[from] CertificateError),
 }
 

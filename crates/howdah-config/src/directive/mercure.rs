@@ -386,7 +386,7 @@ pub(crate) const BOLT: Table<Draft> = Table {
                 syntax: "cleanup_frequency NUMBER",
                 default: "",
                 about: "How often updates beyond `size` are removed.",
-                differs: "Always at once.",
+                differs: "Always immediately.",
                 example: "cleanup_frequency 0.3",
             },
             |_, call, _| call.one().map(drop),

@@ -34,7 +34,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>) -> Result<(), Error> {
     if other == Some(directive) {
         return Err(bad_value(
             &word.position,
-            format!("`{}` cannot stand before or after itself", word.text),
+            format!("`{}` cannot be placed before or after itself", word.text),
             "",
         ));
     }

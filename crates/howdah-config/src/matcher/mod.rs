@@ -212,7 +212,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 name: "protocol",
                 syntax: "protocol http|https|grpc|http/VERSION[+]",
                 default: "",
-                about: "The request came without TLS, with TLS, as gRPC, or in this version of HTTP; with \
+                about: "The request was received without TLS, with TLS, as gRPC, or in this version of HTTP; with \
                         `+` in this one or a later one.",
                 differs: "",
                 example: "protocol http/2+",

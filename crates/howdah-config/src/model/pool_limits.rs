@@ -292,7 +292,7 @@ pool_limits! {
         default: "`off`",
         differs: NOT_THERE,
         example: "max_memory 256MiB",
-        roadrunner: "A worker whose resident memory is larger is replaced, after the request in hand. It is checked every second.",
+        roadrunner: "A worker whose resident memory is larger is replaced after its current request. It is checked every second.",
     }
     /// A worker whose PHP memory grew by more since its tenth request is replaced.
     max_memory_growth: Option<u64> = None, bytes_or_off, Workers {

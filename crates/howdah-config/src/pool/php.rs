@@ -33,7 +33,7 @@ pub(crate) const APPLICATION_PHP: Entry = Entry {
     name: "php",
     syntax: "php VERSION",
     default: "that of the global block",
-    about: "The version of PHP for this site; its package `howdah-phpVERSION` has to be installed. Scripts run in a pool \
+    about: "The version of PHP for this site; its package `howdah-phpVERSION` must be installed. Scripts run in a pool \
             with the name `phpVERSION`, which all sites of that version share and which has the limits of the global \
             block; define a `pool` with that name and `php VERSION` to change it. Workers in the block have this \
             version too.",

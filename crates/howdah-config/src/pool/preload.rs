@@ -45,7 +45,7 @@ pub(crate) fn applications(
         |message: String, hint: &str| Error::new(ErrorKind::Conflict, position, message, hint);
     if config.global.php.preloads_itself() {
         return Err(conflict(
-            "`preload` and `php_ini opcache.preload` both set what is preloaded".into(),
+            "`preload` and `php_ini opcache.preload` both select the preloaded files".into(),
             "take one of them out",
         ));
     }

@@ -25,7 +25,7 @@ pub(crate) const PHP_USER: Entry = Entry {
     default: "the server's user",
     about: "PHP processes run as this user, by name or number, with its group, or GROUP, and its \
             supplementary groups; `HOME` and `USER` are set. For all workers and pools that have no `user` \
-            of their own. The server has to be started as root.",
+            of their own. The server must be started as root.",
     differs: "Not in FrankenPHP.",
     example: "user www-data:www-data",
 };
@@ -35,7 +35,7 @@ pub(crate) const POOL_USER: Entry = Entry {
     name: "user",
     syntax: SERVER_USER.syntax,
     default: "that of the global block",
-    about: "These processes run as this user, the start of a worker's script included. The server has to be started \
+    about: "These processes run as this user, the start of a worker's script included. The server must be started \
             as root.",
     differs: "Not in FrankenPHP.",
     example: "user app",

@@ -400,7 +400,7 @@ fn global_options_are_checked() {
         ),
         (
             "order respond after respond",
-            "2:7: `respond` cannot stand before or after itself",
+            "2:7: `respond` cannot be placed before or after itself",
         ),
         (
             "order respond after handle_path",

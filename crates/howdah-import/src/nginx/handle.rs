@@ -469,7 +469,7 @@ pub(super) fn named_body(
     };
     let at = named.first().map_or(line, |first| first.line);
     if cx.named.contains(&at) {
-        let why = "these named locations lead to each other; nginx answers 500";
+        let why = "these named locations redirect to each other; nginx responds with 500";
         return vec![cx.notes.add(line, "named location", why)];
     }
     cx.named.push(at);

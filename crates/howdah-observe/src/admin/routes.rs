@@ -131,6 +131,9 @@ where
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(cause)) if cause.is::<http_body_util::LengthLimitError>() => too_large(),
         Ok(Err(cause)) => refused(StatusCode::BAD_REQUEST, &cause.to_string()),
-        Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the request body did not come"),
+        Err(_) => refused(
+            StatusCode::REQUEST_TIMEOUT,
+            "the request body did not arrive",
+        ),
     }
 }

@@ -32,7 +32,7 @@ impl Inner {
         tracing::warn!(
             target: "howdah::pool", pool, route, crashes, seconds, report,
             "the route is in quarantine: its requests get a 503, since PHP processes crashed while running them \
-             (`max_route_crashes`); `howdah crashes` says why"
+             (`max_route_crashes`); `howdah crashes` shows the reason"
         );
         let (inner, route) = (Rc::clone(self), crash.route);
         tokio::task::spawn_local(async move {

@@ -199,7 +199,7 @@ impl Supervisor {
             BOOTED_UNFIT if !generation.boot_each => {
                 tracing::info!(
                     target: "howdah::pool", pool = &*pool.name,
-                    "each worker boots for itself, since forks cannot share what the script left open: {sentence}"
+                    "each worker boots separately, since forks cannot share what the script left open: {sentence}"
                 );
                 pool.boot_each = true;
                 // Callers that wait for this generation wait for the next.
@@ -429,7 +429,7 @@ impl Supervisor {
         }
         let seconds = self.options.start_timeout.as_secs();
         let mut text = format!(
-            "it did not ask for requests within {seconds} seconds; does the script call frankenphp_handle_request()?"
+            "it did not wait for requests within {seconds} seconds; does the script call frankenphp_handle_request()?"
         );
         let words = generation.tail.text();
         if !words.is_empty() {

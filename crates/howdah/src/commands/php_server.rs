@@ -146,7 +146,7 @@ fn check_preload(config: &Config) -> Result<(), Failure> {
     let settings = &config.global.php;
     if settings.preloads_itself() && settings.preload != Preload::Off {
         return Err(setup(
-            "--preload and --php-ini opcache.preload both set what is preloaded: remove one of them",
+            "--preload and --php-ini opcache.preload both select the preloaded files: remove one of them",
         ));
     }
     Ok(())

@@ -82,7 +82,7 @@ fn one(text: &mut String, preload: &Preload) {
 fn meaning(reason: &str) -> &str {
     match reason {
         "missing" => "it cannot be read",
-        "syntax" => "PHP does not understand it",
+        "syntax" => "its syntax is invalid",
         "no_class" => "it declares nothing",
         "function" => "it declares functions",
         "constant" => "it declares constants",

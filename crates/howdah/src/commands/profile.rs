@@ -39,7 +39,7 @@ fn format(options: &cli::Profile) -> Result<Format, String> {
     let name = options.output.to_string_lossy();
     let format = options.format.or_else(|| Format::of_file(&name));
     format.ok_or_else(|| {
-        format!("{name} does not say which format is wanted: add --format svg, pprof, speedscope or folded")
+        format!("{name} does not name a format: add --format svg, pprof, speedscope or folded")
     })
 }
 

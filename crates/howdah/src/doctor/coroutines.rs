@@ -75,7 +75,7 @@ impl Rule {
             Self::Reference => (
                 Warning,
                 "a closure of the worker script uses variables of the boot by reference: they are one for all requests",
-                "fine for counters and caches; what is of a request belongs into variables of the callback",
+                "safe for counters and caches; data of a request belongs in variables of the callback",
             ),
             Self::Constant => (
                 Warning,
@@ -85,11 +85,11 @@ impl Rule {
             Self::StaticWrite => (
                 Warning,
                 "a static property is written, and with `statics share` all requests see it",
-                "remove `statics share`, or store only what is the same for all requests",
+                "remove `statics share`, or store only data that is the same for all requests",
             ),
             Self::Persistent => (
                 Warning,
-                "a persistent connection: in a concurrent worker what a request opens is closed with it",
+                "a persistent connection: in a concurrent worker it is closed at the end of its request",
                 "open it at boot (a PDO object has a pool behind it), or use howdah_pool()",
             ),
             Self::ProcessWide => (
@@ -142,7 +142,7 @@ impl Rule {
                 Warning,
                 "a magic method waits: requests that share its object run it at the same time, and what one \
                  stores in the object stays for all",
-                "make the object for each request, or load what it needs at boot",
+                "create the object for each request, or load its data at boot",
             ),
             Self::EntryWait => (
                 Warning,

@@ -94,8 +94,8 @@ pub(super) fn check(loaded: &BTreeMap<String, String>, modes: Modes, report: &mu
                 "extension {name} did not work when version {version} was tried: {}",
                 failures.join(", ")
             ),
-            "leave it out of the ini files that the server reads, or use a `pool` in classic mode for what needs it; \
-             docs/reference/extensions.md has what was tried",
+            "remove it from the server's ini files, or use a `pool` in classic mode for code that needs it; \
+             docs/reference/extensions.md has the tests",
         );
     }
     report.ok(

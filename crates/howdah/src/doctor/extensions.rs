@@ -163,7 +163,7 @@ pub(super) fn check(loaded: &BTreeMap<String, String>, report: &mut Report) {
     if let Some(names) = of(Some(Kind::Blocking)) {
         report.ok(
             area,
-            format!("other requests stand while one uses: {names}"),
+            format!("these block other requests while in use: {names}"),
         );
     }
     if let Some(names) = of(None) {

@@ -61,7 +61,7 @@ const SHARING: &[(&str, &str, &str)] = &[
     (
         "typo3/cms-core",
         "TYPO3",
-        "its container and singletons keep what is of the request",
+        "its container and singletons keep state of the request",
     ),
 ];
 
@@ -77,12 +77,12 @@ const STATELESS: &[(&str, &str, &str)] = &[
     (
         "mezzio/mezzio",
         "Mezzio",
-        "keep what is of a request in its attributes, not in properties of handlers and middleware",
+        "store data of a request in its attributes, not in properties of handlers and middleware",
     ),
     (
         "psr/http-server-handler",
         "PSR-15",
-        "keep what is of a request in its attributes, not in properties of handlers and middleware",
+        "store data of a request in its attributes, not in properties of handlers and middleware",
     ),
 ];
 
@@ -129,10 +129,7 @@ pub(super) fn check(
         );
     }
     if !found {
-        report.ok(
-            area,
-            "no framework that is known to keep what is of a request",
-        );
+        report.ok(area, "no framework that is known to keep state of requests");
     }
 }
 

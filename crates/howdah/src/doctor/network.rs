@@ -126,8 +126,7 @@ fn try_socket(path: &Path, running: Option<&Status>, report: &mut Report) {
             let advice = match error.kind() {
                 ErrorKind::AlreadyExists => "nothing but a socket gives way",
                 ErrorKind::PermissionDenied => {
-                    "run doctor as the user that runs the server; a socket of another user has to be \
-                     removed by that user"
+                    "run doctor as the user that runs the server; a socket of another user must be removed by that user"
                 }
                 _ => "fix `bind`: the path of a socket has at most 107 bytes",
             };

@@ -174,7 +174,7 @@ impl Report {
                     "safe" =>
                         "safe, as far as can be seen. Long computations, and objects of the boot that hold \
                                something of a request, cannot be seen: try it under load.",
-                    "conditional" => "safe if what the warnings above name holds.",
+                    "conditional" => "safe if the assumptions of the warnings above hold.",
                     _ => "not safe: see the errors above.",
                 }
             );
@@ -278,7 +278,7 @@ mod tests {
             !text.contains('\u{1b}') && !text.contains("a.php:5"),
             "{text}"
         );
-        assert!(text.contains("safe if what the warnings"), "{text}");
+        assert!(text.contains("safe if the assumptions"), "{text}");
         let json: serde_json::Value = serde_json::from_str(&report.json()).expect("JSON");
         assert_eq!(json["coroutines"], "conditional");
         assert_eq!(json["findings"][1]["places"][6], "a.php:6");

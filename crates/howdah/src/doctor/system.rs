@@ -188,7 +188,7 @@ fn clock(facts: Option<&Facts>, report: &mut Report) {
     if is_behind || differs {
         report.warning(
             Area::System,
-            "the clock is wrong: it stands before the time at which this program was made, or PHP has another one",
+            "the clock is wrong: it shows a time before this program was built, or PHP has a different one",
             "let the machine get its time from the network (timedatectl set-ntp true)",
         );
     } else {

@@ -68,12 +68,12 @@ pub(crate) fn advice(opcache: &Opcache) -> Vec<String> {
 fn warning(full: FullPart, opcache: &Opcache) -> String {
     match full {
         FullPart::Memory => format!(
-            "OPcache is full: what it does not hold is compiled for each request; raise \
+            "OPcache is full: scripts that it does not hold are compiled for each request; raise \
              opcache.memory_consumption, which is {} (MiB)",
             opcache.size() / MIB
         ),
         FullPart::Keys => format!(
-            "OPcache is out of keys: what it does not hold is compiled for each request; raise \
+            "OPcache is out of keys: scripts that it does not hold are compiled for each request; raise \
              opcache.max_accelerated_files above {}",
             opcache.keys_max
         ),

@@ -104,8 +104,8 @@ fn plan(mode: PreloadMode, used: Vec<RecordedFile>, reader: Option<&str>) -> Pre
         let installations = installations(&used);
         if let [first, second, ..] = installations.as_slice() {
             preload.problem = Some(format!(
-                "requests use the packages of more than one Composer installation, {} and {}: which of two versions \
-                 of a class they find has to be decided by themselves",
+                "requests use the packages of more than one Composer installation, {} and {}: only the \
+                 requests themselves decide which of two versions of a class they find",
                 first.display(),
                 second.display()
             ));
@@ -153,7 +153,7 @@ pub(crate) fn warn(problem: &str) {
 
 /// php.ini has its own `opcache.preload`.
 const FOREIGN: &str =
-    "`preload` and opcache.preload in php.ini both set what is preloaded: remove one of them";
+    "`preload` and opcache.preload in php.ini both select the preloaded files: remove one of them";
 
 /// Decides when a new tree is worth its start.
 #[derive(Debug)]

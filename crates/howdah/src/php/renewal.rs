@@ -17,9 +17,7 @@ const MIB: u64 = 1 << 20;
 pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
     let scripts = held.live.scripts + held.changed.scripts + held.gone.scripts;
     if held.preload != 0 {
-        return Some(
-            "opcache.preload is set, and what it has loaded stays until PHP restarts".into(),
-        );
+        return Some("opcache.preload is set, and its classes stay until PHP restarts".into());
     }
     if held.validates == 0 && scripts > 0 {
         return Some(

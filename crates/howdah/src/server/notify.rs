@@ -12,7 +12,7 @@ use sd_notify::NotifyState;
 pub(crate) const SERVING: &str = "serving";
 /// Status of a server whose last reload failed.
 pub(crate) const NOT_RELOADED: &str =
-    "serving what was there before: the last reload failed, see the log";
+    "serving the previous configuration: the last reload failed, see the log";
 
 /// Pipe to `howdah start`, if that has started this server, until readiness is reported.
 static STARTER: Mutex<Option<File>> = Mutex::new(None);

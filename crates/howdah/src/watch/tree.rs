@@ -132,7 +132,7 @@ impl Tree {
     fn take(&mut self, event: &FileEvent, changes: &mut Changes) {
         if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
             // Anything may have happened.
-            tracing::warn!(target: "howdah::watch", "too many files changed at once; all that is watched counts as changed");
+            tracing::warn!(target: "howdah::watch", "too many files changed at the same time; all watched files count as changed");
             self.scan_patterns(|_| true, &mut Changes::default());
             for (target, _) in &self.patterns {
                 changes.targets.entry(*target).or_default();
