@@ -54,7 +54,7 @@ static void coroutine_cancelled(void *room)
 	howdah_pdo_end_begun(user);
 }
 
-/* What the coroutine has left open now belongs to the whole request. */
+/* Transactions and results that the coroutine has left open now belong to the whole request. */
 static void coroutine_ended(void *room)
 {
 	const struct howdah_client_user *user = room;

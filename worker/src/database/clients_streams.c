@@ -38,7 +38,7 @@ static bool stream_is_half(zval *subject)
 	return stream && stream->ops == &php_stream_stdio_ops && !stream->orig_path && !stream->wrapper;
 }
 
-/* Of resources, numbers are never used twice; a persistent stream is one client in all its resources. */
+/* Numbers of resources are never reused. A persistent stream is the same connection in all its resources. */
 static uint64_t stream_identity(zval *subject)
 {
 	const php_stream *stream = stream_of(subject);

@@ -16,7 +16,7 @@ struct howdah_guard {
 	struct howdah_guard *next;
 };
 
-/* Of the function that is called. */
+/* Returns the guard of the function that is called. */
 const struct howdah_guard *howdah_guard_of(const zend_execute_data *execute_data);
 
 /*

@@ -220,7 +220,7 @@ static struct host_job *make_host_job(const void *name, size_t size, const char 
 	return own;
 }
 
-/* Where in the copy that is which the helper's pointer leads to. */
+/* Converts the helper's pointer to one into the copy. */
 static void *relocate(const struct host_job *own, char *copy, const void *pointer)
 {
 	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)own->buffer;

@@ -60,7 +60,7 @@ static void *help(void *unused)
 	return NULL;
 }
 
-/* With the mutex held. */
+/* Called with the mutex held. */
 static void start_helper(void)
 {
 	pthread_attr_t attributes;

@@ -36,7 +36,8 @@ static double seconds(clockid_t clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* In seconds, milliseconds, microseconds or nanoseconds; nanoseconds also since the machine started. */
+/* Whether it may be a time in seconds, milliseconds, microseconds or nanoseconds; nanoseconds also since the machine
+ * started. */
 static bool is_time(double value)
 {
 	if (value < 1e9) {

@@ -245,10 +245,10 @@ bool howdah_leak_global_is_of_loop(zend_string *name, const zval *value);
 uint64_t howdah_leak_fingerprint(const zval *value);
 bool howdah_leak_is_container(const zval *value);
 
-/* Of a date or a time zone, whose value is in no property; 0: it is neither. One within `near` seconds of now counts as
- * any other time. */
+/* Returns the fingerprint of a date or a time zone, whose value is in no property; 0: it is neither. All dates within
+ * `near` seconds of now have the same. */
 uint64_t howdah_leak_date_fingerprint(const zend_object *object, double near);
-/* In words. */
+/* Writes the date or time zone as text. */
 void howdah_leak_date_text(const zend_object *object, char *text, size_t size);
 
 /* The request's input: what a client sent, and what identifies an identical request. */

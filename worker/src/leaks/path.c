@@ -253,7 +253,7 @@ static void declare_path(
 	}
 }
 
-/* Where the newest object of a class is held. */
+/* Writes the path to the newest object of a class. */
 static void declare_live(
 	const struct howdah_leak_look *look, struct howdah_leak_place *place, const zend_class_entry *ce)
 {

@@ -1,5 +1,5 @@
 /*
- * Which changes are leaks.
+ * Decides which changes are leaks.
  *
  * Applications warm up: a container creates a service when it is first needed, a cache fills. So a change counts only
  * if it is repeated. An identical request (method, URI, cookies, credentials, body) with the same application leaves

@@ -305,8 +305,8 @@ static void walk_closure(struct howdah_leak_look *look, size_t index, zend_objec
 }
 
 /*
- * Of SPL's containers and WeakMap. The collector does not see their numbers and constant strings. The functions behind
- * them are the engine's unless PHP code has its own count(), which must not run.
+ * Counts the elements of SPL's containers and WeakMap. The collector does not see their numbers and constant strings.
+ * The functions behind them are the engine's unless PHP code has its own count(), which must not run.
  */
 static bool count_elements(zend_object *object, uint64_t *count)
 {
@@ -451,7 +451,8 @@ static void visit_counts(struct howdah_leak_look *look, struct howdah_leak_map *
 	howdah_leak_map_clear(counts);
 }
 
-/* Of each class: those that nothing known leads to, and the others, such as the elements of a list that are linked. */
+/* Counts the objects of each class: those that no known reference leads to, and the others, such as the elements of a
+ * linked list. */
 static void count_objects(struct howdah_leak_look *look)
 {
 	struct howdah_leak_map lost = {0}, live = {0};

@@ -206,7 +206,7 @@ static void put_frame(
 	}
 }
 
-/* Of a function of an extension, only this much certainly exists. */
+/* Copies only the part that also exists for functions of extensions. */
 bool howdah_trace_function(const struct howdah_trace *trace, zend_function *function, const zend_function *from)
 {
 	memset(function, 0, sizeof(*function));

@@ -84,7 +84,7 @@ static void sample(uint64_t id)
 	}
 }
 
-/* Until a request may come. */
+/* Sleeps until a sample is requested, or one of a profile is due. */
 static void sleep_until_requested(uint32_t seen)
 {
 	uint64_t end_ns = howdah_profiler_run();

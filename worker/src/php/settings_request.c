@@ -87,7 +87,7 @@ static void set(zend_string *name, zend_string *value, void *argument)
 		howdah_log_format('w', "%s: '%s' is unchanged: php_admin_ini sets it", variable, ZSTR_VAL(name));
 		return;
 	}
-	/* Of the request's memory, as all values are that PHP puts back. */
+	/* Allocated in the request's memory, as all values that PHP restores. */
 	zend_string *copy = value ? zend_string_init(ZSTR_VAL(value), ZSTR_LEN(value), false) : ZSTR_EMPTY_ALLOC();
 	int by = is_final ? PHP_INI_SYSTEM : PHP_INI_USER;
 	if (!note(entry) || zend_alter_ini_entry_ex(entry->name, copy, by, PHP_INI_STAGE_ACTIVATE, true) != SUCCESS) {

@@ -25,7 +25,7 @@ struct howdah_pool {
 	int spool;  /* directory with the bodies that are too large for a slot */
 	int record; /* record of the files that its processes run (record.h); -1: none */
 
-	/* In a worker. */
+	/* Set in a worker. */
 	bool is_worker;
 	uint32_t worker; /* its place */
 	struct howdah_spawn limits;

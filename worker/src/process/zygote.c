@@ -183,7 +183,7 @@ static pid_t fork_child(struct howdah_zygote *zygote)
 	return pid;
 }
 
-/* In the spare: waits for its command. */
+/* Waits in the spare process for its command. */
 static void wait_as_spare(struct howdah_zygote *zygote, int socket)
 {
 	static struct howdah_message message;

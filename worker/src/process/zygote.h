@@ -30,7 +30,7 @@ struct howdah_zygote {
 	pid_t spare;             /* 0: none */
 	int spare_socket;        /* socket to the spare while it waits */
 	bool spare_died;   /* it exited by itself, or could not be forked: the next one is forked after the next command */
-	bool became_child; /* set by the handler in a child that is to end the loop */
+	bool became_child; /* set by the handler in a child, to end the loop */
 	bool signal_children; /* SIGTERM them when the socket ends; otherwise they see the end of their own */
 	void *data;
 };

@@ -18,8 +18,8 @@
  */
 bool howdah_profiler_init(struct howdah_pool *pool);
 
-/* On the other thread, after each wake: does what is due. Until when a profile is taken, CLOCK_MONOTONIC: it is to be
- * called then, too. 0: none is, and none will be until the front has changed something. */
+/* Called on the other thread after each wake: takes the samples that are due. Returns the end of the profile
+ * (CLOCK_MONOTONIC), when it must be called again. 0: there is no profile, until the front has changed something. */
 uint64_t howdah_profiler_run(void);
 
 #endif

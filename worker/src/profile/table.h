@@ -17,7 +17,7 @@
 /* The number of a frame that is not known, and of a node that has no room. */
 #define HOWDAH_PROFILE_NONE UINT32_MAX
 
-/* A frame that is to be added. */
+/* A frame to add. */
 struct howdah_profile_entry {
 	uint64_t hash; /* of all below */
 	const char *name;

@@ -5,7 +5,7 @@
 #ifndef HOWDAH_DIRECTORIES_H
 #define HOWDAH_DIRECTORIES_H
 
-/* While the modules start. */
+/* Called while PHP's modules start. */
 void howdah_directories_startup(void);
 
 /* All code of a request has run: the request no longer has one. */

@@ -7,7 +7,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* While the modules start. */
+/* Called while PHP's modules start. */
 void howdah_library_startup(void);
 
 /* All code of a request has run: restores what it set. */

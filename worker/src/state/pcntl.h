@@ -6,7 +6,7 @@
 
 #include "mode/coroutine/coroutine.h"
 
-/* While the modules start. */
+/* Called while PHP's modules start. */
 void howdah_pcntl_startup(void);
 
 /* All code of a request has run: removes its handlers. */

@@ -63,7 +63,7 @@ enum howdah_function {
 		HOWDAH_FUNCTION_COUNT,
 };
 
-/* While the modules start, before disable_functions takes functions away. */
+/* Called while PHP's modules start, before disable_functions takes functions away. */
 bool howdah_restore_functions_startup(void);
 void howdah_restore_functions_forget(void);
 

@@ -5,13 +5,13 @@
 #ifndef HOWDAH_SESSION_ID_H
 #define HOWDAH_SESSION_ID_H
 
-/* Each task has its own. Before the snapshot of the regions. */
+/* Adds the region: each task has a separate one. Called before the snapshot of the regions. */
 void howdah_session_id_region(void);
 
-/* At the end of a request. */
+/* Called at the end of a request. */
 void howdah_session_id_forget(void);
 
-/* Of a task whose state is not in place. */
+/* Frees the state of a task whose state is not in place. */
 void howdah_session_id_free(void *state);
 
 #endif

@@ -16,7 +16,7 @@ bool howdah_handler_out(void);
 /* When it continues: unsets the handler again if `was_out`, unless another one has been set since. */
 void howdah_handler_in(bool was_out);
 
-/* While the modules start. */
+/* Called while PHP's modules start. */
 void howdah_handler_startup(void);
 
 extern const struct howdah_task_part howdah_swap_handler_part;

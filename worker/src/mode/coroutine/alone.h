@@ -8,7 +8,7 @@
 #include "coroutine.h"
 #include "php/compat.h"
 
-/* While PHP starts, before code that calls its functions is compiled. */
+/* Called while PHP starts, before code that calls its functions is compiled. */
 void howdah_alone_startup(void);
 
 /* Once, when the boot is over. */

@@ -63,7 +63,7 @@ static void load_class(void *argument)
 	request->class = load(request->name, request->lower_name);
 }
 
-/* For an anonymous class that PHP links in its place: another request that came to it would link it again. */
+/* Used for an anonymous class that PHP links in place: another request that reached it would link it again. */
 static zend_class_entry *load_without_waiting(zend_string *name, zend_string *lower_name)
 {
 	struct class_load request = {.name = name, .lower_name = lower_name};

@@ -92,7 +92,7 @@ static void search_object(zend_object *object, struct search *search)
 	}
 }
 
-/* In the order in which PHP would free them. */
+/* Restores the order in which PHP would free them. */
 static void reverse(zend_refcounted **first, uint32_t count)
 {
 	for (uint32_t i = 0; i < count / 2; i++) {
@@ -164,7 +164,8 @@ static void end_search(struct search *search)
 	}
 }
 
-/* Of an object in a global variable, then of objects that only it holds, unless a destructor has put them elsewhere. */
+/* Destructs an object in a global variable, then objects that only it holds, unless a destructor has stored them
+ * elsewhere. */
 static void destruct_global(zend_object *object)
 {
 	struct search search;

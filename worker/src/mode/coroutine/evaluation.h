@@ -49,11 +49,11 @@ static inline bool howdah_evaluation_possible(const zend_op *instruction)
 struct howdah_evaluation *howdah_evaluation_out(void);
 void howdah_evaluation_in(struct howdah_evaluation *evaluation);
 
-/* Of a class that is to be loaded: whether its name stands for a constant that another one was evaluating. Then it is
- * waited for, and this is the class that the constant is in; else NULL. */
+/* Waits if the name of the class to load stands for a constant that another coroutine is evaluating, and returns the
+ * class that has the constant; otherwise NULL. */
 zend_class_entry *howdah_evaluation_await(zend_string *lower_name);
 
-/* Once, before the first coroutine runs. */
+/* Called once, before the first coroutine runs. */
 void howdah_evaluation_start(void);
 
 #endif

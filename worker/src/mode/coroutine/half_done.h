@@ -32,14 +32,14 @@ struct howdah_marks {
 	bool any_array;              /* by serialize(), which marks arrays in objects that it does not mark */
 };
 
-/* Once, before the first coroutine runs. */
+/* Called once, before the first coroutine runs. */
 void howdah_marks_start(void);
 
-/* An instruction that compares, within which values are marked. */
+/* Whether the instruction compares values, which PHP marks meanwhile. */
 bool howdah_marks_compares(const zend_op *instruction);
 
-/* Of frames of the stack: a function of PHP; code that has an object; an object that a method runs of and that PHP holds
- * no reference to. Then of all of it. */
+/* Records what the frames of the stack may have marked: by calling a function of PHP, by code that has an object, by a
+ * method whose object PHP holds no reference to. The last three are for all of the stack. */
 void howdah_marks_look_call(struct howdah_marks *marks, const zend_function *function);
 void howdah_marks_hold(struct howdah_marks *marks, zend_object *object);
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame);
@@ -51,7 +51,7 @@ void howdah_marks_in(struct howdah_marks *marks);
  * meanwhile: it takes the mark off what is in its place. */
 void howdah_marks_drop(void);
 
-/* Of __debugInfo(). */
+/* Whether the frame is a call of __debugInfo(). */
 bool howdah_marks_is_debug_info(const zend_execute_data *frame);
 
 /* --- values that others have replaced (replaced.c) ----------------------------------------------------------- */
@@ -59,8 +59,8 @@ bool howdah_marks_is_debug_info(const zend_execute_data *frame);
 /* Releases a reference to a value that PHP is within. The last one is kept for the request that runs. */
 void howdah_replaced_let_go(zend_refcounted *value);
 
-/* The coroutine that runs is to give up the thread: one place more, in this object or reference. False: it was noted
- * before. */
+/* The running coroutine will give up the thread: records one more place, in this object or reference. Returns false if it
+ * was recorded before. */
 bool howdah_replaced_note(struct howdah_places *places, zend_refcounted *holder, zval *place);
 
 /* The coroutine that runs finds in these places what was there when it began to wait. */
@@ -85,7 +85,7 @@ static inline bool howdah_declares_class(const zend_op *instruction)
 	return instruction->opcode == ZEND_DECLARE_CLASS || instruction->opcode == ZEND_DECLARE_CLASS_DELAYED;
 }
 
-/* Of a frame that is declaring a class. */
+/* Records the class that the frame is declaring. */
 void howdah_linking_look(struct howdah_linking *linking, const zend_execute_data *frame);
 void howdah_linking_in(struct howdah_linking *linking);
 
@@ -98,7 +98,7 @@ void howdah_linking_in(struct howdah_linking *linking);
 zend_class_entry *howdah_linking_lend(zend_string *lower_name, const struct howdah_loading *loading);
 void howdah_linking_loan_ends(const struct howdah_loading *loading);
 
-/* Of the coroutine that runs and is to give up the thread, and when it has it again: what was lent to it. */
+/* Hides the classes that were lent to the running coroutine before it gives up the thread, and shows them again. */
 void howdah_linking_hide_lent(void);
 void howdah_linking_show_lent(void);
 extern bool howdah_linking_has_lent;
@@ -112,7 +112,7 @@ const zend_class_entry *howdah_linking_in_place(void);
 /* Whether the coroutine that runs is initialising one. */
 bool howdah_lazy_initializes(void);
 
-/* Of the coroutine that runs and is to give up the thread; when it has it again; and of one that has ended. */
+/* Called for the running coroutine before it gives up the thread, when it has it again, and when a coroutine has ended. */
 void howdah_lazy_out(bool may_initialize);
 void howdah_lazy_in(void);
 void howdah_lazy_end(const struct howdah_coroutine *owner);
@@ -130,7 +130,7 @@ struct howdah_half_done_state {
  * it. */
 bool howdah_half_done_forbids_exceptions(const zend_execute_data *frame);
 
-/* Of the coroutine that runs and is to give up the thread; and when it has it again. */
+/* Called for the running coroutine before it gives up the thread; howdah_half_done_in() when it has it again. */
 void howdah_half_done_out(struct howdah_half_done_state *half_done);
 
 /* All code of the coroutine that runs has run. */

@@ -35,7 +35,7 @@ static const char *const marking[] = {"array_keys", "array_merge_recursive", "ar
 	"array_replace_recursive", "array_search", "array_unique", "arsort", "asort", "compact", "debug_zval_dump",
 	"http_build_query", "in_array", "json_encode", "max", "min", "print_r", "rsort", "sort", "var_dump", "var_export"};
 
-/* By address; the value: whether it marks arrays in objects that it does not mark. */
+/* Keyed by address; the value: whether the function marks arrays in objects that it does not mark. */
 static HashTable marking_functions;
 static const zend_function *walk; /* array_walk_recursive(); NULL: it is disabled */
 

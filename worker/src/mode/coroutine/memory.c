@@ -27,7 +27,7 @@ static zend_long memory_in_use(void)
 	return (zend_long)zend_memory_usage(false);
 }
 
-/* From here on the process may grow by the rest of a limit. */
+/* Lets the process grow by the rest of the limit. */
 static void allow(zend_long limit, zend_long used)
 {
 	if (UNEXPECTED(limit < 0)) {

@@ -148,7 +148,7 @@ void howdah_operands_release(zend_execute_data *frame)
 	}
 	complete_rope(frame, instruction);
 	release(frame, instruction, instruction->op1_type, instruction->op1.var);
-	/* The second one of those is where the next element is to be. */
+	/* The second operand of those is the place for the next element. */
 	if (instruction->opcode != ZEND_FE_FETCH_R && instruction->opcode != ZEND_FE_FETCH_RW) {
 		release(frame, instruction, instruction->op2_type, instruction->op2.var);
 	}

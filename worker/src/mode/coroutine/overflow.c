@@ -23,7 +23,7 @@
 #define BELOW (64 * 1024)
 #define ABOVE (8 * 1024)
 
-/* For the message, its handlers of output, and the log. */
+/* Room for the message, its output handlers, and the log. */
 #define RESERVE_MAX (128 * 1024)
 /* The reserve must be only a part of a small stack. */
 #define RESERVE_SHARE 8

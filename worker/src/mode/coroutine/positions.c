@@ -15,7 +15,7 @@
 #include "database/clients_record.h"
 #include "database/clients_wrap.h"
 
-/* Before PHP's object; PHP declares it in no header. */
+/* Precedes PHP's object in memory. No header declares it. */
 struct storage {
 	HashTable elements;
 	zend_long index;

@@ -46,7 +46,7 @@ struct piece {
 	struct howdah_task *task;
 };
 
-/* Of the fork, in memory that its parent sees: it may hang or crash. */
+/* Report of the fork, in memory shared with its parent, since the fork may hang or crash. */
 struct report {
 	_Atomic int at; /* number of the check + 1 */
 	char unexpected[PROBLEM_SIZE];
@@ -203,7 +203,7 @@ static bool has_database(void)
 		   !(PG(open_basedir) && *PG(open_basedir));
 }
 
-/* In the place of usleep(), where that is disabled. */
+/* Replaces usleep() where that is disabled. */
 static ZEND_NAMED_FUNCTION(wait_instead)
 {
 	zend_long time;

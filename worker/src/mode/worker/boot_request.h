@@ -11,7 +11,7 @@
 #include "process/pool.h"
 #include "request/request.h"
 
-/* Before the script runs. */
+/* Called before the script runs. */
 void howdah_boot_set_pool(struct howdah_pool *pool);
 
 /* Returns the pool whose script runs in this process; NULL outside worker mode. */

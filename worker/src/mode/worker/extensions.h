@@ -5,13 +5,13 @@
 #ifndef HOWDAH_EXTENSIONS_H
 #define HOWDAH_EXTENSIONS_H
 
-/* At the module's start-up: the setting. */
+/* Registers the setting at the module's start-up. */
 int howdah_extensions_register(int module_number);
 
-/* When the superglobals of the request are there. */
+/* Called when the superglobals of the request exist. */
 void howdah_extensions_begin(void);
 
-/* When its output buffers have ended, before the headers are sent. */
+/* Called when the output buffers of the request have ended, before the headers are sent. */
 void howdah_extensions_end(void);
 
 /* The script has ended: PHP is about to end those that it has started. */

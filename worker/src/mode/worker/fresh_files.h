@@ -9,7 +9,7 @@
 /* Turns the checks on before the script runs, if the pool requests it. */
 void howdah_fresh_files_begin(const struct howdah_pool *pool);
 
-/* After the boot: restores the settings that were in force before it. */
+/* Called after the boot: restores the settings that were in force before it. */
 void howdah_fresh_files_end(const struct howdah_pool *pool);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* While the modules start. */
+/* Called while PHP's modules start. */
 void howdah_session_startup(void);
 
 /* Before the code of a request: starts its session if session.auto_start is on. May run PHP code. */
