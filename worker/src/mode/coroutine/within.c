@@ -17,6 +17,7 @@
 #include <ext/spl/spl_array.h>
 
 #include "core.h"
+#include "cursors.h"
 #include "database/clients_wrap.h"
 #include "loading.h"
 #include "positions.h"
@@ -247,6 +248,7 @@ void howdah_within_startup(void)
 	iterate_period = period->get_iterator;
 	period->get_iterator = iterate_copy;
 	howdah_positions_startup();
+	howdah_cursors_startup(ZEND_FN(within_method));
 	howdah_wrap_class("splheap", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("splpriorityqueue", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("arrayobject", NULL, ZEND_FN(within_method));
@@ -258,6 +260,7 @@ void howdah_within_startup(void)
 
 void howdah_within_start(void)
 {
+	howdah_cursors_start();
 	guard_elements(spl_ce_ArrayObject);
 	guard_elements(spl_ce_ArrayIterator);
 }
