@@ -47,7 +47,10 @@ static void inspect_code(struct look *look, const zend_execute_data *frame, bool
 	}
 	const zend_op *instruction = frame->opline;
 	if (UNEXPECTED(instruction && howdah_marks_compares(instruction))) {
-		look->half_done->marks.any_value = true;
+		look->half_done->marks.any_value = look->half_done->marks.compares = true;
+	}
+	if (instruction && !innermost) {
+		howdah_operations_look(&look->half_done->marks, frame);
 	}
 	if (UNEXPECTED(instruction && howdah_declares_class(instruction))) {
 		howdah_linking_look(&look->half_done->linking, frame);
@@ -76,7 +79,7 @@ static bool inspect_stack(const zend_execute_data *innermost, void *argument)
 			continue;
 		}
 		if (UNEXPECTED(has_object_unheld(frame))) {
-			howdah_marks_hold(&look->half_done->marks, Z_OBJ(frame->This));
+			howdah_marks_hold(&look->half_done->marks, Z_COUNTED(frame->This));
 		}
 		if (EXPECTED(ZEND_USER_CODE(frame->func->type))) {
 			inspect_code(look, frame, frame == innermost);

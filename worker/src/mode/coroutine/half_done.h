@@ -30,6 +30,7 @@ struct howdah_marks {
 	bool walks;                  /* array_walk_recursive() */
 	bool any_value;              /* code is on the stack that PHP calls while it has marked values */
 	bool any_array;              /* by serialize(), which marks arrays in objects that it does not mark */
+	bool compares;               /* values, of which PHP marks only those on the left */
 };
 
 /* Called once, before the first coroutine runs. */
@@ -41,7 +42,7 @@ bool howdah_marks_compares(const zend_op *instruction);
 /* Records what the frames of the stack may have marked: by calling a function of PHP, by code that has an object, by a
  * method whose object PHP holds no reference to. The last three are for all of the stack. */
 void howdah_marks_look_call(struct howdah_marks *marks, const zend_function *function);
-void howdah_marks_hold(struct howdah_marks *marks, zend_object *object);
+void howdah_marks_hold(struct howdah_marks *marks, zend_refcounted *value);
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame);
 void howdah_marks_note_places(struct howdah_marks *marks);
 void howdah_marks_out(struct howdah_marks *marks);
@@ -53,6 +54,12 @@ void howdah_marks_drop(void);
 
 /* Whether the frame is a call of __debugInfo(). */
 bool howdah_marks_is_debug_info(const zend_execute_data *frame);
+
+/* --- operands (operations.c) --------------------------------------------------------------------------------- */
+
+/* Of a frame whose instruction calls the code that waits: a `.=` whose operand has __toString(), an assignment that
+ * destroys an object. PHP has addresses of variables, elements and properties then, which others may replace. */
+void howdah_operations_look(struct howdah_marks *marks, const zend_execute_data *frame);
 
 /* --- values that others have replaced (replaced.c) ----------------------------------------------------------- */
 
@@ -142,7 +149,7 @@ static inline void howdah_half_done_in(struct howdah_half_done_state *half_done)
 	if (UNEXPECTED(howdah_linking_has_lent)) {
 		howdah_linking_show_lent();
 	}
-	if (UNEXPECTED(half_done->marks.list)) {
+	if (UNEXPECTED(half_done->marks.list || half_done->marks.places.list)) {
 		howdah_marks_in(&half_done->marks);
 	}
 	if (UNEXPECTED(half_done->evaluation)) {

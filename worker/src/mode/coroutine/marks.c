@@ -31,20 +31,22 @@ struct howdah_mark {
 /* --- functions of PHP within which it has marks ------------------------------------------------------------- */
 
 /* Their output, and PHP code that they call, waits there. Methods that PHP calls say so themselves: howdah_marks_look(). */
-static const char *const marking[] = {"array_keys", "array_merge_recursive", "array_multisort",
-	"array_replace_recursive", "array_search", "array_unique", "arsort", "asort", "compact", "debug_zval_dump",
-	"http_build_query", "in_array", "json_encode", "max", "min", "print_r", "rsort", "sort", "var_dump", "var_export"};
+static const char *const marking[] = {"array_merge_recursive", "array_replace_recursive", "array_walk_recursive",
+	"compact", "debug_zval_dump", "http_build_query", "json_encode", "print_r", "var_dump", "var_export"};
+static const char *const comparing[] = {"array_keys", "array_multisort", "array_search", "array_unique", "arsort",
+	"asort", "in_array", "max", "min", "rsort", "sort"};
 
-/* Keyed by address; the value: whether the function marks arrays in objects that it does not mark. */
+/* Keyed by address. */
+enum { MARKS_VALUES, MARKS_ARRAYS /* in objects that it does not mark */, COMPARES };
 static HashTable marking_functions;
 static const zend_function *walk; /* array_walk_recursive(); NULL: it is disabled */
 
-static void add_marking(const char *name, bool any_array)
+static void add_marking(const char *name, zend_long kind)
 {
 	const zend_function *function = howdah_internal_find(name);
 	if (function) {
 		zval marks;
-		ZVAL_BOOL(&marks, any_array);
+		ZVAL_LONG(&marks, kind);
 		zend_hash_index_update(&marking_functions, (zend_ulong)(uintptr_t)function, &marks);
 	}
 }
@@ -53,10 +55,12 @@ void howdah_marks_start(void)
 {
 	walk = howdah_internal_find("array_walk_recursive");
 	zend_hash_init(&marking_functions, 32, NULL, NULL, true);
-	add_marking("array_walk_recursive", false);
-	add_marking("serialize", true);
+	add_marking("serialize", MARKS_ARRAYS);
 	for (size_t i = 0; i < sizeof(marking) / sizeof(*marking); i++) {
-		add_marking(marking[i], false);
+		add_marking(marking[i], MARKS_VALUES);
+	}
+	for (size_t i = 0; i < sizeof(comparing) / sizeof(*comparing); i++) {
+		add_marking(comparing[i], COMPARES);
 	}
 }
 
@@ -66,7 +70,8 @@ void howdah_marks_look_call(struct howdah_marks *marks, const zend_function *fun
 	if (UNEXPECTED(found)) {
 		marks->any_value = true;
 		marks->walks |= function == walk;
-		marks->any_array |= Z_TYPE_P(found) == IS_TRUE;
+		marks->any_array |= Z_LVAL_P(found) == MARKS_ARRAYS;
+		marks->compares |= Z_LVAL_P(found) == COMPARES;
 	}
 }
 
@@ -146,9 +151,9 @@ static bool serializes(const zend_function *function, const zend_class_entry *cl
 				   zend_string_equals_literal_ci(function->common.function_name, "serialize")));
 }
 
-void howdah_marks_hold(struct howdah_marks *marks, zend_object *object)
+void howdah_marks_hold(struct howdah_marks *marks, zend_refcounted *value)
 {
-	note(marks, (struct howdah_mark){.of = (zend_refcounted *)object, .is_only_held = true});
+	note(marks, (struct howdah_mark){.of = value, .is_only_held = true});
 }
 
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame)
@@ -164,8 +169,10 @@ void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *fram
 			is_method(function, class->__isset) || is_method(function, class->__unset))) {
 		take_properties(marks, object);
 	}
-	if (UNEXPECTED(is_method(function, class->__tostring) || is_method(function, class->__debugInfo) ||
-				   howdah_compat_is_hook(function) ||
+	if (UNEXPECTED(is_method(function, class->__tostring))) {
+		marks->any_value = marks->compares = true;
+	}
+	if (UNEXPECTED(is_method(function, class->__debugInfo) || howdah_compat_is_hook(function) ||
 				   (function->common.function_name &&
 					   zend_string_equals_literal_ci(function->common.function_name, "jsonserialize")))) {
 		marks->any_value = true;
@@ -281,11 +288,16 @@ static void take_object(struct howdah_marks *marks, zend_object *object)
 	}
 }
 
+static void hold_value(struct howdah_marks *marks, zval *value);
+
 static void take_operand(struct howdah_marks *marks, const zend_execute_data *frame, int type, znode_op operand)
 {
 	if (type & (IS_CV | IS_TMP_VAR | IS_VAR)) {
 		zval *value = ZEND_CALL_VAR((zend_execute_data *)frame, operand.var);
 		(void)take_array(marks, value);
+		if (UNEXPECTED(Z_ISREF_P(value))) {
+			hold_value(marks, value);
+		}
 	}
 }
 
@@ -317,6 +329,66 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 	} else if (frame->opline && howdah_marks_compares(frame->opline)) {
 		take_operand(marks, frame, frame->opline->op1_type, frame->opline->op1);
 		take_operand(marks, frame, frame->opline->op2_type, frame->opline->op2);
+	}
+}
+
+/* --- values on the right of a comparison ---------------------------------------------------------------------- */
+
+static void hold_value(struct howdah_marks *marks, zval *value)
+{
+	ZVAL_DEREF(value);
+	if (Z_REFCOUNTED_P(value) && (Z_TYPE_P(value) == IS_ARRAY || Z_TYPE_P(value) == IS_OBJECT)) {
+		howdah_marks_hold(marks, Z_COUNTED_P(value));
+	}
+}
+
+static void hold_values_of(struct howdah_marks *marks, zend_object *object)
+{
+	for (int i = 0; i < object->ce->default_properties_count; i++) {
+		hold_value(marks, &object->properties_table[i]);
+	}
+	HashTable *dynamic = object->properties;
+	if (dynamic && !(GC_FLAGS(dynamic) & GC_IMMUTABLE)) {
+		zval *value;
+		howdah_marks_hold(marks, (zend_refcounted *)dynamic); /* copied at the next write to it */
+		ZEND_HASH_FOREACH_VAL(dynamic, value)
+		{
+			hold_value(marks, value);
+		}
+		ZEND_HASH_FOREACH_END();
+	}
+}
+
+/* Whether one with a mark before this one has the same class. */
+static bool is_class_held(const struct howdah_marks *marks, uint32_t count, const zend_class_entry *class)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct howdah_mark *mark = &marks->list[i];
+		if (!mark->is_only_held && GC_TYPE(mark->of) == IS_OBJECT && ((zend_object *)mark->of)->ce == class) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* PHP compares the properties of two objects only if they are of one class, and marks the first. So what it is within on
+ * the right is a property of an object of that class, or in such an array. */
+static void hold_compared(struct howdah_marks *marks)
+{
+	uint32_t count = marks->count;
+	for (uint32_t marked = 0; marked < count; marked++) {
+		const zend_refcounted *of = marks->list[marked].of;
+		if (marks->list[marked].is_only_held || GC_TYPE(of) != IS_OBJECT) {
+			continue;
+		}
+		const zend_class_entry *class = ((const zend_object *)of)->ce;
+		for (uint32_t i = is_class_held(marks, marked, class) ? EG(objects_store).top : 1; i < EG(objects_store).top;
+			 i++) {
+			zend_object *object = EG(objects_store).object_buckets[i];
+			if (IS_OBJ_VALID(object) && !(OBJ_FLAGS(object) & IS_OBJ_FREE_CALLED) && object->ce == class) {
+				hold_values_of(marks, object);
+			}
+		}
 	}
 }
 
@@ -429,6 +501,9 @@ void howdah_marks_out(struct howdah_marks *marks)
 	visit_objects(take_object, marks);
 	take_stack(EG(current_execute_data), marks);
 	howdah_suspended_visit(&howdah_task_current()->exits.made, take_stack, marks);
+	if (UNEXPECTED(marks->compares)) {
+		hold_compared(marks);
+	}
 }
 
 static void release(struct howdah_marks *marks)

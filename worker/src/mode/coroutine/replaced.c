@@ -91,12 +91,13 @@ bool howdah_replaced_note(struct howdah_places *places, zend_refcounted *holder,
 
 static bool has_inside(const struct howdah_place *place)
 {
-	return Z_REFCOUNTED_P(place->place) && Z_COUNTED_P(place->place) == Z_COUNTED(place->inside);
+	return Z_TYPE_INFO_P(place->place) == Z_TYPE_INFO(place->inside) &&
+		   (Z_TYPE(place->inside) <= IS_TRUE || Z_LVAL_P(place->place) == Z_LVAL(place->inside));
 }
 
-static void release(const struct howdah_place *place)
+static void release(struct howdah_place *place)
 {
-	howdah_replaced_let_go(Z_COUNTED(place->inside));
+	let_go(&place->inside);
 	howdah_replaced_let_go(place->holder);
 }
 
@@ -140,7 +141,7 @@ void howdah_replaced_hide(void)
 	for (uint32_t i = 0; i < shown->count; i++) {
 		struct howdah_place *place = &shown->list[i];
 		if (EXPECTED(has_inside(place))) {
-			GC_DELREF(Z_COUNTED(place->inside));
+			Z_TRY_DELREF(place->inside);
 			ZVAL_COPY_VALUE(place->place, &place->outside);
 		} else {
 			let_go(&place->outside);
