@@ -1,6 +1,7 @@
 //! `reload`, `stop` and `status`: orders to a running server, through its admin API.
 
 use std::io::ErrorKind;
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -171,17 +172,30 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
     }
 }
 
-/// Default socket of a server without a configured address, if the socket exists.
+/// The address of a server without a configured one. Whether that is the socket depends on the user of the server, which
+/// may be in its environment alone (`HOWDAH_USER` of a systemd unit). So where nothing listens at the likely address, the
+/// other one is used.
 fn default_address(is_php_restricted: bool) -> AdminAddress {
-    let socket = PathBuf::from(admin::ADMIN_SOCKET);
-    let listens = || match UnixStream::connect(&socket) {
+    let tcp = AdminAddress::default();
+    let uses_socket = socket_listens() && (is_php_restricted || !tcp_listens(&tcp));
+    if uses_socket {
+        AdminAddress::Unix(admin::ADMIN_SOCKET.into())
+    } else {
+        tcp
+    }
+}
+
+fn socket_listens() -> bool {
+    match UnixStream::connect(admin::ADMIN_SOCKET) {
         Ok(_) => true,
         Err(error) => error.kind() == ErrorKind::PermissionDenied,
-    };
-    if is_php_restricted && listens() {
-        AdminAddress::Unix(socket)
-    } else {
-        AdminAddress::default()
+    }
+}
+
+fn tcp_listens(address: &AdminAddress) -> bool {
+    match address {
+        AdminAddress::Tcp { host, port } => TcpStream::connect((host.as_str(), *port)).is_ok(),
+        AdminAddress::Unix(_) => false,
     }
 }
 

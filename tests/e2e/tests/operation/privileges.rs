@@ -334,6 +334,10 @@ fn the_admin_api_is_out_of_reach_of_php_by_default() {
     // The commands find the socket.
     let command = ServerBuilder::command(["status", "--config"]);
     command.arg(&file).run().assert(0, "php");
+    // Also with another user for the server than the one in the unit's environment: PHP's.
+    let command = ServerBuilder::command(["status", "--config"]);
+    let command = command.env("HOWDAH_USER", "www-data");
+    command.arg(&file).run().assert(0, "php");
     server.stop();
 }
 
