@@ -131,7 +131,7 @@ class Machine:
         ]
         command += ["--machine=howdah", "--console=pipe", "--capability=all", "--resolv-conf=off"]
         self.container = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-        self.leader = self.wait_for(self.first_child, "the container has no process")
+        self.leader = ""
         self.wait_for(self.is_up, "systemd does not come up")
 
     def first_child(self) -> str:
@@ -141,6 +141,10 @@ class Machine:
 
     def is_up(self) -> bool:
         """Whether the boot is over."""
+        # The first child only sets the container up; systemd takes its place.
+        self.leader = self.first_child()
+        if not self.leader:
+            return False
         state = self.run("systemctl", "is-system-running", fails=True).strip()
         return state in {"running", "degraded"}
 
@@ -273,7 +277,8 @@ def boundaries(machine: Machine) -> None:
     machine.write(
         "etc/howdah/Caddyfile", SITE.replace("num_threads 2", "num_threads 2\n\t\tdumpable")
     )
-    machine.run("systemctl", "reload", "howdah.service")
+    # `systemctl reload` can return before the server has reloaded; this command waits for it.
+    machine.run("howdah", "reload", "--config", "/etc/howdah/Caddyfile")
     status, text = get("/break.php")
     check(
         text == "written" or status == http.HTTPStatus.BAD_GATEWAY, f"/break.php: {status} {text}"
