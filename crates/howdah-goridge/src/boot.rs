@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::frame::{self, Kind, Part};
 use crate::launch::{OsProcess, WorkerProcess};
 use crate::link::{Link, LinkError};
-use crate::pool::{Shared, add};
+use crate::pool::{PoolInner, add};
 use crate::stderr::{LastLine, forward};
 use crate::worker::{Process, Worker};
 
@@ -43,7 +43,7 @@ pub(crate) enum BootError {
 
 /// Starts a worker, which takes requests when it is released.
 pub(crate) async fn boot(
-    shared: &Arc<Shared>,
+    shared: &Arc<PoolInner>,
     rpc: &str,
     generation: u32,
 ) -> Result<Worker, BootError> {
@@ -58,7 +58,7 @@ pub(crate) async fn boot(
     let (stop, stopped) = mpsc::unbounded_channel();
     let process = {
         let mut state = shared.lock();
-        let place = Shared::free_place(&state.processes);
+        let place = PoolInner::free_place(&state.processes);
         let process = Arc::new(Process::new(place, generation, &os, stop)?);
         state.processes.insert(place, Arc::clone(&process));
         process
@@ -131,7 +131,7 @@ async fn handshake(mut link: Link) -> Result<Link, BootError> {
 
 /// Waits for the exit of a process, and stops its worker when that is passed to it.
 async fn look_after(
-    shared: Arc<Shared>,
+    shared: Arc<PoolInner>,
     process: Arc<Process>,
     mut os: OsProcess,
     mut stopped: mpsc::UnboundedReceiver<Worker>,

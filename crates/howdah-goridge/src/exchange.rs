@@ -18,7 +18,7 @@ use crate::call_error::CallError;
 use crate::frame::{self, Kind, PING, PONG, Part, STREAM};
 use crate::link::{Link, LinkError};
 use crate::orphan::Orphan;
-use crate::pool::{Shared, add};
+use crate::pool::{PoolInner, add};
 use crate::response::{Context, Head};
 use crate::worker::Worker;
 
@@ -71,10 +71,10 @@ pub(crate) enum Outcome {
 }
 
 /// A request that counts as in flight.
-pub(crate) struct InFlightGuard(Arc<Shared>);
+pub(crate) struct InFlightGuard(Arc<PoolInner>);
 
 impl InFlightGuard {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: &Arc<PoolInner>) -> Self {
         shared.in_flight.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(shared))
     }
@@ -88,7 +88,7 @@ impl Drop for InFlightGuard {
 
 /// A worker with a request. If it is dropped before the response has ended, the worker continues without the client.
 pub(crate) struct Exchange {
-    shared: Arc<Shared>,
+    shared: Arc<PoolInner>,
     worker: Option<Worker>,
     deadline: Option<Instant>,
     /// All of the request has been sent.
@@ -102,7 +102,7 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// `None`: the worker was killed, because it has sent something without a request.
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<PoolInner>,
         mut worker: Worker,
         id: u64,
         observer: Option<Rc<dyn Observer>>,

@@ -19,7 +19,7 @@ use crate::exchange::{Exchange, InFlightGuard, Observer, Outcome, Payload, Paylo
 use crate::form;
 use crate::frame;
 use crate::options::PoolOptions;
-use crate::pool::{Shared, add};
+use crate::pool::{PoolInner, add};
 use crate::request::{BodyFacts, RequestHead};
 use crate::response::Head;
 use crate::rpc::Rpc;
@@ -68,7 +68,7 @@ pub struct StartError {
 /// A pool of workers. They stop when this is dropped.
 #[derive(Debug)]
 pub struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolInner>,
     rpc: Arc<Rpc>,
     /// Ends with the last worker.
     supervisor: std::sync::Mutex<Option<JoinHandle<()>>>,
@@ -95,7 +95,7 @@ impl Pool {
         };
         let rpc = Rpc::start(pool.clone()).await;
         let rpc = rpc.map_err(|error| failed(format!("no port for calls of plugins: {error}")))?;
-        let shared = Shared::new(options, tokio::runtime::Handle::current());
+        let shared = PoolInner::new(options, tokio::runtime::Handle::current());
         let shared =
             shared.map_err(|error| failed(format!("no folder for uploaded files: {error}")))?;
         let shared = Arc::new(shared);

@@ -16,7 +16,7 @@ use crate::worker::{Process, Worker};
 
 /// State that the front threads and the supervisor of a pool share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct PoolInner {
     pub(crate) options: PoolOptions,
     pub(crate) state: Mutex<State>,
     /// Wakes the supervisor: workers are missing, or have to be replaced.
@@ -66,7 +66,7 @@ pub(crate) fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-impl Shared {
+impl PoolInner {
     pub(crate) fn new(options: PoolOptions, runtime: Handle) -> io::Result<Self> {
         let uploads = options
             .user

@@ -9,11 +9,11 @@ use howdah_pool::{
     RequestStatus, WorkerStatus,
 };
 
-use crate::pool::Shared;
+use crate::pool::PoolInner;
 use crate::worker::Process;
 
 /// Status of a pool.
-pub(crate) fn status(shared: &Shared) -> PoolStatus {
+pub(crate) fn status(shared: &PoolInner) -> PoolStatus {
     let current = shared.generation.load(Ordering::Relaxed);
     let counts = &shared.counts;
     let get = |count: &AtomicU64| count.load(Ordering::Relaxed);

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::boot::{BootError, boot};
-use crate::pool::{Shared, add};
+use crate::pool::{PoolInner, add};
 use crate::worker::{Process, Worker};
 
 /// How often memory and age are checked.
@@ -21,7 +21,7 @@ const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
 /// Starts all workers of a generation. They take no requests yet.
 pub(crate) async fn start_all(
-    shared: &Arc<Shared>,
+    shared: &Arc<PoolInner>,
     rpc: &str,
     generation: u32,
 ) -> Result<Vec<Worker>, BootError> {
@@ -61,7 +61,7 @@ pub(crate) async fn start_all(
 }
 
 /// Assigns requests to the workers of a generation, and stops those of earlier ones.
-pub(crate) fn take_over(shared: &Arc<Shared>, workers: Vec<Worker>, generation: u32) {
+pub(crate) fn take_over(shared: &Arc<PoolInner>, workers: Vec<Worker>, generation: u32) {
     shared.generation.store(generation, Ordering::Relaxed);
     shared.lock().failure = None;
     for worker in workers {
@@ -75,12 +75,12 @@ pub(crate) fn take_over(shared: &Arc<Shared>, workers: Vec<Worker>, generation: 
     shared.wake.notify_one();
 }
 
-fn processes(shared: &Shared) -> Vec<Arc<Process>> {
+fn processes(shared: &PoolInner) -> Vec<Arc<Process>> {
     shared.lock().processes.values().cloned().collect()
 }
 
 /// Runs until the pool is closed and its last worker has exited.
-pub(crate) async fn supervise(shared: Arc<Shared>, rpc: String) {
+pub(crate) async fn supervise(shared: Arc<PoolInner>, rpc: String) {
     let mut boots: JoinSet<Result<(), BootError>> = JoinSet::new();
     let mut earliest = Instant::now();
     let mut tick = tokio::time::interval(TICK);
@@ -128,7 +128,7 @@ fn backoff(failures: u32) -> Duration {
 }
 
 /// Number of workers of the current generation that have to be started.
-fn missing(shared: &Shared) -> usize {
+fn missing(shared: &PoolInner) -> usize {
     let generation = shared.generation.load(Ordering::Relaxed);
     let state = shared.lock();
     let current = state.processes.values();
@@ -143,7 +143,7 @@ fn missing(shared: &Shared) -> usize {
 }
 
 /// Starts one worker, which replaces one that is due, if there is one.
-async fn replace(shared: &Arc<Shared>, rpc: &str) -> Result<(), BootError> {
+async fn replace(shared: &Arc<PoolInner>, rpc: &str) -> Result<(), BootError> {
     let generation = shared.generation.load(Ordering::Relaxed);
     let worker = boot(shared, rpc, generation).await?;
     shared.lock().failure = None;
@@ -160,7 +160,7 @@ async fn replace(shared: &Arc<Shared>, rpc: &str) -> Result<(), BootError> {
 }
 
 /// Records the memory of workers, and which of them are due for replacement.
-fn check(shared: &Shared) {
+fn check(shared: &PoolInner) {
     let limits = &shared.options.limits;
     for process in processes(shared) {
         let memory = resident(process.pid).unwrap_or_default();

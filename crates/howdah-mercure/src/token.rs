@@ -43,7 +43,7 @@ pub(crate) enum TokenError {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawToken {
     mercure: Option<RawClaim>,
     #[serde(rename = "https://mercure.rocks/")]
     namespaced: Option<RawClaim>,
@@ -147,7 +147,7 @@ fn claims(token: &str, key: &Key) -> Result<Claims, TokenError> {
     validation.validate_nbf = true;
     validation.validate_aud = false;
     validation.leeway = 0;
-    let raw = jsonwebtoken::decode::<Raw>(token, &key.decoding, &validation)
+    let raw = jsonwebtoken::decode::<RawToken>(token, &key.decoding, &validation)
         .map_err(|error| TokenError::Invalid(error.to_string()))?
         .claims;
     let own = raw.namespaced.or(raw.mercure).unwrap_or_default();

@@ -22,7 +22,7 @@ pub(crate) fn as_user<T>(
     if geteuid() == user && group.is_none() {
         return work();
     }
-    let acting = Acting::begin(user, group)?;
+    let acting = EffectiveUserGuard::begin(user, group)?;
     let done = work();
     drop(acting);
     done
@@ -54,11 +54,11 @@ fn is_denied(error: &io::Error) -> bool {
 
 /// While this exists, this thread has a different effective user and group. Real and saved ones stay root's: no
 /// process of that user can signal or trace the monitor, and the way back needs no capability.
-struct Acting {
+struct EffectiveUserGuard {
     group: Gid,
 }
 
-impl Acting {
+impl EffectiveUserGuard {
     fn begin(user: Uid, group: Option<Gid>) -> io::Result<Self> {
         if !geteuid().is_root() || !getuid().is_root() {
             return Err(Errno::PERM.into());
@@ -72,7 +72,7 @@ impl Acting {
     }
 }
 
-impl Drop for Acting {
+impl Drop for EffectiveUserGuard {
     fn drop(&mut self) {
         let user = set_thread_res_uid(Uid::ROOT, Uid::ROOT, Uid::ROOT);
         let group = set_thread_res_gid(getgid(), self.group, getgid());

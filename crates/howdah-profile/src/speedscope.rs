@@ -14,12 +14,12 @@ struct File<'a> {
     name: String,
     exporter: String,
     active_profile_index: usize,
-    shared: Shared<'a>,
+    shared: SharedFrames<'a>,
     profiles: [SampledProfile; 2],
 }
 
 #[derive(Serialize)]
-struct Shared<'a> {
+struct SharedFrames<'a> {
     frames: Vec<Frame<'a>>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn render(profile: &Profile, metric: Metric) -> Result<Vec<u8>, Rende
         name: profile.summary(),
         exporter: concat!("howdah ", env!("CARGO_PKG_VERSION")).to_owned(),
         active_profile_index: usize::from(metric == Metric::Cpu),
-        shared: Shared {
+        shared: SharedFrames {
             frames: frames.collect(),
         },
         profiles: [

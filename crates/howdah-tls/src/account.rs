@@ -27,7 +27,7 @@ const P256: [u8; 24] = [
 
 /// The place of the account with an email address at an authority.
 #[derive(Debug)]
-pub(crate) struct KeptAccount<'a> {
+pub(crate) struct StoredAccount<'a> {
     storage: &'a Storage,
     /// URL of the authority's directory.
     authority: &'a str,
@@ -44,7 +44,7 @@ pub(crate) struct Credentials {
     pub(crate) url: Option<String>,
 }
 
-impl<'a> KeptAccount<'a> {
+impl<'a> StoredAccount<'a> {
     /// Finds the account. `None` if none is stored; [`store`](Self::store) stores a new one. A key of another type than
     /// P-256, which Caddy may have, stays as it is, and the account is stored next to it.
     pub(crate) fn find(
@@ -200,8 +200,8 @@ mod tests {
         (directory, storage)
     }
 
-    fn find(storage: &Storage) -> (KeptAccount<'_>, Option<Credentials>) {
-        KeptAccount::find(storage, AUTHORITY, EMAIL).expect("readable")
+    fn find(storage: &Storage) -> (StoredAccount<'_>, Option<Credentials>) {
+        StoredAccount::find(storage, AUTHORITY, EMAIL).expect("readable")
     }
 
     fn put(storage: &Storage, file: &str, text: &str) {
@@ -266,7 +266,7 @@ mod tests {
             assert_eq!(read(&storage, "admin.key"), Some(key));
             assert_eq!(find(&storage).1.expect("beside").key, own);
             put(&storage, "howdah-account.key", "nothing");
-            let error = KeptAccount::find(&storage, AUTHORITY, EMAIL);
+            let error = StoredAccount::find(&storage, AUTHORITY, EMAIL);
             let error = error.expect_err("neither will do").to_string();
             assert!(error.contains("howdah-account.key"), "{error}");
         }

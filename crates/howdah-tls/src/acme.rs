@@ -15,7 +15,7 @@ use instant_acme::{
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::CryptoProvider;
 
-use crate::account::{Credentials, KeptAccount};
+use crate::account::{Credentials, StoredAccount};
 use crate::authority_client::{AuthorityClient, ClientError};
 use crate::certificate::{Certificate, CertificateError};
 use crate::challenge::{Challenges, PublishedProof};
@@ -306,8 +306,8 @@ impl Subject {
         Ok(shown)
     }
 
-    fn stored_account(&self) -> io::Result<(KeptAccount<'_>, Option<Credentials>)> {
-        KeptAccount::find(&self.storage, self.url(), self.acme.email.as_deref())
+    fn stored_account(&self) -> io::Result<(StoredAccount<'_>, Option<Credentials>)> {
+        StoredAccount::find(&self.storage, self.url(), self.acme.email.as_deref())
     }
 
     /// Several names are requested at the same time, and one of them creates the account for all: authorities limit the
@@ -332,7 +332,7 @@ impl Subject {
 
     async fn existing_account(
         &self,
-        kept: &KeptAccount<'_>,
+        kept: &StoredAccount<'_>,
         known: Credentials,
     ) -> Result<Account, AcmeError> {
         let url = self.url().to_owned();
@@ -346,7 +346,7 @@ impl Subject {
         Ok(account)
     }
 
-    async fn new_account(&self, kept: &KeptAccount<'_>) -> Result<Account, AcmeError> {
+    async fn new_account(&self, kept: &StoredAccount<'_>) -> Result<Account, AcmeError> {
         let url = self.url().to_owned();
         let contact = self
             .acme

@@ -18,14 +18,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::directory::{Directory, Readers};
-use crate::shared::Shared;
+use crate::redis_storage::RedisStorage;
 
 /// Storage of certificates and keys.
 #[derive(Debug, Clone)]
 pub(crate) enum Storage {
     Directory(Directory),
     /// The storage is in Redis.
-    Shared(Arc<Shared>),
+    Shared(Arc<RedisStorage>),
 }
 
 impl Storage {

@@ -283,9 +283,9 @@ mod tests {
 
     use super::*;
     use crate::caddy_files::{PemPair, pair};
+    use crate::redis_storage::RedisStorage;
     use crate::remote::{Remote, config_of};
     use crate::server_config::provider;
-    use crate::shared::Shared;
 
     const AUTHORITY: &str = "https://acme-v02.api.letsencrypt.org/directory";
     const HOST: &str = "shop.example.com";
@@ -475,7 +475,7 @@ mod tests {
         let storage = || {
             let remote = Remote::new(&config).expect("valid");
             let copies = Some(directory.path().to_owned());
-            Storage::Shared(Arc::new(Shared::new(remote, copies)))
+            Storage::Shared(Arc::new(RedisStorage::new(remote, copies)))
         };
         moves(&storage());
         assert!(directory.path().join(format!("{PLACE}.key")).exists());

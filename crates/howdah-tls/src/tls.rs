@@ -25,9 +25,9 @@ use crate::demand::{CertifiedName, Demand, PendingName};
 use crate::error::TlsError;
 use crate::issuance_context::IssuanceContext;
 use crate::ocsp::Stapler;
+use crate::redis_storage::RedisStorage;
 use crate::remote::Remote;
 use crate::server_config;
-use crate::shared::Shared;
 use crate::slot::{Expiries, Slot};
 use crate::storage::{self, Storage};
 
@@ -210,7 +210,7 @@ fn open(https: &Https) -> Result<Storage, TlsError> {
         None => Ok(Storage::new(root.ok_or(TlsError::NoStorage)?)),
         Some(redis) => {
             let remote = Remote::new(redis).map_err(TlsError::Redis)?;
-            Ok(Storage::Shared(Arc::new(Shared::new(remote, root))))
+            Ok(Storage::Shared(Arc::new(RedisStorage::new(remote, root))))
         }
     }
 }

@@ -28,14 +28,14 @@ pub(crate) struct Scope {
     /// `handle_errors`; `None` where it is not allowed.
     pub(crate) errors: Option<Vec<ErrorRoutes>>,
     matchers: BTreeMap<String, Key>,
-    pending: Vec<Pending>,
+    pending: Vec<DirectiveRoutes>,
     /// The directive that is being read, as its position in the order.
     directive: usize,
 }
 
 /// What one directive made.
 #[derive(Debug)]
-struct Pending {
+struct DirectiveRoutes {
     directive: usize,
     has_matcher: bool,
     path: Option<String>,
@@ -177,7 +177,7 @@ impl Scope {
 
     /// Adds a handler of the directive.
     pub(crate) fn push(&mut self, key: Key, handler: Handler) {
-        self.pending.push(Pending {
+        self.pending.push(DirectiveRoutes {
             directive: self.directive,
             has_matcher: key.matcher.is_some(),
             path: key.path,
@@ -188,7 +188,7 @@ impl Scope {
     /// Adds several routes of one directive, which stay together.
     pub(crate) fn push_all(&mut self, routes: Vec<Route>) {
         let directive = self.directive;
-        self.pending.push(Pending {
+        self.pending.push(DirectiveRoutes {
             directive,
             has_matcher: true,
             path: None,
@@ -278,7 +278,7 @@ fn remove_overridden_roots(pending: &mut Vec<Pending>) {
 /// Caddy's order is not total (a matcher without a single path is equal to all others), so the
 /// result depends on the algorithm: this is Caddy's stable insertion sort for lists of up to 20,
 /// which includes all real ones. `slice::sort_by` may panic with such an order.
-fn sort(pending: &mut [Pending], order: &Order) {
+fn sort(pending: &mut [DirectiveRoutes], order: &Order) {
     for end in 1..pending.len() {
         let mut at = end;
         while at > 0 && precedes(&pending[at], &pending[at - 1], order) {
@@ -289,7 +289,7 @@ fn sort(pending: &mut [Pending], order: &Order) {
 }
 
 /// Directives in their order; of the same directive, the more specific path first.
-fn precedes(one: &Pending, other: &Pending, order: &Order) -> bool {
+fn precedes(one: &DirectiveRoutes, other: &DirectiveRoutes, order: &Order) -> bool {
     if one.directive != other.directive {
         return order.turn(one.directive) < order.turn(other.directive);
     }
@@ -300,7 +300,7 @@ fn precedes(one: &Pending, other: &Pending, order: &Order) -> bool {
     is_more_specific(one, other)
 }
 
-fn is_more_specific(one: &Pending, other: &Pending) -> bool {
+fn is_more_specific(one: &DirectiveRoutes, other: &DirectiveRoutes) -> bool {
     match (&one.path, &other.path) {
         (Some(path), Some(other)) => {
             let trim = |path: &str| path.strip_suffix('*').unwrap_or(path).to_owned();

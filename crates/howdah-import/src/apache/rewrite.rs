@@ -156,7 +156,7 @@ fn convert_rule(
     if has("C") || has("P") || flags.iter().any(|flag| flag.starts_with("S=")) {
         return None;
     }
-    let Matched {
+    let ConditionLines {
         mut lines,
         captures,
     } = match_conditions(conditions, name)?;
@@ -212,13 +212,13 @@ fn has_flag(flags: &[String], flag: &str) -> bool {
 }
 
 /// The conditions of a rule as lines of a matcher.
-struct Matched {
+struct ConditionLines {
     lines: Lines,
     /// The regular expression whose groups `%1` to `%9` are.
     captures: Option<String>,
 }
 
-fn match_conditions(conditions: &[Directive], name: &str) -> Option<Matched> {
+fn match_conditions(conditions: &[Directive], name: &str) -> Option<ConditionLines> {
     if conditions.iter().any(|own| own.argument(2).contains("OR")) && !all_of_one_kind(conditions) {
         return None;
     }
@@ -251,7 +251,7 @@ fn match_conditions(conditions: &[Directive], name: &str) -> Option<Matched> {
         ));
         captures = Some(format!("{name}c"));
     }
-    Some(Matched { lines, captures })
+    Some(ConditionLines { lines, captures })
 }
 
 /// The pattern of a rule as a line of a matcher, none if it matches every path.

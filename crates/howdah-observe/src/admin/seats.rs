@@ -12,10 +12,10 @@ use tokio::task::AbortHandle;
 
 /// Limit of connections of the admin API. Clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct Seats(Arc<Shared>);
+pub(super) struct Seats(Arc<Inner>);
 
 #[derive(Debug)]
-struct Shared {
+struct Inner {
     capacity: usize,
     occupied: Mutex<SeatTable>,
     left: Notify,
@@ -44,7 +44,7 @@ pub(super) struct Seat {
 
 impl Seats {
     pub(super) fn new(capacity: usize) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(Inner {
             capacity,
             occupied: Mutex::default(),
             left: Notify::new(),

@@ -26,12 +26,12 @@ pub(crate) struct Source {
     /// Replaces the first of them.
     posted: Option<Vec<u8>>,
     statements: Outline,
-    reading: Reading,
+    reading: ReadOptions,
 }
 
 /// Options for reading a file.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Reading {
+pub(crate) struct ReadOptions {
     /// `--watch`: worker scripts without `watch` watch PHP files.
     pub(crate) watch: bool,
     /// `--lenient`: what this version lacks is left out.
@@ -47,8 +47,8 @@ pub(crate) struct LoadedConfig {
 
 impl cli::ConfigFile {
     /// The options for reading the file.
-    pub(crate) fn reading(&self, watch: bool) -> Reading {
-        Reading {
+    pub(crate) fn reading(&self, watch: bool) -> ReadOptions {
+        ReadOptions {
             watch,
             strictness: self.strictness(),
         }
@@ -57,7 +57,7 @@ impl cli::ConfigFile {
 
 impl Source {
     /// Reads a file.
-    pub(crate) fn read(file: &Path, reading: Reading) -> Result<LoadedConfig, LoadError> {
+    pub(crate) fn read(file: &Path, reading: ReadOptions) -> Result<LoadedConfig, LoadError> {
         // Only root may be able to read the files that it names.
         let _ = howdah_monitor::renew();
         let parsed = howdah_config::load_from(file, &MonitorFiles, reading.strictness)?;
@@ -91,7 +91,12 @@ impl Source {
         Ok(Self::of(&self.given, Some(text), parsed, self.reading))
     }
 
-    fn of(file: &Path, text: Option<&str>, parsed: ParsedConfig, reading: Reading) -> LoadedConfig {
+    fn of(
+        file: &Path,
+        text: Option<&str>,
+        parsed: ParsedConfig,
+        reading: ReadOptions,
+    ) -> LoadedConfig {
         let mut config = parsed.config;
         users::settle(&mut config, file);
         if reading.watch {
@@ -200,7 +205,7 @@ mod tests {
         let path = |name: &str| dir.path().join(name);
         std::fs::write(path("Caddyfile"), "import more\n").expect("written");
         std::fs::write(path("more"), ":8080\n").expect("written");
-        let read = Source::read(&path("Caddyfile"), Reading::default()).expect("valid");
+        let read = Source::read(&path("Caddyfile"), ReadOptions::default()).expect("valid");
         let source = read.source;
         assert_eq!(
             source.check(),
@@ -228,9 +233,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("Caddyfile");
         std::fs::write(&file, ":8080\n").expect("written");
-        let watching = Reading {
+        let watching = ReadOptions {
             watch: true,
-            ..Reading::default()
+            ..ReadOptions::default()
         };
         let source = Source::read(&file, watching).expect("valid").source;
         assert_eq!(source.watched(), [file.to_str().expect("UTF-8")]);

@@ -27,10 +27,10 @@ use super::tree::{GrowError, NewTrees, Order, Parts, Tree, compile};
 
 /// What the trees of a server share; clones are the same.
 #[derive(Debug, Clone)]
-pub(crate) struct Trees(Arc<Shared>);
+pub(crate) struct Trees(Arc<Inner>);
 
 #[derive(Debug)]
-struct Shared {
+struct Inner {
     parts: Arc<Parts>,
     /// Directory of spooled request bodies.
     spool: OwnedFd,
@@ -189,7 +189,7 @@ impl Trees {
             older: Vec::new(),
             seen,
         };
-        Self(Arc::new(Shared {
+        Self(Arc::new(Inner {
             parts: Arc::new(parts),
             spool,
             roadrunner: RoadRunnerPools::default(),

@@ -24,7 +24,7 @@ pub(super) enum Mode {
 }
 
 #[derive(Debug)]
-struct Pending {
+struct PendingRequest {
     slot: SlotId,
     body: Vec<u8>,
     ended: bool,
@@ -40,7 +40,7 @@ pub(super) struct World {
     fronts: Vec<Front>,
     processes: Vec<Process>,
     /// By front thread and request.
-    pending: Vec<BTreeMap<u64, Pending>>,
+    pending: Vec<BTreeMap<u64, PendingRequest>>,
     /// Requests for which no slot was free, by front thread.
     waiting: Vec<VecDeque<u64>>,
     last: u64,
@@ -210,7 +210,7 @@ impl World {
                 return;
             }
             self.waiting[front].pop_front();
-            let pending = Pending {
+            let pending = PendingRequest {
                 slot,
                 body: Vec::new(),
                 ended: false,
@@ -245,7 +245,7 @@ impl World {
         pending.find(|(_, own)| own.slot == slot).map(|(id, _)| *id)
     }
 
-    fn settle(&mut self, id: u64, pending: &Pending) {
+    fn settle(&mut self, id: u64, pending: &PendingRequest) {
         if !pending.ended {
             self.record(&format!("request {id} failed"));
             self.failed.insert(id);

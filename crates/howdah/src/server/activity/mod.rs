@@ -25,10 +25,10 @@ const BATCHES: usize = 16;
 
 /// The server's activity. Clones are the same.
 #[derive(Debug, Clone)]
-pub(crate) struct Activity(Arc<Shared>);
+pub(crate) struct Activity(Arc<Inner>);
 
 #[derive(Debug)]
-struct Shared {
+struct Inner {
     finished: FinishedRequests,
     stats: Arc<Stats>,
     trees: Trees,
@@ -59,7 +59,7 @@ struct Collection {
 
 impl Activity {
     pub(crate) fn new(finished: FinishedRequests, stats: Arc<Stats>, trees: Trees) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(Inner {
             finished,
             stats,
             trees,

@@ -23,7 +23,7 @@ const LOOKUPS: usize = 8;
 
 /// A storage in Redis.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct RedisStorage {
     remote: Arc<Remote>,
     copies: Option<Directory>,
     /// It was reported that copies cannot be written.
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     lookups: Semaphore,
 }
 
-impl Shared {
+impl RedisStorage {
     pub(crate) fn new(remote: Remote, copies: Option<PathBuf>) -> Self {
         Self {
             remote: Arc::new(remote),
@@ -158,7 +158,7 @@ mod tests {
         let config = config_of(&server);
         let shared = || {
             let remote = Remote::new(&config).expect("valid");
-            Shared::new(remote, Some(directory.path().to_owned()))
+            RedisStorage::new(remote, Some(directory.path().to_owned()))
         };
         let (first, second) = (shared(), shared());
         let certificate = Path::new("certificates/issuer/a.test/a.test.key");
@@ -202,7 +202,7 @@ mod tests {
         };
         let shared = || {
             let remote = Remote::new(&config_of(&server)).expect("valid");
-            Arc::new(Shared::new(remote, None))
+            Arc::new(RedisStorage::new(remote, None))
         };
         let (first, second) = (shared(), shared());
         let proof = Path::new("challenges/http/token");
