@@ -36,6 +36,7 @@ void howdah_leaks_start(uint32_t one_of, bool in_header, const char *allow, size
 	tells_clients = in_header;
 	howdah_leak_report_init(allow, allow_size);
 	collect_garbage();
+	howdah_leak_extensions_start();
 	howdah_leak_walk(&look);
 	howdah_leak_map_copy(&boot, &look.now);
 	before = look.now;

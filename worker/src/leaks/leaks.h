@@ -20,6 +20,9 @@ extern unsigned howdah_leak_transactions;
 /* The number of shutdown functions that were registered after the last request had ended. */
 extern unsigned howdah_leak_shutdown_functions;
 
+/* While the modules start: before code that sets options of cURL handles is compiled. */
+void howdah_leaks_startup(void);
+
 /*
  * In a worker that is about to claim its first request: records the state after the boot. One in `sample` requests is
  * checked; `allow` has patterns of allowed leaks, with a NUL after each; `in_header`: responses contain the number of

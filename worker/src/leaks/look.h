@@ -121,6 +121,7 @@ enum howdah_leak_edge {
 	HOWDAH_EDGE_COUNT,    /* number of elements */
 	HOWDAH_EDGE_DYNAMIC,  /* number of properties that its class does not declare */
 	HOWDAH_EDGE_DATE,     /* the value of a date */
+	HOWDAH_EDGE_STATE,    /* state of an object of an extension: `text` is the function, `index` its argument */
 	HOWDAH_EDGE_LIVE,     /* number of reachable objects of `ce` */
 	HOWDAH_EDGE_ITEM,     /* state of the process: `text` */
 };
@@ -177,8 +178,9 @@ struct howdah_leak_look {
 	size_t later_count, later_capacity, later_next;
 	struct howdah_leak_change *changes;
 	size_t change_count, change_capacity;
-	struct howdah_leak_values *values; /* copies that the changes point into */
-	bool truncated;                    /* there was too much to inspect */
+	struct howdah_leak_values *values;  /* copies that the changes point into */
+	struct howdah_leak_values *results; /* of getters, one value each */
+	bool truncated;                     /* there was too much to inspect */
 };
 
 /* Walks everything. */
@@ -199,6 +201,29 @@ void howdah_leak_visit_number(struct howdah_leak_look *look, const struct howdah
 	uint64_t fingerprint, uint64_t count, bool fresh);
 
 uint64_t howdah_leak_object_key(const zend_object *object);
+
+/* --- extensions.c ------------------------------------------------------------------------------------- */
+
+/* Arguments of getters that take no number. */
+#define HOWDAH_LEAK_ARGUMENT_FALSE (-1)
+#define HOWDAH_LEAK_NO_ARGUMENT (-2)
+
+/* The object of an extension whose state is read. */
+struct howdah_leak_state_of {
+	zend_object *object;
+	int32_t parent; /* index of its node */
+	uint64_t key;
+	bool fresh;
+};
+
+/* Before the first look: finds the getters, and records options of cURL handles from then on. */
+void howdah_leak_extensions_start(void);
+void howdah_leak_visit_extension(struct howdah_leak_look *look, const struct howdah_leak_state_of *of);
+/* `initial`: see howdah_leak_visit(). */
+void howdah_leak_visit_state(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
+	zval *value, zval *initial, const struct howdah_leak_state_of *of);
+/* Returns the name of the constant that sets an option of a cURL handle; NULL if PHP has none. */
+const char *howdah_leak_curl_option_name(zend_ulong option);
 
 /* --- names.c ----------------------------------------------------------------------------------------- */
 

@@ -80,6 +80,22 @@ static void put_function(struct writer *writer, const zend_function *function)
 	put_text(writer, "()");
 }
 
+/* The call that reads or sets it. */
+static void put_state(struct writer *writer, const struct howdah_leak_edge_of *from)
+{
+	char number[32] = "";
+	int argument = (int)from->index;
+	if (argument != HOWDAH_LEAK_NO_ARGUMENT && argument != HOWDAH_LEAK_ARGUMENT_FALSE) {
+		snprintf(number, sizeof(number), "%d", argument);
+	}
+	const char *option = strcmp(from->text, "curl_setopt") == 0 ? howdah_leak_curl_option_name(from->index) : NULL;
+	put_text(writer, "{");
+	put_text(writer, from->text);
+	put_text(writer, "(");
+	put_text(writer, option ? option : number);
+	put_text(writer, ")}");
+}
+
 static void put_step(struct writer *writer, const struct howdah_leak_edge_of *from)
 {
 	char number[32];
@@ -130,6 +146,9 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 			break;
 		case HOWDAH_EDGE_DATE:
 			put_text(writer, "{date}");
+			break;
+		case HOWDAH_EDGE_STATE:
+			put_state(writer, from);
 			break;
 		case HOWDAH_EDGE_LIVE:
 			put_text(writer, ZSTR_VAL(from->ce->name));

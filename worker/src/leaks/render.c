@@ -104,6 +104,11 @@ void howdah_leak_render(const struct howdah_leak_change *change, const char *pat
 	if (!value) {
 		return;
 	}
+	if (change->from.edge == HOWDAH_EDGE_STATE && Z_TYPE_P(value) == IS_STRING) {
+		/* The text of a document, a header, a password: never shown. */
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%zu bytes", Z_STRLEN_P(value));
+		return;
+	}
 	switch (Z_TYPE_P(value)) {
 		case IS_ARRAY:
 			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "array(%u)", zend_hash_num_elements(Z_ARRVAL_P(value)));

@@ -370,6 +370,19 @@ static void walk_inner(struct howdah_leak_look *look, size_t index, zend_object 
 	}
 }
 
+void howdah_leak_visit_state(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
+	zval *value, zval *initial, const struct howdah_leak_state_of *of)
+{
+	visit_slot(look, from, key, value, initial, of->fresh);
+}
+
+static void walk_extension(struct howdah_leak_look *look, size_t index, zend_object *object)
+{
+	const struct howdah_leak_state_of of = {
+		.object = object, .parent = (int32_t)index, .key = look->nodes[index].key, .fresh = look->nodes[index].fresh};
+	howdah_leak_visit_extension(look, &of);
+}
+
 /* Code that has a date in common with others may set it. */
 static void walk_date(struct howdah_leak_look *look, size_t index, const zend_object *object, uint64_t fingerprint)
 {
@@ -398,6 +411,7 @@ static void walk_object(struct howdah_leak_look *look, size_t index)
 		return;
 	}
 	walk_properties(look, index, object);
+	walk_extension(look, index, object);
 	uint64_t date = howdah_leak_date_fingerprint(object, CLOCK_NEAR);
 	if (date) {
 		walk_date(look, index, object, date);
@@ -503,6 +517,12 @@ void howdah_leak_look_free(struct howdah_leak_look *look)
 		struct howdah_leak_values *next = look->values->next;
 		free(look->values);
 		look->values = next;
+	}
+	while (look->results) {
+		struct howdah_leak_values *next = look->results->next;
+		zval_ptr_dtor(&look->results->values[0]);
+		free(look->results);
+		look->results = next;
 	}
 	free(look->changes);
 	kept_nodes = look->nodes;

@@ -11,6 +11,7 @@
 #include "database/connections.h"
 #include "functions.h"
 #include "interrupts.h"
+#include "leaks/leaks.h"
 #include "mode/coroutine/api.h"
 #include "mode/worker/extensions.h"
 #include "mode/worker/session.h"
@@ -45,6 +46,7 @@ static PHP_MINIT_FUNCTION(howdah)
 	howdah_exit_startup();
 	howdah_interrupts_startup();
 	howdah_api_startup();
+	howdah_leaks_startup();
 	if (howdah_clients_register(module_number) == FAILURE || howdah_extensions_register(module_number) == FAILURE ||
 		howdah_functions_register(type, module_number) == FAILURE) {
 		return FAILURE;
