@@ -2,10 +2,10 @@
  * See destruct.h. PHP calls destructors at the end of a script: it frees objects in global variables, last in, first out,
  * with what only they hold; then it calls those of all others, in the order of their creation. Here objects of others live
  * in the process, so those of the request must be found: objects that only its global variables and static values hold,
- * directly or through one another. Objects in cycles are left to the cycle collector.
+ * directly or through one another. Objects in cycles that nothing reaches are left to the cycle collector.
  *
  * Rules: nothing is freed here, since output handlers and session handlers must find everything in place. A value is
- * followed when all its references have been seen, as freeing it would.
+ * followed when all its references have been seen, as freeing it would. Objects that the boot made are not followed.
  */
 #include "destruct.h"
 
@@ -17,17 +17,63 @@
 #include "state/swap_statics.h"
 
 struct search {
-	HashTable seen; /* references that were seen to values that have several */
+	HashTable seen; /* number of references seen to values that have several, and FOLLOWED */
 	zend_refcounted **stack;
 	uint32_t depth, stack_room;
 	zend_object **found; /* objects with a pending destructor; references are held */
 	uint32_t count, room;
+	enum { ALL_SEEN, OBJECTS_EARLY, EARLY } rule; /* what is followed before all its references have been seen */
+	uint32_t left;                                /* of CYCLES_MAX, if anything is followed early */
 };
+
+#define FOLLOWED ((zend_long)1 << 40) /* more than there can be references */
+
+/* Objects that are followed at most in search of cycles: more are left to the cycle collector. */
+#define CYCLES_MAX 10000
+
+/* --- objects of the boot ------------------------------------------------------------------------------------- */
+
+static unsigned char *of_boot; /* by number; NULL: out of memory, none is known */
+static uint32_t of_boot_end;
+
+void howdah_destruct_start(void)
+{
+	of_boot_end = EG(objects_store).top;
+	of_boot = calloc(of_boot_end / 8 + 1, 1);
+	for (uint32_t i = 1; of_boot && i < of_boot_end; i++) {
+		if (IS_OBJ_VALID(EG(objects_store).object_buckets[i])) {
+			of_boot[i / 8] |= (unsigned char)(1 << (i % 8));
+		}
+	}
+}
+
+static bool is_of_boot(const zend_object *object)
+{
+	return object->handle < of_boot_end && (!of_boot || (of_boot[object->handle / 8] & (1 << (object->handle % 8))));
+}
+
+/* --- the search ---------------------------------------------------------------------------------------------- */
 
 static void *grow(void *list, uint32_t *room, size_t size)
 {
 	*room = *room ? 2 * *room : 64;
 	return safe_erealloc(list, *room, size, 0);
+}
+
+static void push(struct search *search, zend_refcounted *counted)
+{
+	if (search->depth == search->stack_room) {
+		search->stack = grow(search->stack, &search->stack_room, sizeof(*search->stack));
+	}
+	search->stack[search->depth++] = counted;
+}
+
+static bool is_followed_early(const struct search *search, const zval *value)
+{
+	if (Z_TYPE_P(value) == IS_OBJECT) {
+		return search->rule != ALL_SEEN && !is_of_boot(Z_OBJ_P(value));
+	}
+	return search->rule == EARLY;
 }
 
 /* One reference to it is the request's. */
@@ -48,14 +94,13 @@ static void count_reference(zval *value, void *argument)
 		if (Z_TYPE_P(seen) == IS_NULL) {
 			ZVAL_LONG(seen, 0);
 		}
-		if (++Z_LVAL_P(seen) != (zend_long)references) {
+		bool all = (++Z_LVAL_P(seen) & ~FOLLOWED) == (zend_long)references;
+		if ((Z_LVAL_P(seen) & FOLLOWED) || (!all && !is_followed_early(search, value))) {
 			return;
 		}
+		Z_LVAL_P(seen) |= FOLLOWED;
 	}
-	if (search->depth == search->stack_room) {
-		search->stack = grow(search->stack, &search->stack_room, sizeof(*search->stack));
-	}
-	search->stack[search->depth++] = counted;
+	push(search, counted);
 }
 
 static void search_table(HashTable *table, struct search *search)
@@ -102,9 +147,14 @@ static void reverse(zend_refcounted **first, uint32_t count)
 	}
 }
 
-static void follow(struct search *search)
+/* False: given up. */
+static bool follow(struct search *search)
 {
 	while (search->depth > 0) {
+		if (search->rule != ALL_SEEN && search->left-- == 0) {
+			search->depth = 0;
+			return false;
+		}
 		zend_refcounted *counted = search->stack[--search->depth];
 		uint32_t rest = search->depth;
 		if (GC_TYPE(counted) == IS_OBJECT) {
@@ -118,6 +168,7 @@ static void follow(struct search *search)
 			reverse(search->stack + rest, search->depth - rest);
 		}
 	}
+	return true;
 }
 
 static int by_age(const void *a, const void *b)
@@ -138,7 +189,7 @@ static void call_destructor(zend_object *object)
 
 static void begin_search(struct search *search)
 {
-	*search = (struct search){0};
+	*search = (struct search){.left = CYCLES_MAX};
 	zend_hash_init(&search->seen, 8, NULL, NULL, false);
 }
 
@@ -151,11 +202,8 @@ static void hold_found(struct search *search)
 	}
 }
 
-static void end_search(struct search *search)
+static void free_lists(const struct search *search)
 {
-	for (uint32_t i = 0; i < search->count; i++) {
-		OBJ_RELEASE(search->found[i]);
-	}
 	if (search->stack) {
 		efree(search->stack);
 	}
@@ -163,6 +211,84 @@ static void end_search(struct search *search)
 		efree(search->found);
 	}
 }
+
+static void end_search(struct search *search)
+{
+	for (uint32_t i = 0; i < search->count; i++) {
+		OBJ_RELEASE(search->found[i]);
+	}
+	free_lists(search);
+}
+
+/* --- cycles -------------------------------------------------------------------------------------------------- */
+
+/* Pushes objects with references that have not been seen: those followed so far, or the others. */
+static void push_incomplete(struct search *from, bool followed, struct search *to)
+{
+	zend_ulong key;
+	zval *seen;
+	ZEND_HASH_FOREACH_NUM_KEY_VAL(&from->seen, key, seen)
+	{
+		zend_refcounted *counted = (zend_refcounted *)(uintptr_t)(key << 3);
+		bool all = (Z_LVAL_P(seen) & ~FOLLOWED) == (zend_long)GC_REFCOUNT(counted);
+		if (GC_TYPE(counted) == IS_OBJECT && !all && ((Z_LVAL_P(seen) & FOLLOWED) != 0) == followed &&
+			!is_of_boot((zend_object *)counted)) {
+			if (from == to) {
+				Z_LVAL_P(seen) |= FOLLOWED;
+			}
+			push(to, counted);
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const zend_object *const *left = a, *const *right = b;
+	return *left < *right ? -1 : *left > *right;
+}
+
+/* Removes objects that others hold, directly or through one another, from those found since `first`. */
+static void remove_held(struct search *search, uint32_t first)
+{
+	struct search held;
+	begin_search(&held);
+	held.rule = EARLY;
+	push_incomplete(search, true, &held);
+	uint32_t count = first;
+	if (follow(&held)) {
+		if (held.count > 1) {
+			qsort(held.found, held.count, sizeof(zend_object *), by_address);
+		}
+		for (uint32_t i = first; i < search->count; i++) {
+			if (held.count == 0 ||
+				!bsearch(&search->found[i], held.found, held.count, sizeof(zend_object *), by_address)) {
+				search->found[count++] = search->found[i];
+			}
+		}
+	}
+	search->count = count;
+	zend_hash_destroy(&held.seen);
+	free_lists(&held);
+}
+
+/* Objects that the request reaches, and that only they themselves hold besides. */
+static void search_cycles(struct search *search)
+{
+	uint32_t first = search->count;
+	search->rule = OBJECTS_EARLY;
+	push_incomplete(search, false, search);
+	if (EXPECTED(search->depth == 0)) {
+		return;
+	}
+	if (!follow(search)) {
+		search->count = first;
+	} else if (search->count > first) {
+		remove_held(search, first);
+	}
+}
+
+/* --- destructors --------------------------------------------------------------------------------------------- */
 
 /* Destructs an object in a global variable, then objects that only it holds, unless a destructor has stored them
  * elsewhere. */
@@ -172,7 +298,7 @@ static void destruct_global(zend_object *object)
 	begin_search(&search);
 	search_object(object, &search);
 	reverse(search.stack, search.depth);
-	follow(&search);
+	(void)follow(&search);
 	hold_found(&search);
 	uint32_t *references = safe_emalloc(search.count, sizeof(*references), sizeof(*references));
 	for (uint32_t i = 0; i < search.count; i++) {
@@ -224,7 +350,8 @@ static bool destruct_once(void)
 	begin_search(&search);
 	search_table(&EG(symbol_table), &search);
 	howdah_statics_visit(count_reference, &search);
-	follow(&search);
+	(void)follow(&search);
+	search_cycles(&search);
 	hold_found(&search);
 	if (search.count > 1) {
 		qsort(search.found, search.count, sizeof(zend_object *), by_age);

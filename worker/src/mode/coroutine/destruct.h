@@ -4,6 +4,9 @@
 #ifndef HOWDAH_COROUTINE_DESTRUCT_H
 #define HOWDAH_COROUTINE_DESTRUCT_H
 
+/* Once, when the boot is over. */
+void howdah_destruct_start(void);
+
 /*
  * For the task whose state is installed, in one of its coroutines. The destructors may wait; their exceptions are
  * reported.

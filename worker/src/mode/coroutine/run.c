@@ -27,6 +27,7 @@ void howdah_run_init(const struct howdah_pool *served, HashTable *boot)
 {
 	pool = served;
 	boot_shutdown_functions = boot;
+	howdah_destruct_start();
 }
 
 static void await_children(struct howdah_task *task)

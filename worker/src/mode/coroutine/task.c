@@ -5,6 +5,7 @@
  * runs, and not before. The table of tasks is created once: a signal handler and the watchdog read it.
  */
 #include "core.h"
+#include "numbers.h"
 
 #include <stdlib.h>
 
@@ -153,6 +154,7 @@ struct howdah_task *howdah_task_begin(void)
 	task->in_flight = true;
 	in_flight++;
 	howdah_memory_begin(task);
+	howdah_numbers_order();
 	begin_parts(task);
 	return task;
 }
