@@ -71,6 +71,9 @@ static zend_class_entry *load_without_waiting(zend_string *name, zend_string *lo
 	return request.class;
 }
 
+/* The class has been linked, or its parent or interfaces are in place. */
+#define LINKING (ZEND_ACC_LINKED | ZEND_ACC_NEARLY_LINKED | ZEND_ACC_RESOLVED_PARENT | ZEND_ACC_RESOLVED_INTERFACES)
+
 static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_name)
 {
 	struct howdah_loading *loading;
@@ -82,12 +85,13 @@ static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_nam
 		return autoload(name, lower_name);
 	}
 	const zend_class_entry *anonymous = howdah_linking_in_place();
+	bool begun = anonymous && (anonymous->ce_flags & LINKING);
 	while (UNEXPECTED((loading = zend_hash_find_ptr(&classes, lower_name)) != NULL)) {
 		enum howdah_loaded loaded = howdah_loading_wait(loading, HOWDAH_WAIT_FOREVER);
 		if (loaded == HOWDAH_LOADED_CIRCLE) {
 			return howdah_linking_lend(lower_name, loading);
 		}
-		if (UNEXPECTED(anonymous && (anonymous->ce_flags & ZEND_ACC_LINKED))) {
+		if (UNEXPECTED(anonymous && !begun && (anonymous->ce_flags & LINKING))) {
 			zend_throw_error(NULL, "Cannot declare %s: another request has declared it meanwhile, try again",
 				ZSTR_VAL(anonymous->name));
 			return NULL;
