@@ -45,11 +45,22 @@ impl Scope {
             "filesmatch" => regex(&last_element_regex(first)),
             "files" if first == "*" => Self::Site,
             "files" => Self::Matcher(format!("path {}", word(&format!("*/{first}")))),
+            "limit" => Self::Matcher(format!("method {}", methods(section))),
+            "limitexcept" => Self::Matcher(format!("not method {}", methods(section))),
             "directory" if first == "~" => Self::Unknown,
             "directory" => directory(first, root, aliases),
             _ => Self::Unknown,
         }
     }
+}
+
+/// The methods of `<Limit>`; GET includes HEAD.
+fn methods(section: &Directive) -> String {
+    let mut methods = section.arguments.clone();
+    if methods.iter().any(|method| method == "GET") {
+        methods.push("HEAD".to_owned());
+    }
+    methods.join(" ")
 }
 
 /// An expression about the last element of the path.
@@ -105,6 +116,11 @@ pub(super) struct Access {
     line: usize,
     denied: bool,
     addresses: Vec<String>,
+    /// `Order allow,deny`: clients that no `Allow` names are denied, and a `Deny` overrides it.
+    allows_first: bool,
+    /// `Allow from all`, `Deny from all`.
+    allows_all: bool,
+    denies_all: bool,
     asks: bool,
     pub(super) file: Option<String>,
     pub(super) realm: Option<String>,
@@ -113,6 +129,19 @@ pub(super) struct Access {
 }
 
 impl Access {
+    /// `Order`.
+    pub(super) fn order(&mut self, directive: &Directive) {
+        self.line = directive.line;
+        let order = directive.arguments.concat().to_ascii_lowercase();
+        self.allows_first = matches!(order.as_str(), "allow,deny" | "mutual-failure");
+    }
+
+    /// A rule that is not converted: requests are denied.
+    pub(super) fn refuse(&mut self, directive: &Directive) {
+        self.line = directive.line;
+        self.others.push(quoted(directive));
+    }
+
     /// `Require`, `Deny` or `Allow`.
     pub(super) fn rule(&mut self, directive: &Directive) {
         self.line = directive.line;
@@ -130,8 +159,13 @@ impl Access {
                 .is_ok()
         };
         match (directive.name.to_ascii_lowercase().as_str(), &words[..]) {
-            ("require", ["all", "granted"]) | ("allow", ["from", "all"]) => {}
-            ("require", ["all", "denied"]) | ("deny", ["from", "all"]) => self.denied = true,
+            ("require", ["all", "granted"]) => {}
+            ("allow", ["from", "all"]) => self.allows_all = true,
+            ("require", ["all", "denied"]) => self.denied = true,
+            ("deny", ["from", "all"]) => {
+                self.denied = true;
+                self.denies_all = true;
+            }
             ("require", ["local"]) => {
                 self.denied = true;
                 self.addresses
@@ -153,13 +187,17 @@ impl Access {
 
     /// The lines for requests of a matcher.
     pub(super) fn lines(
-        self,
+        mut self,
         scope: &Scope,
         names: &mut MatcherNames,
         files: &dyn Files,
         notes: &mut Notes,
     ) -> Lines {
         let mut lines = Lines::new();
+        if self.allows_first && self.denies_all {
+            self.addresses.clear();
+        }
+        self.denied |= self.allows_first && !self.allows_all;
         let closes = !self.others.is_empty();
         for other in &self.others {
             lines.push(notes.add(

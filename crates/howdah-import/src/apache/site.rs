@@ -252,13 +252,14 @@ impl<'a> Site<'a> {
                 "ifmodule" if own.argument(0).starts_with('!') => {}
                 "requireall" | "requireany" => self.block(own.children(), scope, access),
                 _ if is_condition(own) => self.block(own.children(), scope, access),
-                "directory" | "location" | "locationmatch" | "files" | "filesmatch" => {
-                    self.section(own, scope);
-                }
+                "directory" | "location" | "locationmatch" | "files" | "filesmatch" | "limit"
+                | "limitexcept" => self.section(own, scope),
+                "requirenone" => access.refuse(own),
+                "order" => access.order(own),
                 "require" | "deny" | "allow" => access.rule(own),
                 "authname" => access.realm = Some(own.argument(0).to_owned()),
                 "authuserfile" => access.file = Some(own.argument(0).to_owned()),
-                "proxy" | "order" => {}
+                "proxy" => {}
                 _ => self.directive(own, scope),
             }
         }
@@ -644,8 +645,21 @@ fn alias(path: &str, folder: &str) -> Lines {
     block(&format!("handle_path {}", word(&path)), lines)
 }
 
-/// `path` and `path_regexp` as functions of an expression.
+/// `path`, `path_regexp`, `method` and what is made of them as functions of an expression.
 fn call(matcher: &str) -> String {
+    if let Some(inner) = matcher.strip_prefix("not ") {
+        return format!("!{}", call(inner));
+    }
+    if let Some(methods) = matcher.strip_prefix("method ") {
+        let methods: Vec<_> = methods
+            .split(' ')
+            .map(|method| format!("'{method}'"))
+            .collect();
+        return format!("method({})", methods.join(", "));
+    }
+    if let Some(inner) = matcher.strip_prefix("expression ") {
+        return format!("({})", inner.trim_matches(['"', '`']));
+    }
     let (name, rest) = matcher.split_once(' ').unwrap_or((matcher, ""));
     format!(
         "{name}('{}')",
