@@ -113,8 +113,9 @@ static void unset_within(zend_object *object, zval *offset)
 /* Both classes have the same functions, in one table or in two. */
 static void guard_elements(zend_class_entry *class)
 {
+	/* One that disable_classes names has lost its methods, and its objects are plain ones. */
 	zval made;
-	if (object_init_ex(&made, class) != SUCCESS) {
+	if (zend_hash_num_elements(&class->function_table) == 0 || object_init_ex(&made, class) != SUCCESS) {
 		return;
 	}
 	zend_object_handlers *handlers = (zend_object_handlers *)Z_OBJ(made)->handlers; /* filled when the module starts */

@@ -1,0 +1,23 @@
+--TEST--
+Coroutines: a class that disable_classes names is no reason for a pool to fail
+--FILE--
+<?php
+while (frankenphp_handle_request(static function () {
+    usleep(1000);
+    echo class_exists('ArrayObject'), ' ', count(new ArrayIterator([1, 2]));
+})) {
+}
+--INI--
+disable_classes=ArrayObject,SplObjectStorage
+--HOWDAH--
+show exit
+option concurrency 2
+worker {ROOT}/test.php
+push a
+push b
+await all
+stop
+--EXPECT--
+a: 1 2
+b: 1 2
+[worker exited with status 0]
