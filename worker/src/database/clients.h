@@ -63,6 +63,7 @@ struct howdah_client_user {
 	struct howdah_lease *leases;   /* clients that it has taken from pools of howdah_pool() */
 	struct howdah_client_user *next, *previous;
 	bool is_main;
+	bool has_transfers; /* has added some to a multi handle of curl */
 };
 
 /* Returns the running user; NULL if the pool is not concurrent. */

@@ -70,8 +70,6 @@ static void wrap_named(
 
 /* --- objects -------------------------------------------------------------------------------------------- */
 
-static const struct howdah_client_kind curl_kind = {.by_object = true, .key = howdah_client_object_key};
-
 /* The connection that it keeps is in a property. The next call finds it closed, and connects again. */
 static void soap_cut(const void *key)
 {
@@ -255,7 +253,7 @@ void howdah_clients_startup(void)
 	howdah_client_pgsql_startup();
 	howdah_client_persistent_startup();
 	howdah_client_named_startup();
-	howdah_wrap_functions("curl", &curl_kind, true, ZEND_FN(howdah_guarded_function));
+	howdah_client_curl_startup();
 	ftp_startup();
 	howdah_wrap_functions("sockets", &socket_kind, false, ZEND_FN(howdah_guarded_function));
 	howdah_wrap_functions("standard", &howdah_client_stream, false, ZEND_FN(howdah_guarded_function));

@@ -24,11 +24,15 @@ void howdah_stream_shut(php_stream *stream);
 bool howdah_descriptor_is_unread(int fd);
 
 /* Wrap the functions of an extension if it is loaded. */
+void howdah_client_curl_startup(void);
 void howdah_client_mysqli_startup(void);
 void howdah_client_named_startup(void);
 void howdah_client_pgsql_startup(void);
 void howdah_client_persistent_startup(void);
 void howdah_client_redis_startup(void);
+
+/* The user has ended: its transfers are removed from the multi handles of curl that they are in. */
+void howdah_client_curl_finish(struct howdah_client_user *user);
 
 /* Registers the state of pgsql that each task has. */
 void howdah_client_pgsql_init(void);

@@ -68,6 +68,7 @@ static void coroutine_ended(void *room)
 static void finish(void *room, bool fatal)
 {
 	struct howdah_client_user *user = room;
+	howdah_client_curl_finish(user);
 	howdah_client_let_go_of_all(user, fatal);
 	howdah_pool_give_back(user, fatal);
 	howdah_pdo_finish(user, fatal);

@@ -62,6 +62,11 @@ static void free_record(zval *value)
 	if (client->owner) {
 		disown(client);
 	}
+	while (client->transfers) {
+		struct howdah_transfer *transfer = client->transfers;
+		client->transfers = transfer->next;
+		free(transfer);
+	}
 	free(client);
 }
 
@@ -118,6 +123,22 @@ struct howdah_client *howdah_client_record(const struct howdah_client_kind *kind
 		zend_hash_index_add_ptr(&others, index_of(key), client);
 	}
 	return client;
+}
+
+struct howdah_client *howdah_client_find_transfer(uint64_t serial, struct howdah_transfer **found)
+{
+	struct howdah_client *client;
+	ZEND_HASH_FOREACH_PTR(&objects, client)
+	{
+		for (struct howdah_transfer *transfer = client->transfers; transfer; transfer = transfer->next) {
+			if (transfer->serial == serial) {
+				*found = transfer;
+				return client;
+			}
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+	return NULL;
 }
 
 /* --- giving away ---------------------------------------------------------------------------------------- */

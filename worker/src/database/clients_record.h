@@ -29,6 +29,14 @@ struct howdah_client {
 	bool unrestored;          /* settings of the cut connection are to be restored after a reconnect */
 	struct howdah_turns turns;
 	struct deferred_value *put_off;
+	struct howdah_transfer *transfers; /* of a multi handle of curl */
+};
+
+/* A handle of curl that a user has added to a multi handle, which holds the reference. */
+struct howdah_transfer {
+	zend_object *object;
+	uint64_t serial; /* of the user */
+	struct howdah_transfer *next;
 };
 
 struct deferred_value {
@@ -59,6 +67,9 @@ void howdah_client_records_init(void);
 /* Returns the client of a key, which is created if necessary; NULL if it is unknown. */
 struct howdah_client *howdah_client_record(const struct howdah_client_kind *kind, const void *key, zval *subject);
 struct howdah_client *howdah_client_find(const struct howdah_client_kind *kind, const void *key);
+
+/* Returns a client with a transfer of the user with this serial, and the transfer; NULL: there is none. */
+struct howdah_client *howdah_client_find_transfer(uint64_t serial, struct howdah_transfer **transfer);
 
 /* Removes unused records, if there are many. */
 void howdah_client_records_sweep(void);
