@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use howdah_shm::{Fault, Front, SlotState};
 
-use super::deaths::torn_error;
+use super::deaths::{Rerun, torn_error};
 use super::{Inner, Table, wakeup_eventfd};
 use crate::messages::SupervisorMessage;
 use crate::response::CallError;
@@ -97,7 +97,8 @@ impl Inner {
             }
             self.load.release_slot(self.options.limits.max_in_flight);
             let retry = !state.client_disconnected
-                && torn.is_ok_and(|torn| self.start_over_if_allowed(&mut state, &torn, true));
+                && torn
+                    .is_ok_and(|torn| self.start_over_if_allowed(&mut state, &torn, Rerun::Once));
             if retry {
                 state.slot = None;
                 state.retry_pending = true;

@@ -11,6 +11,19 @@ use crate::crash_report::CrashLink;
 use crate::messages::{Death, SupervisorMessage};
 use crate::response::CallError;
 
+/// Crashes of other requests that a request survives. A crash that the wrong request is blamed for repeats itself.
+const BYSTANDER_RERUNS_MAX: u8 = 8;
+
+/// How often a request may run again that its worker had started.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rerun {
+    Never,
+    /// It may have caused the exit itself.
+    Once,
+    /// Another request ran, and is not run again.
+    Bystander,
+}
+
 impl Inner {
     /// The pool has stopped: fails the requests that still wait for it.
     pub(super) fn end(&self) {
@@ -71,7 +84,12 @@ impl Inner {
                 report.add(state.crashed(ran, crashed));
             }
             let quarantined = crashed && self.count_crash(&state, report);
-            if self.start_over_if_allowed(&mut state, &torn, repeats && !suspect && !quarantined) {
+            let rerun = match culprit {
+                _ if !repeats || suspect || quarantined => Rerun::Never,
+                Some(_) => Rerun::Bystander,
+                None => Rerun::Once,
+            };
+            if self.start_over_if_allowed(&mut state, &torn, rerun) {
                 match table.shm.requeue(torn.slot) {
                     Ok(()) => {
                         if state.client_disconnected {
@@ -104,22 +122,25 @@ impl Inner {
         }
     }
 
-    /// Whether the request of a worker that crashed runs again, as if it had not been started. `repeats`: it may run
-    /// again although it was started.
+    /// Whether the request of a worker that crashed runs again, as if it had not been started.
     pub(super) fn start_over_if_allowed(
         &self,
         state: &mut ExchangeState,
         torn: &TornSlot,
-        repeats: bool,
+        rerun: Rerun,
     ) -> bool {
         let silent = !torn.started && !torn.read;
         // It would take as long in the next worker, and a client that has disconnected waits for nothing.
-        let repeatable = state.repeatable && repeats && !state.client_disconnected;
+        let repeatable = state.repeatable && rerun != Rerun::Never && !state.client_disconnected;
         let is_kept = !state.client_disconnected || self.keeps_abandoned();
         let again = !torn.too_long && is_kept && state.can_restart() && (silent || repeatable);
         if again {
-            // Only once: a request that crashes its worker must not crash all of them.
-            state.repeatable &= silent;
+            // A request that crashes its worker must not crash all of them.
+            if rerun == Rerun::Bystander && state.crashes_of_others < BYSTANDER_RERUNS_MAX {
+                state.crashes_of_others += 1;
+            } else {
+                state.repeatable &= silent;
+            }
             state.start_over(Instant::now());
         }
         again

@@ -47,6 +47,8 @@ pub(crate) struct ExchangeState {
     pub(crate) expired: Option<Instant>,
     /// It may run again if its worker crashes before anything was passed on.
     pub(crate) repeatable: bool,
+    /// Workers that crashed while another request ran, after which this one ran again.
+    pub(crate) crashes_of_others: u8,
     pub(crate) client_disconnected: bool,
     /// The caller has to queue the request again.
     pub(crate) retry_pending: bool,
@@ -89,6 +91,7 @@ impl ExchangeState {
             slow: None,
             expired: None,
             repeatable,
+            crashes_of_others: 0,
             client_disconnected: false,
             retry_pending: false,
             interims: Vec::new(),

@@ -164,6 +164,40 @@ fn a_crash_does_not_count_for_waiting_requests() {
     assert_eq!(crashes[0]["route"], "POST /crash");
 }
 
+#[test]
+fn waiting_requests_survive_crashes_one_after_another() {
+    let www = Www::new();
+    let server = COROUTINE.serve(&www, "");
+    let admin = Admin::of(&server);
+    let gate = www.path().join("gate");
+    let target = format!("/wait?gate={}", encode(&gate));
+    let came = www.path().join("gate.in");
+    thread::scope(|scope| {
+        let waiting: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| server.get(&target)))
+            .collect();
+        for route in ["/crash", "/crash-2", "/crash-3"] {
+            let in_flight = || {
+                admin.get("/status").json()["pools"][1]["workers"][0]["in_flight"] == 3
+                    && came.exists()
+            };
+            assert!(process::wait_until(PATIENCE, in_flight));
+            std::fs::remove_file(&came).expect("it is there");
+            // A request with a safe method is not run again either, as it was the one that ran.
+            server.get(route).assert_status(502);
+        }
+        std::fs::write(&gate, "open").expect("written");
+        for response in waiting {
+            response
+                .join()
+                .expect("no panic")
+                .assert(200, "served /wait");
+        }
+    });
+    let crashes = COROUTINE.crashes(&admin);
+    assert_eq!(crashes.as_array().map(Vec::len), Some(3), "{crashes}");
+}
+
 fn quarantines(mode: &Mode) {
     let www = Www::new();
     let limits = "max_route_crashes 2\nroute_crash_window 1m\nquarantine_time 3s";
