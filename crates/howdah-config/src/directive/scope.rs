@@ -253,8 +253,8 @@ impl Scope {
 }
 
 /// Removes each `root` that another one with the same matcher follows: as in Caddy, the last one counts.
-fn remove_overridden_roots(pending: &mut Vec<Pending>) {
-    let matcher_of_root = |one: &Pending| match &one.routes[..] {
+fn remove_overridden_roots(pending: &mut Vec<DirectiveRoutes>) {
+    let matcher_of_root = |one: &DirectiveRoutes| match &one.routes[..] {
         [
             Route {
                 matcher,
@@ -264,7 +264,7 @@ fn remove_overridden_roots(pending: &mut Vec<Pending>) {
         ] => Some(matcher.clone()),
         _ => None,
     };
-    let mut kept: Vec<Pending> = Vec::with_capacity(pending.len());
+    let mut kept: Vec<DirectiveRoutes> = Vec::with_capacity(pending.len());
     for one in pending.drain(..) {
         let root = matcher_of_root(&one);
         if root.is_some() && kept.last().and_then(matcher_of_root) == root {
