@@ -112,6 +112,10 @@ fn directory(folder: &str, root: Option<&str>, aliases: &[Alias]) -> Scope {
 
 /// Access rules.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with a name"
+)]
 pub(super) struct Access {
     line: usize,
     denied: bool,
