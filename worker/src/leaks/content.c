@@ -14,9 +14,6 @@
 #include <ext/date/php_date.h>
 #include <zend_closures.h>
 
-/* Values of a client that are shorter are too likely to be in any application. */
-#define INPUT_SIZE_MIN 4u
-#define INPUT_NUMBER_MIN 1000
 #define DAY 86400.0
 /* Dates that a request creates, such as the end of an entry of a cache. */
 #define DATE_NEAR (366 * DAY)
@@ -181,83 +178,6 @@ void howdah_leak_date_text(const zend_object *object, char *text, size_t size)
 	snprintf(text + used, size - used, "%s%s", *zone ? ", " : "", zone);
 }
 
-/* --- input ------------------------------------------------------------------------------------------- */
-
-static void add_input(struct howdah_leak_input *input, const zval *value, int depth)
-{
-	ZVAL_DEREF(value);
-	if (Z_TYPE_P(value) == IS_ARRAY && depth < 4) {
-		zend_string *key;
-		zend_ulong index;
-		zval *element;
-		ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL_P(value), index, key, element)
-		{
-			input->exact = howdah_leak_mix(input->exact, key ? zend_string_hash_val(key) : index);
-			add_input(input, element, depth + 1);
-		}
-		ZEND_HASH_FOREACH_END();
-		return;
-	}
-	if (Z_TYPE_P(value) != IS_STRING) {
-		return;
-	}
-	input->exact = howdah_leak_mix(input->exact, zend_string_hash_val(Z_STR_P(value)));
-	if (Z_STRLEN_P(value) >= INPUT_SIZE_MIN && input->value_count < sizeof(input->values) / sizeof(input->values[0])) {
-		input->values[input->value_count++] = zend_string_hash_val(Z_STR_P(value));
-	}
-}
-
-/* A path without its numbers and without the query, so that /users/1 and /users/2 are alike. */
-static uint64_t shape_of(const char *method, const char *uri)
-{
-	uint64_t shape = zend_inline_hash_func(method, strlen(method));
-	for (const char *at = uri; *at && *at != '?'; at++) {
-		if (*at < '0' || *at > '9') {
-			shape = howdah_leak_mix(shape, (unsigned char)*at);
-		}
-	}
-	return shape;
-}
-
-void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri)
-{
-	static const int tracks[] = {TRACK_VARS_GET, TRACK_VARS_POST, TRACK_VARS_COOKIE};
-	input->shape = shape_of(method, uri);
-	input->exact = howdah_leak_mix(input->shape, zend_inline_hash_func(uri, strlen(uri)));
-	input->value_count = 0;
-	for (size_t i = 0; i < sizeof(tracks) / sizeof(tracks[0]); i++) {
-		add_input(input, &PG(http_globals)[tracks[i]], 0);
-	}
-	const zval *server = &PG(http_globals)[TRACK_VARS_SERVER];
-	static const char *const headers[] = {"HTTP_AUTHORIZATION", "PHP_AUTH_USER", "PHP_AUTH_PW"};
-	for (size_t i = 0; Z_TYPE_P(server) == IS_ARRAY && i < sizeof(headers) / sizeof(headers[0]); i++) {
-		const zval *header = zend_hash_str_find(Z_ARRVAL_P(server), headers[i], strlen(headers[i]));
-		if (header) {
-			add_input(input, header, 0);
-		}
-	}
-	const zval *time =
-		Z_TYPE_P(server) == IS_ARRAY ? zend_hash_str_find(Z_ARRVAL_P(server), ZEND_STRL("REQUEST_TIME_FLOAT")) : NULL;
-	input->time = time && Z_TYPE_P(time) == IS_DOUBLE ? Z_DVAL_P(time) : 0;
-}
-
-static uint64_t of_request_time(double time)
-{
-	uint64_t bits;
-	memcpy(&bits, &time, sizeof(bits));
-	return howdah_leak_mix('R', bits);
-}
-
-bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value)
-{
-	for (size_t i = 0; i < input->value_count; i++) {
-		if (input->values[i] == value) {
-			return true;
-		}
-	}
-	return input->time > 0 && of_request_time(input->time) == value;
-}
-
 /* --- fingerprints of whole values --------------------------------------------------------------------- */
 
 struct scan {
@@ -266,23 +186,6 @@ struct scan {
 	uint64_t held;
 	int budget;
 };
-
-static void find_input(struct scan *scan, const zval *value)
-{
-	uint64_t hash = 0;
-	if (Z_TYPE_P(value) == IS_STRING) {
-		hash = zend_string_hash_val(Z_STR_P(value));
-	} else if (Z_TYPE_P(value) == IS_LONG && Z_LVAL_P(value) >= INPUT_NUMBER_MIN) {
-		char number[24];
-		int size = snprintf(number, sizeof(number), ZEND_LONG_FMT, Z_LVAL_P(value));
-		hash = zend_inline_hash_func(number, (size_t)size);
-	} else if (Z_TYPE_P(value) == IS_DOUBLE && Z_DVAL_P(value) == scan->input->time) {
-		hash = of_request_time(scan->input->time);
-	}
-	if (hash && !scan->held && howdah_leak_input_has(scan->input, hash)) {
-		scan->held = hash;
-	}
-}
 
 static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip);
 
@@ -338,7 +241,9 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 		return content;
 	}
 	if (Z_TYPE_P(value) != IS_OBJECT) {
-		find_input(scan, value);
+		if (!scan->held) {
+			scan->held = howdah_leak_input_find(scan->input, value);
+		}
 		return of_scalar(value);
 	}
 	zend_object *object = Z_OBJ_P(value);

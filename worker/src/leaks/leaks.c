@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "look.h"
+#include "request/body.h"
 
 bool howdah_leaks_on;
 
@@ -21,6 +22,7 @@ static struct howdah_leak_map before, spare;
 static bool has_before;                  /* the next request is checked */
 static bool ended;                       /* a request has ended since the last look */
 static struct howdah_leak_request noted; /* that one */
+static struct howdah_leak_input input;   /* of the current request */
 
 static void collect_garbage(void)
 {
@@ -49,9 +51,12 @@ void howdah_leaks_start(uint32_t one_of, bool in_header, const char *allow, size
 void howdah_leaks_begin(void)
 {
 	char header[48];
+	size_t size = 0;
+	const char *body = has_before ? howdah_body_inline(SG(server_context), &size) : NULL;
+	howdah_leak_input_begin(&input, body, size);
 	if (tells_clients) {
-		int size = snprintf(header, sizeof(header), "X-Howdah-Leaks: %u", howdah_leak_reported);
-		sapi_add_header(header, (size_t)size, 1);
+		int length = snprintf(header, sizeof(header), "X-Howdah-Leaks: %u", howdah_leak_reported);
+		sapi_add_header(header, (size_t)length, 1);
 	}
 }
 
@@ -89,12 +94,12 @@ static void end_inspection(struct howdah_leak_look *look)
 static void compare(void)
 {
 	struct howdah_leak_look look;
-	struct howdah_leak_input input;
 	begin_inspection(&look);
 	look.before = &before;
 	howdah_leak_input_collect(&input, noted.method, noted.uri);
 	howdah_leak_walk(&look);
 	howdah_leak_judge(&look, &noted, &input);
+	howdah_leak_input_begin(&input, NULL, 0);
 	end_inspection(&look);
 }
 

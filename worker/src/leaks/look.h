@@ -261,6 +261,32 @@ void howdah_leak_note_globals(void);
 /* Whether the worker script itself has assigned the global's value since. */
 bool howdah_leak_global_is_of_loop(zend_string *name, const zval *value);
 
+/* --- input.c ----------------------------------------------------------------------------------------- */
+
+/* The request's input: what a client sent, and what identifies an identical request. */
+struct howdah_leak_input {
+	uint64_t exact; /* method, URI, cookies, credentials, body */
+	uint64_t shape; /* hash of method and path without numbers */
+	uint64_t body;  /* hash; 0: none, or not in the slot */
+	uint64_t values[128];
+	size_t value_count;
+	struct {
+		const char *text; /* in a superglobal of the request */
+		size_t size;
+	} secrets[16];
+	size_t secret_count;
+	/* REQUEST_TIME_FLOAT: who holds it holds the request, or a copy of $_SERVER. 0: unknown. */
+	double time;
+};
+
+/* The request begins: notes values of its body, which is gone when it ends. */
+void howdah_leak_input_begin(struct howdah_leak_input *input, const char *body, size_t size);
+/* The request has ended: adds what its superglobals contain. */
+void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri);
+bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);
+/* Returns the hash of the client's value that this one is or contains; 0: none. */
+uint64_t howdah_leak_input_find(const struct howdah_leak_input *input, const zval *value);
+
 /* --- content.c --------------------------------------------------------------------------------------- */
 
 /*
@@ -275,18 +301,6 @@ bool howdah_leak_is_container(const zval *value);
 uint64_t howdah_leak_date_fingerprint(const zend_object *object, double near);
 /* Writes the date or time zone as text. */
 void howdah_leak_date_text(const zend_object *object, char *text, size_t size);
-
-/* The request's input: what a client sent, and what identifies an identical request. */
-struct howdah_leak_input {
-	uint64_t exact; /* method, URI, cookies, credentials, body */
-	uint64_t shape; /* hash of method and path without numbers */
-	uint64_t values[64];
-	size_t value_count;
-	/* REQUEST_TIME_FLOAT: who holds it holds the request, or a copy of $_SERVER. 0: unknown. */
-	double time;
-};
-void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri);
-bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);
 
 /*
  * Returns the fingerprint of a value with all values below it, where objects of the last look count by identity.

@@ -54,6 +54,20 @@ static size_t read_spooled(struct howdah_request *request, char *buffer, size_t 
 	return done;
 }
 
+static const char *inline_body(const struct howdah_claim *claim)
+{
+	return (const char *)claim->request + (((size_t)claim->vars_size + 7) & ~(size_t)7);
+}
+
+const char *howdah_body_inline(const struct howdah_request *request, size_t *size)
+{
+	if (!request || request->origin != HOWDAH_ORIGIN_CLIENT || request->claim.body_kind != HOWDAH_BODY_INLINE) {
+		return NULL;
+	}
+	*size = (size_t)request->claim.body_size;
+	return inline_body(&request->claim);
+}
+
 size_t howdah_body_read(char *buffer, size_t size)
 {
 	struct howdah_request *request = SG(server_context);
@@ -68,8 +82,7 @@ size_t howdah_body_read(char *buffer, size_t size)
 	if (request->claim.body_kind == HOWDAH_BODY_FILE) {
 		size = read_spooled(request, buffer, size);
 	} else {
-		size_t start = ((size_t)request->claim.vars_size + 7) & ~(size_t)7;
-		memcpy(buffer, request->claim.request + start + request->body_read, size);
+		memcpy(buffer, inline_body(&request->claim) + request->body_read, size);
 	}
 	request->body_read += size;
 	return size;
