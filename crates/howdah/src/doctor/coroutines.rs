@@ -170,7 +170,7 @@ impl Rule {
             ),
             Self::IteratorPosition => (
                 Warning,
-                "a loop uses an object that has one position (SplObjectStorage, ArrayIterator and the like): requests \
+                "a loop uses an object that has one position (LimitIterator, SplFileObject and the like): requests \
                 that share the object skip or repeat elements",
                 "loop over a clone or an array (iterator_to_array()), or make the object for each request",
             ),

@@ -5,14 +5,13 @@
 
 declare(strict_types=1);
 
-/** Classes whose objects have one position, which foreach uses as well. */
+/** Classes whose objects have one position. Of other classes, each loop or each request has a position. */
 const ONE_POSITION = [
-    'splobjectstorage', 'arrayiterator', 'recursivearrayiterator', 'iteratoriterator', 'limititerator',
-    'cachingiterator', 'infiniteiterator', 'norewinditerator', 'appenditerator', 'multipleiterator', 'generator',
+    'iteratoriterator', 'limititerator', 'cachingiterator', 'recursivecachingiterator', 'infiniteiterator',
+    'norewinditerator', 'appenditerator', 'multipleiterator', 'callbackfilteriterator', 'regexiterator',
+    'recursiveiteratoriterator', 'recursivetreeiterator', 'generator', 'splfileobject', 'spltempfileobject',
+    'directoryiterator', 'filesystemiterator', 'globiterator', 'recursivedirectoryiterator',
 ];
-
-/** Classes of which foreach has its own position, and their methods use another one. */
-const POSITION_OF_METHODS = ['spldoublylinkedlist', 'splqueue', 'splstack'];
 
 /** Methods that use or change the position. */
 const MOVES = ['rewind', 'next', 'prev', 'current', 'key', 'valid', 'seek'];
@@ -24,7 +23,7 @@ final class Positions
     private array $properties = [];
     /** @var array<string, string> classes of variables outside of functions */
     private array $variables = [];
-    /** @var list<array{name: string, move: bool, line: int}> */
+    /** @var list<array{name: string, line: int}> */
     private array $uses = [];
     /** @var list<array{rule: string, line: int}> */
     public array $findings = [];
@@ -35,8 +34,8 @@ final class Positions
 
     public function endClass(): void
     {
-        foreach ($this->uses as ['name' => $name, 'move' => $move, 'line' => $line]) {
-            $this->found($this->properties[$name] ?? '', $move, $line);
+        foreach ($this->uses as ['name' => $name, 'line' => $line]) {
+            $this->found($this->properties[$name] ?? '', $line);
         }
         $this->properties = $this->uses = [];
     }
@@ -57,7 +56,7 @@ final class Positions
         $line = $tokens[$at]->line;
         if ($tokens[$at]->is(T_FOREACH)) {
             for ($end = $at + 2; isset($tokens[$end]) && !$tokens[$end]->is([T_AS, ';']); $end++);
-            $this->uses($tokens, $texts, $at + 2, $end, false, $line);
+            $this->uses($tokens, $texts, $at + 2, $end, $line);
         } elseif (
             $tokens[$at]->is(T_STRING) && $texts[$at + 1] === '('
             && in_array(strtolower($texts[$at]), MOVES, true)
@@ -67,14 +66,14 @@ final class Positions
             if ($start >= 2 && $tokens[$start - 1]->is([T_OBJECT_OPERATOR, T_DOUBLE_COLON])) {
                 $start -= 2;
             }
-            $this->uses($tokens, $texts, $start, $at - 1, true, $line);
+            $this->uses($tokens, $texts, $start, $at - 1, $line);
         }
     }
 
     private static function classOf(string $name): ?string
     {
         $name = strtolower($name);
-        return in_array($name, ONE_POSITION, true) || in_array($name, POSITION_OF_METHODS, true) ? $name : null;
+        return in_array($name, ONE_POSITION, true) ? $name : null;
     }
 
     /**
@@ -108,21 +107,21 @@ final class Positions
      * @param list<PhpToken> $tokens
      * @param list<string> $texts
      */
-    private function uses(array $tokens, array $texts, int $at, int $end, bool $move, int $line): void
+    private function uses(array $tokens, array $texts, int $at, int $end, int $line): void
     {
         if ($end - $at === 1 && $this->isLoop) {
-            $this->found($this->variables[$texts[$at]] ?? '', $move, $line);
+            $this->found($this->variables[$texts[$at]] ?? '', $line);
         }
         $isProperty = $end - $at === 3
             && ($tokens[$at + 1]->is(T_DOUBLE_COLON) || strtolower($texts[$at]) === '$this');
         if ($isProperty) {
-            $this->uses[] = ['name' => ltrim($texts[$at + 2], '$'), 'move' => $move, 'line' => $line];
+            $this->uses[] = ['name' => ltrim($texts[$at + 2], '$'), 'line' => $line];
         }
     }
 
-    private function found(string $class, bool $move, int $line): void
+    private function found(string $class, int $line): void
     {
-        if (in_array($class, ONE_POSITION, true) || $move && $class !== '') {
+        if (in_array($class, ONE_POSITION, true)) {
             $this->findings[] = ['rule' => 'iterator-position', 'line' => $line];
         }
     }

@@ -309,13 +309,13 @@ fn code_that_waits_where_requests_meet_is_named_with_its_place() {
 
 #[test]
 fn positions_and_options_that_requests_share_are_named_with_their_place() {
-    let script = "<?php\n$jobs = new SplObjectStorage();\n$done = new ArrayObject();\nforeach ($jobs as $job) {}\n\
+    let script = "<?php\n$jobs = new InfiniteIterator();\n$done = new ArrayObject();\nforeach ($jobs as $job) {}\n\
                   $handle = function () use ($jobs, $done) {\n  foreach ($jobs as $job) {}\n  \
                   foreach ($done as $job) {}\n};\nwhile (frankenphp_handle_request($handle)) {}\n";
     let app = Www::new().file(
         "src/Shared.php",
-        "<?php\nclass Shared {\n  private static ?\\ArrayIterator $all = null;\n  \
-         function __construct(private SplQueue $queue) {\n    $this->seen ??= new \\SplObjectStorage();\n    \
+        "<?php\nclass Shared {\n  private static ?\\LimitIterator $all = null;\n  \
+         function __construct(private ArrayIterator $queue) {\n    $this->seen ??= new \\AppendIterator();\n    \
          foreach ($this->seen as $one) {}\n  }\n  function walk() {\n    foreach (self::$all as $one) {}\n    \
          foreach ($this->seen as $one) {}\n    foreach ($this->queue as $one) {}\n    $this->queue->rewind();\n    \
          foreach ($this->other as $one) {}\n    foreach (clone $this->seen as $one) {}\n    $this->all->current();\n  \
@@ -335,7 +335,6 @@ fn positions_and_options_that_requests_share_are_named_with_their_place() {
             "public/worker.php:6",
             "src/Shared.php:9",
             "src/Shared.php:10",
-            "src/Shared.php:12",
             "src/Shared.php:15",
         ],
     );
