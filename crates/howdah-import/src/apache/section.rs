@@ -111,14 +111,10 @@ fn directory(folder: &str, root: Option<&str>, aliases: &[Alias]) -> Scope {
 }
 
 /// Access rules.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each tells whether one directive was read, independent of the others"
-)]
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "independent facts, each with a name"
+    reason = "each tells whether one directive was read, independent of the others"
 )]
 pub(super) struct Access {
     line: usize,
