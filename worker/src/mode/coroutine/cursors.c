@@ -18,21 +18,15 @@
 
 /* --- positions of PHP's classes ----------------------------------------------------------------------------- */
 
-struct list_element {
-	struct list_element *previous, *next;
+struct howdah_list_element {
+	struct howdah_list_element *previous, *next;
 	zval data; /* counted in `u2` */
 };
 
-struct list {
-	void *elements;
-	int index;
-	struct list_element *element;
-};
-
 union position {
-	zval node;         /* SimpleXMLElement: the current child */
-	uint32_t iterator; /* ArrayIterator: of EG(ht_iterators); NONE: none */
-	struct list list;  /* SplDoublyLinkedList */
+	zval node;                      /* SimpleXMLElement: the current child */
+	uint32_t iterator;              /* ArrayIterator: of EG(ht_iterators); NONE: none */
+	struct howdah_compat_list list; /* SplDoublyLinkedList */
 };
 
 #define NONE ((uint32_t)-1)
@@ -93,7 +87,7 @@ static void drop_iterator(union position *position)
 
 static void copy_list(const void *place, union position *position)
 {
-	position->list = *(const struct list *)place;
+	position->list = *(const struct howdah_compat_list *)place;
 	if (position->list.element) {
 		Z_EXTRA(position->list.element->data)++;
 	}
@@ -101,7 +95,7 @@ static void copy_list(const void *place, union position *position)
 
 static void exchange_list(void *place, union position *position)
 {
-	struct list *list = place, other = *list;
+	struct howdah_compat_list *list = place, other = *list;
 	list->index = position->list.index;
 	list->element = position->list.element;
 	position->list = other;
@@ -109,7 +103,7 @@ static void exchange_list(void *place, union position *position)
 
 static void drop_list(union position *position)
 {
-	struct list_element *element = position->list.element;
+	struct howdah_list_element *element = position->list.element;
 	if (element && --Z_EXTRA(element->data) == 0) {
 		efree(element);
 	}
@@ -339,7 +333,6 @@ static bool find_iterator(const zend_object *object)
 	return false;
 }
 
-#define LIST_SIZE (sizeof(struct list) + 7 * sizeof(void *))
 #define NODE_SIZE (NODE_OFFSET + 2 * sizeof(zval) + sizeof(void *))
 
 static bool has_size(zend_class_entry *class, size_t size)
@@ -359,6 +352,6 @@ void howdah_cursors_start(void)
 		iterator.known = find_iterator(made);
 		OBJ_RELEASE(made);
 	}
-	list.known = has_size(spl_ce_SplDoublyLinkedList, LIST_SIZE);
+	list.known = has_size(spl_ce_SplDoublyLinkedList, HOWDAH_COMPAT_LIST_SIZE);
 	node.known = has_size(xml_class, NODE_SIZE);
 }
