@@ -3,8 +3,15 @@
 mod blocks;
 mod common;
 mod directives;
+mod directives_files;
+mod directives_matchers;
+mod directives_order;
+mod directives_php;
 mod errors;
+mod errors_global;
 mod errors_routes;
+mod errors_shape;
+mod errors_values;
 mod files;
 mod format;
 mod hot_reload;
