@@ -134,7 +134,7 @@ var QUERY_STRING do=numbers
 run
 run
 run
-wait-log "uri":"/numbers"
+wait-log $GLOBALS['numbers']{getAttribute(6)}
 var REQUEST_URI /dates
 var QUERY_STRING do=dates
 run
@@ -152,7 +152,7 @@ var QUERY_STRING do=collator
 run
 run
 run
-wait-log "uri":"/collator"
+wait-log $GLOBALS['collator']{getAttribute(5)}
 var REQUEST_URI /message
 var QUERY_STRING do=message
 run
@@ -188,7 +188,7 @@ var QUERY_STRING do=array
 run
 run
 run
-wait-log "uri":"/array"
+wait-log $GLOBALS['array']{elements}
 stop
 --EXPECTF--
 [log l 3] {"kind":"object storage","why":"changes","path":"$GLOBALS['curl']{curl_setopt(CURLOPT_HTTPHEADER)}","member":"$GLOBALS['curl']","value":"array(1)","method":"GET","uri":"/header"}
@@ -225,8 +225,8 @@ stop
 
 
 [log l 29] {"kind":"object storage","why":"grows","path":"$GLOBALS['numbers']{getPattern()}","member":"$GLOBALS['numbers']","value":"%d bytes","count_before":%d,"count":%d,"method":"GET","uri":"/numbers"}
-
 [log l 29] {"kind":"object storage","why":"counts","path":"$GLOBALS['numbers']{getAttribute(6)}","member":"$GLOBALS['numbers']","value":"24","method":"GET","uri":"/numbers"}
+
 
 
 [log l 32] {"kind":"object storage","why":"grows","path":"$GLOBALS['dates']{getPattern()}","member":"$GLOBALS['dates']","value":"%d bytes","count_before":%d,"count":%d,"method":"GET","uri":"/dates"}
@@ -238,8 +238,8 @@ stop
 
 
 [log l 38] {"kind":"object storage","why":"changes","path":"$GLOBALS['collator']{getStrength()}","member":"$GLOBALS['collator']","value":"1","method":"GET","uri":"/collator"}
-
 [log l 38] {"kind":"object storage","why":"changes","path":"$GLOBALS['collator']{getAttribute(5)}","member":"$GLOBALS['collator']","value":"1","method":"GET","uri":"/collator"}
+
 
 
 [log l 41] {"kind":"object storage","why":"grows","path":"$GLOBALS['message']{getPattern()}","member":"$GLOBALS['message']","value":"%d bytes","count_before":%d,"count":%d,"method":"GET","uri":"/message"}
