@@ -18,7 +18,7 @@ bool howdah_body_is_valid(const struct howdah_request *request);
 /* SAPI callback: body bytes. */
 size_t howdah_body_read(char *buffer, size_t size);
 
-/* Returns the body of a client's request that lies in its slot; NULL if there is none, or if it is in a file. */
+/* Returns the body of a client's request that is in its slot; NULL without a body, or if the body is in a file. */
 const char *howdah_body_inline(const struct howdah_request *request, size_t *size);
 
 /* Called when PHP no longer needs the request. */

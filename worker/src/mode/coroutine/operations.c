@@ -136,18 +136,12 @@ static void note_property(struct howdah_marks *marks, const zend_execute_data *f
 void howdah_operations_look(struct howdah_marks *marks, const zend_execute_data *frame)
 {
 	const zend_op *at = frame->opline;
+	if (at->opcode == ZEND_CONCAT || at->opcode == ZEND_ASSIGN_OP || howdah_marks_compares(at)) {
+		note_variable(marks, frame, at->op1_type, at->op1);
+		note_variable(marks, frame, at->op2_type, at->op2);
+		return;
+	}
 	switch (at->opcode) {
-		case ZEND_CONCAT:
-		case ZEND_ASSIGN_OP:
-		case ZEND_IS_EQUAL:
-		case ZEND_IS_NOT_EQUAL:
-		case ZEND_IS_SMALLER:
-		case ZEND_IS_SMALLER_OR_EQUAL:
-		case ZEND_SPACESHIP:
-		case ZEND_CASE:
-			note_variable(marks, frame, at->op1_type, at->op1);
-			note_variable(marks, frame, at->op2_type, at->op2);
-			break;
 		case ZEND_ASSIGN_DIM:
 		case ZEND_ASSIGN_DIM_OP:
 		case ZEND_ASSIGN_OBJ:

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a class that disable_classes names is no reason for a pool to fail
+Coroutines: a pool starts although disable_classes names a class
 --FILE--
 <?php
 while (frankenphp_handle_request(static function () {
