@@ -16,7 +16,7 @@
 //! | `php` | options of PHP's processes, trees of them, OPcache |
 //! | `rights` | users, and the process that stays root |
 //! | `cli` | the command line |
-//! | `admin`, `crash_folder`, `failure`, `paths`, `php_executable` | what all need |
+//! | `admin`, `crash_folder`, `failure`, `output`, `paths`, `php_executable` | what all need |
 #![forbid(unsafe_code)]
 
 mod admin;
@@ -26,6 +26,7 @@ mod config;
 mod crash_folder;
 mod doctor;
 mod failure;
+mod output;
 mod paths;
 mod php;
 mod php_executable;
@@ -40,7 +41,11 @@ use crate::cli::Command;
 use crate::commands::describe;
 
 fn main() -> ExitCode {
-    let result = match cli::parse().into_command() {
+    let command = match cli::parse() {
+        Ok(cli) => cli.into_command(),
+        Err(code) => return code,
+    };
+    let result = match command {
         Command::PhpServer(options) => commands::php_server(*options),
         Command::Run(options) => commands::run(&options),
         Command::Dev(options) => commands::development::run(&options),
@@ -56,8 +61,8 @@ fn main() -> ExitCode {
         Command::Top(options) => commands::top::top(&options),
         Command::Trust(options) => commands::trust::trust(&options),
         Command::Untrust => commands::trust::untrust(),
-        Command::Version => Ok(describe::version()),
-        Command::BuildInfo => Ok(describe::build_info()),
+        Command::Version => describe::version(),
+        Command::BuildInfo => describe::build_info(),
         Command::Environ => describe::environ(),
         Command::Adapt(options) => describe::adapt(&options),
         Command::ListDirectives(options) => describe::list_directives(&options),

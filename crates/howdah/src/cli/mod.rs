@@ -1,8 +1,8 @@
 //! The command line. Names and meanings of `run`, `php-server`, `php-cli`, `validate`, `fmt` and
 //! `version` are FrankenPHP's and Caddy's, so that scripts and habits carry over.
 
+mod errors;
 mod limit_flags;
-mod misplaced_file;
 #[cfg(test)]
 mod reference;
 mod value;
@@ -17,8 +17,8 @@ use howdah_config::Strictness;
 use howdah_config::model::{FRONT_THREADS_MAX, PhpExecutable, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
+pub(crate) use self::errors::parse;
 use self::limit_flags::LimitFlags;
-pub(crate) use self::misplaced_file::parse;
 use self::value::{bounded, duration};
 use self::worker_flags::WorkerFlags;
 

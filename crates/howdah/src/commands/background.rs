@@ -4,10 +4,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode};
+use std::process::{Child, Command};
 
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
+use crate::output::printed;
 use crate::paths::absolute;
 
 /// Bytes of the log's end that are shown if a server does not start.
@@ -45,15 +46,11 @@ pub(crate) fn start(options: &cli::Start) -> Outcome {
         std::fs::write(file, format!("{pid}\n"))
             .map_err(|error| Failure::Runtime(format!("{}: {error}", file.display())))?;
     }
-    println!(
-        "howdah runs in the background: process {pid}, log {}",
-        log.display()
-    );
-    println!(
-        "`howdah stop{}` ends it",
+    printed(format!(
+        "howdah runs in the background: process {pid}, log {}\n`howdah stop{}` ends it\n",
+        log.display(),
         of_config(&options.run.file.config)
-    );
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
 /// Options with which the other commands find the same server.

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 
 use howdah_observe::admin::{ClientError, Reply};
@@ -17,6 +16,7 @@ use crate::cli::CrashesAction::{Clear, List, Show};
 use crate::config::source;
 use crate::crash_folder::CrashFolder;
 use crate::failure::{Failure, Outcome, setup};
+use crate::output::printed;
 use crate::server::crash_reports::summary;
 use howdah_config::Strictness;
 
@@ -77,8 +77,7 @@ pub(crate) fn crashes(options: &cli::Crashes) -> Outcome {
             Clear => format!("removed {}\n", shown["removed"]),
         }
     };
-    print!("{text}");
-    Ok(ExitCode::SUCCESS)
+    printed(text)
 }
 
 fn json_of(reply: &Reply) -> Result<Value, Failure> {

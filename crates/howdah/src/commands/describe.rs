@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,18 +12,9 @@ use clap::CommandFactory;
 
 use crate::cli::{self, Cli};
 use crate::config::source::Source;
-use crate::failure::{Failure, Outcome, setup};
+use crate::failure::{Outcome, setup};
+use crate::output::printed;
 use crate::php_executable::executable;
-
-/// Prints to standard output; a reader that closes the pipe is not an error.
-fn print(text: &[u8]) -> Outcome {
-    match io::stdout().lock().write_all(text) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Runtime(format!("standard output: {error}")))
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
-}
 
 /// `howdah environ`.
 pub(crate) fn environ() -> Outcome {
@@ -42,7 +33,7 @@ pub(crate) fn environ() -> Outcome {
     line("howdah.os", std::env::consts::OS.as_ref());
     line("howdah.arch", std::env::consts::ARCH.as_ref());
     text.extend_from_slice(&variables());
-    print(&text)
+    printed(&text)
 }
 
 /// `NAME=VALUE` of each environment variable.
@@ -70,7 +61,7 @@ pub(crate) fn adapt(options: &cli::Adapt) -> Outcome {
     };
     let mut text = text.map_err(setup)?;
     text.push('\n');
-    print(text.as_bytes())
+    printed(&text)
 }
 
 /// `howdah list-directives`.
@@ -87,14 +78,14 @@ pub(crate) fn list_directives(options: &cli::ListDirectives) -> Outcome {
             text.push('\n');
         }
     }
-    print(text.as_bytes())
+    printed(&text)
 }
 
 /// `howdah completions`.
 pub(crate) fn completions(options: &cli::Completions) -> Outcome {
     let mut text = Vec::new();
     clap_complete::generate(options.shell, &mut Cli::command(), "howdah", &mut text);
-    print(&text)
+    printed(&text)
 }
 
 /// `howdah manpage`: a page for the program and one for each command.
@@ -126,44 +117,50 @@ fn write_page(command: &clap::Command, title: &str, folder: &Path) -> io::Result
 }
 
 /// `howdah version`.
-pub(crate) fn version() -> ExitCode {
-    println!("howdah {}", env!("CARGO_PKG_VERSION"));
-    print_php();
-    ExitCode::SUCCESS
+pub(crate) fn version() -> Outcome {
+    printed(format!(
+        "howdah {}\n{}\n",
+        env!("CARGO_PKG_VERSION"),
+        php_version()
+    ))
 }
 
 /// `howdah build-info`, a name and a value on each line.
-pub(crate) fn build_info() -> ExitCode {
-    println!("path\thowdah");
-    println!("mod\thowdah\tv{}", env!("CARGO_PKG_VERSION"));
+pub(crate) fn build_info() -> Outcome {
+    let mut lines = vec![
+        "path\thowdah".to_owned(),
+        format!("mod\thowdah\tv{}", env!("CARGO_PKG_VERSION")),
+    ];
     if super::called_as_frankenphp() {
         // Laravel Octane reads this line and requires a recent version.
-        println!("dep\tgithub.com/dunglas/frankenphp\tv1.99.0");
+        lines.push("dep\tgithub.com/dunglas/frankenphp\tv1.99.0".to_owned());
     }
     // Set in builds by the Makefile.
     if let Some(commit) = option_env!("HOWDAH_COMMIT").filter(|commit| !commit.is_empty()) {
-        println!("build\tvcs.revision={commit}");
+        lines.push(format!("build\tvcs.revision={commit}"));
     }
-    println!("build\tarch={}", std::env::consts::ARCH);
-    println!("build\tos={}", std::env::consts::OS);
     let profile = if cfg!(debug_assertions) {
         "debug"
     } else {
         "release"
     };
-    println!("build\tprofile={profile}");
-    ExitCode::SUCCESS
+    lines.extend([
+        format!("build\tarch={}", std::env::consts::ARCH),
+        format!("build\tos={}", std::env::consts::OS),
+        format!("build\tprofile={profile}\n"),
+    ]);
+    printed(lines.join("\n"))
 }
 
-fn print_php() {
+fn php_version() -> String {
     match howdah_pool::php_info(&executable(None)) {
-        Ok(info) => println!(
+        Ok(info) => format!(
             "PHP {} ({})",
             info.php,
             if info.zts { "ZTS" } else { "NTS" }
         ),
         // Still a result: the missing version is the information.
-        Err(error) => println!("no PHP: {error}"),
+        Err(error) => format!("no PHP: {error}"),
     }
 }
 

@@ -1,12 +1,12 @@
 //! `howdah hash-password`: hashes a password for `basic_auth`.
 
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::process::ExitCode;
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
+use crate::output::printed;
 
 /// bcrypt ignores all bytes beyond, so longer passwords would match their first bytes.
 const LONGEST: usize = 72;
@@ -17,8 +17,7 @@ pub(crate) fn run(options: &cli::HashPassword) -> Outcome {
         None => read_password()?,
     };
     let hash = hash(&password, options.cost)?;
-    println!("{hash}");
-    Ok(ExitCode::SUCCESS)
+    printed(hash + "\n")
 }
 
 fn hash(password: &str, cost: u32) -> Result<String, Failure> {

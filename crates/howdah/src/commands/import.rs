@@ -1,7 +1,7 @@
 //! `howdah import`: the configuration of another server as a Caddyfile.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use howdah_config::Disk;
@@ -9,6 +9,7 @@ use howdah_import::{Origin, import};
 
 use crate::cli;
 use crate::failure::{Outcome, setup};
+use crate::output::print;
 
 pub(crate) fn run(options: &cli::Import) -> Outcome {
     let file = &options.file;
@@ -21,9 +22,7 @@ pub(crate) fn run(options: &cli::Import) -> Outcome {
     };
     let made = import(origin, &text, file, &Disk).map_err(setup)?;
     match &options.output {
-        None => io::stdout()
-            .write_all(made.caddyfile.as_bytes())
-            .map_err(setup)?,
+        None => print(&made.caddyfile)?,
         Some(path) => {
             let named = |error| setup(format_args!("{}: {error}", path.display()));
             let file = OpenOptions::new().write(true).create_new(true).open(path);

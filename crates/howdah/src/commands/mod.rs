@@ -20,7 +20,7 @@ pub(crate) mod top;
 pub(crate) mod trust;
 pub(crate) mod validate;
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -28,6 +28,7 @@ use std::process::{Command, ExitCode};
 use crate::config::document_roots::missing_roots;
 use crate::config::source::Source;
 use crate::failure::{Failure, Outcome, setup};
+use crate::output::print;
 use crate::php_executable::executable;
 use crate::rights::users;
 use crate::server::notify;
@@ -59,9 +60,7 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
         notify::keep_start_pipe().map_err(setup)?;
     }
     if options.environ {
-        std::io::stdout()
-            .write_all(&describe::variables())
-            .map_err(setup)?;
+        print(describe::variables())?;
     }
     let reading = options.file.reading(options.watch);
     let read = Source::read(&options.file.config, reading).map_err(setup)?;
@@ -89,9 +88,7 @@ pub(crate) fn fmt(options: &cli::Fmt) -> Outcome {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    std::io::stdout()
-        .write_all(formatted.as_bytes())
-        .map_err(|error| Failure::Runtime(error.to_string()))?;
+    print(&formatted)?;
     // As in `caddy fmt`: status 1 means that the file is not formatted, so that scripts can check
     // it.
     Ok(ExitCode::from(u8::from(!from_stdin && formatted != text)))

@@ -13,6 +13,7 @@ use howdah_profile::Format;
 use super::remote::{client, escaped, success};
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
+use crate::output::print;
 
 /// Time for the response after the end of the profile: rendering takes the server a moment.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -110,11 +111,7 @@ impl Output {
 
     fn write(self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
-            Self::Stdout => {
-                let mut stdout = io::stdout().lock();
-                let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-                written.map_err(|error| cannot(Path::new("-"), &error))
-            }
+            Self::Stdout => print(bytes),
             Self::File { part, path } => std::fs::write(&part.0, bytes)
                 .and_then(|()| std::fs::rename(&part.0, &path))
                 .map_err(|error| cannot(&path, &error)),

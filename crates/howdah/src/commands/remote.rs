@@ -1,5 +1,6 @@
 //! `reload`, `stop` and `status`: orders to a running server, through its admin API.
 
+use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -14,6 +15,7 @@ use howdah_observe::admin::{AdminAddress, Client, ClientError, ReloadReport, Rep
 use super::{preload_report, report, requests};
 use crate::config::source;
 use crate::failure::{Failure, Outcome, setup};
+use crate::output::{print, printed};
 use crate::paths::absolute;
 use crate::rights::privileges;
 use crate::{admin, cli};
@@ -34,15 +36,19 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
         (None, None) => order("/reload"),
     }?;
     let done: ReloadReport = serde_json::from_slice(&reply.body).map_err(version_mismatch)?;
+    let mut text = String::new();
+    // Writing to a `String` cannot fail.
     for pool in &done.pools {
-        println!(
+        let _ = writeln!(
+            text,
             "reloaded {}: generation {} in {} ms",
             pool.pool, pool.generation, pool.took_ms
         );
     }
     if let Some(reason) = &done.fresh {
-        println!("PHP was restarted: {reason}");
+        let _ = writeln!(text, "PHP was restarted: {reason}");
     }
+    print(text)?;
     let changed = done.configuration.filter(|running| running.changed);
     if let Some(running) = changed.filter(|_| options.pool.is_some()) {
         eprintln!(
@@ -114,8 +120,7 @@ pub(crate) fn status(options: &cli::Status) -> Outcome {
     } else {
         report::table(&serde_json::from_slice(&reply.body).map_err(version_mismatch)?)
     };
-    print!("{text}");
-    Ok(ExitCode::SUCCESS)
+    printed(text)
 }
 
 /// The status of the server that runs with this configuration, if there is one.
@@ -201,7 +206,6 @@ fn tcp_listens(address: &AdminAddress) -> bool {
 
 /// Percent-encodes text for a query.
 pub(super) fn escaped(text: &str) -> String {
-    use std::fmt::Write as _;
     let mut escaped = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {

@@ -1,7 +1,7 @@
 //! `trust` and `untrust`: the internal authority's root certificate in the system's trust store.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use howdah_config::Strictness;
 use howdah_config::model::Config;
@@ -9,6 +9,7 @@ use howdah_config::model::Config;
 use crate::cli;
 use crate::config::source;
 use crate::failure::{Failure, Outcome, setup};
+use crate::output::printed;
 use crate::rights::privileges;
 
 const FILE: &str = "howdah-local-authority.crt";
@@ -45,34 +46,32 @@ pub(crate) fn trust(options: &cli::Trust) -> Outcome {
     let root = privileges::as_keeper(&config, || howdah_tls::authority_root(&config.global.https));
     let (file, pem) = root?.map_err(setup)?;
     if options.print {
-        print!("{pem}");
-        return Ok(ExitCode::SUCCESS);
+        return printed(pem);
     }
     let store = store()?;
     let installed = store.install(&pem)?;
-    println!("{} is now {}", file.display(), installed.display());
-    println!(
-        "{} was run: programs that use the system's list trust the sites of this server",
+    printed(format!(
+        "{} is now {}\n\
+         {} was run: programs that use the system's list trust the sites of this server\n\
+         browsers with their own certificate store have to import the file; `howdah untrust` removes it\n",
+        file.display(),
+        installed.display(),
         store.update
-    );
-    println!(
-        "browsers with their own certificate store have to import the file; `howdah untrust` removes it"
-    );
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
 /// `howdah untrust`.
 pub(crate) fn untrust() -> Outcome {
     let store = store()?;
-    match store.remove()? {
-        Some(removed) => println!(
-            "{} was removed, and {} run",
+    let text = match store.remove()? {
+        Some(removed) => format!(
+            "{} was removed, and {} run\n",
             removed.display(),
             store.update
         ),
-        None => println!("no authority of howdah is installed"),
-    }
-    Ok(ExitCode::SUCCESS)
+        None => "no authority of howdah is installed\n".to_owned(),
+    };
+    printed(text)
 }
 
 fn config(options: &cli::Trust) -> Result<Config, Failure> {

@@ -2,7 +2,6 @@
 
 use std::net::ToSocketAddrs;
 use std::path::Path;
-use std::process::ExitCode;
 
 use howdah_config::model::{Admin, AdminAddress, Config};
 use howdah_observe::access;
@@ -10,6 +9,7 @@ use howdah_observe::access;
 use crate::config::document_roots::missing_roots;
 use crate::config::source::Source;
 use crate::failure::{Outcome, setup};
+use crate::output::printed;
 use crate::php::pools;
 use crate::php::root_options::withheld_variables;
 use crate::php_executable::{executable, missing_executables};
@@ -38,11 +38,12 @@ pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
     if !found.wrong.is_empty() {
         return Err(setup(found.wrong.join("\n")));
     }
-    println!("{}: valid", options.config.display());
+    let mut text = format!("{}: valid\n", options.config.display());
     if let Some(variables) = withheld_variables(&read.config) {
-        println!("{variables}");
+        text.push_str(&variables);
+        text.push('\n');
     }
-    Ok(ExitCode::SUCCESS)
+    printed(text)
 }
 
 impl Findings {

@@ -17,7 +17,6 @@ mod system;
 mod users;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -30,7 +29,8 @@ use crate::commands::report::Status;
 use crate::commands::validate::Findings;
 use crate::commands::{php_server, remote};
 use crate::config::source;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use crate::output::print;
 use crate::php::root_options::withheld_variables;
 use crate::php_executable::{executable, executables};
 use php::Php;
@@ -68,9 +68,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     } else {
         report.text()
     };
-    std::io::stdout()
-        .write_all(page.as_bytes())
-        .map_err(|error| Failure::Runtime(error.to_string()))?;
+    print(page)?;
     Ok(ExitCode::from(u8::from(report.worst(None) == Level::Error)))
 }
 

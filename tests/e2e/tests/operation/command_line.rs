@@ -100,6 +100,48 @@ fn commands_describe_what_there_is() {
 }
 
 #[test]
+fn lost_output_is_a_failure_unless_the_reader_left() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("Caddyfile");
+    std::fs::write(&file, ":8080 {\n\trespond hello\n}\n").expect("written");
+    let file = file.to_str().expect("text");
+    let commands: [&[&str]; 9] = [
+        &["help"],
+        &["--version"],
+        &["version"],
+        &["build-info"],
+        &["environ"],
+        &["completions", "bash"],
+        &["hash-password", "--plaintext", "secret", "--cost", "4"],
+        &["validate", "--config", file],
+        &["fmt", file],
+    ];
+    for words in commands {
+        let run = |output: std::process::Stdio| {
+            let mut command = Command::new(howdah());
+            command
+                .args(words)
+                .stdout(output)
+                .output()
+                .expect("it runs")
+        };
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let ended = run(full.expect("a device").into());
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{words:?}: {text}");
+        assert!(
+            text.starts_with("howdah: standard output: "),
+            "{words:?}: {text}"
+        );
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let ended = run(writer.into());
+        assert_eq!(ended.status.code(), Some(0), "{words:?}: {ended:?}");
+        assert!(ended.stderr.is_empty(), "{words:?}: {ended:?}");
+    }
+}
+
+#[test]
 fn a_configuration_is_shown_as_json() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("Caddyfile");
