@@ -7,7 +7,6 @@ pub(super) mod settings;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +14,7 @@ use self::application::{Application, ROOTS};
 use self::settings::Mode;
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
+use crate::output::printed;
 
 const CADDYFILE: &str = "Caddyfile";
 /// Record of the written files, for `--undo`.
@@ -44,16 +44,19 @@ pub(crate) fn run(options: &cli::Init) -> Outcome {
     let settings = application.settings();
     let text = settings.caddyfile(&application);
     write(folder, CADDYFILE, &text)?;
-    println!("{}: {application}", folder.display());
-    match settings.mode {
-        Mode::Worker => println!(
+    let mode = match settings.mode {
+        Mode::Worker => {
             "worker mode: it boots once, and its processes answer one request after another"
-        ),
-        Mode::Classic { reason } => println!("classic mode: {reason}"),
-    }
-    println!("Caddyfile was written; `howdah init --undo` removes it");
-    println!("next: `howdah run`, then open http://localhost:8080");
-    Ok(ExitCode::SUCCESS)
+                .to_owned()
+        }
+        Mode::Classic { reason } => format!("classic mode: {reason}"),
+    };
+    printed(format!(
+        "{}: {application}\n{mode}\n\
+         Caddyfile was written; `howdah init --undo` removes it\n\
+         next: `howdah run`, then open http://localhost:8080\n",
+        folder.display()
+    ))
 }
 
 /// The message about a folder without an application.
@@ -88,21 +91,35 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
         };
         setup(format_args!("{}: {error}{hint}", path.display()))
     };
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
+    create(&path, text).map_err(failed)?;
     let record = Record {
         files: vec![WrittenFile {
             name: name.to_owned(),
             text: text.to_owned(),
         }],
     };
-    let noted = serde_json::to_string_pretty(&record).map_err(setup)?;
-    let noted = std::fs::write(folder.join(RECORD), noted + "\n");
-    noted.map_err(|error| setup(format_args!("{}: {error}", folder.join(RECORD).display())))
+    let noted = serde_json::to_string_pretty(&record).map_err(setup)? + "\n";
+    let place = folder.join(RECORD);
+    replace(&place, &noted).map_err(|error| {
+        // Without a record, `--undo` could not remove it. The error to report is that of the record.
+        let _ = std::fs::remove_file(&path);
+        setup(format_args!("{}: {error}", place.display()))
+    })
+}
+
+/// Writes a file that does not exist yet; a link of its name exists.
+fn create(path: &Path, text: &str) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    file?.write_all(text.as_bytes())
+}
+
+/// Writes a file in place of an earlier one. What an earlier link leads to stays as it is: other users may write to the
+/// folder.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => create(path, text),
+    }
 }
 
 fn undo(folder: &Path) -> Outcome {
@@ -116,6 +133,7 @@ fn undo(folder: &Path) -> Outcome {
     })?;
     let record: Record = serde_json::from_str(&text)
         .map_err(|error| setup(format_args!("{}: {error}", place.display())))?;
+    let mut removed = Vec::new();
     for file in &record.files {
         // The record is in a folder that other users may write to.
         if file.name != CADDYFILE {
@@ -129,7 +147,7 @@ fn undo(folder: &Path) -> Outcome {
             Ok(now) if now == file.text => {
                 std::fs::remove_file(&path)
                     .map_err(|error| setup(format_args!("{}: {error}", path.display())))?;
-                println!("{} was removed", path.display());
+                removed.push(format!("{} was removed\n", path.display()));
             }
             Ok(_) => {
                 return Err(Failure::Runtime(format!(
@@ -143,7 +161,7 @@ fn undo(folder: &Path) -> Outcome {
     }
     std::fs::remove_file(&place)
         .map_err(|error| setup(format_args!("{}: {error}", place.display())))?;
-    Ok(ExitCode::SUCCESS)
+    printed(removed.concat())
 }
 
 #[cfg(test)]
@@ -232,6 +250,32 @@ mod tests {
         std::fs::write(folder.join("app/index.php"), "").expect("written");
         let inner = folder.join("app").display().to_string();
         assert!(no_application(folder).ends_with(&format!("`howdah init {inner}`")));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_record_is_not_followed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let folder = dir.path().join("app");
+        std::fs::create_dir(&folder).expect("made");
+        std::fs::write(folder.join("index.php"), "<?php echo 1;").expect("written");
+        let other = dir.path().join("other");
+        std::fs::write(&other, "kept").expect("written");
+        std::os::unix::fs::symlink(&other, folder.join(RECORD)).expect("linked");
+        run(&options(&folder, false)).expect("written");
+        assert_eq!(std::fs::read_to_string(&other).expect("read"), "kept");
+        run(&options(&folder, true)).expect("removed");
+        assert_eq!(std::fs::read_dir(&folder).expect("readable").count(), 1);
+    }
+
+    #[test]
+    fn nothing_is_left_where_the_record_cannot_be_written() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let folder = dir.path();
+        std::fs::write(folder.join("index.php"), "<?php echo 1;").expect("written");
+        std::fs::create_dir(folder.join(RECORD)).expect("made");
+        let error = run(&options(folder, false)).expect_err("a folder is in the way");
+        assert!(error.to_string().contains(RECORD), "{error}");
+        assert!(!folder.join(CADDYFILE).exists());
     }
 
     #[test]
