@@ -25,5 +25,7 @@ shellcheck .ci/run scripts/*.sh pgo/rustc pgo/*.sh fuzz/*.sh tests/*.sh tests/ap
 scripts/lint-php.sh
 scripts/lint-docs.py
 scripts/lint-circles.py
+# The table of extensions has a text for each kind in doctor's list.
+python3 -c 'import pathlib; from scripts.extensions.kinds import kinds; kinds(pathlib.Path.cwd())'
 # The generated reference is that of this code.
 cargo run -q --locked -p howdah-config --example reference | diff -u docs/reference/caddyfile.md -

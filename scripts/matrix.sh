@@ -36,10 +36,13 @@ step() {
 		only=(); for program in $MATRIX_FILTER; do only+=(--test "$program"); done
 		tests/databases.sh env --default-signal=HUP cargo test --locked --no-fail-fast -p howdah-tests "${only[@]}"' ;;
 	# Another root within this one, so that packages which exclude each other leave no trace.
-	extensions) inside "$root" host 'scripts/setup.sh matrix
-		code=0; python3 -m scripts.extensions --howdah target/debug/howdah || code=$?
-		cp docs/reference/extensions.md target/extensions/extensions.md; exit $code'
-		cp "$root/src/target/extensions/extensions.md" docs/reference/extensions.md ;;
+	extensions)
+		local code=0
+		inside "$root" host 'scripts/setup.sh matrix
+			code=0; python3 -m scripts.extensions --howdah target/debug/howdah || code=$?
+			cp docs/reference/extensions.md target/extensions/extensions.md; exit $code' || code=$?
+		cp "$root/src/target/extensions/extensions.md" docs/reference/extensions.md
+		return "$code" ;;
 	*) die "unknown step $name; known are install, build, phpt, e2e and extensions" ;;
 	esac
 }

@@ -18,6 +18,7 @@ WORDS = {
     "Pooled": "works, a connection for each request",
     "Locked": "works with a lock on a shared handle",
     "Blocking": "works, blocks other requests",
+    "Mixing": "works with a lock on the extension, but mixes requests in a profile",
     "Unfit": "works in this trial, but doctor reports an error",
 }
 UNKNOWN = "works with a lock on the extension"

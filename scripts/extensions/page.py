@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CAUSES = {
     ("ice", "wrong"): "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
     ("uopz", "refused"): "it changes what `exit` does, so requests could not be ended one by one",
+    ("uopz", "wrong"): "what one request replaces is replaced for all; doctor reports an error",
 }
 SECTION = """
 ## {distribution}, PHP {php}
