@@ -135,6 +135,7 @@ void howdah_swap_register(bool isolate_statics)
 	 */
 	howdah_task_register(&howdah_swap_ini_part);
 	howdah_task_register(&howdah_swap_process_part);
+	howdah_task_register(&howdah_swap_openssl_part);
 	howdah_task_register(&howdah_library_part);
 	howdah_task_register(&howdah_library_options_part);
 	howdah_task_register(&howdah_pcntl_part);

@@ -42,6 +42,7 @@ extern const struct howdah_task_part howdah_swap_superglobals_part;
 extern const struct howdah_task_part howdah_swap_ini_part;
 extern const struct howdah_task_part howdah_swap_replay_part;
 extern const struct howdah_task_part howdah_swap_process_part;
+extern const struct howdah_task_part howdah_swap_openssl_part;
 extern const struct howdah_task_part howdah_swap_random_part;
 extern const struct howdah_task_part howdah_swap_statics_part;
 
