@@ -34,6 +34,9 @@ void howdah_client_redis_startup(void);
 /* The user has ended: its transfers are removed from the multi handles of curl that they are in. */
 void howdah_client_curl_finish(struct howdah_client_user *user);
 
+/* The pool is concurrent: sessions of memcached get no persistent connection. */
+void howdah_client_persistent_init(void);
+
 /* Registers the state of pgsql that each task has. */
 void howdah_client_pgsql_init(void);
 

@@ -113,6 +113,7 @@ void howdah_clients_init(void)
 	};
 	howdah_client_records_init();
 	howdah_statements_init();
+	howdah_client_persistent_init();
 	howdah_client_pgsql_init();
 	howdah_task_register(&part);
 }

@@ -1,7 +1,8 @@
 /*
  * Persistent streams: PHP has one for each address, for all requests of a process. Concurrent requests would read each
  * other's replies, so in a request a stream is not persistent. Redis::pconnect() and other functions that request such
- * a stream themselves are guarded as clients.
+ * a stream themselves are guarded as clients. Handlers of sessions are not: the one of memcached has no persistent
+ * connection, whatever memcached.sess_persistent says.
  */
 #include "clients_kinds.h"
 
@@ -33,6 +34,20 @@ static ZEND_NAMED_FUNCTION(own_stream_socket_client)
 		}
 	}
 	original_stream_socket_client(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static ZEND_INI_MH(without_effect)
+{
+	return SUCCESS;
+}
+
+void howdah_client_persistent_init(void)
+{
+	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("memcached.sess_persistent"));
+	if (entry && entry->on_modify == OnUpdateBool) {
+		*((bool *)entry->mh_arg2 + (size_t)entry->mh_arg1) = false;
+		entry->on_modify = without_effect;
+	}
 }
 
 void howdah_client_persistent_startup(void)
