@@ -507,6 +507,9 @@ mod tests {
                 "directive" => format!(":80 {{\n{words}\n}}"),
                 "subdirective of `php_server`" => format!(":80 {{\nphp_server {{\n{words}\n}}\n}}"),
                 "subdirective of `php`" => format!(":80 {{\nphp {{\n{words}\n}}\n}}"),
+                "subdirective of `reverse_proxy`" => {
+                    format!(":80 {{\nreverse_proxy a:1 {{\n{words}\n}}\n}}")
+                }
                 "subdirective of `mercure`" => {
                     format!(":80 {{\nmercure {{\nanonymous\n{words}\n}}\n}}")
                 }

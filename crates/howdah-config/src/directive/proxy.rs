@@ -158,8 +158,6 @@ const OWN: &[Item<Draft>] = &[
         },
     ),
     Item::Unsupported("dynamic", "name each upstream"),
-    Item::Unsupported("request_buffers", "requests are passed on as they come"),
-    Item::Unsupported("response_buffers", "responses are passed on as they come"),
     Item::Supported(
         Entry {
             name: "stream_timeout",
@@ -170,10 +168,6 @@ const OWN: &[Item<Draft>] = &[
             example: "stream_timeout 24h",
         },
         |_, call, draft| call.set(&mut draft.proxy.stream_timeout, duration(call)?),
-    ),
-    Item::Unsupported(
-        "stream_close_delay",
-        "WebSockets are closed when the server stops",
     ),
     Item::Supported(TRUSTED_PROXIES, |_, call, draft| {
         let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;

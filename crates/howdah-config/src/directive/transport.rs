@@ -222,7 +222,6 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
             "give upstreams without TLS a `reverse_proxy` of their own",
         ),
         Item::Unsupported("network_proxy", "name the upstream itself"),
-        Item::Unsupported("compression", "`Accept-Encoding` is forwarded unchanged"),
         Item::Unsupported("max_conns_per_host", "use `unhealthy_request_count`"),
         Item::Unsupported("local_address", ""),
     ],

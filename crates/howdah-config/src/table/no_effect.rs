@@ -107,6 +107,36 @@ pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
         warning: "keys of certificates are ECDSA on P-256",
     },
     NameWithoutEffect {
+        kind: "subdirective of `reverse_proxy`",
+        name: "request_buffers",
+        warning: BUFFERS,
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `reverse_proxy`",
+        name: "response_buffers",
+        warning: BUFFERS,
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `reverse_proxy`",
+        name: "stream_buffer_size",
+        warning: BUFFERS,
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `reverse_proxy`",
+        name: "stream_close_delay",
+        warning: "a reload closes no WebSocket",
+    },
+    NameWithoutEffect {
+        kind: "option of `transport http`",
+        name: "compression",
+        warning: "`Accept-Encoding` is forwarded unchanged, as with `compression off`",
+    },
+    NameWithoutEffect {
+        kind: "option of `transport http`",
+        name: "expect_continue_timeout",
+        warning: "an upstream gets the body at once",
+    },
+    NameWithoutEffect {
         kind: "option of `transport http`",
         name: "read_buffer",
         warning: BUFFERS,

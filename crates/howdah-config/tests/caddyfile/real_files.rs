@@ -172,6 +172,19 @@ fn a_plain_word_at_php_server_has_no_effect() {
 }
 
 #[test]
+fn buffers_of_reverse_proxy_have_no_effect() {
+    let found = warnings(
+        ":80 {\nreverse_proxy app:8080 {\nrequest_buffers 4KiB\nresponse_buffers 4KiB\nstream_close_delay 5m\n\
+         transport http {\ncompression off\nexpect_continue_timeout 1s\n}\n}\n}",
+    );
+    assert_eq!(found.len(), 5, "{found:?}");
+    assert_eq!(
+        found[2],
+        "`stream_close_delay` has no effect: a reload closes no WebSocket"
+    );
+}
+
+#[test]
 fn a_path_keeps_several_slashes() {
     let routes = routes("redir /a//b /c");
     assert_eq!(routes[0].matcher, Some(Matcher::Path(vec!["/a//b".into()])));
