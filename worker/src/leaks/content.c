@@ -168,14 +168,84 @@ uint64_t howdah_leak_date_fingerprint(const zend_object *object, double near)
 	return howdah_leak_mix(fingerprint, howdah_leak_mix((uint64_t)date->z, of_text(zone_name(date))));
 }
 
+static uint64_t of_interval(const timelib_rel_time *interval)
+{
+	if (!interval) {
+		return 1;
+	}
+	const timelib_sll parts[] = {
+		interval->y, interval->m, interval->d, interval->h, interval->i, interval->s, interval->us, interval->invert};
+	uint64_t fingerprint = howdah_leak_mix('i', 0);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		fingerprint = howdah_leak_mix(fingerprint, (uint64_t)parts[i]);
+	}
+	return fingerprint;
+}
+
+static const timelib_rel_time *interval_of(const zend_object *object)
+{
+	bool is_interval = internal_class(object) == php_date_get_interval_ce();
+	return is_interval ? php_interval_obj_from_obj((zend_object *)object)->diff : NULL;
+}
+
+uint64_t howdah_leak_interval_fingerprint(const zend_object *object)
+{
+	if (interval_of(object)) {
+		return of_interval(interval_of(object));
+	}
+	if (internal_class(object) != php_date_get_period_ce()) {
+		return 0;
+	}
+	const php_period_obj *period = php_period_obj_from_obj((zend_object *)object);
+	uint64_t fingerprint = howdah_leak_mix(of_interval(period->interval), (uint64_t)period->recurrences);
+	const timelib_time *const dates[] = {period->start, period->current, period->end};
+	for (size_t i = 0; i < sizeof(dates) / sizeof(dates[0]); i++) {
+		fingerprint = howdah_leak_mix(fingerprint, dates[i] ? (uint64_t)dates[i]->sse : 0);
+	}
+	return fingerprint;
+}
+
+/* Such as `P1Y2DT30M`. */
+static void interval_text(const timelib_rel_time *interval, char *text, size_t size)
+{
+	const struct {
+		timelib_sll number;
+		const char *before, *unit;
+	} parts[] = {{interval->y, "", "Y"}, {interval->m, "", "M"}, {interval->d, "", "D"}, {interval->h, "T", "H"},
+		{interval->i, "T", "M"}, {interval->s, "T", "S"}};
+	int used = snprintf(text, size, "%sP", interval->invert ? "-" : "");
+	bool has_time = false;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].number == 0 || (size_t)used + 32 > size) {
+			continue;
+		}
+		used += snprintf(text + used, size - (size_t)used, "%s%lld%s", has_time ? "" : parts[i].before,
+			(long long)parts[i].number, parts[i].unit);
+		has_time = has_time || parts[i].before[0];
+	}
+}
+
 void howdah_leak_date_text(const zend_object *object, char *text, size_t size)
 {
+	const timelib_rel_time *interval = interval_of(object);
+	if (interval) {
+		interval_text(interval, text, size);
+		return;
+	}
 	const timelib_time *date = date_of(object);
 	struct tm parts;
 	time_t time = date ? (time_t)date->sse : 0;
 	size_t used = date && gmtime_r(&time, &parts) ? strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &parts) : 0;
 	const char *zone = date ? zone_name(date) : "";
 	snprintf(text + used, size - used, "%s%s", *zone ? ", " : "", zone);
+}
+
+/* An interval of whole days. Others are often the time since something happened. */
+static uint64_t of_whole_days(const zend_object *object)
+{
+	const timelib_rel_time *interval = interval_of(object);
+	bool is_whole = interval && !interval->h && !interval->i && !interval->s && !interval->us;
+	return is_whole ? of_interval(interval) : 0;
 }
 
 /* --- fingerprints of whole values --------------------------------------------------------------------- */
@@ -241,8 +311,9 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 		return content;
 	}
 	if (Z_TYPE_P(value) != IS_OBJECT) {
-		if (!scan->held) {
-			scan->held = howdah_leak_input_find(scan->input, value);
+		if (!scan->held || scan->held == scan->input->host) {
+			uint64_t found = howdah_leak_input_find(scan->input, value);
+			scan->held = found ? found : scan->held;
 		}
 		return of_scalar(value);
 	}
@@ -253,6 +324,7 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 	}
 	uint64_t content = howdah_leak_mix('O', zend_string_hash_val(object->ce->name));
 	content = howdah_leak_mix(content, howdah_leak_date_fingerprint(object, DATE_NEAR));
+	content = howdah_leak_mix(content, of_whole_days(object));
 	if (object->ce->ce_flags & ZEND_ACC_ENUM) {
 		return key;
 	}

@@ -1,6 +1,6 @@
 /*
  * State of objects of extensions that PHP's garbage collector does not list: options of cURL handles, documents,
- * settings of formatters and of connections.
+ * settings of formatters and of connections. extension_functions.c has what functions read.
  *
  * Rules: state is read by methods of PHP that neither change the object nor contact a server, and never by methods that
  * PHP code has overridden. The options of a cURL handle cannot be read, so calls that set them are recorded.
@@ -11,6 +11,10 @@
 
 #include "leaks.h"
 #include "php/internal.h"
+
+#define CURL_SETOPT "curl_setopt"
+#define CURL_MULTI_SETOPT "curl_multi_setopt"
+#define CURL_SHARE_SETOPT "curl_share_setopt"
 
 /* Longer texts of options are recorded as a number. */
 #define OPTION_SIZE_MAX 4096u
@@ -48,12 +52,18 @@ static const struct getter {
 	{"pdo", "getattribute", 11, 11}, /* ATTR_ORACLE_NULLS */
 	{"pdo", "getattribute", 13, 13}, /* ATTR_STATEMENT_CLASS */
 	{"pdo", "getattribute", 19, 19}, /* ATTR_DEFAULT_FETCH_MODE */
+	{"mysqli", "character_set_name", NO_ARGUMENT, NO_ARGUMENT},
 	{"redis", "getoption", 1, 11},
+	{"redis", "getdbnum", NO_ARGUMENT, NO_ARGUMENT},
+	{"redis", "getmode", NO_ARGUMENT, NO_ARGUMENT},
 	{"memcached", "getserverlist", NO_ARGUMENT, NO_ARGUMENT},
 	{"memcached", "getoption", -1003, -1001}, /* OPT_SERIALIZER, OPT_PREFIX_KEY, OPT_COMPRESSION */
 	{"memcached", "getoption", 0, 2},
 	{"memcached", "getoption", 14, 16},
 	{"splfixedarray", "getsize", NO_ARGUMENT, NO_ARGUMENT},
+	{"spltempfileobject", "ftell", NO_ARGUMENT, NO_ARGUMENT},
+	{"ziparchive", "count", NO_ARGUMENT, NO_ARGUMENT},
+	{"ziparchive", "getarchivecomment", NO_ARGUMENT, NO_ARGUMENT},
 };
 
 #define GETTERS (sizeof(getters) / sizeof(getters[0]))
@@ -62,7 +72,7 @@ static struct {
 	const zend_class_entry *ce; /* NULL: the extension or the method is absent */
 	zend_function *method;
 } found[GETTERS];
-static const zend_class_entry *curl_class;
+static const zend_class_entry *curl_class, *multi_class, *share_class;
 
 static void find_getters(void)
 {
@@ -77,6 +87,8 @@ static void find_getters(void)
 		}
 	}
 	curl_class = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("curlhandle"));
+	multi_class = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("curlmultihandle"));
+	share_class = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("curlsharehandle"));
 }
 
 /* Returns false if the method failed. No handler of PHP code sees its warnings. */
@@ -159,16 +171,35 @@ static const zval *argument_of(const zend_execute_data *call, uint32_t number)
 }
 
 static zif_handler original_curl_setopt, original_curl_setopt_array, original_curl_reset, original_curl_init,
-	original_curl_copy_handle;
+	original_curl_copy_handle, original_curl_multi_setopt, original_curl_multi_init, original_curl_share_setopt,
+	original_curl_share_init;
 
-static ZEND_NAMED_FUNCTION(recorded_curl_setopt)
+/* After a call that sets one option of a handle. */
+static void record_call(const zend_execute_data *execute_data, const zval *return_value)
 {
-	original_curl_setopt(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	const zval *handle = argument_of(execute_data, 1), *option = argument_of(execute_data, 2);
 	const zval *value = argument_of(execute_data, 3);
 	if (UNEXPECTED(options) && value && Z_TYPE_P(return_value) == IS_TRUE && Z_TYPE_P(option) == IS_LONG) {
 		record_option(Z_OBJ_P(handle), (zend_ulong)Z_LVAL_P(option), value);
 	}
+}
+
+static ZEND_NAMED_FUNCTION(recorded_curl_setopt)
+{
+	original_curl_setopt(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	record_call(execute_data, return_value);
+}
+
+static ZEND_NAMED_FUNCTION(recorded_curl_multi_setopt)
+{
+	original_curl_multi_setopt(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	record_call(execute_data, return_value);
+}
+
+static ZEND_NAMED_FUNCTION(recorded_curl_share_setopt)
+{
+	original_curl_share_setopt(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	record_call(execute_data, return_value);
 }
 
 static ZEND_NAMED_FUNCTION(recorded_curl_setopt_array)
@@ -209,13 +240,30 @@ static ZEND_NAMED_FUNCTION(recorded_curl_copy_handle)
 	forget_options(return_value);
 }
 
+static ZEND_NAMED_FUNCTION(recorded_curl_multi_init)
+{
+	original_curl_multi_init(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	forget_options(return_value);
+}
+
+static ZEND_NAMED_FUNCTION(recorded_curl_share_init)
+{
+	original_curl_share_init(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	forget_options(return_value);
+}
+
 void howdah_leaks_startup(void)
 {
+	howdah_leak_random_startup();
 	howdah_internal_wrap("curl_setopt", &original_curl_setopt, recorded_curl_setopt);
 	howdah_internal_wrap("curl_setopt_array", &original_curl_setopt_array, recorded_curl_setopt_array);
 	howdah_internal_wrap("curl_reset", &original_curl_reset, recorded_curl_reset);
 	howdah_internal_wrap("curl_init", &original_curl_init, recorded_curl_init);
 	howdah_internal_wrap("curl_copy_handle", &original_curl_copy_handle, recorded_curl_copy_handle);
+	howdah_internal_wrap("curl_multi_setopt", &original_curl_multi_setopt, recorded_curl_multi_setopt);
+	howdah_internal_wrap("curl_multi_init", &original_curl_multi_init, recorded_curl_multi_init);
+	howdah_internal_wrap("curl_share_setopt", &original_curl_share_setopt, recorded_curl_share_setopt);
+	howdah_internal_wrap("curl_share_init", &original_curl_share_init, recorded_curl_share_init);
 }
 
 static void free_options(zval *table)
@@ -227,18 +275,28 @@ static void free_options(zval *table)
 void howdah_leak_extensions_start(void)
 {
 	find_getters();
+	howdah_leak_functions_start();
 	ALLOC_HASHTABLE(options);
 	zend_hash_init(options, 8, NULL, free_options, false);
 }
 
-const char *howdah_leak_curl_option_name(zend_ulong option)
+const char *howdah_leak_curl_option_name(const char *function, zend_ulong option)
 {
-	static const char prefix[] = "CURLOPT_";
+	static const struct {
+		const char *function, *prefix;
+	} setters[] = {{CURL_SETOPT, "CURLOPT_"}, {CURL_MULTI_SETOPT, "CURLMOPT_"}, {CURL_SHARE_SETOPT, "CURLSHOPT_"}};
+	const char *prefix = NULL;
+	for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]); i++) {
+		prefix = strcmp(setters[i].function, function) == 0 ? setters[i].prefix : prefix;
+	}
+	if (!prefix) {
+		return NULL;
+	}
 	zend_string *name;
 	const zend_constant *constant;
 	ZEND_HASH_FOREACH_STR_KEY_PTR(EG(zend_constants), name, constant)
 	{
-		bool is_option = name && strncmp(ZSTR_VAL(name), prefix, sizeof(prefix) - 1) == 0;
+		bool is_option = name && strncmp(ZSTR_VAL(name), prefix, strlen(prefix)) == 0;
 		if (is_option && Z_TYPE(constant->value) == IS_LONG && (zend_ulong)Z_LVAL(constant->value) == option) {
 			return ZSTR_VAL(name);
 		}
@@ -249,8 +307,7 @@ const char *howdah_leak_curl_option_name(zend_ulong option)
 
 /* --- a look ------------------------------------------------------------------------------------------- */
 
-/* Values that getters returned live as long as the look. */
-static zval *store_result(struct howdah_leak_look *look, const zval *result)
+zval *howdah_leak_store_result(struct howdah_leak_look *look, const zval *result)
 {
 	struct howdah_leak_values *values = howdah_leak_allocate(NULL, sizeof(*values) + sizeof(values->values[0]));
 	values->next = look->results;
@@ -271,20 +328,20 @@ static void visit_getter(struct howdah_leak_look *look, const struct howdah_leak
 		if (call_getter(of->object, found[number].method, argument, &result)) {
 			from.index = (zend_ulong)argument;
 			uint64_t key = howdah_leak_mix(of->key, 'E' + ((uint64_t)number << 8));
-			howdah_leak_visit_state(
-				look, &from, howdah_leak_mix(key, (uint64_t)argument), store_result(look, &result), NULL, of);
+			howdah_leak_visit_state(look, &from, howdah_leak_mix(key, (uint64_t)argument),
+				howdah_leak_store_result(look, &result), NULL, of);
 		}
 	}
 }
 
-static void visit_options(struct howdah_leak_look *look, const struct howdah_leak_state_of *of)
+static void visit_options(struct howdah_leak_look *look, const struct howdah_leak_state_of *of, const char *function)
 {
 	const HashTable *table = options ? options_of(of->object, false) : NULL;
 	struct howdah_leak_edge_of from = {.edge = HOWDAH_EDGE_STATE,
 		.parent = of->parent,
 		.kind = HOWDAH_LEAK_OBJECT_STORAGE,
 		.ce = of->object->ce,
-		.text = "curl_setopt"};
+		.text = function};
 	zval *value, unset;
 	if (!table) {
 		return;
@@ -304,13 +361,17 @@ void howdah_leak_visit_extension(struct howdah_leak_look *look, const struct how
 		if (ce->type != ZEND_INTERNAL_CLASS) {
 			continue;
 		}
-		if (ce == curl_class) {
-			visit_options(look, of);
+		if (ce == curl_class || ce == multi_class || ce == share_class) {
+			visit_options(look, of,
+				ce == curl_class    ? CURL_SETOPT
+				: ce == multi_class ? CURL_MULTI_SETOPT
+									: CURL_SHARE_SETOPT);
 		}
 		for (size_t i = 0; i < GETTERS; i++) {
 			if (found[i].ce == ce) {
 				visit_getter(look, of, i);
 			}
 		}
+		howdah_leak_visit_functions(look, of, ce);
 	}
 }

@@ -50,6 +50,7 @@ static const struct {
 	[HOWDAH_LEAK_USER] = {"user", true},
 	[HOWDAH_LEAK_TEXT_DOMAIN] = {"text domain", true},
 	[HOWDAH_LEAK_LIBXML] = {"libxml setting", true},
+	[HOWDAH_LEAK_RANDOM] = {"random sequence", true},
 };
 
 static_assert(sizeof(kinds) / sizeof(kinds[0]) == HOWDAH_LEAK_KIND_COUNT, "kinds");

@@ -62,6 +62,7 @@ enum howdah_leak_kind {
 	HOWDAH_LEAK_USER,
 	HOWDAH_LEAK_TEXT_DOMAIN,
 	HOWDAH_LEAK_LIBXML,
+	HOWDAH_LEAK_RANDOM,
 	HOWDAH_LEAK_KIND_COUNT,
 };
 
@@ -121,7 +122,8 @@ enum howdah_leak_edge {
 	HOWDAH_EDGE_COUNT,    /* number of elements */
 	HOWDAH_EDGE_DYNAMIC,  /* number of properties that its class does not declare */
 	HOWDAH_EDGE_DATE,     /* the value of a date */
-	HOWDAH_EDGE_STATE,    /* state of an object of an extension: `text` is the function, `index` its argument */
+	HOWDAH_EDGE_STATE,    /* state of an object of an extension or of a stream: `text` is the function, or the call,
+						   * `index` its argument */
 	HOWDAH_EDGE_LIVE,     /* number of reachable objects of `ce` */
 	HOWDAH_EDGE_ITEM,     /* state of the process: `text` */
 };
@@ -139,7 +141,7 @@ struct howdah_leak_edge_of {
 
 struct howdah_leak_node {
 	struct howdah_leak_edge_of from;
-	zend_refcounted *container; /* an array or an object */
+	zend_refcounted *container; /* an array, an object or a resource */
 	uint64_t key;
 	bool is_object;
 	bool fresh; /* it did not exist at the last look: changes below it are not reported separately */
@@ -208,10 +210,10 @@ uint64_t howdah_leak_object_key(const zend_object *object);
 #define HOWDAH_LEAK_ARGUMENT_FALSE (-1)
 #define HOWDAH_LEAK_NO_ARGUMENT (-2)
 
-/* The object of an extension whose state is read. */
+/* The object of an extension, or the resource, whose state is read. */
 struct howdah_leak_state_of {
-	zend_object *object;
-	int32_t parent; /* index of its node */
+	zend_object *object; /* NULL: a resource */
+	int32_t parent;      /* index of its node */
 	uint64_t key;
 	bool fresh;
 };
@@ -222,8 +224,22 @@ void howdah_leak_visit_extension(struct howdah_leak_look *look, const struct how
 /* `initial`: see howdah_leak_visit(). */
 void howdah_leak_visit_state(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
 	zval *value, zval *initial, const struct howdah_leak_state_of *of);
-/* Returns the name of the constant that sets an option of a cURL handle; NULL if PHP has none. */
-const char *howdah_leak_curl_option_name(zend_ulong option);
+/* Values that getters returned live as long as the look. */
+zval *howdah_leak_store_result(struct howdah_leak_look *look, const zval *result);
+/* Returns the name of the constant of an option that `function` sets; NULL if there is none. */
+const char *howdah_leak_curl_option_name(const char *function, zend_ulong option);
+
+/* --- extension_functions.c --------------------------------------------------------------------------- */
+
+void howdah_leak_functions_start(void);
+/* `ce`: the class of the object, or one that it extends. */
+void howdah_leak_visit_functions(
+	struct howdah_leak_look *look, const struct howdah_leak_state_of *of, const zend_class_entry *ce);
+
+/* --- streams.c --------------------------------------------------------------------------------------- */
+
+void howdah_leak_visit_resource(
+	struct howdah_leak_look *look, const struct howdah_leak_state_of *of, zend_resource *resource);
 
 /* --- names.c ----------------------------------------------------------------------------------------- */
 
@@ -235,7 +251,7 @@ uint64_t howdah_leak_callable_fingerprint(const zval *callable);
 /* Returns a text for an anonymous class with the place of its declaration. */
 void howdah_leak_class_name(const zend_class_entry *ce, char *text, size_t size);
 
-/* --- roots.c, process.c ------------------------------------------------------------------------------ */
+/* --- roots.c, process.c, random.c ------------------------------------------------------------------------------ */
 
 void howdah_leak_visit_roots(struct howdah_leak_look *look);
 /* State of PHP: tables, handlers, streams. */
@@ -249,6 +265,9 @@ void howdah_leak_visit_text(
 	struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name, const char *text);
 void howdah_leak_visit_count(
 	struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name, uint64_t count, const char *newest);
+/* While the modules start: notes calls that set a seed. */
+void howdah_leak_random_startup(void);
+void howdah_leak_visit_random(struct howdah_leak_look *look);
 /* Transactions that were open when the request had ended, whether or not they were rolled back. */
 extern unsigned howdah_leak_transactions;
 /* Shutdown functions that were registered after the end of the request. */
@@ -265,11 +284,14 @@ bool howdah_leak_global_is_of_loop(zend_string *name, const zval *value);
 
 /* The request's input: what a client sent, and what identifies an identical request. */
 struct howdah_leak_input {
-	uint64_t exact; /* method, URI, cookies, credentials, body */
+	uint64_t exact; /* method, host, URI, cookies, credentials, body, language and browser */
 	uint64_t shape; /* hash of method and path without numbers */
 	uint64_t body;  /* hash; 0: none, or not in the slot */
 	uint64_t values[128];
 	size_t value_count;
+	uint64_t host;      /* its hash: all requests may have the same */
+	uint64_t words[32]; /* too short to be found alone: languages, countries, currencies */
+	size_t word_count;
 	struct {
 		const char *text; /* in a superglobal of the request */
 		size_t size;
@@ -286,6 +308,8 @@ void howdah_leak_input_collect(struct howdah_leak_input *input, const char *meth
 bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);
 /* Returns the hash of the client's value that this one is or contains; 0: none. */
 uint64_t howdah_leak_input_find(const struct howdah_leak_input *input, const zval *value);
+/* Returns the hash of the client's short word that this text is; 0: none. */
+uint64_t howdah_leak_input_find_word(const struct howdah_leak_input *input, const zval *value);
 
 /* --- content.c --------------------------------------------------------------------------------------- */
 
@@ -299,7 +323,9 @@ bool howdah_leak_is_container(const zval *value);
 /* Returns the fingerprint of a date or a time zone, whose value is in no property; 0: it is neither. All dates within
  * `near` seconds of now have the same. */
 uint64_t howdah_leak_date_fingerprint(const zend_object *object, double near);
-/* Writes the date or time zone as text. */
+/* The same of an interval or a period, which only code can change in place; 0: it is neither. */
+uint64_t howdah_leak_interval_fingerprint(const zend_object *object);
+/* Writes the date, time zone, interval or period as text. */
 void howdah_leak_date_text(const zend_object *object, char *text, size_t size);
 
 /*

@@ -88,9 +88,13 @@ static void put_state(struct writer *writer, const struct howdah_leak_edge_of *f
 	if (argument != HOWDAH_LEAK_NO_ARGUMENT && argument != HOWDAH_LEAK_ARGUMENT_FALSE) {
 		snprintf(number, sizeof(number), "%d", argument);
 	}
-	const char *option = strcmp(from->text, "curl_setopt") == 0 ? howdah_leak_curl_option_name(from->index) : NULL;
+	const char *option = howdah_leak_curl_option_name(from->text, from->index);
 	put_text(writer, "{");
 	put_text(writer, from->text);
+	if (strchr(from->text, '(')) {
+		put_text(writer, "}");
+		return;
+	}
 	put_text(writer, "(");
 	put_text(writer, option ? option : number);
 	put_text(writer, ")}");

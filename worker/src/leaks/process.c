@@ -210,6 +210,14 @@ static void visit_handling(struct howdah_leak_look *look)
 			howdah_leak_callable_fingerprint(&value), 0, name, true);
 		zval_ptr_dtor(&value);
 	}
+	if (howdah_function_exists(HOWDAH_FUNCTION_use_soap_error_handler)) {
+		zval handles, ignored;
+		ZVAL_FALSE(&value); /* it has no reader: the call that sets it returns the former value */
+		howdah_function_call(HOWDAH_FUNCTION_use_soap_error_handler, &handles, 1, &value);
+		howdah_function_call(HOWDAH_FUNCTION_use_soap_error_handler, &ignored, 1, &handles);
+		howdah_leak_visit_text(
+			look, HOWDAH_LEAK_ERROR_HANDLER, "use_soap_error_handler()", Z_TYPE(handles) == IS_TRUE ? "true" : "false");
+	}
 	zend_long mode;
 	if (howdah_mysqli_report_get(&mode)) {
 		snprintf(name, sizeof(name), ZEND_LONG_FMT, mode);
@@ -299,6 +307,7 @@ void howdah_leak_visit_process(struct howdah_leak_look *look)
 	visit_tables(look);
 	visit_settings(look);
 	visit_callbacks(look);
+	howdah_leak_visit_random(look);
 	howdah_leak_visit_count(look, HOWDAH_LEAK_OUTPUT_BUFFER, "ob_start()", (uint64_t)php_output_get_level(), "");
 	howdah_leak_visit_count(
 		look, HOWDAH_LEAK_TRANSACTION, "open transactions", howdah_leak_transactions, howdah_connections_rolled_back());

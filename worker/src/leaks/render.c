@@ -106,7 +106,7 @@ void howdah_leak_render(const struct howdah_leak_change *change, const char *pat
 	}
 	if (change->from.edge == HOWDAH_EDGE_STATE && Z_TYPE_P(value) == IS_STRING) {
 		/* The text of a document, a header, a password: never shown. */
-		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%zu bytes", Z_STRLEN_P(value));
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%zu byte%s", Z_STRLEN_P(value), Z_STRLEN_P(value) == 1 ? "" : "s");
 		return;
 	}
 	switch (Z_TYPE_P(value)) {

@@ -87,10 +87,14 @@ static bool is_constant(const zval *value)
 static void descend(
 	struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key, zval *value, bool fresh)
 {
-	if (!howdah_leak_is_container(value) || is_constant(value)) {
+	if ((!howdah_leak_is_container(value) && Z_TYPE_P(value) != IS_RESOURCE) || is_constant(value)) {
 		return;
 	}
 	bool is_object = Z_TYPE_P(value) == IS_OBJECT;
+	if (Z_TYPE_P(value) == IS_RESOURCE) {
+		key =
+			howdah_leak_mix(howdah_leak_mix('h', (uint64_t)Z_RES_HANDLE_P(value)), (uint64_t)(uintptr_t)Z_RES_P(value));
+	}
 	struct howdah_leak_node node = {.from = *from,
 		.container = Z_COUNTED_P(value),
 		.key = is_object ? howdah_leak_object_key(Z_OBJ_P(value)) : key,
@@ -210,11 +214,14 @@ static void walk_array(struct howdah_leak_look *look, size_t index)
 	{
 		zval *value = element;
 		ZVAL_DEINDIRECT(value);
-		if (!howdah_leak_is_container(value)) {
-			continue; /* part of the fingerprint of the array */
-		}
 		struct howdah_leak_edge_of from = {
 			.edge = HOWDAH_EDGE_KEY, .parent = (int32_t)index, .kind = node.from.kind, .name = key, .index = number};
+		if (!howdah_leak_is_container(value)) {
+			if (Z_TYPE_P(value) == IS_RESOURCE) {
+				descend(look, &from, 0, value, node.fresh);
+			}
+			continue; /* part of the fingerprint of the array */
+		}
 		visit_slot(look, &from, howdah_leak_mix(node.key, key ? zend_string_hash_val(key) : number + 1), value, NULL,
 			node.fresh);
 	}
@@ -413,6 +420,7 @@ static void walk_object(struct howdah_leak_look *look, size_t index)
 	walk_properties(look, index, object);
 	walk_extension(look, index, object);
 	uint64_t date = howdah_leak_date_fingerprint(object, CLOCK_NEAR);
+	date = date ? date : howdah_leak_interval_fingerprint(object);
 	if (date) {
 		walk_date(look, index, object, date);
 	} else if (object->handlers->get_gc && object->handlers->get_gc != zend_std_get_gc) {
@@ -420,10 +428,21 @@ static void walk_object(struct howdah_leak_look *look, size_t index)
 	}
 }
 
+static void walk_resource(struct howdah_leak_look *look, size_t index)
+{
+	const struct howdah_leak_node node = look->nodes[index];
+	const struct howdah_leak_state_of of = {.parent = (int32_t)index, .key = node.key, .fresh = node.fresh};
+	if (!is_visited(look, node.key)) {
+		howdah_leak_visit_resource(look, &of, (zend_resource *)node.container);
+	}
+}
+
 static void walk_node(struct howdah_leak_look *look, size_t index)
 {
 	if (look->nodes[index].is_object) {
 		walk_object(look, index);
+	} else if (GC_TYPE(look->nodes[index].container) == IS_RESOURCE) {
+		walk_resource(look, index);
 	} else {
 		walk_array(look, index);
 	}

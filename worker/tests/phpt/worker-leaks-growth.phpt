@@ -9,11 +9,12 @@ foreach (['pdo_sqlite', 'sockets'] as $extension) {
 }
 --FILE--
 <?php
-class Lost
+class Lost extends php_user_filter
 {
 }
 
-$context = stream_context_create();
+stream_filter_register('lost', Lost::class);
+$filtered = fopen('php://memory', 'r');
 $streams = $files = $pairs = $children = [];
 $actions = [
     'stream' => fn () => $GLOBALS['streams'][] = fopen('php://memory', 'r'),
@@ -28,7 +29,7 @@ $actions = [
     },
     'descriptor' => fn () => socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $GLOBALS['pairs'][]),
     'persistent' => fn () => new PDO('sqlite:' . __DIR__ . '/' . uniqid(), null, null, [PDO::ATTR_PERSISTENT => true]),
-    'objects' => fn () => stream_context_set_option($context, 'leak', uniqid(), new Lost()),
+    'objects' => fn () => stream_filter_append($filtered, 'lost', STREAM_FILTER_READ),
     'names' => fn () => $GLOBALS['x' . $_GET['id']] = 1,
     'child' => fn () => $GLOBALS['children'][] = proc_open(['sleep', '30'], [], $pipes),
 ];
@@ -39,6 +40,7 @@ while (frankenphp_handle_request(function () use ($actions) {
 --HOWDAH--
 worker {ROOT}/test.php
 option detect_leaks_sample 1
+leak-allow *{stream_filter_append()}
 show log
 var REQUEST_URI /stream
 var QUERY_STRING do=stream
