@@ -12,15 +12,29 @@
 /* Values of a client that are shorter are too likely to be in any application. */
 #define INPUT_SIZE_MIN 4u
 #define INPUT_NUMBER_MIN 1000
+#define WORD_SIZE_MIN 2u
 /* Secrets are also found inside other texts, unless they are shorter. */
 #define SECRET_SIZE_MIN 8u
 #define TEXT_SIZE_MAX (1u << 20)
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
+static void add_word(struct howdah_leak_input *input, const char *text, size_t size)
+{
+	bool is_word = size >= WORD_SIZE_MIN;
+	for (size_t i = 0; i < size; i++) {
+		is_word = is_word && (isalpha((unsigned char)text[i]) || text[i] == '-' || text[i] == '_');
+	}
+	if (is_word && input->word_count < LENGTH(input->words)) {
+		input->words[input->word_count++] = zend_inline_hash_func(text, size);
+	}
+}
+
 static void add_value(struct howdah_leak_input *input, const char *text, size_t size)
 {
-	if (size >= INPUT_SIZE_MIN && input->value_count < LENGTH(input->values)) {
+	if (size < INPUT_SIZE_MIN) {
+		add_word(input, text, size);
+	} else if (input->value_count < LENGTH(input->values)) {
 		input->values[input->value_count++] = zend_inline_hash_func(text, size);
 	}
 }
@@ -133,6 +147,37 @@ static bool is_personal(const char *name)
 	return strncmp(name, "HTTP_X_", 7) == 0 || howdah_leak_is_secret(name, strlen(name));
 }
 
+/* The preferred language, such as `de-AT`, and without the country. */
+static void add_language(struct howdah_leak_input *input, const char *text)
+{
+	size_t language = strcspn(text, "-,;"), whole = strcspn(text, ",;");
+	add_word(input, text, language);
+	if (whole > language) {
+		add_word(input, text, whole);
+	}
+}
+
+/* Headers on which a response may depend: requests that differ in them are not identical. */
+static void add_variants(struct howdah_leak_input *input, const HashTable *server)
+{
+	static const char *const variants[] = {
+		"HTTP_HOST", "HTTP_ACCEPT", "HTTP_ACCEPT_LANGUAGE", "HTTP_USER_AGENT", "HTTP_X_REQUESTED_WITH"};
+	for (size_t i = 0; i < LENGTH(variants); i++) {
+		const zval *header = zend_hash_str_find(server, variants[i], strlen(variants[i]));
+		if (!header || Z_TYPE_P(header) != IS_STRING) {
+			continue;
+		}
+		input->exact = howdah_leak_mix(input->exact, zend_string_hash_val(Z_STR_P(header)));
+		if (strcmp(variants[i], "HTTP_ACCEPT_LANGUAGE") == 0) {
+			add_language(input, Z_STRVAL_P(header));
+		} else if (strcmp(variants[i], "HTTP_HOST") == 0) {
+			input->host = zend_string_hash_val(Z_STR_P(header));
+			add_value(input, Z_STRVAL_P(header), Z_STRLEN_P(header));
+			add_secret(input, Z_STRVAL_P(header), Z_STRLEN_P(header)); /* in URLs */
+		}
+	}
+}
+
 static void add_headers(struct howdah_leak_input *input, const HashTable *server)
 {
 	static const char *const identify[] = {"HTTP_AUTHORIZATION", "PHP_AUTH_USER", "PHP_AUTH_PW"};
@@ -169,7 +214,7 @@ static uint64_t shape_of(const char *method, const char *uri)
 	return shape;
 }
 
-/* Numbers of the path: those of users and orders. */
+/* Numbers of the path, those of users and orders, and short words, such as a language. */
 static void add_path(struct howdah_leak_input *input, const char *uri)
 {
 	for (const char *at = uri; *at && *at != '?';) {
@@ -177,6 +222,8 @@ static void add_path(struct howdah_leak_input *input, const char *uri)
 		size_t size = strcspn(at, "/?");
 		if (size > 0 && strspn(at, "0123456789") == size) {
 			add_value(input, at, size);
+		} else if (size < INPUT_SIZE_MIN) {
+			add_word(input, at, size);
 		}
 		at += size;
 	}
@@ -194,6 +241,7 @@ void howdah_leak_input_collect(struct howdah_leak_input *input, const char *meth
 	const zval *server = &PG(http_globals)[TRACK_VARS_SERVER];
 	if (Z_TYPE_P(server) == IS_ARRAY) {
 		add_headers(input, Z_ARRVAL_P(server));
+		add_variants(input, Z_ARRVAL_P(server));
 		const zval *time = zend_hash_str_find(Z_ARRVAL_P(server), ZEND_STRL("REQUEST_TIME_FLOAT"));
 		input->time = time && Z_TYPE_P(time) == IS_DOUBLE ? Z_DVAL_P(time) : 0;
 	}
@@ -209,14 +257,30 @@ static uint64_t of_request_time(double time)
 	return howdah_leak_mix('R', bits);
 }
 
-bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value)
+static bool has(const uint64_t *hashes, size_t count, uint64_t hash)
 {
-	for (size_t i = 0; i < input->value_count; i++) {
-		if (input->values[i] == value) {
+	for (size_t i = 0; i < count; i++) {
+		if (hashes[i] == hash) {
 			return true;
 		}
 	}
-	return input->time > 0 && of_request_time(input->time) == value;
+	return false;
+}
+
+static bool has_value(const struct howdah_leak_input *input, uint64_t value)
+{
+	return has(input->values, input->value_count, value) || (input->time > 0 && of_request_time(input->time) == value);
+}
+
+bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value)
+{
+	return has_value(input, value) || has(input->words, input->word_count, value);
+}
+
+uint64_t howdah_leak_input_find_word(const struct howdah_leak_input *input, const zval *value)
+{
+	uint64_t hash = Z_TYPE_P(value) == IS_STRING ? zend_string_hash_val(Z_STR_P(value)) : 0;
+	return hash && has(input->words, input->word_count, hash) ? hash : 0;
 }
 
 static uint64_t find_secret(const struct howdah_leak_input *input, const zend_string *text)
@@ -236,7 +300,7 @@ uint64_t howdah_leak_input_find(const struct howdah_leak_input *input, const zva
 	uint64_t hash = 0;
 	if (Z_TYPE_P(value) == IS_STRING) {
 		hash = zend_string_hash_val(Z_STR_P(value));
-		return howdah_leak_input_has(input, hash) ? hash : find_secret(input, Z_STR_P(value));
+		return has_value(input, hash) ? hash : find_secret(input, Z_STR_P(value));
 	}
 	if (Z_TYPE_P(value) == IS_LONG && Z_LVAL_P(value) >= INPUT_NUMBER_MIN) {
 		int size = snprintf(number, sizeof(number), ZEND_LONG_FMT, Z_LVAL_P(value));
@@ -244,5 +308,5 @@ uint64_t howdah_leak_input_find(const struct howdah_leak_input *input, const zva
 	} else if (Z_TYPE_P(value) == IS_DOUBLE && Z_DVAL_P(value) == input->time) {
 		hash = of_request_time(input->time);
 	}
-	return hash && howdah_leak_input_has(input, hash) ? hash : 0;
+	return hash && has_value(input, hash) ? hash : 0;
 }

@@ -15,6 +15,7 @@
 /* What frameworks overwrite at the start of each request, or do not mind, by design. */
 static const char *const known[] = {
 	"Symfony\\Component\\ErrorHandler\\ErrorHandler::$exceptionHandler", /* a closure with the request, created again */
+	"Symfony\\Component\\HttpFoundation\\Request::$trustedHosts",        /* hosts that were checked */
 	"Symfony\\Component\\Routing\\RequestContext::*",
 	"Symfony\\Component\\Routing\\Matcher\\*Matcher::$request",
 	"Symfony\\Component\\HttpFoundation\\Session\\*::$usageIndex", /* counts on, and is only compared with itself */
@@ -78,11 +79,19 @@ static bool is_allowed(const struct howdah_leak_finding *finding)
 	return false;
 }
 
+/* Reported before, or an element of an array that was. */
 static bool is_known_path(const struct howdah_leak_finding *finding)
 {
+	static const char globals[] = "$GLOBALS"; /* reported if requests add variables, whatever their values */
+	const char *path = finding->place.path;
 	uint64_t key = howdah_leak_mix('P', (uint64_t)finding->kind);
 	int depth = 0; /* of brackets: a number in a name belongs to the name */
-	for (const char *at = finding->place.path; *at; at++) {
+	for (const char *at = path; *at; at++) {
+		bool is_globals =
+			(size_t)(at - path) == sizeof(globals) - 1 && strncmp(path, globals, sizeof(globals) - 1) == 0;
+		if (depth == 0 && *at == '[' && !is_globals && howdah_leak_map_find(&reported_paths, key)) {
+			return true;
+		}
 		depth += (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
 		if (depth <= 0 || *at < '0' || *at > '9') {
 			key = howdah_leak_mix(key, (unsigned char)*at);

@@ -9,7 +9,8 @@
  *  - counts: the same, of a number to which all of these requests added the same;
  *  - grows: four requests of the same shape (numbers of the path left out) left more elements each than the one before;
  *  - holds request data: it has a value that a client sent, or the time at which the request began, and still has it
- *    after a request that did not send it.
+ *    after a request that did not send it. A word of two or three letters counts if two requests have set the same
+ *    text to different ones.
  *
  * State of the process that no code uses as a cache is a leak when it has changed once.
  *
@@ -27,7 +28,9 @@
 #define STRIKES_OF_REQUEST 2
 #define STRIKES_OF_ALL 8
 #define GROWTHS 4
-#define LIVE_DELAY 2
+#define WORDS 2
+/* The container of the objects is reported first. */
+#define GROWTHS_OF_LIVE (GROWTHS + 2)
 #define INSIDE_MAX 16u
 
 struct history {
@@ -45,10 +48,12 @@ struct history {
 	zend_long number, step;
 	unsigned numbers;
 	bool counts;
-	unsigned growths; /* of live objects */
 	bool reported;
 	/* It contains a value of a client; reported if that outlives another request. */
 	uint64_t held, held_fingerprint;
+	/* Different short words of clients to which it was set. */
+	uint64_t word;
+	unsigned words;
 	struct howdah_leak_finding *finding;
 };
 
@@ -97,7 +102,7 @@ static bool changes_again(struct history *history, uint64_t request, uint64_t co
 }
 
 /* A container that is emptied at the start of a request and filled again has no more elements than before. */
-static bool grows_again(struct history *history, uint64_t shape, uint64_t count)
+static bool grows_again(struct history *history, uint64_t shape, uint64_t count, unsigned growths)
 {
 	for (int i = 0; i < SHAPES_KEPT; i++) {
 		if (history->shapes[i].shape == shape) {
@@ -105,7 +110,7 @@ static bool grows_again(struct history *history, uint64_t shape, uint64_t count)
 				history->shapes[i].most = count;
 				history->shapes[i].growths++;
 			}
-			return history->shapes[i].growths >= GROWTHS;
+			return history->shapes[i].growths >= growths;
 		}
 	}
 	unsigned at = history->next_shape++ % SHAPES_KEPT;
@@ -143,6 +148,50 @@ static void describe(const struct howdah_leak_look *look, const struct howdah_le
 	finding->request = *request;
 }
 
+/* The newest element of an array: an object, or that of a callable. */
+static const zend_object *newest_object(const struct howdah_leak_change *change)
+{
+	const zval *value = change->count > change->count_before ? change->value : NULL;
+	for (int depth = 0; value && Z_TYPE_P(value) == IS_ARRAY && depth < 2; depth++) {
+		const HashTable *array = Z_ARRVAL_P(value);
+		const zval *element = NULL, *found = NULL;
+		ZEND_HASH_FOREACH_VAL((HashTable *)array, element)
+		{
+			found = depth == 0 || !found ? element : found;
+		}
+		ZEND_HASH_FOREACH_END();
+		value = found;
+		ZVAL_DEREF(value);
+	}
+	return value && Z_TYPE_P(value) == IS_OBJECT ? Z_OBJ_P(value) : NULL;
+}
+
+/* The property that an array belongs to, with all arrays around it. */
+static const struct howdah_leak_edge_of *property_of(
+	const struct howdah_leak_look *look, const struct howdah_leak_change *change)
+{
+	const struct howdah_leak_edge_of *step = &change->from;
+	while (step->edge == HOWDAH_EDGE_KEY && step->parent >= 0) {
+		step = &look->nodes[step->parent].from;
+	}
+	return step->edge == HOWDAH_EDGE_PROPERTY && !step->name ? step : NULL;
+}
+
+/* Whether an earlier property of the object has the new element too: this one is a sorted list of the same. */
+static bool is_derived(const struct howdah_leak_look *look, const struct howdah_leak_change *change)
+{
+	const zend_object *newest = newest_object(change);
+	const struct howdah_leak_edge_of *property = newest ? property_of(look, change) : NULL;
+	for (size_t i = 0; property && i < look->change_count; i++) {
+		const struct howdah_leak_edge_of *other = property_of(look, &look->changes[i]);
+		if (other && other->parent == property->parent && other->index < property->index &&
+			newest_object(&look->changes[i]) == newest) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Values of this look that grow, and are reported or allowed: live objects are their elements, or belong to these. */
 static bool growth_is_known;
 
@@ -156,8 +205,24 @@ static void report_change(const struct howdah_leak_look *look, const struct howd
 	}
 	history->reported = true;
 	growth_is_known |= change->count > change->count_before;
+	if (is_derived(look, change)) {
+		return;
+	}
 	finding.why = why;
 	howdah_leak_report(&finding);
+}
+
+/* A short word of a client, such as a language, if an earlier request set the same text to its own. */
+static uint64_t find_word(
+	struct history *history, const struct howdah_leak_change *change, const struct howdah_leak_input *input)
+{
+	uint64_t word = change->value ? howdah_leak_input_find_word(input, change->value) : 0;
+	if (!word) {
+		return 0;
+	}
+	history->words += history->word != word;
+	history->word = word;
+	return history->words >= WORDS ? word : 0;
 }
 
 static void judge_change(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
@@ -173,8 +238,10 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		growth_is_known |= history && grew;
 		return;
 	}
-	/* Their container may need more requests. */
-	if (change->from.edge == HOWDAH_EDGE_LIVE && (!grew || growth_is_known || ++history->growths <= LIVE_DELAY)) {
+	if (change->from.edge == HOWDAH_EDGE_LIVE) {
+		if (grew && !growth_is_known && grows_again(history, input->shape, change->count, GROWTHS_OF_LIVE)) {
+			report_change(look, change, request, history, "grows", false);
+		}
 		return;
 	}
 	bool session_setting =
@@ -201,13 +268,14 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 			(void)howdah_leak_content(&change->inside[i], look->before, input, 0, &held);
 		}
 	}
+	held = held ? held : find_word(history, change, input);
 	bool counts = counts_on(history, change->value);
 	if (changes_again(history, input->exact, content)) {
 		report_change(look, change, request, history, grew ? "grows" : counts ? "counts" : "changes", !grew);
 		return;
 	}
 	bool countable = !change->value || Z_TYPE_P(change->value) == IS_ARRAY;
-	if (grew && countable && grows_again(history, input->shape, change->count)) {
+	if (grew && countable && grows_again(history, input->shape, change->count, GROWTHS)) {
 		report_change(look, change, request, history, "grows", false);
 		return;
 	}

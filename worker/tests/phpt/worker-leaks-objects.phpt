@@ -94,6 +94,7 @@ run
 run
 run
 run
+run
 wait-log "uri":"/chain"
 var REQUEST_URI /page1
 var QUERY_STRING do=page1
@@ -182,54 +183,54 @@ var QUERY_STRING do=ok
 run
 stop
 --EXPECTF--
-[log l 5] {"kind":"objects","why":"grows","path":"Node","member":"Node::$next","value":"6 objects","count_before":5,"count":6,"file":"{ROOT}/test.php","line":4,"method":"GET","uri":"/chain"}
+[log l 6] {"kind":"objects","why":"grows","path":"Node","member":"Node::$next","value":"7 objects","count_before":6,"count":7,"file":"{ROOT}/test.php","line":4,"method":"GET","uri":"/chain"}
 
 
 
-[log l 8] {"kind":"static property","why":"grows","path":"Page1::$seen","member":"Page1::$seen","value":"array(3)","count_before":2,"count":3,"file":"{ROOT}/test.php","line":12,"method":"GET","uri":"/page1"}
+[log l 9] {"kind":"static property","why":"grows","path":"Page1::$seen","member":"Page1::$seen","value":"array(3)","count_before":2,"count":3,"file":"{ROOT}/test.php","line":12,"method":"GET","uri":"/page1"}
 
 
 
-[log l 11] {"kind":"static property","why":"grows","path":"Page2::$seen","member":"Page2::$seen","value":"array(3)","count_before":2,"count":3,"file":"{ROOT}/test.php","line":17,"method":"GET","uri":"/page2"}
+[log l 12] {"kind":"static property","why":"grows","path":"Page2::$seen","member":"Page2::$seen","value":"array(3)","count_before":2,"count":3,"file":"{ROOT}/test.php","line":17,"method":"GET","uri":"/page2"}
 
 
 
-[log l 14] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->start{date}","member":"Service::$start","value":"2001-01-04T00:00:00Z, UTC","file":"{ROOT}/test.php","line":24,"method":"GET","uri":"/moved"}
+[log l 15] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->start{date}","member":"Service::$start","value":"2001-01-04T00:00:00Z, UTC","file":"{ROOT}/test.php","line":24,"method":"GET","uri":"/moved"}
 
 
 
-[log l 17] {"kind":"global variable","why":"counts","path":"$GLOBALS['seconds']","member":"$GLOBALS['seconds']","value":"3","method":"GET","uri":"/replaced"}
-[log l 17] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->born","member":"Service::$born","value":"object(DateTimeImmutable)","file":"{ROOT}/test.php","line":25,"method":"GET","uri":"/replaced"}
+[log l 18] {"kind":"global variable","why":"counts","path":"$GLOBALS['seconds']","member":"$GLOBALS['seconds']","value":"3","method":"GET","uri":"/replaced"}
+[log l 18] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->born","member":"Service::$born","value":"object(DateTimeImmutable)","file":"{ROOT}/test.php","line":25,"method":"GET","uri":"/replaced"}
 
 
 
-[log l 20] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->place","member":"Service::$place","value":"object(DateTimeZone)","file":"{ROOT}/test.php","line":26,"method":"GET","uri":"/zone"}
-[log l 20] {"kind":"object property","why":"counts","path":"$GLOBALS['service']->calls","member":"Service::$calls","value":"3","file":"{ROOT}/test.php","line":31,"method":"GET","uri":"/zone"}
+[log l 21] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->place","member":"Service::$place","value":"object(DateTimeZone)","file":"{ROOT}/test.php","line":26,"method":"GET","uri":"/zone"}
+[log l 21] {"kind":"object property","why":"counts","path":"$GLOBALS['service']->calls","member":"Service::$calls","value":"3","file":"{ROOT}/test.php","line":31,"method":"GET","uri":"/zone"}
 
 
 
-[log l 23] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->shown","member":"Service::$shown","value":"(hidden)","file":"{ROOT}/test.php","line":27,"method":"GET","uri":"/card"}
+[log l 24] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->shown","member":"Service::$shown","value":"(hidden)","file":"{ROOT}/test.php","line":27,"method":"GET","uri":"/card"}
 
 
 
-[log l 26] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->header","member":"Service::$header","value":"(hidden)","file":"{ROOT}/test.php","line":28,"method":"GET","uri":"/token"}
+[log l 27] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->header","member":"Service::$header","value":"(hidden)","file":"{ROOT}/test.php","line":28,"method":"GET","uri":"/token"}
 
 
-[log l 27] {"kind":"object property","why":"holds request data","path":"$GLOBALS['service']->last","member":"Service::$last","value":"array(%d)","count_before":0,"count":%d,"file":"{ROOT}/test.php","line":29,"method":"GET","uri":"/request"}
+[log l 28] {"kind":"object property","why":"holds request data","path":"$GLOBALS['service']->last","member":"Service::$last","value":"array(%d)","count_before":0,"count":%d,"file":"{ROOT}/test.php","line":29,"method":"GET","uri":"/request"}
 
 
 
 
-[log l 32] {"kind":"stream context","why":"left behind","path":"stream_context_get_default()","value":"array(1)","count_before":0,"count":1,"method":"GET","uri":"/context"}
+[log l 33] {"kind":"stream context","why":"left behind","path":"stream_context_get_default()","value":"array(1)","count_before":0,"count":1,"method":"GET","uri":"/context"}
 
-[log l 33] {"kind":"encoding","why":"left behind","path":"mb_substitute_character()","value":"64","method":"GET","uri":"/substitute"}
+[log l 34] {"kind":"encoding","why":"left behind","path":"mb_substitute_character()","value":"64","method":"GET","uri":"/substitute"}
 
-[log l 34] {"kind":"encoding","why":"left behind","path":"mb_detect_order()","value":"UTF-8","method":"GET","uri":"/order"}
+[log l 35] {"kind":"encoding","why":"left behind","path":"mb_detect_order()","value":"UTF-8","method":"GET","uri":"/order"}
 
-[log l 35] {"kind":"autoloader","why":"left behind","path":"spl_autoload_extensions()","value":".class","method":"GET","uri":"/extensions"}
+[log l 36] {"kind":"autoloader","why":"left behind","path":"spl_autoload_extensions()","value":".class","method":"GET","uri":"/extensions"}
 
-[log l 36] {"kind":"error handler","why":"left behind","path":"assert_options()","value":"strlen","method":"GET","uri":"/assert"}
+[log l 37] {"kind":"error handler","why":"left behind","path":"assert_options()","value":"strlen","method":"GET","uri":"/assert"}
 
-[log l 37] {"kind":"error handler","why":"left behind","path":"mysqli_report()","value":"0","method":"GET","uri":"/mysqli"}
+[log l 38] {"kind":"error handler","why":"left behind","path":"mysqli_report()","value":"0","method":"GET","uri":"/mysqli"}
 
-[log l 38] {"kind":"libxml setting","why":"left behind","path":"libxml_set_streams_context()","value":"","method":"GET","uri":"/errors"}
+[log l 39] {"kind":"libxml setting","why":"left behind","path":"libxml_set_streams_context()","value":"","method":"GET","uri":"/errors"}

@@ -9,6 +9,7 @@ mod endings;
 mod faults;
 mod half_way;
 mod huge_pages;
+mod leak_bugs;
 mod leaks;
 mod limits;
 mod load;
