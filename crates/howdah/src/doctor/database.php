@@ -52,6 +52,17 @@ function ask(PDO $pdo): array
     ];
 }
 
+/** A message of the driver, which may quote parts of the DSN, without the password. */
+function masked(string $message, string $dsn): string
+{
+    preg_match_all('/(?:password|passwd|pass|pwd)\s*=\s*([^;]*)/i', $dsn, $found);
+    $url = str_contains($dsn, '://') ? parse_url($dsn) : false;
+    // libpq quotes single words.
+    $words = preg_split('/[\s\'"\\\\]+/', implode(' ', $found[1]) . ' ' . rawurldecode($url['pass'] ?? ''));
+    $words = array_filter([...$found[1], ...$words], static fn (string $word) => strlen($word) > 2);
+    return str_replace($words, '(hidden)', $message);
+}
+
 try {
     [$dsn, $user, $password] = dsn((string) getenv('HOWDAH_DOCTOR_DSN'));
     if (!preg_match('/^(mysql|pgsql):/', $dsn)) {
@@ -61,7 +72,8 @@ try {
     $found = ask(new PDO($dsn, $user, $password, $options));
 } catch (Throwable $error) {
     // libpq has a line for each of its attempts, MariaDB none.
-    $text = preg_replace('/\s+/', ' ', trim($error->getMessage()));
+    $text = masked($error->getMessage(), (string) getenv('HOWDAH_DOCTOR_DSN'));
+    $text = preg_replace('/\s+/', ' ', trim($text));
     $found = ['error' => $text, 'is_refusal' => $error instanceof PDOException && !str_contains($text, 'driver')];
 }
 echo json_encode($found, JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE);

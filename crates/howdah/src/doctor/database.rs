@@ -88,8 +88,7 @@ pub(super) fn check(php: &Php, config: &Config, dsn: &str, report: &mut Report) 
             }
         },
     };
-    // Not the rest, which contains the password.
-    let kind = dsn.split(':').next().unwrap_or_default();
+    let kind = kind_of(&dsn);
     let script = include_str!("database.php");
     match php.ask_with(script, &[], &[(VARIABLE, &dsn)]) {
         Ok(Answer::Limits(limits)) => compare(kind, limits, Budget::of(config), report),
@@ -112,6 +111,16 @@ pub(super) fn check(php: &Php, config: &Config, dsn: &str, report: &mut Report) 
             "install the PDO driver of the database for the server's PHP",
         ),
     }
+}
+
+/// The driver. The rest is never shown, since it contains the password.
+fn kind_of(dsn: &str) -> &str {
+    let is_word = |text: &&str| {
+        let mut bytes = text.bytes();
+        !text.is_empty() && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+-_".contains(&byte))
+    };
+    let kind = dsn.split_once(':').map(|(kind, _)| kind);
+    kind.filter(is_word).unwrap_or("the DSN")
 }
 
 fn compare(kind: &str, limits: Limits, budget: Budget, report: &mut Report) {

@@ -201,6 +201,9 @@ fn an_unreachable_database_is_an_error_without_its_password() {
         "mysql:host=127.0.0.1;port=1;user=u;password=s3cret",
         "postgresql://u:s3cret@127.0.0.1:1/shop",
         "sqlite:/tmp/s3cret",
+        // Without a driver, and with a space, after which libpq quotes the next word.
+        "host=127.0.0.1;password=s3cret",
+        "pgsql:host=127.0.0.1;port=1;password=a s3cret",
     ] {
         let (code, found) = budget(dsn, 2);
         assert_eq!(code, Some(1), "{found:#?}");
