@@ -101,10 +101,12 @@ impl Output {
         }
         let mut name = OsString::from(path);
         name.push(".part");
-        let part = PathBuf::from(name);
-        File::create(&part).map_err(|error| cannot(path, &error))?;
+        let part = Part(PathBuf::from(name));
+        File::create(&part.0).map_err(|error| cannot(path, &error))?;
+        // A profile that is interrupted leaves no file.
+        std::fs::remove_file(&part.0).map_err(|error| cannot(path, &error))?;
         Ok(Self::File {
-            part: Part(part),
+            part,
             path: path.to_owned(),
         })
     }
@@ -170,9 +172,8 @@ mod tests {
         let path = dir.path().join("flame.svg");
         let names = || std::fs::read_dir(dir.path()).expect("a directory").count();
         let output = Output::open(&path).expect("writable");
-        assert!(!path.exists());
+        assert_eq!(names(), 0, "an interrupted profile leaves no file");
         drop(output);
-        assert_eq!(names(), 0);
         let output = Output::open(&path).expect("writable");
         output.write(b"<svg/>").expect("written");
         assert_eq!(std::fs::read(&path).expect("there"), b"<svg/>");
