@@ -320,6 +320,12 @@ function slowRequest(request) {
 	];
 }
 
+/** The end of the path says most. @param {any} leak */
+function declared({ path, member, file, line }) {
+	const place = file ? `${file.split("/").slice(-2).join("/")}:${line ?? ""}` : "";
+	return [member === path ? "" : member, place].filter(Boolean).join(" ");
+}
+
 /** @returns {View} */
 export function leaks() {
 	const table = new Table([
@@ -327,9 +333,9 @@ export function leaks() {
 		{ label: "Kind", text: (leak) => leak.kind },
 		{ label: "Why", text: (leak) => leak.why },
 		{ label: "Where", text: (leak) => leak.path, long: true },
-		{ label: "Value", text: (leak) => leak.value, long: true, wide: true },
+		{ label: "Value", text: (leak) => leak.value, wide: true },
 		{ label: "Elements", text: (leak) => (leak.count === undefined ? "" : `${leak.count_before ?? "–"} → ${leak.count}`), by: (leak) => leak.count ?? -1, number: true, wide: true },
-		{ label: "Declared", text: (leak) => [leak.member, leak.file && `${leak.file}:${leak.line ?? ""}`].filter(Boolean).join(" "), long: true, wide: true },
+		{ label: "Declared", text: declared, long: true, wide: true },
 		{ label: "Request", text: (leak) => `${leak.method} ${leak.uri}`, long: true },
 	], { empty: "No leak was found. Set detect_leaks in a worker block, or start with --detect-leaks, to look for state that requests leave behind.", filter: true });
 	return {
