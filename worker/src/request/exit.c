@@ -47,12 +47,31 @@ static bool runs_finally(void)
 	return !howdah_frames_may_swallow(EG(current_execute_data));
 }
 
-static bool begin(void)
+static zend_object_handlers handlers; /* of exits that are counted */
+
+static void set_under_way(bool is)
+{
+	if (howdah_running) {
+		howdah_wait->exit_under_way(is);
+	} else {
+		one_at_a_time.under_way = is;
+	}
+}
+
+/* It has arrived, or was lost. */
+static void free_exit(zend_object *exit)
+{
+	set_under_way(false);
+	zend_object_std_dtor(exit);
+}
+
+static void begin(zend_object *exit)
 {
 	struct howdah_exits *exits = howdah_exits_current();
 	exits->begun++;
 	exits->last = (struct howdah_exit_last){.number = exits->last.number + 1};
-	return runs_finally();
+	exit->handlers = &handlers;
+	set_under_way(true);
 }
 
 static zend_object *begin_cancel(zend_object *exit)
@@ -112,7 +131,8 @@ void howdah_exit_throw(void)
 {
 	note_cut();
 	leave_out_argument();
-	throw(begin());
+	throw(runs_finally());
+	begin(EG(exception));
 }
 
 void howdah_exit_time_over(void)
@@ -154,17 +174,22 @@ void howdah_exit_restore(uint32_t number)
 		return;
 	}
 	note_cut();
-	EG(exception) = create(runs_finally());
+	zend_object *exit = create(runs_finally());
 	if (last->cancel) {
-		last->cancel = EG(exception);
+		last->cancel = exit;
+	} else {
+		exit->handlers = &handlers;
+		set_under_way(true);
 	}
+	EG(exception) = exit;
 	OBJ_RELEASE(later);
 }
 
 static void leave(void)
 {
 	howdah_exits_current()->called = true;
-	throw(begin());
+	throw(runs_finally());
+	begin(EG(exception));
 }
 
 /* PHP threw its own. */
@@ -175,10 +200,11 @@ static void exchange(void)
 		return; /* wrong arguments */
 	}
 	howdah_exits_current()->called = true;
-	if (begin()) {
+	if (runs_finally()) {
 		EG(exception) = zend_create_graceful_exit();
 		OBJ_RELEASE(thrown);
 	}
+	begin(EG(exception));
 }
 
 void howdah_exit_client_left(void)
@@ -187,7 +213,9 @@ void howdah_exit_client_left(void)
 	PG(connection_status) = PHP_CONNECTION_ABORTED;
 	php_output_set_status(PHP_OUTPUT_DISABLED);
 	zend_execute_data *frame = EG(current_execute_data);
-	if (!PG(ignore_user_abort) && exits->runs && !EG(exception) && frame && !howdah_frames_in_finally(frame)) {
+	/* Code that runs because of an exit() ends by itself: a destructor. */
+	if (!PG(ignore_user_abort) && exits->runs && !exits->under_way && !EG(exception) && frame &&
+		!howdah_frames_in_finally(frame)) {
 		howdah_exit_throw();
 	}
 }
@@ -196,6 +224,8 @@ void howdah_exit_startup(void)
 {
 	static const struct howdah_compat_exit exit = {.applies = howdah_exit_applies, .leave = leave, .thrown = exchange};
 	howdah_compat_exit_startup(&exit);
+	handlers = std_object_handlers;
+	handlers.free_obj = free_exit;
 }
 
 void howdah_exits_begin(struct howdah_exits *exits)

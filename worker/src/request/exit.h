@@ -28,6 +28,7 @@ struct howdah_exits {
 	bool skipped;   /* `finally` blocks did not run, or one was cut short */
 	bool suspended; /* a Fiber or generator with a pending `finally` block outlives the request */
 	bool runs;      /* the callback runs: it ends early when the client disconnects */
+	bool under_way; /* in a worker that runs one request at a time: an exit is thrown and has not arrived */
 	bool time_over; /* max_execution_time is over; the request ends as by a fatal error */
 	struct howdah_object_set made;
 };

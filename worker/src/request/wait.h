@@ -64,6 +64,7 @@ struct howdah_wait_ops {
 	/* Functions for the running coroutine; there must be one. */
 	struct howdah_task *(*task)(void);
 	struct howdah_exits *(*exits)(void); /* how the code of its task was unwound */
+	void (*exit_under_way)(bool is);     /* it unwinds for an exit(), or no longer */
 	void (*output_aborted)(void);        /* its output was not read */
 
 	/* In any context; like the functions of these names in coroutine.h. */

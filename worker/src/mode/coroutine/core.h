@@ -46,6 +46,7 @@ struct howdah_coroutine {
 	enum howdah_coroutine_state state;
 	bool cancelled;           /* it no longer waits, and its PHP code must be unwound */
 	bool unwound;             /* that was raised */
+	bool exits;               /* an exit() unwinds it, which code that runs meanwhile must not lose */
 	bool has_marked;          /* it has waited within values that PHP has marked */
 	unsigned shielded;        /* calls of ours that it is in, which must not be unwound */
 	int64_t patience;         /* until when its `finally` blocks may wait if its time is over, CLOCK_MONOTONIC */
@@ -107,6 +108,10 @@ struct howdah_task {
 
 /* The running one, which is cancelled, is in code that runs to its end first: a `finally` block, a file that is included. */
 bool howdah_unwinds_later(const struct howdah_coroutine *coroutine);
+
+/* The running one is cancelled and has not been unwound, so that calls fail whose waits were cancelled: errors and
+ * exceptions of these are not for its code. */
+bool howdah_unwinds_next(const struct howdah_coroutine *coroutine);
 
 /*
  * Before anything else of this file except howdah_parts_register(), once in a process. `places`: maximum number of

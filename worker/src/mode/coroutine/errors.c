@@ -71,7 +71,7 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 {
 	zend_string *volatile message = original;
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
-	if (UNEXPECTED(coroutine && coroutine->cancelled && !coroutine->unwound) && !(type & FATAL)) {
+	if (UNEXPECTED(coroutine && howdah_unwinds_next(coroutine)) && !(type & FATAL)) {
 		return; /* of a call whose wait was cancelled: the code is about to be unwound */
 	}
 	if (EXPECTED(!(type & FATAL)) || (type & E_DONT_BAIL) || !howdah_task_current()) {

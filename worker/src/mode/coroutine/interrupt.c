@@ -90,7 +90,7 @@ static void check(struct howdah_coroutine *coroutine)
 static void thrown(zend_object *exception)
 {
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
-	if (UNEXPECTED(coroutine && coroutine->cancelled && !coroutine->unwound && !coroutine->shielded) && exception &&
+	if (UNEXPECTED(coroutine && howdah_unwinds_next(coroutine)) && !coroutine->shielded && exception &&
 		EG(exception) == exception && !howdah_exit_is(exception) && !howdah_request_forked) {
 		coroutine->unwound = true;
 		if (coroutine->failed) {

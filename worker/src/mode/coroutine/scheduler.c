@@ -34,11 +34,17 @@ int64_t howdah_now(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static void set_exit_under_way(bool is)
+{
+	howdah_running->exits = is;
+}
+
 void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
 {
 	static const struct howdah_wait_ops ops = {
 		.task = howdah_task_current,
 		.exits = howdah_task_exits,
+		.exit_under_way = set_exit_under_way,
 		.output_aborted = howdah_aborted_output,
 		.may_wait = howdah_may_wait,
 		.wait_fds = howdah_wait_fds,
@@ -220,6 +226,7 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 	coroutine->argument = argument;
 	coroutine->cancelled = false;
 	coroutine->unwound = false;
+	coroutine->exits = false;
 	coroutine->has_marked = false;
 	coroutine->shielded = 0;
 	coroutine->failed = NULL;
@@ -279,16 +286,25 @@ uint32_t howdah_waits_cancelled(void)
 	return howdah_running ? howdah_running->waits_cancelled : 0;
 }
 
-/* Code that runs to its end before a cancelled coroutine is unwound. */
+/* Code that runs to its end before a cancelled coroutine is unwound; an exit() that is under way unwinds it too. */
 static bool is_to_complete(const struct howdah_coroutine *coroutine, const zend_execute_data *frame)
 {
-	return howdah_frames_in_finally(frame) || howdah_includes_under_way(coroutine) ||
+	return coroutine->exits || howdah_frames_in_finally(frame) || howdah_includes_under_way(coroutine) ||
 		   howdah_half_done_forbids_exceptions(frame);
 }
 
 bool howdah_unwinds_later(const struct howdah_coroutine *coroutine)
 {
 	return is_to_complete(coroutine, EG(current_execute_data));
+}
+
+bool howdah_unwinds_next(const struct howdah_coroutine *coroutine)
+{
+	if (EXPECTED(!coroutine->cancelled) || coroutine->unwound || coroutine->exits) {
+		return false;
+	}
+	/* If its time is over, waits fail in `finally` blocks too. */
+	return coroutine->task->aborted == HOWDAH_ABORTED_TIME || !howdah_unwinds_later(coroutine);
 }
 
 /*
