@@ -24,9 +24,6 @@ static const zval *end_of(const zend_execute_data *call)
  */
 bool howdah_operands_in_use(const zend_execute_data *frame)
 {
-	if (!frame->func || !ZEND_USER_CODE(frame->func->type)) {
-		return false;
-	}
 	const zval *top = EG(vm_stack_top), *bottom = ZEND_VM_STACK_ELEMENTS(EG(vm_stack));
 	bool is_on_stack = frame->call || !(ZEND_CALL_INFO(frame) & ZEND_CALL_GENERATOR);
 	const zval *end = is_on_stack ? end_of(frame->call ? frame->call : frame) : top - ARGUMENTS_MAX;
