@@ -1,5 +1,6 @@
 //! Crashes of PHP processes by route, and routes in quarantine.
 
+use std::path::Path;
 use std::thread;
 
 use howdah_testkit::{PATIENCE, Request, Response, Server, Signal, Www, process};
@@ -132,6 +133,13 @@ fn crashes_are_counted_by_route_with_coroutines() {
     counts_crashes(&COROUTINE);
 }
 
+/// Waits until the process has three requests, of which one has reported its arrival.
+fn await_three(admin: &Admin, came: &Path) {
+    let in_flight =
+        || admin.get("/status").json()["pools"][1]["workers"][0]["in_flight"] == 3 && came.exists();
+    assert!(process::wait_until(PATIENCE, in_flight));
+}
+
 #[test]
 fn a_crash_does_not_count_for_waiting_requests() {
     let www = Www::new();
@@ -146,10 +154,7 @@ fn a_crash_does_not_count_for_waiting_requests() {
         let waiting: Vec<_> = (0..3)
             .map(|_| scope.spawn(|| server.get(&target)))
             .collect();
-        let in_flight = || {
-            admin.get("/status").json()["pools"][1]["workers"][0]["in_flight"] == 3 && came.exists()
-        };
-        assert!(process::wait_until(PATIENCE, in_flight));
+        await_three(&admin, &came);
         post(&server, "/crash").assert_status(502);
         std::fs::write(&gate, "open").expect("written");
         for response in waiting {
@@ -177,11 +182,7 @@ fn waiting_requests_survive_crashes_one_after_another() {
             .map(|_| scope.spawn(|| server.get(&target)))
             .collect();
         for route in ["/crash", "/crash-2", "/crash-3"] {
-            let in_flight = || {
-                admin.get("/status").json()["pools"][1]["workers"][0]["in_flight"] == 3
-                    && came.exists()
-            };
-            assert!(process::wait_until(PATIENCE, in_flight));
+            await_three(&admin, &came);
             std::fs::remove_file(&came).expect("it is there");
             // A request with a safe method is not run again either, as it was the one that ran.
             server.get(route).assert_status(502);
