@@ -121,11 +121,16 @@ bool howdah_swap_has(const void *address)
 	return find(address) != NULL;
 }
 
-void *howdah_swap_at(void *state, const void *address)
+size_t howdah_swap_offset(const void *address)
 {
 	const struct region *region = find(address);
 	ZEND_ASSERT(region);
-	return (char *)state + region->offset + ((const char *)address - region->at);
+	return region->offset + (size_t)((const char *)address - region->at);
+}
+
+void *howdah_swap_at(void *state, const void *address)
+{
+	return (char *)state + howdah_swap_offset(address);
 }
 
 void *howdah_swap_template(void)
@@ -133,17 +138,42 @@ void *howdah_swap_template(void)
 	return template;
 }
 
+/* Most regions are single members, for which a call would take longer than the copy. */
+static inline void copy(char *to, const char *from, size_t size)
+{
+	switch (size) {
+		case 1:
+			memcpy(to, from, 1);
+			break;
+		case 4:
+			memcpy(to, from, 4);
+			break;
+		case 8:
+			memcpy(to, from, 8);
+			break;
+		case 16:
+			memcpy(to, from, 16);
+			break;
+		case 24:
+			memcpy(to, from, 24);
+			break;
+		default:
+			memcpy(to, from, size);
+			break;
+	}
+}
+
 void howdah_swap_copy_out(void *state)
 {
 	for (size_t i = 0; i < region_count; i++) {
-		memcpy((char *)state + regions[i].offset, regions[i].at, regions[i].size);
+		copy((char *)state + regions[i].offset, regions[i].at, regions[i].size);
 	}
 }
 
 void howdah_swap_copy_in(const void *state)
 {
 	for (size_t i = 0; i < region_count; i++) {
-		memcpy(regions[i].at, (const char *)state + regions[i].offset, regions[i].size);
+		copy(regions[i].at, (const char *)state + regions[i].offset, regions[i].size);
 	}
 }
 

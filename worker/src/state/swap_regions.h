@@ -25,7 +25,23 @@ bool howdah_swap_has(const void *address);
  * region.
  */
 void *howdah_swap_at(void *state, const void *address);
-#define HOWDAH_SWAP_AT(state, lvalue) ((__typeof__(lvalue) *)howdah_swap_at((state), &(lvalue)))
+
+/* The same for an lvalue that is always at the same address: the place in a copy is looked for once. */
+size_t howdah_swap_offset(const void *address);
+
+static inline void *howdah_swap_known(void *state, const void *address, size_t *known)
+{
+	if (*known == 0) {
+		*known = howdah_swap_offset(address) + 1;
+	}
+	return (char *)state + *known - 1;
+}
+
+#define HOWDAH_SWAP_AT(state, lvalue) \
+	((__typeof__(lvalue) *)({ \
+		static size_t howdah_swap_place; \
+		howdah_swap_known((state), &(lvalue), &howdah_swap_place); \
+	}))
 
 /* The copy with which fresh tasks start. */
 void *howdah_swap_template(void);

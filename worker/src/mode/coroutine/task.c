@@ -16,6 +16,13 @@ static size_t offsets[PARTS_MAX];
 static uint32_t part_count;
 static size_t room_size;
 
+/* The exchange of one part; only those that have one are listed. */
+static struct exchange {
+	void (*call)(void *room);
+	size_t offset;
+} ins[PARTS_MAX], outs[PARTS_MAX];
+static uint32_t in_count, out_count;
+
 static struct howdah_task **tasks;
 static uint32_t task_count, in_flight;
 static uint64_t begun; /* number of tasks that have begun */
@@ -31,6 +38,12 @@ void howdah_task_register(const struct howdah_task_part *part)
 	}
 	parts[part_count] = part;
 	offsets[part_count] = room_size;
+	if (part->in) {
+		ins[in_count++] = (struct exchange){.call = part->in, .offset = room_size};
+	}
+	if (part->out) {
+		outs[out_count++] = (struct exchange){.call = part->out, .offset = room_size};
+	}
 	room_size += (part->size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
 	part_count++;
 }
@@ -168,16 +181,12 @@ void howdah_task_enter(struct howdah_task *task)
 		return;
 	}
 	exchanging = true;
-	for (uint32_t i = part_count; i-- > 0;) {
-		if (parts[i]->out) {
-			parts[i]->out(room_of(in_place, i));
-		}
+	for (uint32_t i = out_count; i-- > 0;) {
+		outs[i].call((char *)in_place->room + outs[i].offset);
 	}
 	in_place = task;
-	for (uint32_t i = 0; i < part_count; i++) {
-		if (parts[i]->in) {
-			parts[i]->in(room_of(task, i));
-		}
+	for (uint32_t i = 0; i < in_count; i++) {
+		ins[i].call((char *)task->room + ins[i].offset);
 	}
 	exchanging = false;
 }
