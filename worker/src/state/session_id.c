@@ -12,7 +12,13 @@ static zval *value; /* of the constant; NULL: session is not loaded */
 
 static zval *find(void)
 {
-	return zend_get_constant_str(ZEND_STRL("SID"));
+	static zval *found;
+	static uint32_t constants; /* that there were when it was looked for last */
+	if (UNEXPECTED(!found) && constants != zend_hash_num_elements(EG(zend_constants))) {
+		found = zend_get_constant_str(ZEND_STRL("SID"));
+		constants = zend_hash_num_elements(EG(zend_constants));
+	}
+	return found;
 }
 
 void howdah_session_id_region(void)

@@ -12,6 +12,24 @@
 /* As many as most requests need at a time. */
 #define ORDERED 128
 
+static bool is_sorted(const int *numbers, uint32_t count)
+{
+	uint32_t at = 1;
+	while (at < count && numbers[at - 1] < numbers[at]) {
+		at++;
+	}
+	return at >= count;
+}
+
+static void reverse(int *numbers, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		int number = numbers[i];
+		numbers[i] = numbers[count - 1 - i];
+		numbers[count - 1 - i] = number;
+	}
+}
+
 static void sort(int *numbers, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++) {
@@ -32,6 +50,13 @@ void howdah_numbers_order(void)
 	while (next != -1 && count < ORDERED) {
 		numbers[count++] = next;
 		next = (int)GET_OBJ_BUCKET_NUMBER(store->object_buckets[next]);
+	}
+	if (EXPECTED(is_sorted(numbers, count))) {
+		return;
+	}
+	/* Objects that were freed in the order of their creation: the last one is the first of the list. */
+	if (numbers[0] > numbers[count - 1]) {
+		reverse(numbers, count);
 	}
 	sort(numbers, count);
 	for (uint32_t i = count; i-- > 0;) {
