@@ -110,7 +110,10 @@ void howdah_restore(void)
 	howdah_settings_request_undo();
 	for (size_t i = 0; i < restore_count; i++) {
 		restores[i]();
-		howdah_ending_drain(); /* a destructor's exception: PHP's functions return no result while one is pending */
+		/* A destructor's exception: PHP's functions return no result while one is pending. */
+		if (UNEXPECTED(EG(exception))) {
+			howdah_ending_drain();
+		}
 	}
 	howdah_restore_functions_forget();
 }

@@ -44,8 +44,7 @@ static void call_handler(zend_object *exception)
 	swap_in_handler(&handler);
 }
 
-/* Handles an exception, and those that are thrown by handling it. */
-static enum howdah_ending drain(bool use_handler)
+static enum howdah_ending drain_pending(bool use_handler)
 {
 	enum howdah_ending ending = HOWDAH_ENDING_RETURN;
 	while (EG(exception)) {
@@ -67,6 +66,12 @@ static enum howdah_ending drain(bool use_handler)
 		}
 	}
 	return ending;
+}
+
+/* Handles an exception, and those that are thrown by handling it. */
+static inline enum howdah_ending drain(bool use_handler)
+{
+	return EXPECTED(!EG(exception)) ? HOWDAH_ENDING_RETURN : drain_pending(use_handler);
 }
 
 void howdah_ending_drain(void)
@@ -121,10 +126,10 @@ static bool memory_exhausted(void)
 }
 
 /* Whether the code ended in another fatal error that unwinds: the last code to run is then the shutdown functions'. */
-static bool is_fatal(void)
+static bool is_fatal(const struct howdah_exits *exits)
 {
 	bool exhausted = memory_exhausted();
-	return UNEXPECTED(exhausted || howdah_exits_current()->time_over);
+	return UNEXPECTED(exhausted || exits->time_over);
 }
 
 /* --- the callback ---------------------------------------------------------------------------------- */
@@ -142,7 +147,7 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 	{
 		exits->runs = true;
 		zend_call_function(callback, cache);
-		bool fatal = is_fatal();
+		bool fatal = is_fatal(exits);
 		raise_to(&ending, drain(true));
 		zval_ptr_dtor(&result);
 		raise_to(&ending, drain(true));
@@ -153,7 +158,7 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 		if (EXPECTED(!fatal)) {
 			raise_to(&ending, run_shutdown_functions());
 			howdah_exits_look();
-			fatal = is_fatal();
+			fatal = is_fatal(exits);
 			raise_to(&ending, drain(true));
 		}
 		if (UNEXPECTED(fatal)) {
@@ -171,17 +176,21 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 
 /* --- the end of a request -------------------------------------------------------------------------- */
 
+static enum howdah_ending run_step(void (*step)(void), const struct howdah_exits *exits)
+{
+	step();
+	bool fatal = is_fatal(exits);
+	enum howdah_ending ending = drain(true);
+	return UNEXPECTED(fatal) ? HOWDAH_ENDING_FATAL : ending;
+}
+
 enum howdah_ending howdah_ending_step(void (*step)(void))
 {
 	volatile enum howdah_ending ending = HOWDAH_ENDING_RETURN;
+	const struct howdah_exits *exits = howdah_exits_current();
 	zend_try
 	{
-		step();
-		bool fatal = is_fatal();
-		ending = drain(true);
-		if (UNEXPECTED(fatal)) {
-			ending = HOWDAH_ENDING_FATAL;
-		}
+		ending = run_step(step, exits);
 	}
 	zend_catch
 	{
@@ -213,12 +222,27 @@ enum howdah_ending howdah_ending_finish(enum howdah_ending ending)
 		php_output_deactivate,
 		sapi_deactivate,
 	};
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-		if (UNEXPECTED(!howdah_ending_guard(steps[i]))) {
-			ending = HOWDAH_ENDING_FATAL;
+	static const size_t count = sizeof(steps) / sizeof(*steps);
+	volatile enum howdah_ending worst = ending;
+	volatile size_t next = 0;
+	const struct howdah_exits *exits = howdah_exits_current();
+	/* A step that bails out is not repeated; those after it run. */
+	while (next < count) {
+		zend_try
+		{
+			while (next < count) {
+				if (UNEXPECTED(run_step(steps[next++], exits) == HOWDAH_ENDING_FATAL)) {
+					worst = HOWDAH_ENDING_FATAL;
+				}
+			}
 		}
+		zend_catch
+		{
+			worst = HOWDAH_ENDING_FATAL;
+		}
+		zend_end_try();
 	}
-	return ending;
+	return worst;
 }
 
 void howdah_ending_recover(void)
