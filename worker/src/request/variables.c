@@ -228,7 +228,9 @@ void howdah_variables_keep_environment(void)
 	zend_string *name;
 	array_init(&imported);
 	php_import_environment_variables(&imported);
-	environment = zend_new_array(zend_hash_num_elements(Z_ARRVAL(imported)));
+	uint32_t size = zend_hash_num_elements(Z_ARRVAL(imported)) + SERVER_ROOM;
+	environment = zend_new_array(MAX(size, HOWDAH_VAR_COUNT));
+	zend_hash_real_init_mixed(environment);
 	ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL(imported), number, name, variable)
 	{
 		ZVAL_INTERNED_STR(&value, permanent_string(Z_STRVAL_P(variable), Z_STRLEN_P(variable)));
@@ -242,22 +244,17 @@ void howdah_variables_keep_environment(void)
 	zval_ptr_dtor(&imported);
 }
 
-/* Into an empty table: names need not be looked up, as in zend_hash_copy(). */
+/* Into an empty table, which then has room for the request's variables. No string in it is counted, so bytes are copied. */
 static void start_with_environment(HashTable *table)
 {
-	zval *value;
-	zend_ulong number;
-	zend_string *name;
-	zend_hash_extend(table, zend_hash_num_elements(environment) + SERVER_ROOM, false);
-	ZEND_HASH_FOREACH_KEY_VAL(environment, number, name, value)
-	{
-		if (EXPECTED(name)) {
-			_zend_hash_append(table, name, value);
-		} else {
-			zend_hash_index_add_new(table, number, value);
-		}
-	}
-	ZEND_HASH_FOREACH_END();
+	HT_FLAGS(table) = HT_FLAGS(environment);
+	table->nTableSize = environment->nTableSize;
+	table->nTableMask = environment->nTableMask;
+	table->nNumUsed = environment->nNumUsed;
+	table->nNumOfElements = environment->nNumOfElements;
+	table->nNextFreeElement = environment->nNextFreeElement;
+	HT_SET_DATA_ADDR(table, emalloc(HT_SIZE(environment)));
+	memcpy(HT_GET_DATA_ADDR(table), HT_GET_DATA_ADDR(environment), HT_USED_SIZE(environment));
 }
 
 void howdah_variables_register(zval *array)
