@@ -46,13 +46,24 @@ static zend_module_entry *module_of(const char *name)
 	return zend_hash_str_find_ptr(&module_registry, name, strlen(name));
 }
 
-static void shutdown_whole(void)
+static const zend_module_entry *shut_down[WHOLE_COUNT];
+static size_t shut_down_count;
+
+static void find_shut_down(void)
 {
+	shut_down_count = 0;
 	for (size_t i = 0; i < WHOLE_COUNT; i++) {
 		const zend_module_entry *module = whole[i].shutdown ? module_of(whole[i].name) : NULL;
 		if (module && module->request_shutdown_func) {
-			module->request_shutdown_func(module->type, module->module_number);
+			shut_down[shut_down_count++] = module;
 		}
+	}
+}
+
+static void shutdown_whole(void)
+{
+	for (size_t i = 0; i < shut_down_count; i++) {
+		shut_down[i]->request_shutdown_func(shut_down[i]->type, shut_down[i]->module_number);
 	}
 }
 
@@ -108,6 +119,7 @@ static void find_filter(void)
 void howdah_swap_modules_regions(void)
 {
 	find_filter();
+	find_shut_down();
 	howdah_swap_soap_regions();
 	howdah_swap_mysqli_regions();
 	for (size_t i = 0; i < WHOLE_COUNT; i++) {

@@ -26,6 +26,8 @@
 /* The part of a stack that stays allocated from one request to the next; few need more. */
 #define STACK_KEPT (64 * 1024)
 #define PAGE 4096
+#define LINE 64
+#define LINES_SEEN 8
 /* The same as for a Fiber of PHP code. */
 #define VM_STACK_SIZE (1024 * sizeof(zval))
 /* More than the frames of a system call need. */
@@ -85,8 +87,11 @@ void howdah_context_trim(const struct howdah_coroutine *coroutine)
 __attribute__((no_sanitize_address)) static bool went_deep(const char *end)
 {
 	uintptr_t seen = 0;
-	for (const char *at = end - PAGE; at < end; at += PAGE / 32) {
-		seen |= *(const volatile uintptr_t *)at;
+	/* A few lines of the processor's cache, and all of each: they are in no cache. */
+	for (const char *line = end - PAGE; line < end; line += PAGE / LINES_SEEN) {
+		for (size_t i = 0; i < LINE / sizeof(uintptr_t); i++) {
+			seen |= ((const volatile uintptr_t *)line)[i];
+		}
 	}
 	return seen != 0;
 }
