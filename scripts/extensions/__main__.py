@@ -135,9 +135,11 @@ def write() -> None:
     for file in sorted((TOP / "results").glob("*.json")):
         results += [Result(**each) for each in json.loads(file.read_text())]
     failed = json.loads((TOP / "failed.json").read_text())
-    tried = {result.package for result in results}
-    missing = packages.NOT_TRIED | {name: why for name, why in failed.items() if name not in tried}
     php = packages.Distribution(**distribution)
+    tried = {result.package for result in results}
+    # A package without a version in its name depends on the one with it.
+    tried |= {name.replace(f"php{php.branch}-", "php-", 1) for name in tried}
+    missing = packages.NOT_TRIED | {name: why for name, why in failed.items() if name not in tried}
     text = section(php, results, exercises, kinds(REPOSITORY), missing)
     PAGE.write_text(page(PAGE.read_text(), php.name, text))
     print(f"wrote {PAGE.relative_to(REPOSITORY)}: {len(results)} extensions")
