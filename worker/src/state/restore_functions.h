@@ -45,6 +45,7 @@ extern bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 	F(libxml_set_external_entity_loader) \
 	F(mysqli_connect_errno) \
 	F(pcntl_async_signals) \
+	F(pcntl_get_last_error) \
 	F(pcntl_signal) \
 	F(pcntl_signal_get_handler) \
 	F(apcu_enabled) \

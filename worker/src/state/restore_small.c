@@ -2,6 +2,7 @@
  * Small state that a request leaves in PHP's globals, and that no later request may see.
  */
 #include "restore_items.h"
+#include "restore_pcntl.h"
 
 #include <ext/json/php_json.h>
 #include <ext/pcre/php_pcre.h>
@@ -68,6 +69,7 @@ void howdah_restore_small_snapshot(void)
 {
 	boot_tick_functions = BG(user_tick_functions) ? zend_llist_count(BG(user_tick_functions)) : 0;
 	howdah_restore_last_errors_snapshot();
+	howdah_restore_pcntl_snapshot();
 }
 
 void howdah_restore_small(void)
@@ -92,6 +94,7 @@ void howdah_restore_small(void)
 	PCRE_G(error_code) = PHP_PCRE_NO_ERROR;
 	howdah_restore_mysqli_error();
 	howdah_restore_last_errors();
+	howdah_restore_pcntl();
 	howdah_restore_alarm();
 	howdah_compat_forget_response_headers();
 	if (UNEXPECTED(!Z_ISUNDEF(SG(callback_func)))) {

@@ -9,6 +9,7 @@
 
 #include "php/compat_mbstring.h"
 #include "restore_items.h"
+#include "restore_pcntl.h"
 #include "swap_mysqli.h"
 #include "swap_replay.h"
 #include "swap_soap.h"
@@ -122,6 +123,7 @@ void howdah_swap_modules_regions(void)
 	find_shut_down();
 	howdah_swap_soap_regions();
 	howdah_swap_mysqli_regions();
+	howdah_restore_pcntl_regions();
 	for (size_t i = 0; i < WHOLE_COUNT; i++) {
 		void *globals = howdah_compat_module_globals(whole[i].name);
 		if (globals) {
@@ -213,6 +215,7 @@ void howdah_swap_modules_template(void *state)
 	}
 	howdah_swap_soap_template(state);
 	howdah_swap_mysqli_template(state);
+	howdah_restore_pcntl_template(state);
 	*AT(PCRE_G(error_code)) = PHP_PCRE_NO_ERROR;
 	if (libxml) {
 		memset(AT(libxml->error_buffer), 0, sizeof(libxml->error_buffer));
