@@ -95,6 +95,21 @@ struct xml_error {
 
 static struct xml_error *xml_error;
 
+/* Settings of libxml that PHP changes for one call, such as save() into a stream, which may wait. */
+static const char *const libxml_settings[] = {"__xmlSaveNoEmptyTags", "__xmlIndentTreeOutput",
+	"__xmlKeepBlanksDefaultValue", "__xmlLineNumbersDefaultValue", "__xmlLoadExtDtdDefaultValue",
+	"__xmlPedanticParserDefaultValue", "__xmlSubstituteEntitiesDefaultValue", "__xmlDoValidityCheckingDefaultValue"};
+
+static void libxml_settings_regions(void)
+{
+	for (size_t i = 0; i < sizeof(libxml_settings) / sizeof(*libxml_settings); i++) {
+		int *(*setting)(void) = (int *(*)(void))dlsym(RTLD_DEFAULT, libxml_settings[i]);
+		if (setting) {
+			howdah_swap_region(setting(), sizeof(int));
+		}
+	}
+}
+
 /* Globals of filter: copies of the request's input, which come before the setting filter.default. */
 static char *filter;
 static size_t filter_size;
@@ -135,6 +150,7 @@ void howdah_swap_modules_regions(void)
 		howdah_swap_region(libxml, sizeof(*libxml));
 		void *(*last_error)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "__xmlLastError");
 		xml_error = last_error ? last_error() : NULL;
+		libxml_settings_regions();
 	}
 	if (xml_error) {
 		howdah_swap_region(xml_error, sizeof(*xml_error));
