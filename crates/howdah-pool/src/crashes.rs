@@ -93,9 +93,14 @@ impl Crashes {
         }
     }
 
+    /// Whether any route is in quarantine.
+    pub(crate) fn has_quarantine(&self) -> bool {
+        self.quarantined.load(Ordering::Relaxed) > 0
+    }
+
     /// How long requests of this target are refused; `None`: not in quarantine.
     pub(crate) fn quarantine(&self, target: &Target, now: Instant) -> Option<Duration> {
-        if self.quarantined.load(Ordering::Relaxed) == 0 {
+        if !self.has_quarantine() {
             return None;
         }
         let until = self.routes().get(&target.route())?.until?;

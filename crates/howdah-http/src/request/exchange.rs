@@ -76,8 +76,8 @@ pub(crate) struct Exchange {
     status: u16,
     /// Bytes of the request's body.
     pub(crate) received: u64,
-    /// Bytes that were forwarded while they arrived, possibly after the response has begun.
-    pub(crate) forwarded: Arc<AtomicU64>,
+    /// Bytes that were forwarded while they arrived, possibly after the response has begun. `None`: none were.
+    pub(crate) forwarded: Option<Arc<AtomicU64>>,
     /// Bytes of the body handed to the connection.
     sent: u64,
     /// Whether the whole body was handed over.
@@ -95,7 +95,7 @@ impl Exchange {
             record: None,
             status: 0,
             received: 0,
-            forwarded: Arc::default(),
+            forwarded: None,
             sent: 0,
             finished: false,
         }
@@ -115,7 +115,8 @@ impl Drop for Exchange {
         self.connection.end();
         self.life.end();
         let record = self.record.take();
-        let received = self.received + self.forwarded.load(Relaxed);
+        let forwarded = self.forwarded.take().map(|bytes| bytes.load(Relaxed));
+        let received = self.received + forwarded.unwrap_or(0);
         if let Some(record) = &record {
             record.set_received(received);
             record.end(self.status, self.sent, self.finished);

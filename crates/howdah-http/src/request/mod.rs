@@ -22,8 +22,6 @@ mod script;
 pub(crate) mod snapshot;
 mod trace;
 
-use std::sync::Arc;
-
 use http::{Request, Response};
 
 use self::exchange::{Exchange, ResponseBody};
@@ -71,7 +69,11 @@ pub(crate) async fn handle<A: Application>(
     let response = responder.respond(decision.outcome, &mut pending).await;
     let mut response = response.ok_or(ConnectionAbort)?;
     exchange.received = pending.received.unwrap_or(0);
-    exchange.forwarded = Arc::clone(&pending.forwarded);
+    if decision.deferred.is_some() {
+        // They may forward the body, and end without a response.
+        pending.forwarded.get_or_insert_default();
+    }
+    exchange.forwarded.clone_from(&pending.forwarded);
     if let Some(deferred) = decision.deferred {
         let replaced = deferred.apply(response, &responder, &mut pending, &mut decision.headers);
         response = Box::pin(replaced).await.ok_or(ConnectionAbort)?;

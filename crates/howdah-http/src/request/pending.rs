@@ -33,8 +33,8 @@ pub(super) struct PendingRequest {
     pub(crate) with_origin: bool,
     /// Bytes of the body that was read; `None`: it was refused, and not read to its end.
     pub(crate) received: Option<u64>,
-    /// Bytes of the body that were passed on while they arrived.
-    pub(crate) forwarded: Arc<AtomicU64>,
+    /// Bytes of the body that were passed on while they arrived. `None`: none were.
+    pub(crate) forwarded: Option<Arc<AtomicU64>>,
 }
 
 impl PendingRequest {
@@ -59,7 +59,7 @@ impl PendingRequest {
             is_kept: decision.deferred.is_some(),
             with_origin,
             received: Some(read),
-            forwarded: Arc::default(),
+            forwarded: None,
         }
     }
 

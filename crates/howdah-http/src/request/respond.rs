@@ -80,7 +80,7 @@ impl<'p, A: Application> Responder<'p, A> {
                 let limits = UploadLimits {
                     size: pending.max_body_size,
                     wait: self.scope.limits().read_body,
-                    received: Arc::clone(&pending.forwarded),
+                    received: Arc::clone(pending.forwarded.get_or_insert_default()),
                 };
                 let body = pending.body.take_if(|_| job.has_body);
                 if body.is_some() {
