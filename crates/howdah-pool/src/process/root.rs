@@ -39,6 +39,9 @@ pub struct PhpInfo {
     /// Names of its extensions.
     #[serde(default)]
     pub extensions: Vec<String>,
+    /// What it reported while it started, such as a missing extension; only of [`php_info`].
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 /// Why PHP did not start.
@@ -118,8 +121,32 @@ pub fn php_info(executable: &Path) -> Result<PhpInfo, StartError> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         return Err(start_error(executable, output.status, &lines));
     }
-    serde_json::from_slice(&output.stdout)
-        .map_err(|_| StartError::Protocol(executable.to_owned(), ControlError::Malformed))
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let printed = printed.trim_end();
+    // `display_errors` prints warnings of the start before.
+    let (before, json) = printed.rsplit_once('\n').unwrap_or(("", printed));
+    let mut info: PhpInfo = serde_json::from_str(json)
+        .map_err(|_| StartError::Protocol(executable.to_owned(), ControlError::Malformed))?;
+    let logged = String::from_utf8_lossy(&output.stderr);
+    // Without `error_log` they are on both.
+    let is_new = |line: &String| {
+        let (_, text) = line.split_once(':').unwrap_or(("", line));
+        !logged.contains(text.trim())
+    };
+    info.warnings = (logged.lines().map(plain))
+        .chain(before.lines().map(plain).filter(is_new))
+        .filter(|line| !line.is_empty())
+        .collect();
+    Ok(info)
+}
+
+/// A line without the tags of `html_errors`.
+fn plain(line: &str) -> String {
+    let tags = ["<br />", "<b>", "</b>"];
+    let text = tags
+        .iter()
+        .fold(line.to_owned(), |text, tag| text.replace(tag, ""));
+    text.trim().to_owned()
 }
 
 /// The output of the process before it was ready: the reason, if it fails.

@@ -36,6 +36,7 @@ pub(super) fn php_info() -> PhpInfo {
         ini_scanned: None,
         binary: None,
         extensions: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

@@ -204,6 +204,13 @@ impl Php {
                 );
             }
         }
+        for line in &self.info.warnings {
+            report.warning(
+                area,
+                format!("PHP reports when it starts: {line}"),
+                "correct the ini file, or install what it names",
+            );
+        }
         let facts: Facts = match self.ask(include_str!("facts.php"), &[]) {
             Ok(facts) => facts,
             Err(error) => {

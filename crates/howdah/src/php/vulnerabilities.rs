@@ -81,6 +81,7 @@ mod tests {
             ini_scanned: None,
             binary: binary.map(Into::into),
             extensions: Vec::new(),
+            warnings: Vec::new(),
         })
         .len()
     }

@@ -109,6 +109,27 @@ fn faults_of_the_installation_are_errors_with_advice() {
 }
 
 #[test]
+fn what_php_reports_when_it_starts_is_a_warning() {
+    let app = Www::new().file("public/index.php", "<?php echo 1;").file(
+        "ini/php.ini",
+        "display_errors = 1\nextension = /nowhere/none.so\n",
+    );
+    let ended = ServerBuilder::command(["doctor", "--json", "--root"])
+        .arg(app.path().join("public"))
+        .env("PHPRC", app.path().join("ini"))
+        .run();
+    let root = self::report(&ended);
+    let found = finding(&root, "PHP reports when it starts: ");
+    assert_eq!(found["level"], "warning", "{found}");
+    let text = found["text"].as_str().expect("a text");
+    assert!(
+        text.contains("/nowhere/none.so") && !text.contains("<b>"),
+        "{text}"
+    );
+    finding(&root, "time zone");
+}
+
+#[test]
 fn a_worker_script_that_cannot_serve_is_reported() {
     let app = Www::new().file("public/index.php", "<?php");
     let (ended, report) = doctor(&app, &worker(&app, "<?php\nfunction (;\n"), &[]);
