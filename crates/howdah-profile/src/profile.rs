@@ -1,5 +1,6 @@
 //! A profile: the measured data, and its settings.
 
+use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use howdah_shm::{FrameKind, ProfileFrame, SampleCounts, WorkerProfile};
@@ -119,6 +120,12 @@ impl Profile {
         if !causes.is_empty() {
             text.push_str("; dropped: ");
             text.push_str(&causes.join(", "));
+        }
+        if self.settings.routes.is_some() {
+            let shown = self.tree.nodes.iter().map(|node| node.own.samples);
+            let shown = shown.fold(0, u64::saturating_add);
+            // Writing to a `String` cannot fail.
+            let _ = write!(text, "; {shown} in the chosen routes");
         }
         text
     }

@@ -120,6 +120,9 @@ fn routes_can_be_chosen_and_pools_are_distinguished() {
     let chosen = profile(&[worker()], settings(&["app"], Some("/b")));
     let folded = text(&chosen, Format::Folded, Metric::Wall);
     assert_eq!(folded, "GET /b;App::run /srv/app.php:12 10000\n");
+    assert!(chosen.summary().ends_with("; 1 in the chosen routes"));
+    let none = profile(&[worker()], settings(&["app"], Some("/none")));
+    assert!(none.summary().ends_with("; 0 in the chosen routes"));
     let all = profile(&[worker()], settings(&["php", "app"], None));
     let folded = text(&all, Format::Folded, Metric::Wall);
     assert!(folded.starts_with("pool app;GET /;App::run"), "{folded}");
