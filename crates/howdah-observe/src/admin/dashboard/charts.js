@@ -80,10 +80,10 @@ export class LineChart {
 	}
 }
 
-/** The next round number. @param {number} value */
+/** The next round number whose half is one too. @param {number} value */
 function ceiling(value) {
 	const power = 10 ** Math.floor(Math.log10(value));
-	const step = [1, 2, 4, 5, 8, 10].find((step) => value <= step * power) ?? 10;
+	const step = [1, 2, 4, 6, 8, 10].find((step) => value <= step * power) ?? 10;
 	return step * power;
 }
 

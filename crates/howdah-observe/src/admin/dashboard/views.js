@@ -61,7 +61,7 @@ export function overview() {
 		{ label: "busy", kind: "c1", value: (second) => second.busy, area: true },
 		{ label: "queue", kind: "c3", value: (second) => second.queue },
 	], (value) => count(value));
-	const bars = new BarChart("Response time, last minute");
+	const bars = new BarChart("Response time in ms, last minute");
 	const grid = h("div", { class: "grids" });
 	const poolTable = new Table([
 		{ label: "Pool", text: (pool) => pool.name },
@@ -334,7 +334,7 @@ export function leaks() {
 		{ label: "Why", text: (leak) => leak.why },
 		{ label: "Where", text: (leak) => leak.path, long: true },
 		{ label: "Value", text: (leak) => leak.value, wide: true },
-		{ label: "Elements", text: (leak) => (leak.count === undefined ? "" : `${leak.count_before ?? "–"} → ${leak.count}`), by: (leak) => leak.count ?? -1, number: true, wide: true },
+		{ label: "Size", text: (leak) => (leak.count === undefined ? "" : `${leak.count_before ?? "–"} → ${leak.count}`), by: (leak) => leak.count ?? -1, number: true, wide: true },
 		{ label: "Declared", text: declared, long: true, wide: true },
 		{ label: "Request", text: (leak) => `${leak.method} ${leak.uri}`, long: true },
 	], { empty: "No leak was found. Set detect_leaks in a worker block, or start with --detect-leaks, to look for state that requests leave behind.", filter: true });

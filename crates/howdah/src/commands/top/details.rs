@@ -127,7 +127,7 @@ pub(super) fn leak(leak: &Leak) -> Vec<String> {
     ];
     if let Some(count) = leak.count {
         let before = leak.count_before.unwrap_or(0);
-        lines.push(format!("{count} elements, {before} before the request"));
+        lines.push(format!("size {count}, {before} before the request"));
     }
     if let Some(member) = &leak.member {
         lines.push(format!("belongs to {}", printable(member)));

@@ -301,7 +301,7 @@ const LEAKS: &[Column] = &[
     column("POOL", Text, 3),
     column("KIND", Text, 1),
     column("WHY", Text, 1),
-    column("ELEMENTS", Number, 3),
+    column("SIZE", Number, 3),
     column("WHERE", Long, 0),
     column("REQUEST", Long, 2),
 ];

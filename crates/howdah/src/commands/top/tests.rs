@@ -236,10 +236,7 @@ fn a_row_has_details() {
                 "at 4.9s: json_encode()",
             ],
         ),
-        (
-            "6",
-            &["7 elements, 6 before", "declared at /srv/Cache.php:9"],
-        ),
+        ("6", &["size 7, 6 before", "declared at /srv/Cache.php:9"]),
         ("7", &["at x", "request_id 2a"]),
     ];
     for (key, expected) in table {
