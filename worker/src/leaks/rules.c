@@ -148,20 +148,32 @@ static void describe(const struct howdah_leak_look *look, const struct howdah_le
 	finding->request = *request;
 }
 
+/* Returns NULL if the array is empty. */
+static const zval *element_of(const zval *array, bool last)
+{
+	HashPosition position;
+	HashTable *table = Z_ARRVAL_P(array);
+	if (last) {
+		zend_hash_internal_pointer_end_ex(table, &position);
+	} else {
+		zend_hash_internal_pointer_reset_ex(table, &position);
+	}
+	const zval *element = zend_hash_get_current_data_ex(table, &position);
+	if (element) {
+		ZVAL_DEREF(element);
+	}
+	return element;
+}
+
 /* The newest element of an array: an object, or that of a callable. */
 static const zend_object *newest_object(const struct howdah_leak_change *change)
 {
 	const zval *value = change->count > change->count_before ? change->value : NULL;
-	for (int depth = 0; value && Z_TYPE_P(value) == IS_ARRAY && depth < 2; depth++) {
-		const HashTable *array = Z_ARRVAL_P(value);
-		const zval *element = NULL, *found = NULL;
-		ZEND_HASH_FOREACH_VAL((HashTable *)array, element)
-		{
-			found = depth == 0 || !found ? element : found;
-		}
-		ZEND_HASH_FOREACH_END();
-		value = found;
-		ZVAL_DEREF(value);
+	if (value && Z_TYPE_P(value) == IS_ARRAY) {
+		value = element_of(value, true);
+	}
+	if (value && Z_TYPE_P(value) == IS_ARRAY) {
+		value = element_of(value, false);
 	}
 	return value && Z_TYPE_P(value) == IS_OBJECT ? Z_OBJ_P(value) : NULL;
 }
