@@ -190,8 +190,9 @@ static const timelib_rel_time *interval_of(const zend_object *object)
 
 uint64_t howdah_leak_interval_fingerprint(const zend_object *object)
 {
-	if (interval_of(object)) {
-		return of_interval(interval_of(object));
+	const timelib_rel_time *interval = interval_of(object);
+	if (interval) {
+		return of_interval(interval);
 	}
 	if (internal_class(object) != php_date_get_period_ce()) {
 		return 0;

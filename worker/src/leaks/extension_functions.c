@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include <zend_exceptions.h>
-
 #include "php/internal.h"
 
 /* Pixels of a larger image are not compared. */
@@ -46,40 +44,24 @@ static struct {
 static const zend_class_entry *hash_class, *image_class;
 static zend_function *hash_copy, *hash_final, *image_width, *image_height, *image_bytes;
 
-static const zend_class_entry *find_class(const char *name)
-{
-	return zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
-}
-
 void howdah_leak_functions_start(void)
 {
 	for (size_t i = 0; i < READERS; i++) {
 		found[i].function = howdah_internal_find(readers[i].function);
-		found[i].ce = found[i].function ? find_class(readers[i].class_name) : NULL;
+		found[i].ce = found[i].function ? howdah_leak_find_class(readers[i].class_name) : NULL;
 	}
 	hash_copy = howdah_internal_find("hash_copy");
 	hash_final = howdah_internal_find("hash_final");
-	hash_class = hash_copy && hash_final ? find_class("hashcontext") : NULL;
+	hash_class = hash_copy && hash_final ? howdah_leak_find_class("hashcontext") : NULL;
 	image_width = howdah_internal_find("imagesx");
 	image_height = howdah_internal_find("imagesy");
 	image_bytes = howdah_internal_find("imagebmp");
-	image_class = image_width && image_height && image_bytes ? find_class("gdimage") : NULL;
+	image_class = image_width && image_height && image_bytes ? howdah_leak_find_class("gdimage") : NULL;
 }
 
-/* Returns false if the function failed. No handler of PHP code sees its warnings. */
 static bool call(zend_function *function, zval *result, uint32_t count, zval *arguments)
 {
-	zend_error_handling handling;
-	ZVAL_UNDEF(result);
-	zend_replace_error_handling(EH_THROW, NULL, &handling);
-	zend_call_known_function(function, NULL, NULL, result, count, arguments, NULL);
-	zend_restore_error_handling(&handling);
-	if (EG(exception)) {
-		zend_clear_exception();
-		zval_ptr_dtor(result);
-		return false;
-	}
-	return Z_TYPE_P(result) != IS_UNDEF;
+	return howdah_leak_call(function, NULL, result, count, arguments);
 }
 
 static void visit(

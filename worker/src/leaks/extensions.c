@@ -12,10 +12,6 @@
 #include "leaks.h"
 #include "php/internal.h"
 
-#define CURL_SETOPT "curl_setopt"
-#define CURL_MULTI_SETOPT "curl_multi_setopt"
-#define CURL_SHARE_SETOPT "curl_share_setopt"
-
 /* Longer texts of options are recorded as a number. */
 #define OPTION_SIZE_MAX 4096u
 
@@ -72,13 +68,29 @@ static struct {
 	const zend_class_entry *ce; /* NULL: the extension or the method is absent */
 	zend_function *method;
 } found[GETTERS];
-static const zend_class_entry *curl_class, *multi_class, *share_class;
+
+/* Functions that set an option of a handle of cURL, and the constants of their options. */
+static const struct setter {
+	const char *class_name, *function, *prefix;
+} setters[] = {
+	{"curlhandle", "curl_setopt", "CURLOPT_"},
+	{"curlmultihandle", "curl_multi_setopt", "CURLMOPT_"},
+	{"curlsharehandle", "curl_share_setopt", "CURLSHOPT_"},
+};
+
+#define SETTERS (sizeof(setters) / sizeof(setters[0]))
+
+static const zend_class_entry *setters_ce[SETTERS]; /* NULL: cURL is not loaded */
+
+const zend_class_entry *howdah_leak_find_class(const char *name)
+{
+	return zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
+}
 
 static void find_getters(void)
 {
 	for (size_t i = 0; i < GETTERS; i++) {
-		zend_class_entry *ce =
-			zend_hash_str_find_ptr(CG(class_table), getters[i].class_name, strlen(getters[i].class_name));
+		const zend_class_entry *ce = howdah_leak_find_class(getters[i].class_name);
 		zend_function *method =
 			ce ? zend_hash_str_find_ptr(&ce->function_table, getters[i].method, strlen(getters[i].method)) : NULL;
 		if (method && method->type == ZEND_INTERNAL_FUNCTION) {
@@ -86,24 +98,17 @@ static void find_getters(void)
 			found[i].method = method;
 		}
 	}
-	curl_class = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("curlhandle"));
-	multi_class = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("curlmultihandle"));
-	share_class = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("curlsharehandle"));
+	for (size_t i = 0; i < SETTERS; i++) {
+		setters_ce[i] = howdah_leak_find_class(setters[i].class_name);
+	}
 }
 
-/* Returns false if the method failed. No handler of PHP code sees its warnings. */
-static bool call_getter(zend_object *object, zend_function *method, int argument, zval *result)
+bool howdah_leak_call(zend_function *function, zend_object *object, zval *result, uint32_t count, zval *arguments)
 {
 	zend_error_handling handling;
-	zval value;
-	if (argument == ARGUMENT_FALSE) {
-		ZVAL_FALSE(&value);
-	} else {
-		ZVAL_LONG(&value, argument);
-	}
 	ZVAL_UNDEF(result);
 	zend_replace_error_handling(EH_THROW, NULL, &handling);
-	zend_call_known_function(method, object, object->ce, result, argument != NO_ARGUMENT, &value, NULL);
+	zend_call_known_function(function, object, object ? object->ce : NULL, result, count, arguments, NULL);
 	zend_restore_error_handling(&handling);
 	if (EG(exception)) {
 		zend_clear_exception();
@@ -111,6 +116,17 @@ static bool call_getter(zend_object *object, zend_function *method, int argument
 		return false;
 	}
 	return Z_TYPE_P(result) != IS_UNDEF;
+}
+
+static bool call_getter(zend_object *object, zend_function *method, int argument, zval *result)
+{
+	zval value;
+	if (argument == ARGUMENT_FALSE) {
+		ZVAL_FALSE(&value);
+	} else {
+		ZVAL_LONG(&value, argument);
+	}
+	return howdah_leak_call(method, object, result, argument != NO_ARGUMENT, &value);
 }
 
 /* --- options of cURL handles -------------------------------------------------------------------------- */
@@ -282,11 +298,8 @@ void howdah_leak_extensions_start(void)
 
 const char *howdah_leak_curl_option_name(const char *function, zend_ulong option)
 {
-	static const struct {
-		const char *function, *prefix;
-	} setters[] = {{CURL_SETOPT, "CURLOPT_"}, {CURL_MULTI_SETOPT, "CURLMOPT_"}, {CURL_SHARE_SETOPT, "CURLSHOPT_"}};
 	const char *prefix = NULL;
-	for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]); i++) {
+	for (size_t i = 0; i < SETTERS; i++) {
 		prefix = strcmp(setters[i].function, function) == 0 ? setters[i].prefix : prefix;
 	}
 	if (!prefix) {
@@ -361,11 +374,10 @@ void howdah_leak_visit_extension(struct howdah_leak_look *look, const struct how
 		if (ce->type != ZEND_INTERNAL_CLASS) {
 			continue;
 		}
-		if (ce == curl_class || ce == multi_class || ce == share_class) {
-			visit_options(look, of,
-				ce == curl_class    ? CURL_SETOPT
-				: ce == multi_class ? CURL_MULTI_SETOPT
-									: CURL_SHARE_SETOPT);
+		for (size_t i = 0; i < SETTERS; i++) {
+			if (setters_ce[i] == ce) {
+				visit_options(look, of, setters[i].function);
+			}
 		}
 		for (size_t i = 0; i < GETTERS; i++) {
 			if (found[i].ce == ce) {

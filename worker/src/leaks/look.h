@@ -224,9 +224,16 @@ void howdah_leak_visit_extension(struct howdah_leak_look *look, const struct how
 /* `initial`: see howdah_leak_visit(). */
 void howdah_leak_visit_state(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key,
 	zval *value, zval *initial, const struct howdah_leak_state_of *of);
+/* Returns NULL if the class is absent. `name` is in lower case. */
+const zend_class_entry *howdah_leak_find_class(const char *name);
+/*
+ * Calls a function, or a method of `object` unless that is NULL. Returns false if it failed. No handler of PHP code sees
+ * its warnings.
+ */
+bool howdah_leak_call(zend_function *function, zend_object *object, zval *result, uint32_t count, zval *arguments);
 /* Values that getters returned live as long as the look. */
 zval *howdah_leak_store_result(struct howdah_leak_look *look, const zval *result);
-/* Returns the name of the constant of an option that `function` sets; NULL if there is none. */
+/* Returns the name of the constant of an option that `function` sets; NULL if PHP has no such constant. */
 const char *howdah_leak_curl_option_name(const char *function, zend_ulong option);
 
 /* --- extension_functions.c --------------------------------------------------------------------------- */
