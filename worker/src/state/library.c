@@ -223,10 +223,6 @@ void howdah_library_startup(void)
 
 /* --- tasks -------------------------------------------------------------------------------------------------- */
 
-static void begin(void *at)
-{
-}
-
 static void in(void *at)
 {
 	own = *(struct library *)at;
@@ -248,7 +244,6 @@ static void end(void *at)
 const struct howdah_task_part howdah_library_part = {
 	.name = "library",
 	.size = sizeof(struct library),
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.end = end,

@@ -335,10 +335,6 @@ void howdah_library_options_startup(void)
 
 /* --- tasks ---------------------------------------------------------------------------------------------- */
 
-static void begin(void *at)
-{
-}
-
 static void in(void *at)
 {
 	own = *(struct option **)at;
@@ -360,7 +356,6 @@ static void end(void *at)
 const struct howdah_task_part howdah_library_options_part = {
 	.name = "options of libraries",
 	.size = sizeof(struct option *),
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.end = end,

@@ -219,10 +219,6 @@ struct room {
 	char unused; /* its address is what matters */
 };
 
-static void begin(void *at)
-{
-}
-
 static void in(void *at)
 {
 	room_in_place = at;
@@ -256,7 +252,6 @@ static void end(void *at)
 const struct howdah_task_part howdah_pcntl_part = {
 	.name = "pcntl",
 	.size = sizeof(struct room),
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.end = end,

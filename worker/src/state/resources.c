@@ -26,10 +26,6 @@ static void snapshot(void)
 	howdah_restore_wrappers_share();
 }
 
-static void begin(void *at)
-{
-}
-
 static void in(void *at)
 {
 	struct room *room = at;
@@ -88,7 +84,6 @@ const struct howdah_task_part howdah_resources_part = {
 	.name = "resources",
 	.size = sizeof(struct room),
 	.snapshot = snapshot,
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.end = end,

@@ -22,7 +22,7 @@ static struct {
 	unsigned long (*take)(const char **file, int *line, const char **function, const char **text, int *flags);
 	void (*begin)(void);
 	void (*set)(int library, int reason, const char *format, ...);
-} openssl; /* peek is NULL: there is none */
+} openssl; /* peek is NULL if OpenSSL is not loaded */
 
 struct error {
 	unsigned long number;
@@ -91,10 +91,6 @@ static void snapshot(void)
 	}
 }
 
-static void begin(void *at)
-{
-}
-
 static void take(struct room *room)
 {
 	const char *file, *function, *text;
@@ -160,7 +156,6 @@ const struct howdah_task_part howdah_swap_openssl_part = {
 	.name = "openssl",
 	.size = sizeof(struct room),
 	.snapshot = snapshot,
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.end = end,

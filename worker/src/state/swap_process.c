@@ -49,10 +49,6 @@ static void snapshot(void)
 	boot_locale = pestrdup(name ? name : "C", true);
 }
 
-static void begin(void *at)
-{
-}
-
 /* --- environment --------------------------------------------------------------------------------------- */
 
 static char *find_variable(char **list, const char *name, size_t size)
@@ -167,7 +163,6 @@ const struct howdah_task_part howdah_swap_process_part = {
 	.name = "process",
 	.size = sizeof(struct room),
 	.snapshot = snapshot,
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.end = end,

@@ -10,10 +10,6 @@ struct room {
 	void *state; /* while the task is not installed; NULL: it has not used it */
 };
 
-static void begin(void *at)
-{
-}
-
 static void out(void *at)
 {
 	struct room *room = at;
@@ -52,7 +48,6 @@ static void end(void *at)
 const struct howdah_task_part howdah_swap_random_part = {
 	.name = "random",
 	.size = sizeof(struct room),
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.end = end,

@@ -121,10 +121,6 @@ static void snapshot(void)
 	}
 }
 
-static void begin(void *at)
-{
-}
-
 static void out(void *at)
 {
 	struct room *room = at;
@@ -168,7 +164,6 @@ const struct howdah_task_part howdah_swap_replay_part = {
 	.name = "functions",
 	.size = sizeof(struct room),
 	.snapshot = snapshot,
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.end = end,

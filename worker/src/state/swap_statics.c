@@ -45,10 +45,6 @@ static void snapshot(void)
 	isolated = true;
 }
 
-static void begin(void *at)
-{
-}
-
 static bool same(const zval *a, const zval *b)
 {
 	return Z_TYPE_INFO_P(a) == Z_TYPE_INFO_P(b) && (Z_TYPE_P(a) <= IS_TRUE || Z_LVAL_P(a) == Z_LVAL_P(b));
@@ -193,7 +189,6 @@ const struct howdah_task_part howdah_swap_statics_part = {
 	.name = "statics",
 	.size = sizeof(struct room),
 	.snapshot = snapshot,
-	.begin = begin,
 	.in = in,
 	.out = out,
 	.finish = finish,

@@ -144,8 +144,8 @@ void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame
 
 /* --- parts of tasks -----------------------------------------------------------------------------------
  *
- * A part (swap.c, clients_*.c, ...) has data in each task, and callbacks for the events of the task. All callbacks
- * except `begin` may be NULL. They are called in the order of registration; `out` and `end` in reverse order.
+ * A part (swap.c, clients_*.c, ...) has data in each task, and callbacks for the events of the task, which may be NULL.
+ * They are called in the order of registration; `out` and `end` in reverse order.
  */
 struct howdah_task_part {
 	const char *name;

@@ -149,10 +149,6 @@ void howdah_includes_start(void)
 	zend_resolve_path = resolve;
 }
 
-static void begin(void *at)
-{
-}
-
 static void out(void *at)
 {
 	if (UNEXPECTED(files)) {
@@ -162,6 +158,5 @@ static void out(void *at)
 
 const struct howdah_task_part howdah_includes_part = {
 	.name = "includes",
-	.begin = begin,
 	.out = out,
 };

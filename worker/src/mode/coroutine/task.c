@@ -111,7 +111,9 @@ static struct howdah_task *make_task(uint32_t number)
 static void begin_parts(struct howdah_task *task)
 {
 	for (uint32_t i = 0; i < part_count; i++) {
-		parts[i]->begin(room_of(task, i));
+		if (parts[i]->begin) {
+			parts[i]->begin(room_of(task, i));
+		}
 	}
 }
 
