@@ -364,25 +364,25 @@ static bool destruct_once(void)
 	return any;
 }
 
-/* More objects than that take longer than the search. */
+/* Looking at more objects takes longer than the search. */
 #define FEW_OBJECTS 256
 
-/* Whether there is no object with a pending destructor at all. */
-static bool has_none(void)
+/* False if no object has a pending destructor. */
+static bool may_find_destructors(void)
 {
 	const zend_objects_store *store = &EG(objects_store);
 	for (uint32_t i = 1; i < store->top; i++) {
 		const zend_object *object = store->object_buckets[i];
 		if (i == FEW_OBJECTS || (IS_OBJ_VALID(object) && has_destructor(object))) {
-			return false;
+			return true;
 		}
 	}
-	return true;
+	return false;
 }
 
 void howdah_destruct(void)
 {
-	if (has_none()) {
+	if (!may_find_destructors()) {
 		return;
 	}
 	destruct_globals();
