@@ -93,16 +93,13 @@ impl Crashes {
         }
     }
 
-    /// Whether any route is in quarantine.
+    /// Whether any route is in quarantine: without it, requests need not look for theirs.
     pub(crate) fn has_quarantine(&self) -> bool {
         self.quarantined.load(Ordering::Relaxed) > 0
     }
 
     /// How long requests of this target are refused; `None`: not in quarantine.
     pub(crate) fn quarantine(&self, target: &Target, now: Instant) -> Option<Duration> {
-        if !self.has_quarantine() {
-            return None;
-        }
         let until = self.routes().get(&target.route())?.until?;
         Some(until.saturating_duration_since(now)).filter(|left| !left.is_zero())
     }

@@ -19,7 +19,7 @@ pub(crate) fn printed(text: impl AsRef<[u8]>) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What became of a text for standard output.
+/// Whether a text reached standard output.
 pub(crate) fn result(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
