@@ -4,100 +4,90 @@
 use howdah_testkit::{Request, Server};
 use howdah_tests::worker::{scripts, worker_caddyfile};
 
+use self::Input::{Cookie, Host, Language, User};
+
 const FOUND: &str = "a request leaked state into the worker";
 
-/// Page, its parameter, the member that it leaves state in, and how that is recognised.
-const BUGS: &[(&str, &str, &str, &str)] = &[
-    (
-        "instance",
-        "",
-        r"Bugs\Container::$instances",
-        "holds request data",
+const HOLDS: &str = "holds request data";
+
+/// What differs between the requests of two users.
+enum Input {
+    User,
+    Language,
+    Host,
+    Cookie,
+}
+
+struct Bug {
+    page: &'static str,
+    input: Input,
+    /// The member that it leaves state in.
+    member: &'static str,
+    /// How that is recognised.
+    why: &'static str,
+}
+
+const fn bug(page: &'static str, input: Input, member: &'static str, why: &'static str) -> Bug {
+    Bug {
+        page,
+        input,
+        member,
+        why,
+    }
+}
+
+const BUGS: &[Bug] = &[
+    bug("instance", User, r"Bugs\Container::$instances", HOLDS),
+    bug("bind", User, r"Bugs\Container::$bindings", HOLDS),
+    bug("listener", User, r"Bugs\Dispatcher::$listeners", "grows"),
+    bug(
+        "sorted",
+        User,
+        r"Bugs\SortingDispatcher::$listeners",
+        "grows",
     ),
-    (
-        "bind",
-        "",
-        r"Bugs\Container::$bindings",
-        "holds request data",
-    ),
-    ("listener", "", r"Bugs\Dispatcher::$listeners", "grows"),
-    ("sorted", "", r"Bugs\SortingDispatcher::$listeners", "grows"),
-    ("boot", "", r"Bugs\Model::$booted", "grows"),
-    ("macro", "", r"Bugs\Str::$macros", "holds request data"),
-    ("auth", "", r"Bugs\Auth::$user", "holds request data"),
-    ("current", "", r"Bugs\Auth::$current", "holds request data"),
-    (
-        "static",
-        "",
-        r"Bugs\Auth::user()::$user",
-        "holds request data",
-    ),
-    ("level", "", r"Bugs\Level::seen()::$count", "counts"),
-    ("global", "", "$GLOBALS['tenant']", "holds request data"),
-    (
-        "locale",
-        "lang",
-        r"Bugs\Services::$locale",
-        "holds request data",
-    ),
-    ("share", "", r"Bugs\Services::$shared", "holds request data"),
-    (
-        "config",
-        "",
-        r"Bugs\Services::$config",
-        "holds request data",
-    ),
-    (
-        "root",
-        "host",
-        r"Bugs\Services::$root",
-        "holds request data",
-    ),
-    ("mail", "", r"Bugs\Services::$from", "holds request data"),
-    ("query", "", r"Bugs\Services::$queries", "grows"),
-    ("identity", "", r"Bugs\Services::$identities", "grows"),
-    ("processor", "", r"Bugs\Services::$processors", "grows"),
-    ("middleware", "", r"Bugs\Services::$middleware", "grows"),
-    ("context", "", r"Bugs\Services::$context", "changes"),
-    ("header", "", r"Bugs\Services::$headers", "grows"),
-    ("depth", "", r"Bugs\Services::$depth", "counts"),
-    ("buffer", "", r"Bugs\Services::$buffer", "grows"),
-    ("request", "", r"Bugs\Services::$request", "changes"),
-    (
-        "session",
-        "cookie",
-        r"Bugs\Services::$session",
-        "holds request data",
-    ),
-    ("owner", "", r"Bugs\Services::$owners", "holds request data"),
-    ("job", "", r"Bugs\Services::$jobs", "grows"),
-    (
-        "registry",
-        "",
-        r"Bugs\Services::$registry",
-        "holds request data",
-    ),
-    ("queue", "", r"Bugs\Services::$queue", "grows"),
-    (
-        "recent",
-        "",
-        r"Bugs\Services::$recent",
-        "holds request data",
-    ),
-    ("ids", "", r"Bugs\Services::$ids", "grows"),
+    bug("boot", User, r"Bugs\Model::$booted", "grows"),
+    bug("macro", User, r"Bugs\Str::$macros", HOLDS),
+    bug("auth", User, r"Bugs\Auth::$user", HOLDS),
+    bug("current", User, r"Bugs\Auth::$current", HOLDS),
+    bug("static", User, r"Bugs\Auth::user()::$user", HOLDS),
+    bug("level", User, r"Bugs\Level::seen()::$count", "counts"),
+    bug("global", User, "$GLOBALS['tenant']", HOLDS),
+    bug("locale", Language, r"Bugs\Services::$locale", HOLDS),
+    bug("share", User, r"Bugs\Services::$shared", HOLDS),
+    bug("config", User, r"Bugs\Services::$config", HOLDS),
+    bug("root", Host, r"Bugs\Services::$root", HOLDS),
+    bug("mail", User, r"Bugs\Services::$from", HOLDS),
+    bug("query", User, r"Bugs\Services::$queries", "grows"),
+    bug("identity", User, r"Bugs\Services::$identities", "grows"),
+    bug("processor", User, r"Bugs\Services::$processors", "grows"),
+    bug("middleware", User, r"Bugs\Services::$middleware", "grows"),
+    bug("context", User, r"Bugs\Services::$context", "changes"),
+    bug("header", User, r"Bugs\Services::$headers", "grows"),
+    bug("depth", User, r"Bugs\Services::$depth", "counts"),
+    bug("buffer", User, r"Bugs\Services::$buffer", "grows"),
+    bug("request", User, r"Bugs\Services::$request", "changes"),
+    bug("session", Cookie, r"Bugs\Services::$session", HOLDS),
+    bug("owner", User, r"Bugs\Services::$owners", HOLDS),
+    bug("job", User, r"Bugs\Services::$jobs", "grows"),
+    bug("registry", User, r"Bugs\Services::$registry", HOLDS),
+    bug("queue", User, r"Bugs\Services::$queue", "grows"),
+    bug("recent", User, r"Bugs\Services::$recent", HOLDS),
+    bug("ids", User, r"Bugs\Services::$ids", "grows"),
 ];
 
-fn request(page: &str, with: &str, user: usize) -> Request {
+fn request(bug: &Bug, user: usize) -> Request {
+    let page = bug.page;
     let name = ["alice", "robert"][user];
     let language = ["de", "fr"][user];
     let plain = Request::get(format!("/{page}"));
-    match with {
-        "lang" => Request::get(format!("/{page}?lang={language}")),
-        "host" => plain
+    match bug.input {
+        User => Request::get(format!("/{page}?user={name}")),
+        Language => Request::get(format!("/{page}?lang={language}")),
+        Host => plain
             .without("Host")
             .header("Host", format!("{name}.example.com")),
-        "cookie" => plain.header("Cookie", format!("session={name}")),
-        _ => Request::get(format!("/{page}?user={name}")),
+        Cookie => plain.header("Cookie", format!("session={name}")),
     }
 }
 
@@ -108,10 +98,10 @@ fn each_is_named_once() {
     let site = "php_server {\nindex bugs.php\n}";
     let server = Server::caddyfile(text.replacen("php_server", site, 1)).start();
     server.allow_log(FOUND);
-    for (page, with, ..) in BUGS {
+    for bug in BUGS {
         for _ in 0..3 {
             for user in 0..2 {
-                server.send(&request(page, with, user)).assert_status(200);
+                server.send(&request(bug, user)).assert_status(200);
             }
         }
         for _ in 0..2 {
@@ -119,7 +109,10 @@ fn each_is_named_once() {
         }
     }
     let lines = server.log().containing(FOUND);
-    for (page, _, member, why) in BUGS {
+    for Bug {
+        page, member, why, ..
+    } in BUGS
+    {
         let found: Vec<_> = (lines.iter())
             .filter(|line| line.text("uri") == Some(&format!("/{page}")))
             .collect();
