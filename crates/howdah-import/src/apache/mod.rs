@@ -6,6 +6,7 @@ mod php;
 mod proxy;
 mod redirect;
 mod rewrite;
+mod rule_flags;
 mod section;
 mod site;
 mod syntax;
@@ -40,6 +41,7 @@ pub(crate) fn convert(
             });
         }
         let mut site = Site::new(files, &mut notes, !has_root);
+        site.roots(&rest);
         site.read(&rest);
         let mut own = site.lines();
         if !has_root {
@@ -55,6 +57,8 @@ pub(crate) fn convert(
     for host in hosts {
         let mut site = Site::new(files, &mut notes, false);
         site.addresses(&host);
+        site.roots(&rest);
+        site.roots(host.children());
         site.read(&rest);
         site.read(host.children());
         site.read_override_file();

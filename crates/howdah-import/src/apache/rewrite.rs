@@ -1,6 +1,8 @@
 //! `mod_rewrite`: typical forms of front controllers and redirects.
 
 use super::php::Php;
+use super::rule_flags::{flags, forbids, has_flag};
+use super::section::restrict;
 use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, word};
 use crate::pattern::rust_regex;
@@ -50,22 +52,24 @@ impl Rules {
         let name = names.next("rule");
         if let Some(lines) = convert_rule(rule, &conditions, &flags, below, &name) {
             self.lines.extend(lines);
+            return;
+        }
+        for condition in &conditions {
+            self.lines.push(format!("# {condition}"));
+        }
+        let why = if forbids(rule) {
+            "without its conditions the rule is for more requests"
         } else {
-            for condition in &conditions {
-                self.lines.push(format!("# {condition}"));
-            }
+            "write it with a matcher"
+        };
+        self.lines
+            .push(notes.add(rule.line, &rule.to_string(), why));
+        if forbids(rule) {
+            let path = match_path(rule.argument(0), has("NC"), below, &name);
             self.lines
-                .push(notes.add(rule.line, &rule.to_string(), "write it with a matcher"));
+                .extend(restrict(&path.unwrap_or_default(), names, "error", "403"));
         }
     }
-}
-
-fn flags(rule: &Directive) -> Vec<String> {
-    let text = rule
-        .argument(2)
-        .trim_start_matches('[')
-        .trim_end_matches(']');
-    text.split(',').map(|flag| flag.trim().to_owned()).collect()
 }
 
 /// The status of a redirect.
@@ -205,10 +209,6 @@ fn whole_as_group(pattern: &str, to: &str) -> Option<(String, String)> {
         to.replace(&format!("${digit}"), &format!("${}", digit + 1))
     });
     Some((format!("{start}({rest})"), shifted))
-}
-
-fn has_flag(flags: &[String], flag: &str) -> bool {
-    flags.iter().any(|own| own.eq_ignore_ascii_case(flag))
 }
 
 /// The conditions of a rule as lines of a matcher.

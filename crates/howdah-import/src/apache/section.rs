@@ -2,6 +2,7 @@
 
 use howdah_config::Files;
 
+use super::rule_flags::forbids;
 use super::syntax::quoted;
 use crate::directive::Directive;
 use crate::http_basic::basic_auth;
@@ -15,6 +16,8 @@ pub(super) enum Scope {
     Site,
     /// Requests with this matcher.
     Matcher(String),
+    /// The whole site, by a folder of that depth that contains the document root.
+    Above(usize),
     /// Requests of the site never reach it.
     Nothing,
     /// It cannot be expressed.
@@ -47,7 +50,8 @@ impl Scope {
             "files" => Self::Matcher(format!("path {}", word(&format!("*/{first}")))),
             "limit" => Self::Matcher(format!("method {}", methods(section))),
             "limitexcept" => Self::Matcher(format!("not method {}", methods(section))),
-            "directory" if first == "~" => Self::Unknown,
+            "directory" if first == "~" => directory_regex(second, root),
+            "directorymatch" => directory_regex(first, root),
             "directory" => directory(first, root, aliases),
             _ => Self::Unknown,
         }
@@ -91,22 +95,64 @@ fn last_element_regex(regex: &str) -> String {
 }
 
 fn directory(folder: &str, root: Option<&str>, aliases: &[Alias]) -> Scope {
-    let folder = folder.trim_end_matches(['/', '*']);
-    for Alias { path, target } in aliases {
-        if target.trim_end_matches('/') == folder {
-            return Scope::Matcher(format!("path {}", word(&format!("{path}*"))));
+    let folder = elements(folder.trim_end_matches(['/', '*']));
+    let above = root.map(elements).filter(|root| contains(&folder, root));
+    if let Some(root) = above {
+        return match folder.len() {
+            depth if depth == root.len() => Scope::Site,
+            depth => Scope::Above(depth),
+        };
+    }
+    let paths = aliases.iter().filter_map(|Alias { path, target }| {
+        let target = elements(target);
+        if contains(&folder, &target) {
+            return Some(format!("{path}*"));
         }
-    }
-    let Some(root) = root.map(|root| root.trim_end_matches('/')) else {
+        let below = contains(&target, &folder).then(|| folder[target.len()..].join("/"));
+        Some(format!("{}/{}/*", path.trim_end_matches('/'), below?))
+    });
+    let below = root.map(elements).filter(|root| contains(root, &folder));
+    let below = below.map(|root| format!("/{}/*", folder[root.len()..].join("/")));
+    let paths: Vec<_> = paths.chain(below).map(|path| word(&path)).collect();
+    if paths.is_empty() {
         return Scope::Nothing;
-    };
-    if root == folder {
-        return Scope::Site;
     }
-    match folder.strip_prefix(root) {
-        Some(below) if below.starts_with('/') => Scope::Matcher(format!("path {below}/*")),
-        // Sections above the document root contain rights of the whole server, which the section of the site overrides.
-        _ => Scope::Nothing,
+    Scope::Matcher(format!("path {}", paths.join(" ")))
+}
+
+fn elements(folder: &str) -> Vec<&str> {
+    folder.split('/').filter(|name| !name.is_empty()).collect()
+}
+
+/// Whether one folder is the other or contains it. A wildcard is taken to match: it may restrict access.
+fn contains(outer: &[&str], inner: &[&str]) -> bool {
+    let is_wild = |name: &str| name.contains(['*', '?', '[']);
+    let mut pairs = outer.iter().zip(inner);
+    outer.len() <= inner.len() && pairs.all(|(a, b)| a == b || is_wild(a) || is_wild(b))
+}
+
+/// An expression about the path of a folder on the disk.
+fn directory_regex(regex: &str, root: Option<&str>) -> Scope {
+    let root = root.unwrap_or_default().trim_end_matches('/');
+    let own = match regex.strip_prefix('^') {
+        None => Some(regex.to_owned()),
+        Some(rest) => {
+            let rest = rest.strip_prefix(root).or_else(|| {
+                let escaped = root.replace('.', "\\.");
+                rest.strip_prefix(escaped.as_str())
+            });
+            rest.filter(|_| !root.is_empty())
+                .map(|rest| format!("^{rest}"))
+        }
+    };
+    // A folder with all that is in it.
+    let own = own.map(|regex| match regex.strip_suffix('$') {
+        Some(start) if !start.ends_with('\\') => format!("{start}(/|$)"),
+        _ => regex,
+    });
+    match own.and_then(|regex| rust_regex(&regex)) {
+        Some(regex) => Scope::Matcher(format!("path_regexp {}", word(&regex))),
+        None => Scope::Unknown,
     }
 }
 
@@ -133,6 +179,39 @@ pub(super) struct Access {
 }
 
 impl Access {
+    /// All rules in these directives and in the sections within them.
+    pub(super) fn of(directives: &[Directive]) -> Self {
+        let mut access = Self::default();
+        access.add(directives);
+        access
+    }
+
+    fn add(&mut self, directives: &[Directive]) {
+        for own in directives {
+            match own.name.to_ascii_lowercase().as_str() {
+                "ifmodule" if own.argument(0).starts_with('!') => {}
+                "order" => self.order(own),
+                "require" | "deny" | "allow" => self.rule(own),
+                "requirenone" | "sslrequire" => self.refuse(own),
+                "sslverifyclient" if own.argument(0).eq_ignore_ascii_case("require") => {
+                    self.refuse(own);
+                }
+                "rewriterule" if forbids(own) => self.refuse(own),
+                _ => self.add(own.children()),
+            }
+        }
+    }
+
+    /// Whether there are rules.
+    pub(super) fn is_given(&self) -> bool {
+        self.line > 0
+    }
+
+    /// Whether a client may be denied.
+    pub(super) fn restricts(&self) -> bool {
+        self.denied || self.asks || !self.others.is_empty() || self.allows_first && !self.allows_all
+    }
+
     /// `Order`.
     pub(super) fn order(&mut self, directive: &Directive) {
         self.line = directive.line;

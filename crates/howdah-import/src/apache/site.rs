@@ -116,6 +116,12 @@ pub(super) struct Site<'a> {
     ordered: Lines,
     /// Access rules, before all of them.
     guards: Lines,
+    /// Those of the document root, and the depth of their folder.
+    root_guards: (usize, Lines),
+    /// Line of `SSLVerifyClient`, and the mode.
+    client_auth: Option<(usize, &'static str)>,
+    /// File of the authorities of client certificates.
+    authority: Option<String>,
     errors: Lines,
 }
 
@@ -143,6 +149,9 @@ impl<'a> Site<'a> {
             settings: Lines::new(),
             ordered: Lines::new(),
             guards: Lines::new(),
+            root_guards: (0, Lines::new()),
+            client_auth: None,
+            authority: None,
             errors: Lines::new(),
         }
     }
@@ -189,7 +198,6 @@ impl<'a> Site<'a> {
     }
 
     pub(super) fn read(&mut self, directives: &[Directive]) {
-        self.roots(directives);
         let mut access = Access::default();
         self.block(directives, &Scope::Site, &mut access);
         let lines = access.lines(&Scope::Site, &mut self.names, self.files, self.notes);
@@ -227,7 +235,7 @@ impl<'a> Site<'a> {
     }
 
     /// Document roots, which sections refer to.
-    fn roots(&mut self, directives: &[Directive]) {
+    pub(super) fn roots(&mut self, directives: &[Directive]) {
         for own in directives {
             match own.name.to_ascii_lowercase().as_str() {
                 "documentroot" => self.root = Some(own.argument(0).to_owned()),
@@ -252,16 +260,52 @@ impl<'a> Site<'a> {
                 "ifmodule" if own.argument(0).starts_with('!') => {}
                 "requireall" | "requireany" => self.block(own.children(), scope, access),
                 _ if is_condition(own) => self.block(own.children(), scope, access),
-                "directory" | "location" | "locationmatch" | "files" | "filesmatch" | "limit"
-                | "limitexcept" => self.section(own, scope),
-                "requirenone" => access.refuse(own),
+                "directory" | "directorymatch" | "location" | "locationmatch" | "files"
+                | "filesmatch" | "limit" | "limitexcept" => self.section(own, scope),
+                "if" | "elseif" | "else" | "proxy" | "proxymatch" => self.unknown(own, scope),
+                "requirenone" | "sslrequire" => access.refuse(own),
                 "order" => access.order(own),
                 "require" | "deny" | "allow" => access.rule(own),
                 "authname" => access.realm = Some(own.argument(0).to_owned()),
                 "authuserfile" => access.file = Some(own.argument(0).to_owned()),
-                "proxy" => {}
+                "sslrequiressl" => {
+                    if !self.is_encrypted() {
+                        access.refuse(own);
+                    }
+                }
+                "sslverifyclient" => self.client_certificate(own, scope, access),
+                "sslcacertificatefile" => self.authority = Some(own.argument(0).to_owned()),
                 _ => self.directive(own, scope),
             }
+        }
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.is_tls || self.ports.iter().any(|port| port == "443")
+    }
+
+    /// `SSLVerifyClient`
+    fn client_certificate(&mut self, own: &Directive, scope: &Scope, access: &mut Access) {
+        match own.argument(0).to_ascii_lowercase().as_str() {
+            "none" => {}
+            "require" if *scope != Scope::Site || self.below => access.refuse(own),
+            "require" => self.client_auth = Some((own.line, "require_and_verify")),
+            "optional" if *scope == Scope::Site => {
+                self.client_auth = Some((own.line, "verify_if_given"));
+            }
+            _ => self.note(own, ""),
+        }
+    }
+
+    /// A section whose requests no matcher describes. If it restricts access, all requests around it are denied.
+    fn unknown(&mut self, section: &Directive, around: &Scope) {
+        if Access::of(section.children()).restricts() {
+            let mut access = Access::default();
+            access.refuse(section);
+            let lines = access.lines(around, &mut self.names, self.files, self.notes);
+            self.guards.extend(lines);
+        } else if !section.name.to_ascii_lowercase().starts_with("proxy") {
+            self.note(section, "write it with a matcher");
         }
     }
 
@@ -287,7 +331,15 @@ impl<'a> Site<'a> {
         };
         match scope {
             Scope::Nothing => {}
-            Scope::Unknown => self.note(section, "write it with a matcher"),
+            Scope::Unknown => self.unknown(section, around),
+            Scope::Above(depth) => {
+                let mut access = Access::default();
+                // Its other settings are for the whole server.
+                let own = section.children().iter().filter(|own| is_access(own));
+                let own: Vec<_> = own.cloned().collect();
+                self.block(&own, &Scope::Site, &mut access);
+                self.guard_root(depth, access);
+            }
             scope => {
                 let mut access = Access::default();
                 let is_folder = section.name.eq_ignore_ascii_case("Directory");
@@ -295,9 +347,20 @@ impl<'a> Site<'a> {
                 self.below |= is_folder;
                 self.block(section.children(), &scope, &mut access);
                 self.below = around;
+                if is_folder && scope == Scope::Site {
+                    return self.guard_root(usize::MAX, access);
+                }
                 let lines = access.lines(&scope, &mut self.names, self.files, self.notes);
                 self.guards.extend(lines);
             }
+        }
+    }
+
+    /// The access rules of a folder that is or contains the document root; those of the innermost count.
+    fn guard_root(&mut self, depth: usize, access: Access) {
+        if access.is_given() && self.root_guards.0 <= depth {
+            let lines = access.lines(&Scope::Site, &mut self.names, self.files, self.notes);
+            self.root_guards = (depth, lines);
         }
     }
 
@@ -574,15 +637,38 @@ impl<'a> Site<'a> {
             .extend(block("log", vec![format!("output file {}", word(file))]));
     }
 
+    /// `tls`, with what clients have to prove.
+    fn tls(&mut self) -> Lines {
+        let mut head = "tls".to_owned();
+        if let [Some(certificate), Some(key)] = &self.certificate {
+            head = format!("tls {} {}", word(certificate), word(key));
+        }
+        let client_auth = self.client_auth.filter(|_| self.is_encrypted());
+        match (client_auth, &self.authority) {
+            (Some((_, mode)), Some(file)) => {
+                let trust_pool = format!("trust_pool file {}", word(file));
+                block(
+                    &head,
+                    block("client_auth", vec![format!("mode {mode}"), trust_pool]),
+                )
+            }
+            (Some((line, _)), None) => {
+                let why = "there is no SSLCACertificateFile; the answer is 403 until `tls` has `client_auth`";
+                let note = self.notes.add(line, "SSLVerifyClient", why);
+                self.guards.extend([note, "error 403".to_owned()]);
+                Lines::from_iter((head != "tls").then_some(head))
+            }
+            (None, _) => Lines::from_iter((head != "tls").then_some(head)),
+        }
+    }
+
     /// All lines of the site.
-    pub(super) fn lines(self) -> Lines {
+    pub(super) fn lines(mut self) -> Lines {
         let mut lines = Lines::new();
         if !self.bind.is_empty() {
             lines.push(format!("bind {}", self.bind.join(" ")));
         }
-        if let [Some(certificate), Some(key)] = &self.certificate {
-            lines.push(format!("tls {} {}", word(certificate), word(key)));
-        }
+        lines.extend(self.tls());
         lines.extend(self.settings);
         let mut last = Lines::new();
         if self.php.runs || self.root.is_some() {
@@ -596,7 +682,8 @@ impl<'a> Site<'a> {
             }
             last.extend(self.php.lines());
         }
-        let mut ordered = self.guards;
+        let mut ordered = self.root_guards.1;
+        ordered.extend(self.guards);
         ordered.extend(self.ordered);
         if ordered.is_empty() {
             lines.append(&mut last);
@@ -625,6 +712,23 @@ pub(super) fn is_condition(directive: &Directive) -> bool {
         .iter()
         .any(|name| directive.name.eq_ignore_ascii_case(name))
         && !directive.argument(0).starts_with('!')
+}
+
+/// Whether a directive is about access, or a section that may have such ones.
+fn is_access(directive: &Directive) -> bool {
+    let name = directive.name.to_ascii_lowercase();
+    let starts = [
+        "require",
+        "auth",
+        "files",
+        "limit",
+        "ssl",
+        "ifmodule",
+        "ifversion",
+        "ifdefine",
+    ];
+    ["order", "allow", "deny"].contains(&name.as_str())
+        || starts.iter().any(|start| name.starts_with(start)) && name != "limitrequestbody"
 }
 
 /// The host of a `ServerName`.
