@@ -46,7 +46,8 @@ pub(super) fn site(
     if !bind.is_empty() {
         lines.push(format!("bind {}", bind.join(" ")));
     }
-    lines.extend(tls(&children, &mut cx));
+    let certificates = client_certificates(&children, &mut cx);
+    lines.extend(tls(&children, certificates.options, &mut cx));
     lines.extend(log(&children, &mut cx));
     lines.extend(real_ip(&children, &mut cx));
     lines.extend(maps(&children, &mut cx));
@@ -55,7 +56,8 @@ pub(super) fn site(
     of_all.retain(|line| line != "log_skip");
     lines.extend(of_all);
     lines.extend(unknown(&children, &mut cx));
-    let rules = control(&children, &mut cx);
+    let mut rules = certificates.refusal;
+    rules.extend(control(&children, &mut cx));
     let mut site = site_of(&children, upstreams, &mut cx);
     lines.extend(routes(&children, rules, &mut site, &mut cx));
     lines.extend(error_pages(&children, &site, &mut cx));
@@ -160,7 +162,40 @@ fn intercepts(children: &[Directive]) -> Option<&Directive> {
     here.or_else(|| children.iter().find_map(|own| intercepts(own.children())))
 }
 
-fn tls(children: &[Directive], cx: &mut Context<'_>) -> Lines {
+/// What clients have to prove.
+#[derive(Default)]
+struct ClientCertificates {
+    /// Of `tls`.
+    options: Lines,
+    /// Ends all requests, if that cannot be converted.
+    refusal: Lines,
+}
+
+/// `ssl_verify_client`
+fn client_certificates(children: &[Directive], cx: &mut Context<'_>) -> ClientCertificates {
+    let found = |name: &str| children.iter().rfind(|own| own.name == name);
+    let mut certificates = ClientCertificates::default();
+    let Some(own) = found("ssl_verify_client").filter(|own| own.argument(0) != "off") else {
+        return certificates;
+    };
+    let authority = found("ssl_client_certificate").or_else(|| found("ssl_trusted_certificate"));
+    let mode = match own.argument(0) {
+        "on" => Some("require_and_verify"),
+        "optional" => Some("verify_if_given"),
+        _ => None,
+    };
+    let (Some(mode), Some(authority)) = (mode, authority) else {
+        let why = "the answer is 403 until `tls` has `client_auth`";
+        certificates.refusal = vec![cx.note(own, why), "error 403".to_owned()];
+        return certificates;
+    };
+    let trust_pool = format!("trust_pool file {}", word(authority.argument(0)));
+    certificates.options = block("client_auth", vec![format!("mode {mode}"), trust_pool]);
+    certificates
+}
+
+/// `tls`, with the options about `clients`.
+fn tls(children: &[Directive], clients: Lines, cx: &mut Context<'_>) -> Lines {
     let found = |name: &str| children.iter().rfind(|own| own.name == name);
     let mut options = Lines::new();
     if let Some(own) = found("ssl_protocols") {
@@ -181,8 +216,14 @@ fn tls(children: &[Directive], cx: &mut Context<'_>) -> Lines {
     match (found("ssl_certificate"), found("ssl_certificate_key")) {
         (Some(certificate), Some(key)) => {
             let files = [certificate.argument(0), key.argument(0)];
+            options.extend(clients);
             if files.iter().any(|file| file.contains('$')) {
-                return vec![cx.note(certificate, "the certificate depends on the request")];
+                let mut lines =
+                    vec![cx.note(certificate, "the certificate depends on the request")];
+                if !options.is_empty() {
+                    lines.extend(block("tls", options));
+                }
+                return lines;
             }
             block(
                 &format!("tls {} {}", word(files[0]), word(files[1])),

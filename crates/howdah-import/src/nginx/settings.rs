@@ -100,6 +100,7 @@ pub(super) const OF_SERVER: &[&str] = &[
     "ssl_certificate",
     "ssl_certificate_key",
     "ssl_ciphers",
+    "ssl_client_certificate",
     "ssl_conf_command",
     "ssl_dhparam",
     "ssl_early_data",
@@ -112,6 +113,7 @@ pub(super) const OF_SERVER: &[&str] = &[
     "ssl_stapling",
     "ssl_stapling_verify",
     "ssl_trusted_certificate",
+    "ssl_verify_client",
 ];
 
 pub(super) fn is_known(name: &str) -> bool {
