@@ -42,7 +42,7 @@ pub(crate) struct StoredCertificate<'a> {
 
 /// Why the stored files cannot be used.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum LoadError {
     #[error("{0}")]
     Storage(#[from] io::Error),
     #[error("{} is missing", file.display())]
@@ -51,7 +51,7 @@ enum Fault {
     Certificate(#[from] CertificateError),
 }
 
-impl Fault {
+impl LoadError {
     /// Whether a concurrent writer may be the cause.
     fn is_transient(&self) -> bool {
         matches!(
@@ -89,7 +89,7 @@ impl<'a> StoredCertificate<'a> {
             Ok(None) => None,
             Err(fault) => Some(fault),
         };
-        if fault.as_ref().is_some_and(Fault::is_unavailable) {
+        if fault.as_ref().is_some_and(LoadError::is_unavailable) {
             // It is requested again later. This machine may have a copy from before an upgrade.
             return self.take_old().ok().flatten();
         }
@@ -147,7 +147,7 @@ impl<'a> StoredCertificate<'a> {
         Certificate::from_pem((chain, &path), (key, &key_path), self.provider)
     }
 
-    fn read(&self) -> Result<Option<Certificate>, Fault> {
+    fn read(&self) -> Result<Option<Certificate>, LoadError> {
         let mut look = 1;
         loop {
             match self.read_once() {
@@ -160,7 +160,7 @@ impl<'a> StoredCertificate<'a> {
         }
     }
 
-    fn read_once(&self) -> Result<Option<Certificate>, Fault> {
+    fn read_once(&self) -> Result<Option<Certificate>, LoadError> {
         let key = self.storage.read(&self.place.key)?;
         let chain = self.storage.read(&self.place.certificate)?;
         let missing = match (key, chain) {
@@ -170,11 +170,11 @@ impl<'a> StoredCertificate<'a> {
             (Some(_), None) => &self.place.certificate,
         };
         let file = self.storage.path(missing);
-        Err(Fault::Missing { file })
+        Err(LoadError::Missing { file })
     }
 
     /// A certificate that an earlier version has left.
-    fn take_old(&self) -> Result<Option<Certificate>, Fault> {
+    fn take_old(&self) -> Result<Option<Certificate>, LoadError> {
         let old = layout::old_certificate(self.authority, self.host);
         let Some(pem) = self.storage.read(&old)? else {
             return Ok(None);

@@ -10,8 +10,8 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 
 use super::close::{FAREWELL, LINGER, linger, refuse, reset};
+use super::connection_scope::ConnectionScope;
 use super::driver::{Deadline, Driver};
-use super::shared::Shared;
 use crate::message::application::Application;
 use crate::message::incoming::Incoming;
 use crate::request::exchange::{Exchange, ResponseBody};
@@ -27,18 +27,18 @@ enum ServeEnd {
 
 /// Handles each request with the configuration that is current when it begins.
 pub(super) fn service<A: Application>(
-    shared: Shared<A>,
+    scope: ConnectionScope<A>,
 ) -> impl Service<
     Request<hyper::body::Incoming>,
     Response = Response<ResponseBody<A::Body>>,
     Error = ConnectionAbort,
 > + Clone {
     service_fn(move |request: Request<hyper::body::Incoming>| {
-        let Shared {
+        let ConnectionScope {
             listener,
             info,
             state,
-        } = &shared;
+        } = &scope;
         let (service, number) = listener.current();
         if listener.drain.is_ordered() || service.snapshot.life.shutdown.closes_connections() {
             state.set_closes();

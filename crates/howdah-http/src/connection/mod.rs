@@ -10,6 +10,7 @@
 //! all of them, which is rarely armed.
 
 mod close;
+mod connection_scope;
 mod driver;
 mod first_bytes;
 pub(crate) mod handshake;
@@ -19,7 +20,6 @@ pub(crate) mod http3;
 pub(crate) mod listener;
 mod multiplexed;
 mod proxy_protocol;
-mod shared;
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -31,10 +31,10 @@ use http::StatusCode;
 use tokio::net::TcpStream;
 
 use self::close::refuse;
+use self::connection_scope::ConnectionScope;
 use self::driver::Driver;
 use self::first_bytes::FirstBytes;
 use self::listener::Listener;
-use self::shared::Shared;
 use crate::message::application::Application;
 use crate::message::connection::Connection;
 use crate::socket::io::Io;
@@ -77,7 +77,7 @@ pub(crate) async fn serve<A: Application>(
     } else {
         limits.h2c
     };
-    let shared = Shared {
+    let scope = ConnectionScope {
         listener: Rc::clone(&listener),
         info: Rc::new(Connection {
             remote: canonical(remote),
@@ -91,7 +91,7 @@ pub(crate) async fn serve<A: Application>(
         prefix: Bytes::new(),
         state: Rc::clone(&state),
     };
-    let service = http1::service(shared.clone());
+    let service = http1::service(scope.clone());
     let mut counted = None;
     loop {
         let first = if is_http2 {
@@ -109,7 +109,7 @@ pub(crate) async fn serve<A: Application>(
             FirstBytes::Http2 if !speaks_http2 => {
                 return refuse(io.stream, StatusCode::HTTP_VERSION_NOT_SUPPORTED, "").await;
             }
-            FirstBytes::Http2 => return driver.http2(io, shared).await,
+            FirstBytes::Http2 => return driver.http2(io, scope).await,
             FirstBytes::Closed => return io.stream.close_notify(),
             FirstBytes::TimedOut => {
                 return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await;

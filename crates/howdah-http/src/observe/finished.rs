@@ -52,10 +52,10 @@ pub struct FinishedBatch {
 
 /// Finished requests, while there is an observer. Clones share them.
 #[derive(Debug, Clone)]
-pub struct FinishedRequests(Arc<Shared>);
+pub struct FinishedRequests(Arc<BatchList>);
 
 #[derive(Debug)]
-struct Shared {
+struct BatchList {
     /// The time until which requests are stored; `CLOCK_MONOTONIC` in milliseconds.
     until: AtomicU64,
     threads: Box<[ThreadBatch]>,
@@ -69,7 +69,7 @@ struct ThreadBatch(Mutex<FinishedBatch>);
 impl FinishedRequests {
     /// Creates the collection for this number of front threads.
     pub fn new(threads: usize) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(BatchList {
             until: AtomicU64::new(0),
             threads: (0..threads).map(|_| ThreadBatch::default()).collect(),
         }))

@@ -23,7 +23,7 @@ const OVERLOADED: u8 = 2;
 
 /// Behavior of an upstream.
 #[derive(Clone, Copy)]
-enum Manner {
+enum Behavior {
     Answer(u16),
     HangUp,
     Refuse,
@@ -48,11 +48,11 @@ struct Pings {
 }
 
 impl Upstream {
-    fn start(number: usize, manner: Manner) -> Self {
-        Self::listen(TcpListener::bind("127.0.0.1:0").unwrap(), number, manner)
+    fn start(number: usize, behavior: Behavior) -> Self {
+        Self::listen(TcpListener::bind("127.0.0.1:0").unwrap(), number, behavior)
     }
 
-    fn listen(listener: TcpListener, number: usize, manner: Manner) -> Self {
+    fn listen(listener: TcpListener, number: usize, behavior: Behavior) -> Self {
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(AtomicUsize::new(0));
         let pings = Arc::new(Pings {
@@ -67,7 +67,7 @@ impl Upstream {
                 count.fetch_add(1, SeqCst);
                 let stream = stream.unwrap();
                 // A server that closes the connection is not a failure.
-                let _ = serve(&stream, number, manner, &asked);
+                let _ = serve(&stream, number, behavior, &asked);
                 if asked.status.load(SeqCst) == 0 {
                     unanswered.push(stream);
                 }
@@ -92,7 +92,7 @@ impl Upstream {
 fn serve(
     mut stream: &TcpStream,
     number: usize,
-    mut manner: Manner,
+    mut behavior: Behavior,
     pings: &Pings,
 ) -> io::Result<()> {
     let (mut length, mut is_ping) = (0, false);
@@ -110,9 +110,9 @@ fn serve(
                 if variables.contains("SCRIPT_NAME/ping") {
                     is_ping = true;
                     *pings.last.lock().unwrap() = variables;
-                    manner = match pings.status.load(SeqCst) {
+                    behavior = match pings.status.load(SeqCst) {
                         0 => return Ok(()),
-                        status => Manner::Answer(status),
+                        status => Behavior::Answer(status),
                     };
                 }
             }
@@ -127,10 +127,10 @@ fn serve(
         stream.write_all(&[1, kind, 0, 1, high, low, 0, 0])?;
         stream.write_all(content)
     };
-    match manner {
-        Manner::HangUp => Ok(()),
-        Manner::Refuse => record(END_REQUEST, &[0, 0, 0, 0, OVERLOADED, 0, 0, 0]),
-        Manner::Answer(status) => {
+    match behavior {
+        Behavior::HangUp => Ok(()),
+        Behavior::Refuse => record(END_REQUEST, &[0, 0, 0, 0, OVERLOADED, 0, 0, 0]),
+        Behavior::Answer(status) => {
             let location = if status == 302 {
                 "Location: /index.php\r\n"
             } else {
@@ -183,7 +183,7 @@ impl Site {
     }
 }
 
-const WELL: Manner = Manner::Answer(200);
+const WELL: Behavior = Behavior::Answer(200);
 
 #[test]
 fn upstreams_are_taken_in_turns_and_passed_over() {
@@ -225,7 +225,7 @@ fn there_are_as_many_attempts_as_configured() {
 #[test]
 fn safe_requests_are_sent_again() {
     let well = Upstream::start(1, WELL);
-    let torn = Upstream::start(2, Manner::HangUp);
+    let torn = Upstream::start(2, Behavior::HangUp);
     let both = site(&[torn.address, well.address], "lb_policy first");
     assert_eq!(both.upstream(), "1");
     assert_eq!(both.post().status, 502);
@@ -236,7 +236,7 @@ fn safe_requests_are_sent_again() {
     assert_eq!(matched.post().value("length"), "3");
     assert_eq!(matched.get().status, 502);
     // An upstream that refuses has not started the request.
-    let busy = Upstream::start(3, Manner::Refuse);
+    let busy = Upstream::start(3, Behavior::Refuse);
     let both = site(&[busy.address, well.address], "lb_policy first");
     assert_eq!(both.upstream(), "1");
     assert_eq!(both.post().value("length"), "3");
@@ -244,12 +244,12 @@ fn safe_requests_are_sent_again() {
 
 #[test]
 fn upstreams_that_fail_are_left_alone() {
-    for (manner, options) in [
-        (Manner::Answer(503), "unhealthy_status 5xx"),
+    for (behavior, options) in [
+        (Behavior::Answer(503), "unhealthy_status 5xx"),
         (WELL, "unhealthy_latency 1ns"),
-        (Manner::HangUp, "max_fails 1"),
+        (Behavior::HangUp, "max_fails 1"),
     ] {
-        let (bad, good) = (Upstream::start(1, manner), Upstream::start(2, WELL));
+        let (bad, good) = (Upstream::start(1, behavior), Upstream::start(2, WELL));
         let options = format!("lb_policy first\nfail_duration 1h\n{options}");
         let site = site(&[bad.address, good.address], &options);
         site.get();

@@ -7,7 +7,7 @@ use std::{fs, thread};
 
 use crate::support::Harness;
 use crate::support::front::front;
-use crate::support::outcome::{Got, get, get_http2, refused, whole};
+use crate::support::outcome::{Outcome, get, get_http2, refused, whole};
 
 const END_REQUEST: u8 = 3;
 const STDIN: u8 = 5;
@@ -103,7 +103,12 @@ fn responses() {
             hello("HTTP/1.1 404 Not Found"),
             whole(200, "hello"),
         ),
-        ("no end", "GET", record(STDOUT, b"\r\nhello"), Got::Broken),
+        (
+            "no end",
+            "GET",
+            record(STDOUT, b"\r\nhello"),
+            Outcome::Broken,
+        ),
         (
             "no end, with a length",
             "GET",
@@ -134,7 +139,7 @@ fn responses() {
             "half a record",
             "GET",
             [&record(STDOUT, b"\r\nhello")[..], &[1, 6, 0]].concat(),
-            Got::Broken,
+            Outcome::Broken,
         ),
         (
             "HTTP",
@@ -163,7 +168,7 @@ fn responses() {
             "a larger length",
             "GET",
             hello("Content-Length: 50"),
-            Got::Broken,
+            Outcome::Broken,
         ),
         (
             "a smaller length",

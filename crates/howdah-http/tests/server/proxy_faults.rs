@@ -2,7 +2,7 @@
 //! each fault to an HTTP/1.1 client and to an HTTP/2 client. No client may take a part for the
 //! whole, and no request may get leftover bytes of another one.
 
-use crate::support::outcome::{Got, get, get_http2, refused, whole};
+use crate::support::outcome::{Outcome, get, get_http2, refused, whole};
 use crate::support::upstream::{ConnectionAction, Upstream};
 
 /// Plays a fault to both clients. The next request gets its response as usual, on the same
@@ -12,7 +12,7 @@ fn play(
     method: &str,
     answer: &'static [u8],
     then: ConnectionAction,
-    expected: &Got,
+    expected: &Outcome,
     keeps: bool,
 ) {
     for client in [get, get_http2] {
@@ -119,7 +119,7 @@ fn lengths() {
             "a body that is too short",
             b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello",
             Close,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
         (
@@ -147,7 +147,7 @@ fn lengths() {
             "no length, and a reset",
             b"HTTP/1.1 200 OK\r\n\r\nhello",
             Reset,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
     ] {
@@ -178,50 +178,50 @@ fn chunks() {
             "a size that is not a number",
             "5\r\nhello\r\nzz\r\n",
             Keep,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
         (
             "a size with a sign",
             "5\r\nhello\r\n+1\r\na\r\n0\r\n\r\n",
             Keep,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
         (
             "a size of more than 64 bits",
             "5\r\nhello\r\n10000000000000005\r\nhello\r\n0\r\n\r\n",
             Keep,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
         (
             "a chunk that is too long",
             "5\r\nhello!!\r\n0\r\n\r\n",
             Keep,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
         (
             "a size that ends in LF alone",
             "5\r\nhello\r\n0\n\n",
             Keep,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
-        ("no end", "5\r\nhello\r\n", Close, Got::Broken, false),
+        ("no end", "5\r\nhello\r\n", Close, Outcome::Broken, false),
         (
             "an end in the last line",
             "5\r\nhello\r\n0\r\n",
             Close,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
         (
             "an end in a chunk",
             "50\r\nhello",
             Close,
-            Got::Broken,
+            Outcome::Broken,
             false,
         ),
         (
@@ -542,8 +542,8 @@ fn answers_to_head() {
     ] {
         // The error response has no body either.
         let expected = match expected {
-            Got::Whole(status, _) => whole(status, ""),
-            Got::Broken => Got::Broken,
+            Outcome::Whole(status, _) => whole(status, ""),
+            Outcome::Broken => Outcome::Broken,
         };
         play(fault, "HEAD", answer, Keep, &expected, keeps);
     }

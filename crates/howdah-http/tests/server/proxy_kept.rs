@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use crate::support::front::front;
-use crate::support::outcome::{Got, get, get_http2, refused, whole};
+use crate::support::outcome::{Outcome, get, get_http2, refused, whole};
 use crate::support::upstream::{ConnectionAction, Upstream};
 use crate::support::wait_until;
 
@@ -89,7 +89,7 @@ fn a_request_is_sent_again_once_and_only_if_nothing_was_answered() {
         let expected = if then == ConnectionAction::Close {
             refused()
         } else {
-            Got::Broken
+            Outcome::Broken
         };
         assert_eq!(get(&front, "GET", "/b"), expected);
         assert_eq!(upstream.connections("/b"), [0]);

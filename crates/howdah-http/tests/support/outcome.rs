@@ -6,22 +6,22 @@ use super::{Harness, PATIENCE};
 
 /// Result of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Got {
+pub enum Outcome {
     Whole(u16, String),
     /// The client can detect that a part is missing.
     Broken,
 }
 
-pub fn whole(status: u16, body: &str) -> Got {
-    Got::Whole(status, body.to_owned())
+pub fn whole(status: u16, body: &str) -> Outcome {
+    Outcome::Whole(status, body.to_owned())
 }
 
-pub fn refused() -> Got {
+pub fn refused() -> Outcome {
     whole(502, "502 Bad Gateway\n")
 }
 
 /// Result of an HTTP/1.1 client that reads to the end of its connection.
-pub fn get(front: &Harness, method: &str, target: &str) -> Got {
+pub fn get(front: &Harness, method: &str, target: &str) -> Outcome {
     let mut client = front.connect();
     let request = format!("{method} {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     client.write(request.as_bytes());
@@ -31,7 +31,7 @@ pub fn get(front: &Harness, method: &str, target: &str) -> Got {
         text = text.split_once("\r\n\r\n").unwrap().1;
     }
     let Some((head, mut body)) = text.split_once("\r\n\r\n") else {
-        return Got::Broken;
+        return Outcome::Broken;
     };
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     let head = head.to_ascii_lowercase();
@@ -49,13 +49,13 @@ pub fn get(front: &Harness, method: &str, target: &str) -> Got {
         if length.parse() == Ok(body.len()) {
             return whole(status, body);
         }
-        return Got::Broken;
+        return Outcome::Broken;
     }
     if !is_chunked {
         return if ended {
             whole(status, body)
         } else {
-            Got::Broken
+            Outcome::Broken
         };
     }
     let mut content = String::new();
@@ -66,18 +66,18 @@ pub fn get(front: &Harness, method: &str, target: &str) -> Got {
             return if rest.ends_with("\r\n") {
                 whole(status, &content)
             } else {
-                Got::Broken
+                Outcome::Broken
             };
         }
         let Some(chunk) = rest.get(..size) else { break };
         content.push_str(chunk);
         body = rest[size..].strip_prefix("\r\n").unwrap_or_default();
     }
-    Got::Broken
+    Outcome::Broken
 }
 
 /// Result of an HTTP/2 client.
-pub fn get_http2(front: &Harness, method: &str, target: &str) -> Got {
+pub fn get_http2(front: &Harness, method: &str, target: &str) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build().unwrap();
     let exchange = async {
@@ -107,5 +107,5 @@ pub fn get_http2(front: &Harness, method: &str, target: &str) -> Got {
     };
     let within = async { tokio::time::timeout(PATIENCE, exchange).await };
     let got = runtime.block_on(within).expect("waited in vain");
-    got.unwrap_or(Got::Broken)
+    got.unwrap_or(Outcome::Broken)
 }

@@ -294,7 +294,7 @@ impl PoolFront {
             };
             // From here on the slot counts; it is released when the worker is done.
             std::mem::forget(admission);
-            let mut pending = Pending(Some(exchange));
+            let mut pending = HeadWait(Some(exchange));
             let ended = poll_fn(|context| {
                 let Some(exchange) = &pending.0 else {
                     return Poll::Ready(Ok(Err(CallError::Stopping)));
@@ -357,9 +357,9 @@ impl fmt::Debug for PoolFront {
 }
 
 /// Notifies the worker of the disconnect, if the future is dropped before the head has arrived.
-struct Pending(Option<Rc<Exchange>>);
+struct HeadWait(Option<Rc<Exchange>>);
 
-impl Drop for Pending {
+impl Drop for HeadWait {
     fn drop(&mut self) {
         if let Some(exchange) = self.0.take() {
             exchange.client_disconnected();

@@ -7,7 +7,7 @@ use http::{Extensions, StatusCode};
 use hyper_util::client::legacy::Error as ClientError;
 use hyper_util::client::legacy::connect::CaptureConnection;
 
-use super::head::Fault;
+use super::head::FramingError;
 use crate::answer::upstream::pooled::{ConnectionProgress, RequestLoss};
 use crate::answer::upstream::tls::explain;
 
@@ -22,7 +22,7 @@ pub(super) enum Failure {
     Lost { lost: RequestLoss, cause: String },
     /// Its response is not valid.
     #[error(transparent)]
-    Answer(#[from] Fault),
+    Answer(#[from] FramingError),
     #[error("it did not respond in time")]
     HeaderTimeout,
     #[error("{0}")]

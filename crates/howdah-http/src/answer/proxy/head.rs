@@ -8,7 +8,7 @@ use crate::message::incoming::length;
 
 /// Why a response is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum FramingError {
     #[error("its response has a Content-Length that is not one number")]
     Length,
     #[error("its response has a Transfer-Encoding that is not `chunked`")]
@@ -29,7 +29,7 @@ pub(super) enum Trust {
 pub(super) fn check<B>(
     response: &mut Response<B>,
     requested: Option<&HeaderValue>,
-) -> Result<Trust, Fault> {
+) -> Result<Trust, FramingError> {
     let (status, version) = (response.status(), response.version());
     *response.version_mut() = Version::HTTP_11; // the connection's own; the client's version is independent of it
     let headers = response.headers_mut();
@@ -38,9 +38,11 @@ pub(super) fn check<B>(
             let protocol = headers.get(UPGRADE).map(HeaderValue::as_bytes);
             protocol.is_some_and(|protocol| protocol.eq_ignore_ascii_case(requested.as_bytes()))
         });
-        return is_requested.then_some(Trust::Once).ok_or(Fault::Switch);
+        return is_requested
+            .then_some(Trust::Once)
+            .ok_or(FramingError::Switch);
     }
-    let length = length(headers).map_err(|_| Fault::Length)?;
+    let length = length(headers).map_err(|_| FramingError::Length)?;
     let is_encoded = is_chunked(headers)?;
     match length {
         // A response without a body has no Content-Length (RFC 9110 §8.6).
@@ -61,7 +63,7 @@ pub(super) fn check<B>(
 }
 
 /// Whether the body was chunked. Other encodings were not requested, and could not be decoded here.
-fn is_chunked(headers: &HeaderMap) -> Result<bool, Fault> {
+fn is_chunked(headers: &HeaderMap) -> Result<bool, FramingError> {
     let mut values = headers.get_all(TRANSFER_ENCODING).iter();
     let Some(encoding) = values.next() else {
         return Ok(false);
@@ -70,7 +72,7 @@ fn is_chunked(headers: &HeaderMap) -> Result<bool, Fault> {
     if is_chunked && values.next().is_none() {
         Ok(true)
     } else {
-        Err(Fault::Encoding)
+        Err(FramingError::Encoding)
     }
 }
 
@@ -84,7 +86,7 @@ mod tests {
     fn checked(
         (status, version): (u16, Version),
         fields: &[(&'static str, &'static str)],
-    ) -> Result<(Trust, Vec<u64>), Fault> {
+    ) -> Result<(Trust, Vec<u64>), FramingError> {
         let mut response = Response::new(());
         *response.status_mut() = StatusCode::from_u16(status).unwrap();
         *response.version_mut() = version;
@@ -110,29 +112,41 @@ mod tests {
             (usual, &[][..], kept(&[])),
             (usual, &[(LENGTH, "5")], kept(&[5])),
             (usual, &[(LENGTH, "5"), (LENGTH, "005")], kept(&[5])),
-            (usual, &[(LENGTH, "5"), (LENGTH, "6")], Err(Fault::Length)),
-            (usual, &[(LENGTH, "5, 5")], Err(Fault::Length)),
-            (usual, &[(LENGTH, "+5")], Err(Fault::Length)),
-            (usual, &[(LENGTH, "")], Err(Fault::Length)),
-            (usual, &[(LENGTH, "0x5")], Err(Fault::Length)),
+            (
+                usual,
+                &[(LENGTH, "5"), (LENGTH, "6")],
+                Err(FramingError::Length),
+            ),
+            (usual, &[(LENGTH, "5, 5")], Err(FramingError::Length)),
+            (usual, &[(LENGTH, "+5")], Err(FramingError::Length)),
+            (usual, &[(LENGTH, "")], Err(FramingError::Length)),
+            (usual, &[(LENGTH, "0x5")], Err(FramingError::Length)),
             (
                 usual,
                 &[(LENGTH, "99999999999999999999")],
-                Err(Fault::Length),
+                Err(FramingError::Length),
             ),
             (usual, &[(ENCODING, "chunked")], kept(&[])),
             (usual, &[(ENCODING, "Chunked"), (LENGTH, "5")], once(&[])),
-            (usual, &[(ENCODING, "gzip, chunked")], Err(Fault::Encoding)),
-            (usual, &[(ENCODING, "identity")], Err(Fault::Encoding)),
+            (
+                usual,
+                &[(ENCODING, "gzip, chunked")],
+                Err(FramingError::Encoding),
+            ),
+            (
+                usual,
+                &[(ENCODING, "identity")],
+                Err(FramingError::Encoding),
+            ),
             (
                 usual,
                 &[(ENCODING, "chunked"), (ENCODING, "chunked")],
-                Err(Fault::Encoding),
+                Err(FramingError::Encoding),
             ),
             (
                 usual,
                 &[(ENCODING, "chunked"), (LENGTH, "x")],
-                Err(Fault::Length),
+                Err(FramingError::Length),
             ),
             ((204, Version::HTTP_11), &[(LENGTH, "5")], kept(&[])),
             ((304, Version::HTTP_11), &[(LENGTH, "5")], kept(&[5])),
@@ -149,9 +163,9 @@ mod tests {
             (
                 (101, Version::HTTP_11),
                 &[("upgrade", "h2c")],
-                Err(Fault::Switch),
+                Err(FramingError::Switch),
             ),
-            ((101, Version::HTTP_11), &[], Err(Fault::Switch)),
+            ((101, Version::HTTP_11), &[], Err(FramingError::Switch)),
         ] {
             assert_eq!(checked(line, fields), expected, "{line:?} {fields:?}");
         }

@@ -8,8 +8,8 @@ use howdah_observe::metrics::Protocol;
 use super::Connection;
 use crate::clock;
 use crate::connection::close::{LINGER, linger};
+use crate::connection::connection_scope::ConnectionScope;
 use crate::connection::driver::{Deadline, Driver};
-use crate::connection::shared::Shared;
 use crate::message::application::Application;
 use crate::socket::io::Io;
 use crate::socket::loan::Loan;
@@ -20,12 +20,16 @@ const GOAWAY: u64 = 1_000;
 
 impl Driver<'_, '_> {
     /// Serves HTTP/2 until the connection ends.
-    pub(in crate::connection) async fn http2<A: Application>(&mut self, io: Io, shared: Shared<A>) {
+    pub(in crate::connection) async fn http2<A: Application>(
+        &mut self,
+        io: Io,
+        scope: ConnectionScope<A>,
+    ) {
         self.state.set_multiplexed();
         let _counted = self.life.count_protocol(Protocol::Http2);
-        let remote = shared.info.remote;
+        let remote = scope.info.remote;
         let (loan, lender) = Loan::new(io);
-        let connection = Connection::new(shared, loan, &self.limits.http2, self.limits.write);
+        let connection = Connection::new(scope, loan, &self.limits.http2, self.limits.write);
         let mut connection = Box::new(connection);
         let end = self.poll_http2(&mut connection).await;
         drop(connection);

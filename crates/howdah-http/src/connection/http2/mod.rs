@@ -19,7 +19,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::server::{Builder, Handshake};
 
-use crate::connection::shared::Shared;
+use crate::connection::connection_scope::ConnectionScope;
 use crate::message::application::Application;
 use crate::request::exchange::Exchange;
 use crate::socket::executor::LocalExecutor;
@@ -27,7 +27,7 @@ use crate::socket::loan::Loan;
 
 /// A connection, which must be polled until it ends.
 pub(crate) struct Connection<A> {
-    shared: Rc<Shared<A>>,
+    scope: Rc<ConnectionScope<A>>,
     executor: LocalExecutor,
     state: State,
     goaway_sent: bool,
@@ -40,14 +40,19 @@ enum State {
 
 impl<A: Application> Connection<A> {
     /// `write_limit`: milliseconds in which a client has to accept some bytes.
-    pub(crate) fn new(shared: Shared<A>, io: Loan, builder: &Builder, write_limit: u64) -> Self {
+    pub(crate) fn new(
+        scope: ConnectionScope<A>,
+        io: Loan,
+        builder: &Builder,
+        write_limit: u64,
+    ) -> Self {
         Self {
             executor: LocalExecutor {
                 write_limit: Duration::from_millis(write_limit),
             },
             state: State::Beginning(builder.handshake(io)),
             goaway_sent: false,
-            shared: Rc::new(shared),
+            scope: Rc::new(scope),
         }
     }
 
@@ -74,10 +79,10 @@ impl<A: Application> Connection<A> {
                     None => return Poll::Ready(Ok(())),
                     Some(Err(error)) => return Poll::Ready(Err(error)),
                     Some(Ok((request, respond))) => {
-                        let shared = Rc::clone(&self.shared);
-                        let (service, _) = shared.listener.current();
-                        let exchange = Exchange::begin(&shared.state, &service.snapshot.life);
-                        let stream = stream::serve(shared, exchange, request, respond);
+                        let scope = Rc::clone(&self.scope);
+                        let (service, _) = scope.listener.current();
+                        let exchange = Exchange::begin(&scope.state, &service.snapshot.life);
+                        let stream = stream::serve(scope, exchange, request, respond);
                         self.executor.run(stream);
                     }
                 },

@@ -10,7 +10,7 @@ use h2::{Reason, RecvStream, SendStream};
 use http::{Method, Request};
 use http_body::Body;
 
-use super::Shared;
+use super::ConnectionScope;
 use super::body::Upload;
 use crate::connection::multiplexed::{Expectation, finalize, poll_answer};
 use crate::message::application::Application;
@@ -22,7 +22,7 @@ use crate::request::scope::RequestScope;
 
 /// Handles a request, unless its client resets the stream before. A stream that is dropped before its end is reset.
 pub(super) async fn serve<A: Application>(
-    shared: Rc<Shared<A>>,
+    connection: Rc<ConnectionScope<A>>,
     exchange: Exchange,
     request: Request<RecvStream>,
     mut respond: SendResponse<Bytes>,
@@ -32,8 +32,8 @@ pub(super) async fn serve<A: Application>(
     let expectation = Expectation::of(&parts.headers).filter(|_| !stream.is_end_stream());
     let (expectation, mut wanted) = expectation.unzip();
     let upload = Upload::new(stream, &parts.headers, expectation);
-    let (service, number) = shared.listener.current();
-    let scope = RequestScope::new(service, number, &shared.info, &shared.state);
+    let (service, number) = connection.listener.current();
+    let scope = RequestScope::new(service, number, &connection.info, &connection.state);
     let body = if upload.is_end_stream() {
         Incoming::Empty
     } else {
@@ -46,7 +46,7 @@ pub(super) async fn serve<A: Application>(
         let mut answering = pin!(answering);
         std::future::poll_fn(|cx| {
             loop {
-                let step = poll_answer(cx, answering.as_mut(), &mut wanted, &shared.state);
+                let step = poll_answer(cx, answering.as_mut(), &mut wanted, &connection.state);
                 let (interim, answer) = match step {
                     Poll::Pending if hold.is_on() => return Poll::Pending,
                     Poll::Pending if respond.poll_reset(cx).is_ready() => return Poll::Ready(None),

@@ -10,7 +10,7 @@ use howdah_observe::metrics::{Handshake, Protocol};
 use tokio::time::{Instant, sleep};
 
 use super::bounded::Quic;
-use super::stream::{self, Shared};
+use super::stream::{self, QuicScope};
 use crate::clock;
 use crate::connection::listener::Listener;
 use crate::listen::limits::Limits;
@@ -93,13 +93,13 @@ pub(super) async fn serve<A: Application>(
     else {
         return;
     };
-    let shared = Rc::new(Shared {
+    let scope = Rc::new(QuicScope {
         listener,
         info: Rc::new(info),
         state,
         quic,
     });
-    drive(&limits, &shared, http).await;
+    drive(&limits, &scope, http).await;
     // The close is sent by quinn's task, which has been woken and runs before this continues.
     tokio::task::yield_now().await;
     tokio::task::yield_now().await;
@@ -107,8 +107,8 @@ pub(super) async fn serve<A: Application>(
 
 type Http = h3::server::Connection<Quic, Bytes>;
 
-async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http: Http) {
-    let drain = &shared.listener.drain;
+async fn drive<A: Application>(limits: &Limits, scope: &Rc<QuicScope<A>>, mut http: Http) {
+    let drain = &scope.listener.drain;
     let executor = LocalExecutor {
         write_limit: Duration::from_millis(limits.write),
     };
@@ -117,7 +117,7 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
     // Whether the connection has to close: by the order to drain, or because it is idle.
     let mut goaway_sent = false;
     let mut sent = 0;
-    let mut wake = pin!(sleep(remaining_idle_time(limits, &shared.state)));
+    let mut wake = pin!(sleep(remaining_idle_time(limits, &scope.state)));
     loop {
         if drain.is_ordered() && !goaway_sent {
             goaway_sent = true;
@@ -128,21 +128,21 @@ async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http
         }
         tokio::select! {
             accepted = http.accept() => match accepted {
-                Ok(Some(resolver)) => executor.run(stream::serve(Rc::clone(shared), resolver)),
+                Ok(Some(resolver)) => executor.run(stream::serve(Rc::clone(scope), resolver)),
                 Ok(None) | Err(_) => return,
             },
             () = &mut drained, if !goaway_sent => {}
             () = wake.as_mut() => {
-                let idle = shared.state.phase() == Phase::Idle;
+                let idle = scope.state.phase() == Phase::Idle;
                 if goaway_sent {
-                    let now = shared.quic.stats().udp_tx.datagrams;
+                    let now = scope.quic.stats().udp_tx.datagrams;
                     if clock::now() >= drain.cut_at() || (idle && now == sent) {
                         return;
                     }
                     sent = now;
                     sleep_reset(&mut wake, QUIET);
                 } else {
-                    let left = remaining_idle_time(limits, &shared.state);
+                    let left = remaining_idle_time(limits, &scope.state);
                     if idle && left.is_zero() {
                         goaway_sent = true;
                         if http.shutdown(IN_FLIGHT).await.is_err() {

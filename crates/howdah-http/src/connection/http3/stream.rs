@@ -27,7 +27,7 @@ use crate::socket::executor;
 use crate::socket::state::ConnectionState;
 
 /// State that the requests of a connection share.
-pub(super) struct Shared<A> {
+pub(super) struct QuicScope<A> {
     pub(super) listener: Rc<Listener<A>>,
     pub(super) info: Rc<Connection>,
     pub(super) state: Rc<ConnectionState>,
@@ -36,11 +36,11 @@ pub(super) struct Shared<A> {
 
 /// Handles a request, unless its connection ends before.
 pub(super) async fn serve<A: Application>(
-    shared: Rc<Shared<A>>,
+    connection: Rc<QuicScope<A>>,
     resolver: RequestResolver<Quic, Bytes>,
 ) {
     let limit = {
-        let (service, number) = shared.listener.current();
+        let (service, number) = connection.listener.current();
         Duration::from_millis(service.snapshot.limits(number).read_header)
     };
     let hold = DisconnectGuard::default();
@@ -49,10 +49,10 @@ pub(super) async fn serve<A: Application>(
         if let Ok(Ok((request, stream))) =
             tokio::time::timeout(limit, resolver.resolve_request()).await
         {
-            answer(&shared, request, stream, &hold).await;
+            answer(&connection, request, stream, &hold).await;
         }
     };
-    let (mut answered, mut closed) = (pin!(answered), pin!(shared.quic.closed()));
+    let (mut answered, mut closed) = (pin!(answered), pin!(connection.quic.closed()));
     std::future::poll_fn(|cx| {
         // First handle what arrived before the end.
         if answered.as_mut().poll(cx).is_ready() {
@@ -67,15 +67,15 @@ pub(super) async fn serve<A: Application>(
 }
 
 async fn answer<A: Application>(
-    shared: &Shared<A>,
+    connection: &QuicScope<A>,
     request: Request<()>,
     stream: RequestStream<BoundedStream<h3_quinn::BidiStream<Bytes>>, Bytes>,
     hold: &DisconnectGuard,
 ) {
     let (send, receive) = stream.split();
     let mut sender = Sender { send, done: false };
-    let (service, listener) = shared.listener.current();
-    let exchange = Exchange::begin(&shared.state, &service.snapshot.life);
+    let (service, listener) = connection.listener.current();
+    let exchange = Exchange::begin(&connection.state, &service.snapshot.life);
     let (parts, ()) = request.into_parts();
     let upload = Upload::new(receive, &parts.headers).filter(|_| is_well_formed(&parts.headers));
     let Some(mut upload) = upload else {
@@ -94,13 +94,13 @@ async fn answer<A: Application>(
     }
     let head = parts.method == Method::HEAD;
     let request = Request::from_parts(parts, Incoming::Http3(Box::pin(upload)));
-    let scope = RequestScope::new(service, listener, &shared.info, &shared.state);
+    let scope = RequestScope::new(service, listener, &connection.info, &connection.state);
     let response = {
         let answering = request::handle(scope, exchange, request, Some(hold));
         let mut answering = pin!(answering);
         loop {
             let (interim, answer) = std::future::poll_fn(|cx| {
-                poll_answer(cx, answering.as_mut(), &mut wanted, &shared.state)
+                poll_answer(cx, answering.as_mut(), &mut wanted, &connection.state)
             })
             .await;
             for response in interim {

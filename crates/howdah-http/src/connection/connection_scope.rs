@@ -6,13 +6,13 @@ use super::listener::Listener;
 use crate::message::connection::Connection;
 use crate::socket::state::ConnectionState;
 
-pub(crate) struct Shared<A> {
+pub(crate) struct ConnectionScope<A> {
     pub(crate) listener: Rc<Listener<A>>,
     pub(crate) info: Rc<Connection>,
     pub(crate) state: Rc<ConnectionState>,
 }
 
-impl<A> Clone for Shared<A> {
+impl<A> Clone for ConnectionScope<A> {
     fn clone(&self) -> Self {
         Self {
             listener: Rc::clone(&self.listener),
