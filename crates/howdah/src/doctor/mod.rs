@@ -1,6 +1,7 @@
 //! `howdah doctor`: checks for operators before the server starts, and whether the application is safe with
 //! `concurrency`. It starts nothing, changes nothing and runs no code of the application, except to search for leaks.
 
+mod advice;
 mod coroutines;
 mod database;
 mod extension_table;
