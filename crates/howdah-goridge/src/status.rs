@@ -9,43 +9,24 @@ use howdah_pool::{
     RequestStatus, WorkerStatus,
 };
 
-use crate::pool::PoolInner;
+use crate::pool::{Counts, PoolInner};
 use crate::worker::Process;
 
 /// Status of a pool.
 pub(crate) fn status(shared: &PoolInner) -> PoolStatus {
     let current = shared.generation.load(Ordering::Relaxed);
     let counts = &shared.counts;
-    let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let state = shared.lock();
     let workers: Vec<WorkerStatus> = state.processes.values().map(|own| worker(own)).collect();
     let count = |name: &str| workers.iter().filter(|worker| worker.state == name).count();
     let busy = workers.iter().filter(|worker| worker.in_flight > 0).count();
-    let mut numbers: Vec<u32> = workers.iter().map(|worker| worker.generation).collect();
-    numbers.push(current);
-    numbers.sort_unstable();
-    numbers.dedup();
-    let generation = |number: u32| GenerationStatus {
-        generation: number,
-        state: match number.cmp(&current) {
-            std::cmp::Ordering::Less => "draining",
-            std::cmp::Ordering::Equal => "serving",
-            std::cmp::Ordering::Greater => "booting",
-        },
-        pid: 0,
-        boot_each: true,
-        workers: workers
-            .iter()
-            .filter(|worker| worker.generation == number)
-            .count(),
-    };
     let wanted = shared.options.workers;
     PoolStatus {
         name: shared.options.name.clone(),
         mode: "roadrunner",
         script: Some(shared.options.command.join(" ")),
         generation: current,
-        generations: numbers.into_iter().map(generation).collect(),
+        generations: generations(&workers, current),
         php: String::new(),
         failure: state.failure.clone(),
         reloading: state.reloading,
@@ -73,19 +54,50 @@ pub(crate) fn status(shared: &PoolInner) -> PoolStatus {
         spooled: 0,
         leaks: Leaks::default(),
         slow: Vec::new(),
-        counters: Counters {
-            spawned: get(&counts.started),
-            ready: get(&counts.ready),
-            crashed: get(&counts.crashed),
-            recycled: get(&counts.recycled),
-            killed: get(&counts.killed),
-            boots_failed: get(&counts.boots_failed),
-            reloads: get(&counts.reloads),
-            reloads_failed: get(&counts.reloads_failed),
-            ..Counters::default()
-        },
+        counters: counters(counts),
         workers,
     }
+}
+
+/// The generations that have workers, and the current one.
+fn generations(workers: &[WorkerStatus], current: u32) -> Vec<GenerationStatus> {
+    let mut numbers: Vec<u32> = workers.iter().map(|worker| worker.generation).collect();
+    numbers.push(current);
+    numbers.sort_unstable();
+    numbers.dedup();
+    let status = |number: u32| GenerationStatus {
+        generation: number,
+        state: match number.cmp(&current) {
+            std::cmp::Ordering::Less => "draining",
+            std::cmp::Ordering::Equal => "serving",
+            std::cmp::Ordering::Greater => "booting",
+        },
+        pid: 0,
+        boot_each: true,
+        workers: workers
+            .iter()
+            .filter(|worker| worker.generation == number)
+            .count(),
+    };
+    numbers.into_iter().map(status).collect()
+}
+
+fn counters(counts: &Counts) -> Counters {
+    Counters {
+        spawned: get(&counts.started),
+        ready: get(&counts.ready),
+        crashed: get(&counts.crashed),
+        recycled: get(&counts.recycled),
+        killed: get(&counts.killed),
+        boots_failed: get(&counts.boots_failed),
+        reloads: get(&counts.reloads),
+        reloads_failed: get(&counts.reloads_failed),
+        ..Counters::default()
+    }
+}
+
+fn get(count: &AtomicU64) -> u64 {
+    count.load(Ordering::Relaxed)
 }
 
 fn worker(process: &Process) -> WorkerStatus {

@@ -239,33 +239,12 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
     match subject.obtain(failures, replaced.as_ref(), is_new).await {
         Ok((certificate, issued)) => {
             let (until, authority) = (date(certificate.not_after), subject.url());
-            let now = SystemTime::now();
-            let renewal = renewal(Some(&certificate));
-            job.away = 0;
-            job.is_reported = false;
-            job.advised = None;
-            job.advice_at = now + ADVICE;
-            job.next = renewal.min(job.advice_at);
-            job.put(certificate);
             if issued {
                 tracing::info!(target: "howdah::tls", host, authority, until, "certificate obtained");
             } else {
                 tracing::info!(target: "howdah::tls", host, authority, until, "certificate taken from the storage");
             }
-            if renewal <= now {
-                // One of the clocks is wrong. Requesting another would continue forever. A restart
-                // does not change that, since this is the authority's own wait.
-                let reason = "the new certificate was to be renewed already".to_owned();
-                let next = postpone(job, subject, failures, Some(Duration::ZERO), reason);
-                tracing::warn!(
-                    target: "howdah::tls",
-                    host,
-                    next = date(next),
-                    "the new certificate is already due for renewal: check this machine's clock",
-                );
-            } else if failures > 0 {
-                subject.set_failures(None);
-            }
+            install(job, subject, certificate, failures);
         }
         // Reported elsewhere; no authority has refused anything.
         Err(error) if error.is_storage_away() => job.wait_for_storage(),
@@ -282,6 +261,32 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
                 "no certificate was obtained",
             );
         }
+    }
+}
+
+/// Serves a new certificate, and schedules its renewal. `failures`: before it was obtained.
+fn install(job: &mut Job, subject: &Subject, certificate: Certificate, failures: u32) {
+    let now = SystemTime::now();
+    let renewal = renewal(Some(&certificate));
+    job.away = 0;
+    job.is_reported = false;
+    job.advised = None;
+    job.advice_at = now + ADVICE;
+    job.next = renewal.min(job.advice_at);
+    job.put(certificate);
+    if renewal <= now {
+        // One of the clocks is wrong. Requesting another would continue forever. A restart does not
+        // change that, since this is the authority's own wait.
+        let reason = "the new certificate was to be renewed already".to_owned();
+        let next = postpone(job, subject, failures, Some(Duration::ZERO), reason);
+        tracing::warn!(
+            target: "howdah::tls",
+            host = subject.host.as_str(),
+            next = date(next),
+            "the new certificate is already due for renewal: check this machine's clock",
+        );
+    } else if failures > 0 {
+        subject.set_failures(None);
     }
 }
 

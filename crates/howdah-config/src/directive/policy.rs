@@ -83,24 +83,7 @@ const KNOWN: &[&str] = &[
 pub(super) fn read(cx: &mut Context, call: &Call<'_>) -> Result<Policy, Error> {
     let words = call.count(1, usize::MAX)?;
     let (name, values) = words.split_first().unwrap_or((call.name, &[]));
-    let mut draft = Draft::default();
-    if let Some(block) = call.block {
-        if !matches!(name.text.as_str(), "header" | "query" | "cookie") {
-            return Err(call.error(
-                ErrorKind::Arguments,
-                format!("`{} {}` takes no block", call.entry.name, name.text),
-                "only `header`, `query` and `cookie` have options",
-            ));
-        }
-        cx.read(&LB_POLICY, block, &mut draft);
-    }
-    if draft.max_age.is_some() && name.text != "cookie" {
-        return Err(call.error(
-            ErrorKind::Conflict,
-            format!("`max_age` has no effect with `{}`", name.text),
-            "take it out, or write `lb_policy cookie`",
-        ));
-    }
+    let draft = read_block(cx, call, &name.text)?;
     let fallback = Box::new(draft.fallback.unwrap_or_default());
     let cookie = |name: String, secret: String| Policy::Cookie {
         name,
@@ -132,28 +115,51 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>) -> Result<Policy, Error> {
             header_name(name, &name.text)?,
             literal(secret, "the secret of a cookie")?,
         ),
-        (text, _) if KNOWN.contains(&text) => {
+        _ => return Err(invalid(call, name)),
+    })
+}
+
+/// The options of a policy.
+fn read_block(cx: &mut Context, call: &Call<'_>, policy: &str) -> Result<Draft, Error> {
+    let mut draft = Draft::default();
+    if let Some(block) = call.block {
+        if !matches!(policy, "header" | "query" | "cookie") {
             return Err(call.error(
                 ErrorKind::Arguments,
-                format!(
-                    "`{} {text}` has a wrong number of arguments",
-                    call.entry.name
-                ),
-                format!("write `{}`", POLICY.syntax),
+                format!("`{} {policy}` takes no block", call.entry.name),
+                "only `header`, `query` and `cookie` have options",
             ));
         }
-        (text, _) => {
-            let hint = nearest(text, KNOWN.iter().copied()).map_or_else(
-                || format!("known are {}", KNOWN.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(bad_value(
-                &name.position,
-                format!("`{text}` is not a policy"),
-                hint,
-            ));
-        }
-    })
+        cx.read(&LB_POLICY, block, &mut draft);
+    }
+    if draft.max_age.is_some() && policy != "cookie" {
+        return Err(call.error(
+            ErrorKind::Conflict,
+            format!("`max_age` has no effect with `{policy}`"),
+            "take it out, or write `lb_policy cookie`",
+        ));
+    }
+    Ok(draft)
+}
+
+/// The error for an unknown policy, or for the wrong arguments of a known one.
+fn invalid(call: &Call<'_>, name: &Word) -> Error {
+    let policy = name.text.as_str();
+    if KNOWN.contains(&policy) {
+        return call.error(
+            ErrorKind::Arguments,
+            format!(
+                "`{} {policy}` has a wrong number of arguments",
+                call.entry.name
+            ),
+            format!("write `{}`", POLICY.syntax),
+        );
+    }
+    let hint = nearest(policy, KNOWN.iter().copied()).map_or_else(
+        || format!("known are {}", KNOWN.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    bad_value(&name.position, format!("`{policy}` is not a policy"), hint)
 }
 
 fn weights(words: &[Word]) -> Result<Vec<u32>, Error> {

@@ -149,32 +149,8 @@ impl<'a> Stream<'a> {
                 "put quotes around a name that is a brace",
             ));
         }
-        let mut arguments = Vec::new();
-        let mut block = Vec::new();
-        while let Some(item) = self.pop_on_line() {
-            if item.token.is("}") {
-                return Err(Error::new(
-                    ErrorKind::Syntax,
-                    &item.token.position,
-                    "`}` is not on a line of its own",
-                    "put it on a line of its own (`howdah fmt` does)",
-                ));
-            }
-            if item.token.is("{") {
-                block = crate::syntax::tree::raw_block(self, &item.token.position)?;
-                if let Some(item) = self.pop_on_line() {
-                    return Err(Error::new(
-                        ErrorKind::Syntax,
-                        &item.token.position,
-                        format!("`{}` follows `}}` on the same line", item.token.text),
-                        "put it on a line of its own (`howdah fmt` does)",
-                    ));
-                }
-                break;
-            }
-            arguments.push(item.token);
-        }
-        let mut tokens = if let Some(snippet) = self.snippets.get(&name.token.text) {
+        let (arguments, block) = self.import_arguments()?;
+        let tokens = if let Some(snippet) = self.snippets.get(&name.token.text) {
             let mut tokens = snippet.clone();
             let link = enter(
                 keyword,
@@ -188,7 +164,7 @@ impl<'a> Stream<'a> {
         } else {
             self.import_files(keyword, &name.token)?
         };
-        tokens = import_blocks::fill(substitute(tokens, &arguments)?, &block);
+        let tokens = import_blocks::fill(substitute(tokens, &arguments)?, &block);
         self.imported += tokens.len() + 1;
         if self.imported > MAX_IMPORTED {
             let message = format!("imports bring more than {MAX_IMPORTED} words");
@@ -201,6 +177,35 @@ impl<'a> Stream<'a> {
         }
         self.stack.extend(tokens.into_iter().rev());
         Ok(())
+    }
+
+    /// The arguments of an `import`, and the contents of its block.
+    fn import_arguments(&mut self) -> Result<(Vec<Token>, Vec<Item>), Error> {
+        let mut arguments = Vec::new();
+        while let Some(item) = self.pop_on_line() {
+            if item.token.is("}") {
+                return Err(Error::new(
+                    ErrorKind::Syntax,
+                    &item.token.position,
+                    "`}` is not on a line of its own",
+                    "put it on a line of its own (`howdah fmt` does)",
+                ));
+            }
+            if item.token.is("{") {
+                let block = crate::syntax::tree::raw_block(self, &item.token.position)?;
+                if let Some(item) = self.pop_on_line() {
+                    return Err(Error::new(
+                        ErrorKind::Syntax,
+                        &item.token.position,
+                        format!("`{}` follows `}}` on the same line", item.token.text),
+                        "put it on a line of its own (`howdah fmt` does)",
+                    ));
+                }
+                return Ok((arguments, block));
+            }
+            arguments.push(item.token);
+        }
+        Ok((arguments, Vec::new()))
     }
 
     fn import_files(&mut self, keyword: &Item, name: &Token) -> Result<Vec<Item>, Error> {

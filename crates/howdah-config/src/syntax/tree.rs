@@ -100,6 +100,28 @@ pub(crate) fn parse(stream: &mut Stream<'_>) -> Result<Tree, Error> {
 }
 
 fn site(stream: &mut Stream<'_>, first: Item) -> Result<SiteBlock, Error> {
+    let addresses = site_addresses(stream, first)?;
+    if let Some(open) = stream.pop_open() {
+        let statements = block(stream, &open.token.position, 1)?;
+        return Ok(SiteBlock {
+            addresses,
+            statements,
+            has_braces: true,
+        });
+    }
+    let mut statements = Vec::new();
+    while let Some(item) = stream.pop() {
+        statements.extend(statement(stream, item, 1)?);
+    }
+    Ok(SiteBlock {
+        addresses,
+        statements,
+        has_braces: false,
+    })
+}
+
+/// The addresses before the block of a site. `first`: their first word.
+fn site_addresses(stream: &mut Stream<'_>, first: Item) -> Result<Vec<Word>, Error> {
     let mut addresses = Vec::new();
     let start = first.token.position.clone();
     let mut next = Some(first);
@@ -155,23 +177,7 @@ fn site(stream: &mut Stream<'_>, first: Item) -> Result<SiteBlock, Error> {
             "write one such as `:8080`",
         ));
     }
-    if let Some(open) = stream.pop_open() {
-        let statements = block(stream, &open.token.position, 1)?;
-        return Ok(SiteBlock {
-            addresses,
-            statements,
-            has_braces: true,
-        });
-    }
-    let mut statements = Vec::new();
-    while let Some(item) = stream.pop() {
-        statements.extend(statement(stream, item, 1)?);
-    }
-    Ok(SiteBlock {
-        addresses,
-        statements,
-        has_braces: false,
-    })
+    Ok(addresses)
 }
 
 /// The contents of a block whose `{` was just read, up to and including its `}`.

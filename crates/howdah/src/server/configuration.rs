@@ -17,6 +17,7 @@ use howdah_http::endpoint::Endpoints;
 use howdah_http::{RunningPools, Server};
 use howdah_mercure::Hub;
 use howdah_observe::admin::{ConfigFile, Configuration};
+use howdah_observe::log;
 use howdah_pool::start_time;
 use howdah_tls::{ActiveCertificates, Tls};
 use serde_json::{Value, json};
@@ -31,13 +32,14 @@ use crate::config::document_roots::warn_of_roots;
 use crate::config::server_log::log_settings;
 use crate::config::source::{LoadedConfig, Source};
 use crate::config::{changes, unchangeable};
+use crate::failure::Failure;
 use crate::php::pools;
 use crate::php::renewal::Places;
 use crate::php::root_options::tree_options;
 use crate::php::trees::{StandbyTrees, TreeError};
 use crate::php_executable::check_executables;
 use crate::rights::privileges;
-use crate::watch::{ChangeReceiver, Page, Watcher, start_watch, watched};
+use crate::watch::{ChangeReceiver, Page, WatchList, Watcher, start_watch, watched};
 
 /// How long a server that stops waits for a reload in progress.
 const RELOAD_ENDS: Duration = Duration::from_secs(2);
@@ -144,6 +146,29 @@ impl ListenedSockets {
 /// The elements of `all` that `others` lacks.
 fn missing_from<'a, T: PartialEq>(all: &'a [T], others: &[T]) -> impl Iterator<Item = &'a T> {
     all.iter().filter(|one| !others.contains(one))
+}
+
+/// Settings of the server's process.
+struct ProcessSettings {
+    watch: WatchList,
+    log: log::Settings,
+}
+
+/// Checks a new configuration, before anything starts for it.
+fn check(old: &Config, new: &Config, source: &Source) -> Result<ProcessSettings, String> {
+    let differences = unchangeable::differences(old, new);
+    if !differences.is_empty() {
+        return Err(differences.join("\n"));
+    }
+    let check = || {
+        pools::check_scripts(new)?;
+        check_executables(new)?;
+        Ok(ProcessSettings {
+            watch: watched(new, Some(source))?,
+            log: log_settings(new)?,
+        })
+    };
+    check().map_err(|error: Failure| error.to_string())
 }
 
 /// The current configuration.
@@ -257,15 +282,8 @@ impl CurrentConfiguration {
             source,
             warnings,
         } = read;
-        let failed = |error: crate::failure::Failure| error.to_string();
-        let differences = unchangeable::differences(&state.config, &config);
-        if !differences.is_empty() {
-            return Err(differences.join("\n"));
-        }
-        pools::check_scripts(&config).map_err(failed)?;
-        check_executables(&config).map_err(failed)?;
-        let watch = watched(&config, Some(&source)).map_err(failed)?;
-        let log = log_settings(&config).map_err(failed)?;
+        let failed = |error: Failure| error.to_string();
+        let ProcessSettings { watch, log } = check(&state.config, &config, &source)?;
         let hubs = self.hubs(&state.config, &config)?;
         let tls = renewed_tls(&config, &state.in_use).await?;
         // Before its PHP runs.
@@ -298,10 +316,10 @@ impl CurrentConfiguration {
         for warning in warnings {
             tracing::warn!(target: "howdah", "{warning}");
         }
-        let log = howdah_observe::log::change(log);
+        let old_log = log::change(log);
         warn_of_roots(&config);
         privileges::set_dumpable(&config);
-        tokio::task::spawn_blocking(move || drop(log));
+        tokio::task::spawn_blocking(move || drop(old_log));
         for hub in hubs.removed {
             // Its subscribers reconnect, to the current hub.
             hub.close();
@@ -314,16 +332,21 @@ impl CurrentConfiguration {
         drop(state.watcher.take());
         let (watcher, changed) = start_watch(watch).unzip();
         state.watcher = watcher;
-        let view = ConfigurationView::of(&config, Some(&source));
-        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = view;
-        state.config = config;
-        state.source = Some(source);
-        tracing::info!(target: "howdah", "configuration loaded");
+        self.show(state, config, source);
         Ok(LoadResult {
             changed,
             pages,
             booted,
         })
+    }
+
+    /// Makes a configuration that is in force the current one.
+    fn show(&self, state: &mut State, config: Config, source: Source) {
+        let view = ConfigurationView::of(&config, Some(&source));
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = view;
+        state.config = config;
+        state.source = Some(source);
+        tracing::info!(target: "howdah", "configuration loaded");
     }
 
     /// The hubs of a configuration: unchanged ones stay, with their subscribers and history. And the removed ones.
@@ -364,7 +387,7 @@ impl CurrentConfiguration {
         state: &mut State,
         new: &Config,
     ) -> Result<Option<StandbyTrees>, String> {
-        let failed = |error: crate::failure::Failure| error.to_string();
+        let failed = |error: Failure| error.to_string();
         let changes = changes::of_php(&state.config, new).map_err(failed)?;
         if changes.is_empty() {
             return Ok(None);
