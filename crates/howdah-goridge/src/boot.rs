@@ -35,7 +35,7 @@ pub(crate) enum BootError {
     Timeout(Duration),
     #[error("{0}")]
     Link(#[from] LinkError),
-    #[error("it replied to the handshake with something else than its process id")]
+    #[error("it did not reply to the handshake with its process id")]
     Handshake,
     #[error("{error}; its last line was: {line}")]
     WithLine { error: Box<Self>, line: String },

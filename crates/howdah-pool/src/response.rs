@@ -139,13 +139,13 @@ pub enum CallError {
     #[error("the request took more processor time than `cpu_timeout`")]
     CpuLimit,
     /// The worker crashed while it had the request: 502.
-    #[error("the PHP process died")]
+    #[error("the PHP process crashed")]
     WorkerDied,
     /// The worker sent something that is not a response: 502.
     #[error("the PHP process sent a malformed response")]
     Malformed,
     /// There is no worker since its boot failed; the boot is retried: 503.
-    #[error("the application did not start; its boot is tried again")]
+    #[error("the application did not start; its boot will be retried")]
     NotBooted,
     /// Processes crashed while requests of its route ran; it is refused for so long: 503.
     #[error("the route is in quarantine: PHP processes crashed while its requests ran")]

@@ -207,7 +207,7 @@ pub enum NoSource {
     #[error("no public authority issues certificates for this name")]
     NotPublic,
     /// Any client could make this server request any number of certificates.
-    #[error("with `on_demand` any name would get one that a client invents")]
+    #[error("with `on_demand`, clients could request a certificate for any name")]
     NotAsked,
 }
 

@@ -355,7 +355,7 @@ fn mistakes_are_reported() {
         ),
         (
             "https:// {\ntls {\non_demand\n}\n}",
-            "1:1: no certificate is possible for the address `https://`: with `on_demand` any name would get one that a client invents; add an `ask` endpoint in the global options: `on_demand_tls { ask URL }`",
+            "1:1: no certificate is possible for the address `https://`: with `on_demand`, clients could request a certificate for any name; add an `ask` endpoint in the global options: `on_demand_tls { ask URL }`",
         ),
         (
             "a.example {\ntls a.pem a.key {\non_demand\n}\n}",

@@ -21,7 +21,7 @@ pub enum BindError {
         address: SocketAddr,
     },
     /// The server itself has the port, on an address that includes this one or is included in it.
-    #[error("{address} cannot be listened on as long as {own} is: this needs a restart")]
+    #[error("cannot listen on {address} while the server listens on {own}: restart the server")]
     Overlap {
         /// The requested address.
         address: SocketAddr,

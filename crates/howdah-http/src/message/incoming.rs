@@ -28,7 +28,7 @@ pub(crate) type Upload = Pin<Box<dyn Body<Data = Bytes, Error = MalformedBody> +
 pub(crate) enum BodyError {
     #[error("the body is larger than {limit} bytes")]
     TooLarge { limit: u64 },
-    #[error("the body stopped coming")]
+    #[error("the body did not arrive in time")]
     Timeout,
     #[error("the body is malformed or ended early")]
     Client,

@@ -17,7 +17,7 @@ const LEVELS_OF_ROOT: usize = 3;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IdentityError {
     /// The descriptor is not a pidfd.
-    #[error("a descriptor that is not of a process")]
+    #[error("a descriptor that is not a pidfd")]
     NotAProcess,
     /// The message names one process and brings the pidfd of another.
     #[error("process {claimed} with the descriptor of process {is}")]

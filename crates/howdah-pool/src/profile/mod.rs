@@ -55,7 +55,7 @@ impl RunningProfile {
         let segments = pools.iter().map(|pool| Arc::clone(&pool.segment));
         let clock = ProfileClock::new(segments, &order, Arc::clone(&ended));
         if let Err(error) = clock.start() {
-            tracing::warn!(target: "howdah::pool", "no thread for the clock of a profile: {error}; the profile stays empty");
+            tracing::warn!(target: "howdah::pool", "the clock of a profile cannot start: {error}; the profile stays empty");
         }
         Self {
             pools,

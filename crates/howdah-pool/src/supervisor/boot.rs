@@ -297,7 +297,7 @@ impl Supervisor {
         for generation in generations {
             self.forget_later(index, generation.id);
         }
-        self.finish_reload(index, Err("the PHP root process died".into()));
+        self.finish_reload(index, Err("the PHP root process exited".into()));
     }
 
     fn forget_later(&self, pool: usize, generation: u32) {
@@ -339,7 +339,7 @@ impl Supervisor {
             let wait = pool.back_off.fail(generation.since, Instant::now());
             tracing::error!(
                 target: "howdah::pool", pool = name, generation = id,
-                "the boot failed, to be tried again in {} ms: {text}", wait.as_millis()
+                "the boot failed and will be retried in {} ms: {text}", wait.as_millis()
             );
             pool.failure = Some(text.clone());
             self.schedule(wait, Event::StartPool(index));

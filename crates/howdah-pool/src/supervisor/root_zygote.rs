@@ -203,7 +203,7 @@ impl Supervisor {
         if self.stopping || is_expected {
             tracing::debug!(target: "howdah::pool", pool = name, generation = id, pid, "zygote exited: {status}");
         } else {
-            tracing::error!(target: "howdah::pool", pool = name, generation = id, pid, "zygote died: {status}");
+            tracing::error!(target: "howdah::pool", pool = name, generation = id, pid, "zygote exited unexpectedly: {status}");
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) enum OcspQueryError {
     Scheme(String),
     #[error("a certificate of the chain is malformed: {0}")]
     Chain(#[from] x509_parser::nom::Err<x509_parser::error::X509Error>),
-    #[error("the question cannot be written: {0}")]
+    #[error("the OCSP request cannot be written: {0}")]
     Der(#[from] der::Error),
 }
 

@@ -45,7 +45,7 @@ enum UserError {
         call: &'static str,
         source: rustix::io::Errno,
     },
-    #[error("its threads were started too early; this is a mistake in howdah, please report it")]
+    #[error("its threads were started too early; this is a bug in howdah, please report it")]
     Threads,
     #[error(
         "{directory}, where certificates are kept, is not writable for it: `chown -R {user} {directory}`, or \

@@ -160,7 +160,7 @@ impl Publisher for HubEndpoint {
         // PHP has already checked this: a failing update did not come from mercure_publish().
         if let Err(error) = self.0.publish(draft) {
             let request_id = format!("{request:016x}");
-            tracing::warn!(target: "howdah::mercure", request_id, "an update of PHP's was refused: {error}");
+            tracing::warn!(target: "howdah::mercure", request_id, "an update from PHP was refused: {error}");
         }
     }
 }

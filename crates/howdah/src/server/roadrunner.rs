@@ -21,7 +21,7 @@ pub(super) enum RoadRunnerError {
     Call(#[from] CallError),
     #[error("the request body cannot be read: {0}")]
     Body(#[from] io::Error),
-    #[error("the route names something else than a pool of workers")]
+    #[error("the route does not name a pool of workers")]
     NoPool,
 }
 

@@ -56,7 +56,7 @@ impl Stop<'_> {
             tracing::info!(
                 target: "howdah",
                 delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-                "not ready any more; requests are served as before until load balancers have noticed"
+                "no longer ready; requests are served as before until load balancers have noticed"
             );
             tokio::time::sleep(delay).await;
         }

@@ -241,7 +241,7 @@ impl Tree {
             Err(Errno::NOSPC) => self.limit_reached(folder),
             Err(error) => {
                 let folder = folder.display();
-                tracing::warn!(target: "howdah::watch", "changes in {folder} are not noticed: {error}");
+                tracing::warn!(target: "howdah::watch", "changes in {folder} are not detected: {error}");
             }
         }
     }
@@ -257,7 +257,7 @@ impl Tree {
             target: "howdah::watch",
             limit = limit.trim(),
             watched = self.folders.len(),
-            "changes in {} and other folders are not noticed: the limit of watched folders is reached; \
+            "changes in {} and other folders are not detected: the limit of watched folders is reached; \
              raise it with sysctl fs.inotify.max_user_watches=N, or watch fewer folders",
             folder.display()
         );

@@ -203,7 +203,7 @@ impl Soak {
             for text in [
                 "worker died",
                 "crash reports were dropped",
-                "the PHP process died",
+                "the PHP process crashed",
                 "crashed while running",
             ] {
                 server.allow_log(text);

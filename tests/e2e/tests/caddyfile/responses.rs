@@ -26,7 +26,7 @@ fn a_php_script_forms_errors() {
     );
     server.get("/none.txt").assert(404, "no /none.txt 404");
     server.get("/app").assert(200, "index");
-    server.expect_log("the PHP process died");
+    server.expect_log("the PHP process crashed");
     server.expect_log("worker died");
     // A request with an unsafe method is not run again.
     server

@@ -122,7 +122,7 @@ fn a_killed_worker_takes_its_own_requests_alone() {
     let meeting = Meeting::new();
     let server = meeting.serve("", "num 2\nconcurrency 100");
     server.allow_log("worker died");
-    server.allow_log("the PHP process died");
+    server.allow_log("the PHP process crashed");
     let ask = |n: usize| {
         // Half of them may be run again.
         let method = if n.is_multiple_of(2) { "GET" } else { "POST" };

@@ -371,8 +371,7 @@ fn no_request_is_refused_while_one_server_replaces_another() {
     let hello = Request::get("/hello.php").close();
     let (first, _dir) = another();
     process::kill(first.child.id(), Signal::TERM).expect("it is there");
-    let leaving =
-        |line: &howdah_testkit::log::LogLine| line.message().contains("not ready any more");
+    let leaving = |line: &howdah_testkit::log::LogLine| line.message().contains("no longer ready");
     assert!(first.log.wait(PATIENCE, leaving).is_some());
     let mut connection = Connection::open(address).expect("accepted");
     let response = connection.exchange(&hello).expect("a response");

@@ -12,7 +12,7 @@ use howdah_tests::admin::{Admin, ON};
 use howdah_tests::tls::{Authority, Client};
 use howdah_tests::{caddyfile, encode, http3, in_time, www};
 
-const READY_OFF: &str = "not ready any more";
+const READY_OFF: &str = "no longer ready";
 
 /// The health check from Caddy's documentation.
 const SITE: &str = "

@@ -184,7 +184,7 @@ fn false_messages_of_a_zygote_harm_no_other_process() {
         ),
         (
             json!({"kind": 6, "pid": pid, "fds": 1, "instead": true}),
-            "a descriptor that is not of a process",
+            "a descriptor that is not a pidfd",
         ),
         (
             json!({"kind": 6, "pid": pid, "fds": 100, "pidfd": pid}),

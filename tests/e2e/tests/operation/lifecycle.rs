@@ -245,7 +245,7 @@ fn works_as_the_first_process_of_a_container() {
     let server = Server::builder(www()).workers(2).through(unshare).start();
     server.get("/pid.php").assert_status(200);
     server.expect_log("worker died");
-    server.allow_log("the PHP process died");
+    server.allow_log("the PHP process crashed");
     server
         .send(&Request::new("POST", "/die.php?how=kill"))
         .assert_status(502);

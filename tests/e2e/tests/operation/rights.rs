@@ -551,7 +551,7 @@ fn php_reads_no_crash_report() {
     let global = format!("crash_reports {}", folder.display());
     let server = site(&place, &global, "php_server", "").start();
     server.allow_log("worker died");
-    server.allow_log("the PHP process died");
+    server.allow_log("the PHP process crashed");
     let crash = Request::new("POST", "/crash.php");
     server.send(&crash).assert_status(502);
     server.wait_log("`howdah crashes show 1` has the report");

@@ -156,7 +156,7 @@ fn no_request_fails_while_servers_restart_in_turn() {
             let server = servers.remove(number);
             server.signal(Signal::TERM);
             assert_eq!(server.wait_exit().code(), Some(0));
-            server.wait_log("not ready any more");
+            server.wait_log("no longer ready");
             server.stop();
             servers.insert(number, start(&places[number], number));
             let up = || is_up(statistics, number);

@@ -389,7 +389,7 @@ fn a_pool_of_another_user_gets_a_new_segment() {
     for text in [
         "worker killed",
         "worker died",
-        "the PHP process died",
+        "the PHP process crashed",
         "the PHP process sent a malformed response",
     ] {
         server.allow_log(text);

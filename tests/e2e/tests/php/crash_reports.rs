@@ -122,7 +122,7 @@ fn serve(www: &Www, global: &str, worker: Option<&str>) -> Server {
 
 fn allow_crashes(server: &Server) {
     server.allow_log("worker died");
-    server.allow_log("the PHP process died");
+    server.allow_log("the PHP process crashed");
 }
 
 /// Crashes a process and waits for its report, which has this number.

@@ -65,7 +65,7 @@ impl Mode {
         let site = format!("root * {root}\nrewrite * /index.php\nphp_server");
         let server = Server::caddyfile(caddyfile(&global, &site)).start();
         server.allow_log("worker died");
-        server.allow_log("the PHP process died");
+        server.allow_log("the PHP process crashed");
         server
     }
 
@@ -271,7 +271,7 @@ fn a_safe_request_whose_crash_begins_a_quarantine_is_not_run_again() {
 fn requests_whose_zygote_died_are_not_blamed() {
     let www = Www::new();
     let server = WORKER.serve(&www, "max_route_crashes 1");
-    server.expect_log("zygote died");
+    server.expect_log("zygote exited unexpectedly");
     let admin = Admin::of(&server);
     let gate = www.path().join("gate");
     let target = format!("/wait?gate={}", encode(&gate));

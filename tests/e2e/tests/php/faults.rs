@@ -10,7 +10,7 @@ use howdah_tests::{encode, www};
 /// Crashes and the requests that they cost are logged.
 fn expect_deaths(server: &Server) {
     server.expect_log("worker died");
-    server.allow_log("the PHP process died");
+    server.allow_log("the PHP process crashed");
     // A kill may come while the next process starts.
     server.allow_log("a worker exited before it was ready");
     // On a disk with slow syncs, more reports may arrive than can be written.

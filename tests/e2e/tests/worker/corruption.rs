@@ -77,7 +77,7 @@ fn serve(php: &Path, lines: &str) -> Scribbling {
         "worker killed",
         "worker died",
         "crash reports were dropped",
-        "the PHP process died",
+        "the PHP process crashed",
         "the PHP process sent a malformed response",
     ] {
         server.allow_log(text);

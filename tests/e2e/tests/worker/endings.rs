@@ -81,7 +81,7 @@ in_both_modes! {
     };
     crashes("fatal.php") = |site| {
         site.server.allow_log("signal");
-        site.server.allow_log("the PHP process died");
+        site.server.allow_log("the PHP process crashed");
         for _ in 0..3 {
             site.get("?kind=crash").assert_status(502);
             site.get("").assert_status(200);

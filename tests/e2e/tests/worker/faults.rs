@@ -69,8 +69,8 @@ fn allow_deaths(server: &Server) {
         "worker died",
         // On a disk with slow syncs, more reports may arrive than can be written.
         "crash reports were dropped",
-        "zygote died",
-        "the PHP process died",
+        "zygote exited unexpectedly",
+        "the PHP process crashed",
         "fatal error",
         "a worker exited before it was ready",
         "PHP Fatal error",

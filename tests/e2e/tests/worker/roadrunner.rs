@@ -282,7 +282,10 @@ fn a_worker_that_does_not_start_is_reported() {
         ("exit", "its last line was: no database"),
         ("noise", "Deprecated: something is old"),
         ("hang", "it was not ready within 500ms"),
-        ("order", "something else than its process id"),
+        (
+            "order",
+            "did not reply to the handshake with its process id",
+        ),
         ("close", "it closed its standard output"),
         ("missing", "it closed its standard output"),
     ] {
