@@ -201,7 +201,7 @@ bool howdah_wrap_init(void)
 {
 	slot = zend_get_resource_handle("howdah");
 	if (slot < 0 || slot >= ZEND_MAX_RESERVED_RESOURCES) {
-		howdah_log_format('w', "Other extensions take all places that PHP has for marks of functions");
+		howdah_log_format('w', "Other extensions use all slots that PHP reserves for functions");
 		return false;
 	}
 	return true;

@@ -116,7 +116,7 @@ bool howdah_connection_end_request(const struct howdah_connection *connection, b
 	} else if (result == HOWDAH_ROLLBACK_FAILED) {
 		howdah_connection_cut(connection);
 		howdah_log_format('w',
-			"cut the connection of %s: the request left it busy or in a transaction that could not be rolled back",
+			"closed the connection of %s: the request left it busy or in a transaction that could not be rolled back",
 			howdah_connection_describe(connection));
 	}
 	return result != HOWDAH_ROLLBACK_IDLE;

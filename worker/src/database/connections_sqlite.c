@@ -142,8 +142,9 @@ static const char *sqlite3_examine(const zend_object *object)
 {
 	const struct container *container = howdah_connection_container(object);
 	size_t offset = (size_t)object->handlers->offset;
-	return offset < sizeof(*container) || container->initialised || container->database ? "its objects are not as known"
-																						: NULL;
+	return offset < sizeof(*container) || container->initialised || container->database
+			   ? "its objects have an unknown layout"
+			   : NULL;
 }
 
 static enum howdah_rollback sqlite3_rollback(const struct howdah_connection *connection)

@@ -106,7 +106,7 @@ static void free_object(zend_object *object)
 static void turn_off(unsigned kind, const char *reason)
 {
 	wrapped[kind].off = true;
-	howdah_log_format('w', "connections of %s are not looked after between requests: %s", kinds[kind]->label, reason);
+	howdah_log_format('w', "connections of %s are not checked between requests: %s", kinds[kind]->label, reason);
 }
 
 static bool prepare_handlers(unsigned kind, const zend_object *object)
@@ -119,7 +119,7 @@ static bool prepare_handlers(unsigned kind, const zend_object *object)
 		if (!wrapped[kind].reported) {
 			wrapped[kind].reported = true;
 			howdah_log_format(
-				'w', "connections of class %s are not looked after between requests", ZSTR_VAL(object->ce->name));
+				'w', "connections of class %s are not checked between requests", ZSTR_VAL(object->ce->name));
 		}
 		return false;
 	}

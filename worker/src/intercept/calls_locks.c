@@ -68,7 +68,7 @@ static int block(int fd, int operation)
 	}
 	if (errno == EWOULDBLOCK && is_held_here(fd)) {
 		howdah_log_format('w',
-			"flock() fails: another request of this process has the lock, and cannot continue while this code waits, "
+			"flock() fails: another request of this process holds the lock, and cannot continue while this code waits, "
 			"which runs where no other can run meanwhile (a destructor that the cycle collector calls, the worker "
 			"script's own loop)");
 		errno = EDEADLK;

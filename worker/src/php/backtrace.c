@@ -91,7 +91,7 @@ static void write_trace(uint64_t request_id, const char *title, const zend_execu
 
 static void trace_task(uint64_t request_id, const zend_execute_data *frame)
 {
-	write_trace(request_id, frame ? "PHP backtrace of the request:" : "PHP has not begun with the request", frame);
+	write_trace(request_id, frame ? "PHP backtrace of the request:" : "PHP has not started the request", frame);
 }
 
 void howdah_backtrace_log_frame(uint64_t request_id, const zend_execute_data *frame)

@@ -202,8 +202,8 @@ void howdah_opcache_startup(bool any_booted, const char **problem)
 		*variable.max_wasted_percentage = 2; /* more than can exist */
 	}
 	if (!variable.request_time) {
-		*problem = "where OPcache keeps the time of a request was not found: files that requests in worker mode "
-				   "include are not looked at again until a reload";
+		*problem = "OPcache's request time was not found: worker mode does not notice changed files that requests "
+				   "include until a reload";
 	} else if (!variable.force_restart_timeout || !variable.max_wasted_percentage) {
 		*problem = "OPcache's settings were not found: when it is full, it may kill workers";
 	}

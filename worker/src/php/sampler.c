@@ -159,7 +159,7 @@ void howdah_sampler_init(struct howdah_pool *pool)
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	if (error && pool->options.flags & HOWDAH_POOL_FLAG_SAMPLES) {
-		howdah_log_format('w', "slow requests are logged without what they do: %s", strerror(error));
+		howdah_log_format('w', "slow requests are logged without a timeline: %s", strerror(error));
 	} else if (error) {
 		howdah_log_format('i', "profiles do not show this worker: %s", strerror(error));
 	}

@@ -101,7 +101,7 @@ static bool change(const struct howdah_user *user)
 	}
 	if (!has_changed(user) || (user->is.uid != 0 && (setuid(0) == 0 || setgroups(0, NULL) == 0))) {
 		errno = EPERM;
-		return failed(user, "the change could be taken back");
+		return failed(user, "the change could be reverted");
 	}
 	/* At a change of user the kernel resets both: this one to the machine's setting (fs.suid_dumpable). */
 	howdah_dumpable_set(false);

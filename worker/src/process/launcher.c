@@ -100,8 +100,8 @@ static bool fit(const char *php)
 	}
 	if (privileged) {
 		fprintf(stderr,
-			"howdah-php: %s has privileges (setuid, setgid or capabilities): nothing can be loaded into it; "
-			"take them away, howdah opens the ports itself\n",
+			"howdah-php: %s has privileges (setuid, setgid or capabilities), so nothing can be loaded into it: remove "
+			"them; howdah opens the ports itself\n",
 			php);
 		return false;
 	}

@@ -85,6 +85,6 @@ int howdah_main(int argc, char **argv)
 	if (strcmp(command, "--version") == 0 || strcmp(command, "version") == 0) {
 		return version();
 	}
-	fprintf(stderr, "howdah-php: unknown command \"%s\"; it is one of: zygote, cli, info, version\n", command);
+	fprintf(stderr, "howdah-php: unknown command \"%s\"; the commands are zygote, cli, info and version\n", command);
 	return 2;
 }

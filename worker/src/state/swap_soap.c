@@ -135,8 +135,8 @@ bool howdah_swap_soap_known(void)
 	if (!known) {
 		howdah_log_format('w',
 			"SOAP is not safe in workers with concurrency: this soap (%s) is not known. One request at a time is "
-			"in its functions, and an error of another one meanwhile may be taken for one of the call. Have "
-			"requests with SOAP served by workers without concurrency",
+			"in its functions, and an error of another one meanwhile may be taken for one of the call. Serve requests "
+			"with SOAP by workers without concurrency",
 			module->version ? module->version : "no version");
 		module = NULL;
 	}

@@ -70,12 +70,12 @@ static const char *mysqli_startup(zend_class_entry *ce)
 static const char *mysqli_examine(const zend_object *object)
 {
 	if ((size_t)object->handlers->offset != offsetof(struct container, object)) {
-		return "its objects are not as known";
+		return "its objects have an unknown layout";
 	}
 	const struct container *container = howdah_connection_container(object);
 	const struct howdah_mysqli_resource *resource = container->resource;
 	bool known = !resource || resource->status == HOWDAH_MYSQLI_INITIALIZED || resource->status == HOWDAH_MYSQLI_VALID;
-	return known ? NULL : "its objects are not as known";
+	return known ? NULL : "its objects have an unknown layout";
 }
 
 static void *mysqli_handle(zend_object *object)

@@ -124,10 +124,10 @@ static const char *pdo_startup(zend_class_entry *ce)
 static const char *pdo_examine(const zend_object *object)
 {
 	if ((size_t)object->handlers->offset != XtOffsetOf(pdo_dbh_object_t, std)) {
-		return "its objects are not as known";
+		return "its objects have an unknown layout";
 	}
 	const pdo_dbh_t *dbh = php_pdo_dbh_fetch_inner((zend_object *)object);
-	return dbh && !dbh->methods && !dbh->driver_data && !dbh->driver ? NULL : "its objects are not as known";
+	return dbh && !dbh->methods && !dbh->driver_data && !dbh->driver ? NULL : "its objects have an unknown layout";
 }
 
 /* database/pdo/clients_pdo.c handles those that requests share in a concurrent pool. */

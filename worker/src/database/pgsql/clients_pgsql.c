@@ -65,11 +65,11 @@ static bool pgsql_revive(const void *key)
 	}
 	bool revived = howdah_libpq_reset((PGconn *)key);
 	if (revived) {
-		howdah_log_format(
-			'i', "connected pgsql again, which was cut when a query was cancelled; settings made by SET are lost");
+		howdah_log_format('i',
+			"reconnected pgsql, whose connection was closed when a query was cancelled; settings made by SET are lost");
 	} else {
-		howdah_log_format(
-			'w', "cannot connect pgsql again, which was cut when a query was cancelled: %s", howdah_connection_reason);
+		howdah_log_format('w', "cannot reconnect pgsql, whose connection was closed when a query was cancelled: %s",
+			howdah_connection_reason);
 	}
 	return revived;
 }
@@ -132,8 +132,8 @@ static void find_kept(void)
 		return;
 	}
 	howdah_log_format('w',
-		"Requests at a time share what pg_connect() gives: this pgsql (%s) is not known. Give each a connection "
-		"with PGSQL_CONNECT_FORCE_NEW and name it in every call",
+		"Concurrent requests share the connection of pg_connect(), because this version of pgsql (%s) is unknown. Open "
+		"one in each request with PGSQL_CONNECT_FORCE_NEW and pass it to every call",
 		module->version ? module->version : "no version");
 }
 

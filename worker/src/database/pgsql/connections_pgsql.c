@@ -332,7 +332,7 @@ static const char *pgsql_examine(const zend_object *object)
 	const struct link_head *link = howdah_connection_container(object);
 	size_t offset = (size_t)object->handlers->offset;
 	if (offset < sizeof(struct link_head) || offset > 64 || link->connection) {
-		return "its objects are not as known";
+		return "its objects have an unknown layout";
 	}
 	return NULL;
 }

@@ -93,17 +93,17 @@ static const char *cluster_startup(zend_class_entry *ce)
 static const char *redis_examine(const zend_object *object)
 {
 	if ((size_t)object->handlers->offset != offsetof(struct container, object)) {
-		return "its objects are not as known";
+		return "its objects have an unknown layout";
 	}
 	const struct container *container = howdah_connection_container(object);
-	return container->socket ? "its objects are not as known" : NULL;
+	return container->socket ? "its objects have an unknown layout" : NULL;
 }
 
 /* redisCluster: first what all of its connections have in common, NULL before the constructor, then among others a
  * pointer for each slot. */
 static const char *cluster_examine(const zend_object *object)
 {
-	return object->handlers->offset > 16384 * (int)sizeof(void *) ? NULL : "its objects are not as known";
+	return object->handlers->offset > 16384 * (int)sizeof(void *) ? NULL : "its objects have an unknown layout";
 }
 
 static void *cluster_handle(zend_object *object)

@@ -141,8 +141,8 @@ void howdah_overflow_init(size_t size)
 {
 	stack_size = size;
 	snprintf(message, sizeof(message),
-		"PHP used up the request's stack of %zu KiB, by calls that are nested too deeply: the worker dies. More of it: "
-		"stack_size",
+		"PHP used up the request's stack of %zu KiB, by calls that are nested too deeply: the worker exits. Raise "
+		"`stack_size`",
 		stack_size / 1024);
 	howdah_crash_recover = recover;
 	howdah_crash_explain = explain;

@@ -63,8 +63,8 @@ static void find_named(const char *name, size_t size)
 		howdah_log_format('w', "howdah.request_extensions names %.*s, which is not loaded", (int)size, name);
 	} else if (strcmp(module->name, "xdebug") == 0) {
 		/* Its end frees the stack of frames that the end of each function checks, also of the worker loop's. */
-		howdah_log_format('w', "howdah.request_extensions cannot restart xdebug, which would crash: call "
-							   "xdebug_start_trace() and the like in howdah_on_request_start()");
+		howdah_log_format('w', "howdah.request_extensions cannot restart xdebug, which would crash: call functions "
+							   "such as xdebug_start_trace() in howdah_on_request_start()");
 	} else if (named_count == NAMED_MAX) {
 		howdah_log_format(
 			'w', "howdah.request_extensions names more than %d extensions; %s is left out", NAMED_MAX, module->name);

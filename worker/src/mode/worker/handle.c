@@ -287,8 +287,8 @@ static bool may_be_concurrent(const struct howdah_pool *pool)
 	const char *problem = pool->queue.concurrent ? howdah_selftest(pool) : NULL;
 	if (problem && !(pool->options.flags & HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK)) {
 		howdah_log_format('e',
-			"PHP %s cannot run several requests at a time here, as `concurrency` has it for the pool %s: %s. "
-			"`concurrency_fallback` has each worker run one",
+			"PHP %s cannot run several requests at a time here, as `concurrency` of the pool %s requires: %s. With "
+			"`concurrency_fallback` each worker runs one",
 			zend_get_module_version("standard"), pool->name, problem);
 		_exit(HOWDAH_EXIT_STATUS_BOOT);
 	}

@@ -50,5 +50,5 @@ stop
 --EXPECTF--
 other: false
 holder: held
-[log w %d] flock() fails: another request of this process has the lock, and cannot continue while this code waits, %s
+[log w %d] flock() fails: another request of this process holds the lock, and cannot continue while this code waits, %s
 [worker exited with status 0]

@@ -22,5 +22,5 @@ option concurrency 4
 worker {ROOT}/test.php
 run
 --EXPECTF--
-[log e 0] PHP %s cannot run several requests at a time here, as `concurrency` has it for the pool test: calls that wait do not let others run (%s). `concurrency_fallback` has each worker run one
+[log e 0] PHP %s cannot run several requests at a time here, as `concurrency` of the pool test requires: calls that wait do not let others run (%s). With `concurrency_fallback` each worker runs one
 [boot ended with status 71]
