@@ -156,9 +156,16 @@ static const void *address_of(const struct object *object, uintptr_t value)
 	return (const void *)(value < object->base ? object->base + value : value);
 }
 
-static void patch_object(const struct object *object, const char *name, struct howdah_got_result *result)
+/* Relocations of an object. */
+struct relocations {
+	const ElfW(Rela) * calls, *others;
+	size_t calls_size, others_size;
+	bool with_addend;
+};
+
+/* Returns the dynamic section, and stores the range that the dynamic linker has protected. */
+static const ElfW(Dyn) * read_headers(const struct object *object, struct object_patch *patching)
 {
-	struct object_patch patching = {.object = object};
 	const ElfW(Dyn) *dynamic = NULL;
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	for (unsigned i = 0; i < object->header_count; i++) {
@@ -167,49 +174,62 @@ static void patch_object(const struct object *object, const char *name, struct h
 			dynamic = (const ElfW(Dyn) *)(object->base + header->p_vaddr);
 		} else if (header->p_type == PT_GNU_RELRO) {
 			/* As the dynamic linker rounds: the end downwards. */
-			patching.protected_start = (object->base + header->p_vaddr) & ~(page - 1);
-			patching.protected_end = (object->base + header->p_vaddr + header->p_memsz) & ~(page - 1);
+			patching->protected_start = (object->base + header->p_vaddr) & ~(page - 1);
+			patching->protected_end = (object->base + header->p_vaddr + header->p_memsz) & ~(page - 1);
 		}
 	}
-	const ElfW(Rela) *calls = NULL, *others = NULL;
-	size_t calls_size = 0, others_size = 0;
-	bool with_addend = true;
+	return dynamic;
+}
+
+/* Finds the tables of symbols, of their names and of relocations. */
+static struct relocations read_dynamic(
+	const struct object *object, const ElfW(Dyn) * dynamic, struct object_patch *patching)
+{
+	struct relocations found = {.with_addend = true};
 	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
 		uintptr_t value = dynamic->d_un.d_ptr;
 		switch (dynamic->d_tag) {
 			case DT_SYMTAB:
-				patching.symbols = address_of(object, value);
+				patching->symbols = address_of(object, value);
 				break;
 			case DT_STRTAB:
-				patching.strings = address_of(object, value);
+				patching->strings = address_of(object, value);
 				break;
 			case DT_JMPREL:
-				calls = address_of(object, value);
+				found.calls = address_of(object, value);
 				break;
 			case DT_PLTRELSZ:
-				calls_size = value;
+				found.calls_size = value;
 				break;
 			case DT_PLTREL:
-				with_addend = value == DT_RELA;
+				found.with_addend = value == DT_RELA;
 				break;
 			case DT_RELA:
-				others = address_of(object, value);
+				found.others = address_of(object, value);
 				break;
 			case DT_RELASZ:
-				others_size = value;
+				found.others_size = value;
 				break;
 			default:
 				break;
 		}
 	}
+	return found;
+}
+
+static void patch_object(const struct object *object, const char *name, struct howdah_got_result *result)
+{
+	struct object_patch patching = {.object = object};
+	const ElfW(Dyn) *dynamic = read_headers(object, &patching);
+	struct relocations found = read_dynamic(object, dynamic, &patching);
 	if (!patching.symbols || !patching.strings) {
 		return;
 	}
-	if (calls && with_addend) {
-		patch_relocations(&patching, calls, calls_size);
+	if (found.calls && found.with_addend) {
+		patch_relocations(&patching, found.calls, found.calls_size);
 	}
-	if (others) {
-		patch_relocations(&patching, others, others_size);
+	if (found.others) {
+		patch_relocations(&patching, found.others, found.others_size);
 	}
 	if (patching.writable &&
 		mprotect((void *)patching.protected_start, patching.protected_end - patching.protected_start, PROT_READ) != 0) {

@@ -61,54 +61,54 @@ static void render_text(const char *bytes, size_t size, char *text, size_t room)
 	snprintf(text + used, room - used, shown < size ? "...\" (%zu bytes)" : "\"", size);
 }
 
-void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
+/* The number of new global variables, and the name of the newest. */
+static void render_globals(const struct howdah_leak_change *change, char text[HOWDAH_LEAK_VALUE_MAX])
 {
-	const zval *value = change->value;
-	text[0] = '\0';
-	if (change->from.edge == HOWDAH_EDGE_COUNT || change->from.edge == HOWDAH_EDGE_DYNAMIC) {
-		const char *what = change->from.edge == HOWDAH_EDGE_COUNT ? "elements" : "properties";
-		const char *one = change->from.edge == HOWDAH_EDGE_COUNT ? "element" : "property";
-		const char *noun = change->count == 1 ? one : what;
-		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu %s", (unsigned long long)change->count, noun);
-		return;
+	const zend_string *name = change->from.name;
+	bool shown = name && !howdah_leak_is_secret(ZSTR_VAL(name), ZSTR_LEN(name)) &&
+				 !howdah_leak_looks_secret(ZSTR_VAL(name), ZSTR_LEN(name));
+	int used = snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu variables, the newest ", (unsigned long long)change->count);
+	if (shown) {
+		render_text(ZSTR_VAL(name), ZSTR_LEN(name), text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used);
+	} else {
+		snprintf(text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used, "%s", hidden);
 	}
-	if (change->from.edge == HOWDAH_EDGE_LIVE) {
-		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu objects", (unsigned long long)change->count);
-		return;
-	}
-	if (change->from.edge == HOWDAH_EDGE_DATE) {
-		bool shown = !howdah_leak_is_secret(path, strlen(path));
-		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", shown ? change->text : hidden);
-		return;
-	}
-	if (change->from.edge == HOWDAH_EDGE_GLOBALS) {
-		const zend_string *name = change->from.name;
-		bool shown = name && !howdah_leak_is_secret(ZSTR_VAL(name), ZSTR_LEN(name)) &&
-					 !howdah_leak_looks_secret(ZSTR_VAL(name), ZSTR_LEN(name));
-		int used =
-			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu variables, the newest ", (unsigned long long)change->count);
-		if (shown) {
-			render_text(ZSTR_VAL(name), ZSTR_LEN(name), text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used);
-		} else {
-			snprintf(text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used, "%s", hidden);
+}
+
+/* Shows a change that has no value of PHP. Returns false if its value is to be shown. */
+static bool render_edge(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
+{
+	unsigned long long count = change->count;
+	bool path_is_secret = howdah_leak_is_secret(path, strlen(path));
+	switch (change->from.edge) {
+		case HOWDAH_EDGE_COUNT:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu %s", count, count == 1 ? "element" : "elements");
+			return true;
+		case HOWDAH_EDGE_DYNAMIC:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu %s", count, count == 1 ? "property" : "properties");
+			return true;
+		case HOWDAH_EDGE_LIVE:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu objects", count);
+			return true;
+		case HOWDAH_EDGE_DATE:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", path_is_secret ? hidden : change->text);
+			return true;
+		case HOWDAH_EDGE_GLOBALS:
+			render_globals(change, text);
+			return true;
+		case HOWDAH_EDGE_ITEM: {
+			bool shown = !path_is_secret && !howdah_leak_looks_secret(change->text, strlen(change->text));
+			bool is_name = change->from.kind < HOWDAH_LEAK_INI_SETTING;
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", shown || is_name ? change->text : hidden);
+			return true;
 		}
-		return;
+		default:
+			return false;
 	}
-	if (change->from.edge == HOWDAH_EDGE_ITEM) {
-		bool shown =
-			!howdah_leak_is_secret(path, strlen(path)) && !howdah_leak_looks_secret(change->text, strlen(change->text));
-		bool is_name = change->from.kind < HOWDAH_LEAK_INI_SETTING;
-		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", shown || is_name ? change->text : hidden);
-		return;
-	}
-	if (!value) {
-		return;
-	}
-	if (change->from.edge == HOWDAH_EDGE_STATE && Z_TYPE_P(value) == IS_STRING) {
-		/* The text of a document, a header, a password: never shown. */
-		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%zu byte%s", Z_STRLEN_P(value), Z_STRLEN_P(value) == 1 ? "" : "s");
-		return;
-	}
+}
+
+static void render_value(const zval *value, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
+{
 	switch (Z_TYPE_P(value)) {
 		case IS_ARRAY:
 			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "array(%u)", zend_hash_num_elements(Z_ARRVAL_P(value)));
@@ -140,4 +140,19 @@ void howdah_leak_render(const struct howdah_leak_change *change, const char *pat
 	} else {
 		render_text(Z_STRVAL_P(value), Z_STRLEN_P(value), text, HOWDAH_LEAK_VALUE_MAX);
 	}
+}
+
+void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
+{
+	const zval *value = change->value;
+	text[0] = '\0';
+	if (render_edge(change, path, text) || !value) {
+		return;
+	}
+	if (change->from.edge == HOWDAH_EDGE_STATE && Z_TYPE_P(value) == IS_STRING) {
+		/* The text of a document, a header, a password: never shown. */
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%zu byte%s", Z_STRLEN_P(value), Z_STRLEN_P(value) == 1 ? "" : "s");
+		return;
+	}
+	render_value(value, path, text);
 }

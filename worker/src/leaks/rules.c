@@ -237,6 +237,53 @@ static uint64_t find_word(
 	return history->words >= WORDS ? word : 0;
 }
 
+/*
+ * The fingerprint of the content of a changed value. `held` becomes the fingerprint of a text of a client that the
+ * change contains, 0 without one.
+ */
+static uint64_t scan_content(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	const struct howdah_leak_input *input, uint64_t *held)
+{
+	uint64_t content = change->fingerprint;
+	*held = 0;
+	if (change->value) {
+		bool is_array = Z_TYPE_P(change->value) == IS_ARRAY;
+		bool grew = change->count > change->count_before;
+		/*
+		 * Existing elements do not belong to the request; a small array that it has written may consist of its own
+		 * elements only.
+		 */
+		uint64_t skip = !is_array || (!grew && change->count <= 16) ? 0 : grew ? change->count_before : change->count;
+		uint64_t scanned = howdah_leak_content(change->value, look->before, input, skip, held);
+		content = Z_TYPE_P(change->value) == IS_OBJECT ? scanned : content;
+	}
+	/* The last ones: those before them were there. */
+	size_t first = change->inside_count > INSIDE_MAX ? change->inside_count - INSIDE_MAX : 0;
+	for (size_t i = first; i < change->inside_count && !*held; i++) {
+		if (Z_TYPE(change->inside[i]) != IS_UNDEF) {
+			(void)howdah_leak_content(&change->inside[i], look->before, input, 0, held);
+		}
+	}
+	return content;
+}
+
+/* Keeps a finding, which is reported if a later request, which did not send the same data, still finds it here. */
+static void suspect_held(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	const struct howdah_leak_request *request, struct history *history, uint64_t held)
+{
+	if (!history->finding) {
+		history->finding = howdah_leak_allocate(NULL, sizeof(*history->finding));
+	}
+	describe(look, change, request, history->finding);
+	history->finding->why = "holds request data";
+	bool is_shown = change->value && change->from.edge != HOWDAH_EDGE_ITEM;
+	if (is_shown && (Z_TYPE_P(change->value) == IS_STRING || Z_TYPE_P(change->value) == IS_LONG)) {
+		strcpy(history->finding->value, "(sent by a client)");
+	}
+	history->held = held;
+	history->held_fingerprint = change->fingerprint;
+}
+
 static void judge_change(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
 	const struct howdah_leak_request *request, const struct howdah_leak_input *input)
 {
@@ -262,24 +309,8 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		report_change(look, change, request, history, "left behind", false);
 		return;
 	}
-	uint64_t held = 0, content = change->fingerprint;
-	if (change->value) {
-		bool is_array = Z_TYPE_P(change->value) == IS_ARRAY;
-		/*
-		 * Existing elements do not belong to the request; a small array that it has written may consist of its own
-		 * elements only.
-		 */
-		uint64_t skip = !is_array || (!grew && change->count <= 16) ? 0 : grew ? change->count_before : change->count;
-		uint64_t scanned = howdah_leak_content(change->value, look->before, input, skip, &held);
-		content = Z_TYPE_P(change->value) == IS_OBJECT ? scanned : content;
-	}
-	/* The last ones: those before them were there. */
-	size_t first = change->inside_count > INSIDE_MAX ? change->inside_count - INSIDE_MAX : 0;
-	for (size_t i = first; i < change->inside_count && !held; i++) {
-		if (Z_TYPE(change->inside[i]) != IS_UNDEF) {
-			(void)howdah_leak_content(&change->inside[i], look->before, input, 0, &held);
-		}
-	}
+	uint64_t held;
+	uint64_t content = scan_content(look, change, input, &held);
 	held = held ? held : find_word(history, change, input);
 	bool counts = counts_on(history, change->value);
 	if (changes_again(history, input->exact, content)) {
@@ -292,17 +323,7 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		return;
 	}
 	if (held) {
-		if (!history->finding) {
-			history->finding = howdah_leak_allocate(NULL, sizeof(*history->finding));
-		}
-		describe(look, change, request, history->finding);
-		history->finding->why = "holds request data";
-		bool is_shown = change->value && change->from.edge != HOWDAH_EDGE_ITEM;
-		if (is_shown && (Z_TYPE_P(change->value) == IS_STRING || Z_TYPE_P(change->value) == IS_LONG)) {
-			strcpy(history->finding->value, "(sent by a client)");
-		}
-		history->held = held;
-		history->held_fingerprint = change->fingerprint;
+		suspect_held(look, change, request, history, held);
 	}
 }
 
