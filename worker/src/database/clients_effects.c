@@ -39,6 +39,8 @@ static const struct {
 	{"memcached", "setsaslauthdata", HOWDAH_CLIENT_PIN},
 	{"soapclient", "__getlast*", HOWDAH_CLIENT_READER},
 	{"soapclient", "__set*", HOWDAH_CLIENT_PIN},
+	{"xsltprocessor", "setparameter", HOWDAH_CLIENT_PIN},
+	{"xsltprocessor", "removeparameter", HOWDAH_CLIENT_PIN},
 	{"curl", "curl_setopt*", HOWDAH_CLIENT_PIN},
 	{"curl", "curl_multi_setopt", HOWDAH_CLIENT_PIN},
 	{"curl", "curl_reset", HOWDAH_CLIENT_UNPIN},

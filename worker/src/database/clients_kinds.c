@@ -127,7 +127,7 @@ static void ftp_startup(void)
 	howdah_wrap_functions("ftp", &ftp_kind, true, ZEND_FN(howdah_guarded_function));
 }
 
-/* An object that keeps what it is working on, while it reads from a stream, or while methods that it calls wait. */
+/* An object that keeps what it is working on, while it reads from a stream, or while PHP code that it calls waits. */
 static const struct howdah_client_kind object_kind = {.by_object = true, .key = howdah_client_object_key};
 
 /* A soap object of unknown layout: all of them are one client. */
@@ -253,6 +253,9 @@ void howdah_clients_startup(void)
 	howdah_wrap_class("soapserver", &object_kind, ZEND_FN(howdah_guarded_method));
 	howdah_wrap_class("finfo", &object_kind, ZEND_FN(howdah_guarded_method));
 	howdah_wrap_functions("fileinfo", &object_kind, true, ZEND_FN(howdah_guarded_function));
+	howdah_wrap_class("domxpath", &object_kind, ZEND_FN(howdah_guarded_method));
+	howdah_wrap_class("dom\\xpath", &object_kind, ZEND_FN(howdah_guarded_method));
+	howdah_wrap_class("xsltprocessor", &object_kind, ZEND_FN(howdah_guarded_method));
 	sqlite3_startup();
 	howdah_client_redis_startup();
 	howdah_client_mysqli_startup();
