@@ -309,12 +309,15 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 		return;
 	}
 	if (!ZEND_USER_CODE(function->type)) {
-		/* array_walk_recursive() does not mark the array that it is given, but those within. */
+		/* array_walk_recursive() does not mark the array or object that it is given, but the arrays within. */
 		if (UNEXPECTED(function == walk) && ZEND_CALL_NUM_ARGS(frame)) {
 			zval *walked = ZEND_CALL_ARG((zend_execute_data *)frame, 1);
 			ZVAL_DEREF(walked);
-			if (Z_TYPE_P(walked) == IS_ARRAY) {
-				take_elements(marks, Z_ARRVAL_P(walked));
+			HashTable *table = Z_TYPE_P(walked) == IS_ARRAY    ? Z_ARRVAL_P(walked)
+							   : Z_TYPE_P(walked) == IS_OBJECT ? Z_OBJ_P(walked)->properties
+															   : NULL;
+			if (table) {
+				take_elements(marks, table);
 			}
 		}
 		for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(frame); i++) {

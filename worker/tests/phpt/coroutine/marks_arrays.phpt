@@ -41,6 +41,7 @@ $tree->queue[] = [[new Value()]];
 $tree->storage = new SplObjectStorage();
 $tree->storage[new stdClass()] = [[new Value()]];
 $tree->fixed = SplFixedArray::fromArray([[new Value()]]);
+$bag = (object) ['list' => [[1, [2]], 3], 'name' => 'bag'];
 $ways = [
     'json' => static fn (): string => json_encode($tree) . json_last_error_msg(),
     'dump' => static function () use ($tree): string {
@@ -51,6 +52,14 @@ $ways = [
     'print' => static fn (): string => print_r($tree, true),
     'serialize' => static fn (): string => serialize($tree),
     'serialize list' => static fn (): string => serialize($tree->list),
+    'walk' => static function () use ($bag): string {
+        $seen = '';
+        array_walk_recursive($bag, static function (int|string $value) use (&$seen): void {
+            usleep(700);
+            $seen .= "$value ";
+        });
+        return $seen;
+    },
     'export' => static fn (): string => var_export($tree->fixed->toArray() === [], true),
 ];
 $alone = array_map(static fn (Closure $way): string => $way(), $ways);
