@@ -1,5 +1,7 @@
 --TEST--
 Coroutines: classes that need each other, loaded by two requests, are an error and not a hang
+--INI--
+opcache.enable=0
 --FILE--
 <?php
 spl_autoload_register(function (string $class): void {

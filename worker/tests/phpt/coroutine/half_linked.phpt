@@ -1,5 +1,7 @@
 --TEST--
 Coroutines: a request that needs a class which another one is linking waits for it
+--INI--
+opcache.enable=0
 --FILE--
 <?php
 spl_autoload_register(function (string $class): void {
