@@ -206,9 +206,9 @@ mod tests {
         assert!(refused(identity, pidfd(own_pid()), own_pid()).contains("not a child"));
         assert!(refused(identity, pidfd(1), 1).contains("not a child"));
         let file = std::fs::File::open("/dev/null").expect("a file");
-        assert!(refused(identity, &file, pid).contains("not of a process"));
+        assert!(refused(identity, &file, pid).contains("not a pidfd"));
         let (reader, _writer) = std::io::pipe().expect("a pipe");
-        assert!(refused(identity, &reader, pid).contains("not of a process"));
+        assert!(refused(identity, &reader, pid).contains("not a pidfd"));
         process.kill().expect("killed");
         process.wait().expect("ended");
     }
