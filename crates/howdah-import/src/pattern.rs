@@ -59,9 +59,15 @@ impl PathPattern {
 /// The parts before, in and after `(?!…)`, if there is one.
 fn lookahead(regex: &str) -> Option<(&str, &str, &str)> {
     let (start, inner) = regex.split_once("(?!")?;
+    let end = group_end(inner)?;
+    Some((start, &inner[..end], &inner[end + 1..]))
+}
+
+/// Where the parenthesis that closes a group is, in the text after the one that opens it.
+fn group_end(inner: &str) -> Option<usize> {
     let mut depth = 1;
     let mut escaped = false;
-    let end = inner.char_indices().find_map(|(at, c)| {
+    inner.char_indices().find_map(|(at, c)| {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
@@ -70,8 +76,7 @@ fn lookahead(regex: &str) -> Option<(&str, &str, &str)> {
             _ => {}
         }
         (depth == 0).then_some(at)
-    })?;
-    Some((start, &inner[..end], &inner[end + 1..]))
+    })
 }
 
 /// Converts the expression to the syntax of Rust's regular expressions.
@@ -88,6 +93,19 @@ pub(crate) fn rust_regex(pcre: &str) -> Option<String> {
         text = text.replace(possessive, plain);
     }
     regex::Regex::new(&text).ok().map(|_| text)
+}
+
+/// The expression without its conditions about what is around a position: it matches all that it matched before, and
+/// more. `None`: it is not one of these even then.
+pub(crate) fn without_lookaround(regex: &str) -> Option<String> {
+    let mut text = regex.to_owned();
+    for start in ["(?!", "(?=", "(?<!", "(?<="] {
+        while let Some(at) = text.find(start) {
+            let end = group_end(&text[at + start.len()..])?;
+            text.replace_range(at..=at + start.len() + end, "");
+        }
+    }
+    rust_regex(&text)
 }
 
 /// Whether the expression matches PHP scripts.
@@ -137,6 +155,18 @@ mod tests {
         );
         for unknown in ["^/a+(?!b)", "a(?!b)", "(?<=a)b", "(a)\\1", "^/(?!a)b"] {
             assert_eq!(lines(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_wider_expression_has_no_lookaround() {
+        for (regex, expected) in [
+            ("^/(?!index\\.php).*\\.php$", Some("^/.*\\.php$")),
+            ("(?<!x)a(?=(b\\)|c))", Some("a")),
+            ("(a)\\1(?!b)", None),
+            ("a(?!b", None),
+        ] {
+            assert_eq!(without_lookaround(regex).as_deref(), expected, "{regex}");
         }
     }
 

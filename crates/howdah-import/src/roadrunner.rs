@@ -175,7 +175,12 @@ impl Converter<'_> {
             self.site.push("log".to_owned());
         }
         self.others(http, &middleware);
-        let files = files(http, worker);
+        let mut files = files(http, worker);
+        let mut refusal = self.refusal(http, &middleware);
+        if !refusal.is_empty() {
+            refusal.append(&mut files);
+            files = block("route", refusal);
+        }
         self.site.extend(files);
         let addresses = self.addresses(http);
         let mut lines = std::mem::take(&mut self.global);
@@ -223,10 +228,14 @@ impl Converter<'_> {
             addresses.push(format!("https://:{port}"));
             let files = [get(ssl, "cert"), get(ssl, "key")];
             let files: Vec<_> = files.into_iter().flatten().filter_map(text).collect();
+            let clients = client_auth(ssl).unwrap_or_default();
             if files.len() == 2 {
-                self.site
-                    .insert(0, format!("tls {} {}", word(&files[0]), word(&files[1])));
+                let head = format!("tls {} {}", word(&files[0]), word(&files[1]));
+                self.site.splice(0..0, block(&head, clients));
             } else {
+                if !clients.is_empty() {
+                    self.site.splice(0..0, block("tls", clients));
+                }
                 let note = self.note(
                     "ssl.acme",
                     "write the names of the site in place of the port",
@@ -421,6 +430,23 @@ impl Converter<'_> {
         self.site.push("respond @preflight 200".to_owned());
     }
 
+    /// Refuses all requests, if something that decides who may come in cannot be converted.
+    fn refusal(&mut self, http: &Yaml<'_>, middleware: &[String]) -> Lines {
+        let mut lines = Lines::new();
+        if let Some(kind) = get(http, "ssl").and_then(|ssl| client_auth(ssl).err()) {
+            let why = format!("the answer to `{kind}` is 403 until `tls` has `client_auth`");
+            lines.push(self.note("http.ssl.client_auth_type", &why));
+        }
+        for name in middleware.iter().filter(|name| decides_access(name)) {
+            let why = format!("{name}: the answer is 403 until something else does its work");
+            lines.push(self.note("http.middleware", &why));
+        }
+        if !lines.is_empty() {
+            lines.push("error 403".to_owned());
+        }
+        lines
+    }
+
     fn others(&mut self, http: &Yaml<'_>, middleware: &[String]) {
         const KNOWN: &[&str] = &[
             "address",
@@ -448,7 +474,7 @@ impl Converter<'_> {
             let note = self.note(&format!("http.{name}"), why);
             self.site.push(note);
         }
-        for name in middleware {
+        for name in middleware.iter().filter(|name| !decides_access(name)) {
             if !["gzip", "headers", "static", "sendfile", "http_metrics"].contains(&name.as_str()) {
                 let note = self.note(
                     "http.middleware",
@@ -458,13 +484,41 @@ impl Converter<'_> {
             }
         }
         if let Some(uploads) = get(http, "uploads") {
-            let forbidden = get(uploads, "forbid").map(list).unwrap_or_default();
-            if !forbidden.is_empty() {
-                let why = "the application checks the names of uploads";
-                let note = self.note("http.uploads.forbid", why);
-                self.site.push(note);
+            for key in ["forbid", "allow"] {
+                let endings = get(uploads, key).map(list).unwrap_or_default();
+                if !endings.is_empty() {
+                    let why = "the application checks the names of uploads";
+                    let note = self.note(&format!("http.uploads.{key}"), why);
+                    self.site.push(note);
+                }
             }
         }
+    }
+}
+
+/// Whether a middleware of this name probably decides who may come in.
+fn decides_access(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let parts = ["auth", "jwt", "acl", "firewall", "limit"];
+    parts.iter().any(|part| name.contains(part))
+}
+
+/// What clients have to prove: options of `tls`. The error is a mode that cannot be converted.
+fn client_auth(ssl: &Yaml<'_>) -> Result<Lines, String> {
+    let authority = get(ssl, "root_ca").and_then(text);
+    let kind = get(ssl, "client_auth_type").and_then(text);
+    let mode = match kind.as_deref() {
+        None | Some("" | "no_client_certs" | "request_client_cert") => return Ok(Lines::new()),
+        Some("require_and_verify_client_cert") => Some("require_and_verify"),
+        Some("verify_client_cert_if_given") => Some("verify_if_given"),
+        Some(_) => None,
+    };
+    match (mode, authority) {
+        (Some(mode), Some(file)) => {
+            let pool = format!("trust_pool file {}", word(&file));
+            Ok(block("client_auth", vec![format!("mode {mode}"), pool]))
+        }
+        _ => Err(kind.unwrap_or_default()),
     }
 }
 

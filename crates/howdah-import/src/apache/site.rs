@@ -684,7 +684,7 @@ impl<'a> Site<'a> {
         }
         let mut ordered = self.root_guards.1;
         ordered.extend(self.guards);
-        ordered.extend(self.ordered);
+        ordered.extend(handles_last(self.ordered));
         if ordered.is_empty() {
             lines.append(&mut last);
         } else if ordered.len() == 1 && is_terminal(&ordered[0]) {
@@ -703,6 +703,25 @@ impl<'a> Site<'a> {
         lines.extend(self.errors);
         lines
     }
+}
+
+/// Rules come before `handle`, which ends them: Apache applies them before it chooses an upstream or a folder.
+fn handles_last(lines: Lines) -> Lines {
+    let (mut rules, mut handles) = (Lines::new(), Lines::new());
+    let (mut depth, mut in_handle) = (0, false);
+    for line in lines {
+        if depth == 0 {
+            in_handle = line.starts_with("handle");
+        }
+        if line == "}" {
+            depth -= 1;
+        } else if line.ends_with('{') {
+            depth += 1;
+        }
+        if in_handle { &mut handles } else { &mut rules }.push(line);
+    }
+    rules.extend(handles);
+    rules
 }
 
 /// A section whose directives count if the server has a module, a version or a definition.

@@ -1,5 +1,8 @@
 //! `if`, `return` and `rewrite`.
 
+use std::collections::BTreeSet;
+
+use super::refusal;
 use super::settings::{Context, header};
 use super::value::{Constants, header_name, placeholders};
 use crate::directive::Directive;
@@ -136,13 +139,15 @@ pub(super) fn condition(directive: &Directive, cx: &mut Context<'_>) -> Lines {
     let text = text.strip_prefix('(').unwrap_or(text);
     let text = text.strip_suffix(')').unwrap_or(text).trim();
     let name = cx.names.next("if");
-    let Some(matcher) = matcher(text, &name) else {
-        // A refusal must not be dropped silently, nor apply to all requests.
-        return vec![cx.note(directive, "write it as a matcher")];
+    let Some(matcher) = matcher(text, &name, cx.constants) else {
+        return refusal::condition(directive, cx);
     };
     let mut lines = vec![format!("@{name} {matcher}")];
-    let known = |own: &Directive| {
-        ["return", "rewrite", "break", "add_header", "access_log"].contains(&own.name.as_str())
+    let flags = cx.flags.clone();
+    let known = |own: &Directive| match own.name.as_str() {
+        "return" | "rewrite" | "break" | "add_header" | "access_log" => true,
+        "set" => flags.contains(own.argument(0)),
+        _ => false,
     };
     // The query of a request is passed on in any case.
     let is_query = |own: &Directive| {
@@ -152,7 +157,7 @@ pub(super) fn condition(directive: &Directive, cx: &mut Context<'_>) -> Lines {
         return Lines::new();
     }
     if !directive.children().iter().all(known) {
-        return vec![cx.note(directive, "write it as a matcher")];
+        return refusal::condition(directive, cx);
     }
     for own in directive.children() {
         match own.name.as_str() {
@@ -165,16 +170,73 @@ pub(super) fn condition(directive: &Directive, cx: &mut Context<'_>) -> Lines {
                 lines.extend(rewrite(own, std::slice::from_ref(&matcher), cx));
             }
             "access_log" if own.argument(0) == "off" => lines.push(format!("log_skip @{name}")),
+            "set" => lines.push(set(own, &format!("@{name} "))),
             "add_header" => lines.push(header(own, &format!("@{name} "), cx)),
             "break" => {}
-            _ => return vec![cx.note(directive, "write it as a matcher")],
+            _ => return refusal::condition(directive, cx),
         }
     }
     if lines.len() < 2 { Lines::new() } else { lines }
 }
 
+/// `set` of a flag.
+fn set(own: &Directive, matcher: &str) -> String {
+    let name = own.argument(0).trim_start_matches('$');
+    format!("vars {matcher}{name} {}", word(own.argument(1)))
+}
+
+/// Variables that an `if` sets and that only conditions use: they become variables of the request. The lines set their
+/// first values.
+pub(super) fn flags(children: &[Directive], cx: &mut Context<'_>) -> Lines {
+    let conditions = children.iter().filter(|own| own.name == "if");
+    let assigned: BTreeSet<_> = conditions
+        .flat_map(Directive::children)
+        .filter(|own| own.name == "set")
+        .map(|own| own.argument(0).to_owned())
+        .collect();
+    let mut lines = Lines::new();
+    for variable in assigned {
+        let values = assignments(children, &variable);
+        let is_plain = |text: &&str| !text.contains(['$', '{', '}']);
+        if !values.iter().all(is_plain) || is_used(children, &variable) {
+            continue;
+        }
+        let first = children
+            .iter()
+            .find(|own| own.name == "set" && own.argument(0) == variable);
+        let name = variable.trim_start_matches('$').to_owned();
+        let value = first.map_or("", |own| own.argument(1));
+        lines.push(format!("vars {name} {}", word(value)));
+        cx.constants
+            .insert(name.clone(), format!("{{vars.{name}}}"));
+        cx.flags.insert(variable);
+    }
+    lines
+}
+
+/// The values that a variable is set to.
+fn assignments<'a>(children: &'a [Directive], variable: &str) -> Vec<&'a str> {
+    let mut values = Vec::new();
+    for own in children {
+        if own.name == "set" && own.argument(0) == variable {
+            values.push(own.argument(1));
+        }
+        values.extend(assignments(own.children(), variable));
+    }
+    values
+}
+
+/// Whether anything but a condition uses a variable.
+fn is_used(children: &[Directive], variable: &str) -> bool {
+    children.iter().any(|own| {
+        let is_known = matches!(own.name.as_str(), "if" | "set");
+        !is_known && own.arguments.iter().any(|text| text.contains(variable))
+            || is_used(own.children(), variable)
+    })
+}
+
 /// The line of a matcher for this condition.
-fn matcher(text: &str, name: &str) -> Option<String> {
+fn matcher(text: &str, name: &str, constants: &Constants) -> Option<String> {
     let mut words = text.splitn(3, char::is_whitespace);
     let (first, second, third) = (
         words.next()?,
@@ -193,12 +255,22 @@ fn matcher(text: &str, name: &str) -> Option<String> {
         // It is set, and not 0.
         "" if first == "$https" => return Some("protocol https".to_owned()),
         "" => {
-            return Some(format!("not vars {} \"\" 0", value(first)?));
+            return Some(format!("not vars {} \"\" 0", value(first, constants)?));
         }
         _ => return None,
     };
     if operator == "=" {
-        let rest = equality(first, third)?;
+        if first == "$ssl_client_verify" {
+            // A certificate that is not valid ends the handshake.
+            let not_given = match third {
+                "SUCCESS" => not.is_empty(),
+                "NONE" => !not.is_empty(),
+                _ => return None,
+            };
+            let not = if not_given { "not " } else { "" };
+            return Some(format!("{not}vars {{tls_client_fingerprint}} \"\""));
+        }
+        let rest = equality(first, third, constants)?;
         return Some(format!("{not}{rest}"));
     }
     let methods = third
@@ -217,7 +289,7 @@ fn matcher(text: &str, name: &str) -> Option<String> {
             .filter(|field| *field != "host")
         {
             Some(field) => format!("header_regexp {name} {} {regex}", header_name(field)),
-            None => format!("vars_regexp {name} {} {regex}", value(first)?),
+            None => format!("vars_regexp {name} {} {regex}", value(first, constants)?),
         },
     };
     Some(format!("{not}{rest}"))
@@ -242,18 +314,19 @@ fn file_matcher(operator: &str, file: &str) -> Option<String> {
 }
 
 /// A variable that has this value.
-fn equality(variable: &str, text: &str) -> Option<String> {
+fn equality(variable: &str, text: &str, constants: &Constants) -> Option<String> {
     Some(match variable {
         "$scheme" => format!("protocol {text}"),
         "$https" if text == "on" => "protocol https".to_owned(),
         "$host" | "$http_host" => format!("host {text}"),
         "$request_method" => format!("method {text}"),
         "$remote_addr" => format!("remote_ip {text}"),
-        _ => format!("vars {} {}", value(variable)?, word(text)),
+        _ => format!("vars {} {}", value(variable, constants)?, word(text)),
     })
 }
 
-/// A variable as a placeholder.
-fn value(variable: &str) -> Option<String> {
-    placeholders(variable, &Constants::new()).ok()
+/// A variable as a placeholder. One with the same value for all requests is none.
+fn value(variable: &str, constants: &Constants) -> Option<String> {
+    let value = placeholders(variable, constants).ok()?;
+    value.starts_with('{').then_some(value)
 }

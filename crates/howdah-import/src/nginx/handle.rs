@@ -1,11 +1,12 @@
 //! What is done in each location: the `handle` of those that nginx would choose.
 
 use super::body::Body;
-use super::condition::{condition, convert_return, rewrite};
+use super::condition::{condition, convert_return, flags, rewrite};
 use super::fastcgi::{self, Php};
 use super::files::{file_server, files_without_try, rewrites_to_script, try_files};
 use super::location::{Kind, Location, php_location};
 use super::proxy::{PROXY, proxy};
+use super::refusal;
 use super::settings::{
     ACCESS, Context, OF_SERVER, access, is_access, is_known, is_setting, settings,
 };
@@ -90,9 +91,8 @@ fn handle(
     site: &Site<'_>,
     cx: &mut Context<'_>,
 ) -> Lines {
-    let matcher = match LocationMatcher::of(location, all, cx) {
-        Ok(matcher) => matcher,
-        Err(note) => return vec![note],
+    let Some(matcher) = LocationMatcher::of(location, all, cx) else {
+        return refusal::location(location, cx);
     };
     let Body { lines, strips } = body(location, site, cx);
     let lines: Lines = match &matcher.name {
@@ -144,20 +144,13 @@ impl LocationMatcher {
         }
     }
 
-    /// The error is a note: it has no counterpart.
-    fn of(
-        location: &Location<'_>,
-        all: &[Location<'_>],
-        cx: &mut Context<'_>,
-    ) -> Result<Self, String> {
+    /// `None`: it has no counterpart.
+    fn of(location: &Location<'_>, all: &[Location<'_>], cx: &mut Context<'_>) -> Option<Self> {
         let pattern = location.pattern;
-        Ok(match location.kind {
+        Some(match location.kind {
             Kind::Regex { ignore_case } => {
                 let name = cx.names.next(matcher_name(pattern));
-                let Some(found) = PathPattern::of(&name, pattern, ignore_case) else {
-                    let why = "this regular expression has no counterpart; requests that it matches go elsewhere";
-                    return Err(cx.note(location.directive, why));
-                };
+                let found = PathPattern::of(&name, pattern, ignore_case)?;
                 Self {
                     definition: found.define(&name),
                     text: format!("@{name}"),
@@ -179,7 +172,7 @@ impl LocationMatcher {
                     .map(|other| format!("{}*", other.pattern))
                     .collect();
                 if longer.is_empty() {
-                    return Ok(Self::inline(word(&format!("{pattern}*"))));
+                    return Some(Self::inline(word(&format!("{pattern}*"))));
                 }
                 let name = cx.names.next("prefix");
                 let lines = vec![
@@ -223,6 +216,9 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
     // A `return` comes before access rules.
     lines.extend(control(children, cx));
     lines.extend(unknown(children, cx));
+    if !lines.iter().any(|line| is_terminal(line)) {
+        lines.extend(refusal::refusals(children, cx));
+    }
     if lines.iter().any(|line| is_terminal(line)) {
         return lines.into();
     }
@@ -326,7 +322,7 @@ fn with_inherited(children: &[Directive], around: &[Directive]) -> Vec<Directive
 
 /// `if`, `rewrite` and `return`, in their order.
 pub(super) fn control(children: &[Directive], cx: &mut Context<'_>) -> Lines {
-    let mut lines = Lines::new();
+    let mut lines = flags(children, cx);
     for own in children {
         match own.name.as_str() {
             // `php_server` looks for the script.
@@ -363,6 +359,7 @@ pub(super) fn unknown(children: &[Directive], cx: &mut Context<'_>) -> Lines {
             || fastcgi::is_silent(name)
             || PROXY.contains(&name)
             || OF_SERVER.contains(&name)
+            || refusal::is_access(name)
     };
     let others = children.iter().filter(|own| !is_known(&own.name));
     others.map(|own| cx.note(own, "")).collect()

@@ -61,6 +61,10 @@ impl<'a> Location<'a> {
         self.directive.children().iter().any(|own| own.name == name)
     }
 
+    pub(super) fn ignores_case(&self) -> bool {
+        self.kind == Kind::Regex { ignore_case: true }
+    }
+
     pub(super) fn is_fallback(&self) -> bool {
         self.kind == Kind::Prefix && self.pattern == "/"
     }

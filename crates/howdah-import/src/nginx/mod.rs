@@ -5,9 +5,11 @@ mod body;
 mod condition;
 mod fastcgi;
 mod files;
+mod geo;
 mod handle;
 mod location;
 mod proxy;
+mod refusal;
 mod server;
 mod settings;
 mod site;
@@ -103,11 +105,12 @@ pub(crate) fn convert(
                     .first()
                     .is_some_and(|from| from == "$http_upgrade") => {}
             name if SILENT.contains(&name) => {}
-            "map" => inherited.push(directive),
+            "map" | "geo" => inherited.push(directive),
             name if settings::OF_SERVER.contains(&name)
                 || settings::is_known(name)
                 || proxy::PROXY.contains(&name)
-                || fastcgi::is_silent(name) =>
+                || fastcgi::is_silent(name)
+                || refusal::is_access(name) =>
             {
                 inherited.push(directive);
             }

@@ -6,12 +6,14 @@ use super::address::{Addresses, addresses};
 use super::fastcgi::Php;
 use super::handle::{control, dispatch, named_body, unknown};
 use super::location::{exact, named, php_location};
+use super::refusal::refusals;
 use super::settings::{Context, access, is_access, is_inherited, maps, settings};
 use super::site::Site;
 use super::upstream::Upstreams;
 use super::value::Constants;
 use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
+use crate::pattern::rust_regex;
 
 /// A site of the Caddyfile.
 pub(super) fn site(
@@ -26,7 +28,9 @@ pub(super) fn site(
     let has = |name: &str| own.iter().any(|directive| directive.name == name);
     let mut children: Vec<_> = inherited
         .iter()
-        .filter(|directive| directive.name == "map" || !has(&directive.name))
+        .filter(|directive| {
+            ["map", "geo"].contains(&directive.name.as_str()) || !has(&directive.name)
+        })
         .cloned()
         .collect();
     children.extend(own.iter().cloned());
@@ -38,6 +42,7 @@ pub(super) fn site(
         notes,
         constants: &mut constants,
         names: &mut names,
+        flags: std::collections::BTreeSet::new(),
         named: Vec::new(),
     };
     let mut before = Lines::new();
@@ -57,6 +62,9 @@ pub(super) fn site(
     lines.extend(of_all);
     lines.extend(unknown(&children, &mut cx));
     let mut rules = certificates.refusal;
+    rules.extend(refusals(&children, &mut cx));
+    rules.extend(rejects_handshake(&children).then(|| "abort".to_owned()));
+    rules.extend(other_hosts(&children, &mut cx));
     rules.extend(control(&children, &mut cx));
     let mut site = site_of(&children, upstreams, &mut cx);
     lines.extend(routes(&children, rules, &mut site, &mut cx));
@@ -109,7 +117,11 @@ fn routes(
     cx: &mut Context<'_>,
 ) -> Lines {
     let mut lines = rules;
-    if lines.iter().any(|line| is_terminal(line)) {
+    // After a refusal the rest is what the site does once somebody has removed it.
+    let is_refused = lines
+        .windows(2)
+        .any(|pair| pair[0].starts_with("# NOTE") && pair[1] == "error 403");
+    if !is_refused && lines.iter().any(|line| is_terminal(line)) {
         return lines;
     }
     if !overrides_access(children) {
@@ -120,7 +132,7 @@ fn routes(
     let dispatched = dispatch(children, site, cx);
     let is_chain = dispatched.iter().any(|line| line.starts_with("handle"));
     lines.extend(dispatched);
-    if is_chain || lines.iter().any(|line| line.starts_with('@')) {
+    if is_chain || is_refused || lines.iter().any(|line| line.starts_with('@')) {
         block("route", lines)
     } else {
         lines
@@ -230,8 +242,40 @@ fn tls(children: &[Directive], clients: Lines, cx: &mut Context<'_>) -> Lines {
                 options,
             )
         }
+        _ if rejects_handshake(children) => vec!["tls internal".to_owned()],
+        _ if !clients.is_empty() => {
+            options.extend(clients);
+            block("tls", options)
+        }
         _ => Lines::new(),
     }
+}
+
+/// Whether connections with encryption end in the handshake.
+fn rejects_handshake(children: &[Directive]) -> bool {
+    let own = children
+        .iter()
+        .rfind(|own| own.name == "ssl_reject_handshake");
+    own.is_some_and(|own| own.argument(0) == "on")
+}
+
+/// Refuses requests for hosts that no `server_name` matches, if all of these are regular expressions.
+fn other_hosts(children: &[Directive], cx: &mut Context<'_>) -> Lines {
+    let names = children.iter().filter(|own| own.name == "server_name");
+    let names: Vec<_> = names.flat_map(|own| &own.arguments).collect();
+    let expressions: Option<Vec<_>> = names
+        .iter()
+        .map(|name| name.strip_prefix('~').and_then(rust_regex))
+        .collect();
+    let Some(expressions) = expressions.filter(|all| !all.is_empty()) else {
+        return Lines::new();
+    };
+    let name = cx.names.next("host");
+    let regex = word(&format!("(?i){}", expressions.join("|")));
+    vec![
+        format!("@{name} not vars_regexp {name} {{host}} {regex}"),
+        format!("error @{name} 421"),
+    ]
 }
 
 fn log(children: &[Directive], cx: &mut Context<'_>) -> Lines {

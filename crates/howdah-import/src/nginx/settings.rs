@@ -2,6 +2,7 @@
 
 use howdah_config::Files;
 
+use super::geo::geo;
 use super::value::{Constants, placeholders};
 use crate::directive::Directive;
 use crate::http_basic::basic_auth;
@@ -21,7 +22,6 @@ const SILENT: &[&str] = &[
     "client_header_buffer_size",
     "client_header_timeout",
     "directio",
-    "disable_symlinks",
     "etag",
     "gzip_buffers",
     "gzip_comp_level",
@@ -106,6 +106,7 @@ pub(super) const OF_SERVER: &[&str] = &[
     "ssl_early_data",
     "ssl_ecdh_curve",
     "ssl_prefer_server_ciphers",
+    "ssl_reject_handshake",
     "ssl_protocols",
     "ssl_session_cache",
     "ssl_session_tickets",
@@ -117,7 +118,7 @@ pub(super) const OF_SERVER: &[&str] = &[
 ];
 
 pub(super) fn is_known(name: &str) -> bool {
-    KNOWN.contains(&name) || SILENT.contains(&name) || name == "map"
+    KNOWN.contains(&name) || SILENT.contains(&name) || ["map", "geo"].contains(&name)
 }
 
 /// Directives that [`settings`] converts.
@@ -138,7 +139,7 @@ pub(super) fn is_setting(name: &str) -> bool {
 
 /// The maps whose variables are used in these directives.
 pub(super) fn maps(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
-    let mut lines = Lines::new();
+    let mut lines = geos(directives, cx);
     for map in directives.iter().filter(|own| own.name == "map") {
         let name = map.argument(1).trim_start_matches('$');
         if !uses(directives, map.argument(1)) {
@@ -155,10 +156,34 @@ pub(super) fn maps(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
     lines
 }
 
+/// The variables by address that are used in these directives.
+fn geos(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
+    let mut lines = Lines::new();
+    for own in directives.iter().filter(|own| own.name == "geo") {
+        let Some(variable) = own.arguments.last().filter(|name| uses(directives, name)) else {
+            continue;
+        };
+        match geo(own, cx.names) {
+            Ok(found) => {
+                let name = variable.trim_start_matches('$');
+                cx.constants
+                    .insert(name.to_owned(), format!("{{vars.{name}}}"));
+                lines.extend(found);
+            }
+            Err(why) => lines.push(cx.note(own, &why)),
+        }
+    }
+    // In their order, and before the directives that use them.
+    if lines.iter().any(|line| line.starts_with("vars")) {
+        lines = block("route", lines);
+    }
+    lines
+}
+
 fn uses(directives: &[Directive], variable: &str) -> bool {
     directives.iter().any(|own| {
         let here = own.arguments.iter().any(|text| text.contains(variable));
-        own.name != "map" && (here || uses(own.children(), variable))
+        !["map", "geo"].contains(&own.name.as_str()) && (here || uses(own.children(), variable))
     })
 }
 
@@ -188,6 +213,8 @@ pub(super) struct Context<'a> {
     pub(super) constants: &'a mut Constants,
     /// Names matchers.
     pub(super) names: &'a mut crate::output::MatcherNames,
+    /// Variables that only conditions use, with their `$`: `vars` sets them.
+    pub(super) flags: std::collections::BTreeSet<String>,
     /// Lines of the named locations that are being converted: one may lead to another.
     pub(super) named: Vec<usize>,
 }
@@ -209,6 +236,7 @@ pub(super) fn settings(directives: &[Directive], cx: &mut Context<'_>) -> Lines 
         match directive.name.as_str() {
             // `php_server` splits the path.
             "set" if directive.argument(1) == "$fastcgi_path_info" => {}
+            "set" if cx.flags.contains(first) => {}
             "set" => {
                 let name = first.trim_start_matches('$').to_owned();
                 match placeholders(directive.argument(1), cx.constants) {
