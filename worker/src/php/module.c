@@ -24,6 +24,7 @@
 #include "request/suspended.h"
 #include "request/variables.h"
 #include "state/restore.h"
+#include "state/soap_descriptions.h"
 
 bool howdah_module_guards_clients;
 
@@ -96,6 +97,7 @@ int howdah_module_startup(sapi_module_struct *sapi)
 	if (result == SUCCESS) {
 		howdah_variables_startup();
 		howdah_connections_startup();
+		howdah_soap_descriptions_startup();
 		if (howdah_module_guards_clients) {
 			howdah_clients_startup();
 		} else {

@@ -123,6 +123,14 @@ static bool find(void)
 	return find_tail();
 }
 
+HashTable **howdah_swap_soap_cache(void)
+{
+	size_t offsets[SETTING_COUNT];
+	char *globals = find_settings(offsets);
+	HashTable **cache = globals ? (HashTable **)(void *)(globals + offsets[LIMIT] + sizeof(zend_long)) : NULL;
+	return cache && !*cache ? cache : NULL; /* not created while PHP starts */
+}
+
 bool howdah_swap_soap_known(void)
 {
 	static bool looked, known;

@@ -12,6 +12,9 @@
  */
 bool howdah_swap_soap_known(void);
 
+/* Returns where soap has its table of descriptions, which may be NULL there; NULL: not known, or soap is not loaded. */
+HashTable **howdah_swap_soap_cache(void);
+
 /* Steps of swap_modules.c. */
 void howdah_swap_soap_regions(void);
 void howdah_swap_soap_template(void *state);
