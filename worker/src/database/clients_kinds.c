@@ -138,15 +138,6 @@ static const void *soap_key(zval *subject)
 
 static const struct howdah_client_kind soap_kind = {.name = "the extension soap", .key = soap_key};
 
-/* Objects with the same persistent id share one connection, which is the first member of their structure. */
-static const void *memcached_key(zval *subject)
-{
-	void *const *container = howdah_connection_container(Z_OBJ_P(subject));
-	return Z_OBJ_P(subject)->handlers->offset >= (int)sizeof(void *) ? *container : NULL;
-}
-
-static const struct howdah_client_kind memcached_kind = {.key = memcached_key, .database = true};
-
 /* The structure of a socket of ext/sockets begins with the descriptor. */
 static int socket_of(const void *key)
 {
@@ -247,7 +238,7 @@ void howdah_clients_startup(void)
 	if (!howdah_wrap_init()) {
 		return;
 	}
-	howdah_wrap_class("memcached", &memcached_kind, ZEND_FN(howdah_guarded_method));
+	howdah_client_memcached_startup();
 	howdah_wrap_class(
 		"soapclient", howdah_swap_soap_known() ? &soap_object_kind : &soap_kind, ZEND_FN(howdah_guarded_method));
 	howdah_wrap_class("soapserver", &object_kind, ZEND_FN(howdah_guarded_method));

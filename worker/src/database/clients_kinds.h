@@ -25,11 +25,15 @@ bool howdah_descriptor_is_unread(int fd);
 
 /* Wrap the functions of an extension if it is loaded. */
 void howdah_client_curl_startup(void);
+void howdah_client_memcached_startup(void);
 void howdah_client_mysqli_startup(void);
 void howdah_client_named_startup(void);
 void howdah_client_pgsql_startup(void);
 void howdah_client_persistent_startup(void);
 void howdah_client_redis_startup(void);
+
+/* At the end of the boot: records its Memcached objects, whose options requests do not change for others. */
+void howdah_client_memcached_snapshot(void);
 
 /* The user has ended: its transfers are removed from the multi handles of curl that they are in. */
 void howdah_client_curl_finish(struct howdah_client_user *user);

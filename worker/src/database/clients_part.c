@@ -95,6 +95,7 @@ static void snapshot(void)
 {
 	howdah_pdo_snapshot();
 	howdah_redis_settings_snapshot();
+	howdah_client_memcached_snapshot();
 }
 
 void howdah_clients_init(void)
