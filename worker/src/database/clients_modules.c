@@ -2,6 +2,7 @@
  * Unknown extensions: PHP's own do not wait, or other files handle them; the classes and functions of each other
  * extension share one client, so only one task at a time is in such an extension.
  */
+#include "clients_record.h"
 #include "clients_wrap.h"
 
 #include <zend_modules.h>
@@ -147,6 +148,19 @@ static bool is_destructor(const zend_function *function)
 		   zend_string_equals(function->common.function_name, function->common.scope->destructor->common.function_name);
 }
 
+/* pecl_http keeps headers and body of the request, until its request shutdown forgets them. */
+static const struct howdah_client_kind *http_kind; /* NULL: not loaded */
+static const zend_module_entry *http;
+static uint64_t http_user; /* serial of the user whose they are */
+
+static void forget_request_of_http(const struct howdah_client *client)
+{
+	if (http_user != howdah_client_user->serial && (!client || client->depth == 1)) {
+		http_user = howdah_client_user->serial;
+		http->request_shutdown_func(http->type, http->module_number);
+	}
+}
+
 /* Modules whose wrappers find the client without an argument. */
 static ZEND_FUNCTION(guarded_module)
 {
@@ -164,6 +178,9 @@ static ZEND_FUNCTION(guarded_module)
 		}
 		return;
 	}
+	if (UNEXPECTED(guard->kind == http_kind)) {
+		forget_request_of_http(client);
+	}
 	guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	howdah_client_leave(guard->kind, &subject, 0, client);
 }
@@ -179,6 +196,10 @@ static void wrap_module(const zend_module_entry *module)
 	made->name = pemalloc(strlen(module->name) + sizeof("the extension "), true);
 	sprintf(made->name, "the extension %s", module->name);
 	made->kind = (struct howdah_client_kind){.name = made->name, .key = module_key};
+	if (strcmp(module->name, "http") == 0 && module->request_shutdown_func) {
+		http = module;
+		http_kind = &made->kind;
+	}
 	zend_function *function;
 	ZEND_HASH_FOREACH_PTR(CG(function_table), function)
 	{

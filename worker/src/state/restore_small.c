@@ -7,9 +7,13 @@
 #include <ext/json/php_json.h>
 #include <ext/pcre/php_pcre.h>
 #include <ext/standard/basic_functions.h>
+#include <zend_modules.h>
 #include <zend_smart_str.h>
 
+#include "request/wait.h"
+
 static size_t boot_tick_functions;
+static const zend_module_entry *http; /* pecl_http */
 
 /* --- error_get_last() ------------------------------------------------------------------------------ */
 
@@ -57,6 +61,14 @@ static void forget_tick_functions(void)
 	}
 }
 
+/* Headers and body of the request, for http\\Env; with coroutines clients_modules.c does it. */
+static void forget_request_of_http(void)
+{
+	if (UNEXPECTED(http) && http->request_shutdown_func && !howdah_concurrent) {
+		http->request_shutdown_func(http->type, http->module_number);
+	}
+}
+
 static void forget_string(zend_string **string)
 {
 	if (UNEXPECTED(*string)) {
@@ -68,6 +80,8 @@ static void forget_string(zend_string **string)
 void howdah_restore_small_snapshot(void)
 {
 	boot_tick_functions = BG(user_tick_functions) ? zend_llist_count(BG(user_tick_functions)) : 0;
+	http = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("http"));
+	forget_request_of_http();
 	howdah_restore_last_errors_snapshot();
 	howdah_restore_pcntl_snapshot();
 }
@@ -93,6 +107,7 @@ void howdah_restore_small(void)
 	JSON_G(error_code) = PHP_JSON_ERROR_NONE;
 	PCRE_G(error_code) = PHP_PCRE_NO_ERROR;
 	howdah_restore_mysqli_error();
+	forget_request_of_http();
 	howdah_restore_last_errors();
 	howdah_restore_pcntl();
 	howdah_restore_alarm();
