@@ -97,6 +97,8 @@ void howdah_restore_small(void);
 /* restore_last_errors.c */
 void howdah_restore_last_errors_snapshot(void);
 void howdah_restore_last_errors(void);
+/* Returns where odbc has its last error; NULL: it is not loaded, or not known. */
+void *howdah_restore_odbc_error(size_t *size);
 
 void howdah_restore_random_snapshot(void);
 void howdah_restore_random(void);

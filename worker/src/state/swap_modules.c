@@ -117,6 +117,8 @@ static size_t filter_size;
 static struct libxml_first *libxml;
 static void **openssl_errors; /* openssl_error_string(); malloc()ed */
 static int *sockets_error;    /* socket_last_error() */
+static void *odbc_error;      /* odbc_error() without a connection */
+static size_t odbc_error_size;
 static zend_date_globals *date;
 static zend_mbstring_globals *mbstring; /* pending output of mb_output_handler(), and counters of mb_get_info() */
 static php_ps_globals *session;
@@ -162,6 +164,10 @@ void howdah_swap_modules_regions(void)
 	sockets_error = howdah_compat_module_globals("sockets");
 	if (sockets_error) {
 		howdah_swap_region(sockets_error, sizeof(*sockets_error));
+	}
+	odbc_error = howdah_restore_odbc_error(&odbc_error_size);
+	if (odbc_error) {
+		howdah_swap_region(odbc_error, odbc_error_size);
 	}
 	date = howdah_compat_module_globals("date");
 	if (date) {
@@ -245,6 +251,9 @@ void howdah_swap_modules_template(void *state)
 	}
 	if (sockets_error) {
 		*AT(*sockets_error) = 0;
+	}
+	if (odbc_error) {
+		memset(howdah_swap_at(state, odbc_error), 0, odbc_error_size);
 	}
 	if (date) {
 		*AT(date->last_errors) = NULL;
