@@ -70,6 +70,15 @@ pub(crate) enum Outcome {
     Lost(CallError),
 }
 
+/// The first part of a response, up to the start of its body.
+struct ResponseStart {
+    head: Head,
+    /// The marks of its frame.
+    marks: u8,
+    /// Size of the body, or of its first part.
+    size: u32,
+}
+
 /// A request that counts as in flight.
 pub(crate) struct InFlightGuard(Arc<PoolInner>);
 
@@ -156,24 +165,43 @@ impl Exchange {
         in_flight: &mut Option<InFlightGuard>,
         interim: &mut impl FnMut(&Head),
     ) -> Result<Outcome, CallError> {
-        let sent = match self.deadline {
-            None => self.send(payload).await,
-            Some(deadline) => match timeout_at(deadline, self.send(payload)).await {
-                Ok(sent) => sent,
-                Err(_) => return Err(self.timed_out()),
-            },
-        };
-        if let Err(error) = sent {
+        if let Err(error) = self.send_in_time(payload).await? {
             // Its end of the pipe is closed: it has read none of it, or not all.
             drop(self.worker_lost(&LinkError::Io(error)));
             return Ok(Outcome::Declined);
         }
         self.is_sent = true;
         loop {
+            let start = match self.next_start().await? {
+                Ok(start) => start,
+                Err(outcome) => return Ok(outcome),
+            };
+            let status = start.head.status;
+            if !status.is_informational() {
+                self.files = std::mem::take(&mut payload.files);
+                return self.body(start, in_flight).await;
+            }
+            if start.marks & STREAM == 0 {
+                let status = status.as_u16();
+                self.finish();
+                let text = format!("the worker ended its response with the status {status}");
+                return Err(CallError::Response(text));
+            }
+            if status == StatusCode::SWITCHING_PROTOCOLS {
+                tracing::warn!(target: "howdah::php", pool = self.shared.options.name, "the worker sent the status 101, which was ignored");
+            } else {
+                interim(&start.head);
+            }
+        }
+    }
+
+    /// Reads up to the next head, which may be that of an interim response. `Err`: no head follows.
+    async fn next_start(&mut self) -> Result<Result<ResponseStart, Outcome>, CallError> {
+        loop {
             let part = match self.part().await? {
                 Ok(part) => part,
                 Err(error @ LinkError::Closed) => {
-                    return Ok(Outcome::Lost(self.worker_lost(&error)));
+                    return Ok(Err(Outcome::Lost(self.worker_lost(&error))));
                 }
                 Err(error) => return Err(self.worker_lost(&error)),
             };
@@ -201,40 +229,24 @@ impl Exchange {
                 Kind::Message if is_mark => continue,
                 Kind::Message => {}
             }
-            let head = match Context::decode(&context) {
-                Ok(Context::Head(head)) => head,
+            return match Context::decode(&context) {
+                Ok(Context::Head(head)) => Ok(Ok(ResponseStart { head, marks, size })),
                 Ok(Context::Stop) => {
                     self.decline();
-                    return Ok(Outcome::Declined);
+                    Ok(Err(Outcome::Declined))
                 }
-                Err(error) => return Err(CallError::Response(error.to_string())),
+                Err(error) => Err(CallError::Response(error.to_string())),
             };
-            if !head.status.is_informational() {
-                self.files = std::mem::take(&mut payload.files);
-                return self.body(head, marks, size, in_flight).await;
-            }
-            if marks & STREAM == 0 {
-                let status = head.status.as_u16();
-                self.finish();
-                let text = format!("the worker ended its response with the status {status}");
-                return Err(CallError::Response(text));
-            }
-            if head.status == StatusCode::SWITCHING_PROTOCOLS {
-                tracing::warn!(target: "howdah::php", pool = self.shared.options.name, "the worker sent the status 101, which was ignored");
-            } else {
-                interim(&head);
-            }
         }
     }
 
     /// The rest of a response whose head was read.
     async fn body(
         mut self,
-        head: Head,
-        marks: u8,
-        size: u32,
+        start: ResponseStart,
         in_flight: &mut Option<InFlightGuard>,
     ) -> Result<Outcome, CallError> {
+        let ResponseStart { head, marks, size } = start;
         let trailers = head.trailers.clone();
         let buffer = self.shared.options.limits.response_buffer;
         if marks & STREAM != 0 || size as usize > buffer {
@@ -315,6 +327,17 @@ impl Exchange {
             };
             tracing::warn!(target: "howdah::php", pool = self.shared.options.name, "a response was cut off: {error}");
             return chunks.fail(error).await;
+        }
+    }
+
+    /// Sends the request before the deadline. The inner result is that of the pipe.
+    async fn send_in_time(&mut self, payload: &Payload) -> Result<io::Result<()>, CallError> {
+        let Some(deadline) = self.deadline else {
+            return Ok(self.send(payload).await);
+        };
+        match timeout_at(deadline, self.send(payload)).await {
+            Ok(sent) => Ok(sent),
+            Err(_) => Err(self.timed_out()),
         }
     }
 

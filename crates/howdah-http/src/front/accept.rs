@@ -122,8 +122,18 @@ pub(super) async fn accept<A: Application>(
             Err(_) => {}
         }
     }
-    // Connections that the kernel has accepted are served: their clients see them as connected.
     let is_busy = clock::now() < last_accepted.saturating_add(BUSY);
+    accept_rest(&socket, &life, &listener, is_busy).await;
+}
+
+/// Serves connections that the kernel has accepted: their clients see them as connected. `is_busy`: clients connect at
+/// the moment, so some of their handshakes may be in flight.
+async fn accept_rest<A: Application>(
+    socket: &Socket<A>,
+    life: &Rc<ThreadState>,
+    listener: &AcceptSource,
+    is_busy: bool,
+) {
     if listener.start_closing() && is_busy {
         let mut over = std::pin::pin!(tokio::time::sleep(HANDSHAKES));
         loop {
@@ -132,7 +142,7 @@ pub(super) async fn accept<A: Application>(
                 () = &mut over => break,
             };
             match accepted {
-                Ok((stream, remote)) => start(&socket, &life, stream, remote),
+                Ok((stream, remote)) => start(socket, life, stream, remote),
                 Err(error) if is_exhausted(&error) => break,
                 // The client disconnected before it was accepted.
                 Err(_) => {}
@@ -142,7 +152,7 @@ pub(super) async fn accept<A: Application>(
     while let Poll::Ready(Ok((stream, remote))) =
         std::future::poll_fn(|cx| Poll::Ready(listener.poll_accept(cx))).await
     {
-        start(&socket, &life, stream, remote);
+        start(socket, life, stream, remote);
     }
 }
 

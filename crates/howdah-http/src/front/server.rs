@@ -14,7 +14,7 @@ use howdah_observe::access::{Logs, Losses};
 use howdah_observe::metrics::Measures;
 use howdah_observe::trace::{Settings, Tracer};
 use howdah_tls::{Acceptor, Tls};
-use tokio::runtime::{Builder, LocalOptions};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::front::thread;
@@ -530,45 +530,16 @@ impl Server {
             .ok_or(RunError::Index { index })?;
         let life = ThreadState::new(index, self.stats(), self.first_id, shutdown.clone());
         let question_list = questions.map(|questions| (LiveList::default(), questions));
-        let under_way = question_list.as_ref().map(|(list, _)| Rc::clone(list));
+        let live = question_list.as_ref().map(|(list, _)| Rc::clone(list));
         let plan = |setup: &Setup| {
-            let global = &setup.config.global;
-            let measures = self.measures.measures().filter(|_| global.metrics).cloned();
-            let hosts = CountedHosts::of(&setup.config);
-            let tracer = self.tracer.get().filter(|_| global.tracing).cloned();
-            let finished = under_way.is_some().then(|| self.finished.clone());
-            let logs = setup
-                .config
-                .sites
-                .iter()
-                .any(|site| !site.access_logs.is_empty());
-            let observer = Observer::new(ObserverOptions {
-                measures,
-                hosts,
-                thread: index,
-                live: under_way.clone(),
-                tracer,
-                finished,
-                logs,
-                per_route: global.metrics_per_route,
-            });
+            let observer = self.observer(&setup.config, index, live.clone());
             self.plan(Rc::clone(&life), observer)
         };
         let snapshot = Rc::new(Snapshot::new(&setup, plan(&setup))?);
         drop(setup);
         let order = shutdown.subscribe();
-        let mut builder = Builder::new_current_thread();
-        builder.enable_all().max_blocking_threads(DISK_THREADS);
-        if let Some(park) = hooks.on_thread_park {
-            builder.on_thread_park(park);
-        }
-        if let Some(unpark) = hooks.on_thread_unpark {
-            builder.on_thread_unpark(unpark);
-        }
         let failed = |source| RunError::Runtime { index, source };
-        let runtime = builder
-            .build_local(LocalOptions::default())
-            .map_err(failed)?;
+        let runtime = runtime(hooks).map_err(failed)?;
         runtime
             .block_on(async {
                 let service = Rc::new(Service {
@@ -582,6 +553,39 @@ impl Server {
             })
             .map_err(failed)
     }
+
+    /// What a thread records of its requests with this configuration.
+    fn observer(
+        &self,
+        config: &Config,
+        thread: usize,
+        live: Option<LiveList>,
+    ) -> Option<Rc<Observer>> {
+        let global = &config.global;
+        Observer::new(ObserverOptions {
+            measures: self.measures.measures().filter(|_| global.metrics).cloned(),
+            hosts: CountedHosts::of(config),
+            thread,
+            finished: live.is_some().then(|| self.finished.clone()),
+            live,
+            tracer: self.tracer.get().filter(|_| global.tracing).cloned(),
+            logs: config.sites.iter().any(|site| !site.access_logs.is_empty()),
+            per_route: global.metrics_per_route,
+        })
+    }
+}
+
+/// The runtime of a front thread.
+fn runtime(hooks: Hooks) -> io::Result<LocalRuntime> {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().max_blocking_threads(DISK_THREADS);
+    if let Some(park) = hooks.on_thread_park {
+        builder.on_thread_park(park);
+    }
+    if let Some(unpark) = hooks.on_thread_unpark {
+        builder.on_thread_unpark(unpark);
+    }
+    builder.build_local(LocalOptions::default())
 }
 
 #[cfg(test)]

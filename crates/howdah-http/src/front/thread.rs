@@ -13,6 +13,7 @@ use crate::connection::listener::{Socket, saturating_deadline};
 use crate::listen::quic;
 use crate::listen::setup::{Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
+use crate::observe::thread::ThreadState;
 use crate::request::snapshot::{Plan, Service, Snapshot};
 
 /// A running front thread: the configuration that it serves, and its sockets.
@@ -128,7 +129,7 @@ pub(crate) async fn run<A: Application>(
     let life = Rc::clone(&service.snapshot.life);
     let mut front = Front::start(service, sockets)?;
     let mut ready = None;
-    let mut until = loop {
+    let until = loop {
         tokio::select! {
             // The sender is dropped, which means the same.
             until = order.wait_for(Option::is_some) => break until.map_or(None, |order| *order),
@@ -163,6 +164,18 @@ pub(crate) async fn run<A: Application>(
             tracing::error!("a listener exited unexpectedly: this is a bug in the server");
         }
     }
+    wait_for_connections(&life, &*app, order, until).await;
+    Ok(())
+}
+
+/// Waits until the connections have closed and the application has settled, at most until `until`, which a further
+/// order may change.
+async fn wait_for_connections(
+    life: &ThreadState,
+    app: &impl Application,
+    mut order: watch::Receiver<Option<Instant>>,
+    mut until: Option<Instant>,
+) {
     let mut may_change = true;
     loop {
         let room = life.room.notified();
@@ -171,9 +184,9 @@ pub(crate) async fn run<A: Application>(
         // was shortened or because it lingers, ends with the runtime.
         let end = until.unwrap_or_else(Instant::now) + Duration::from_millis(100);
         tokio::select! {
-            () = app.settled(), if is_empty => return Ok(()),
+            () = app.settled(), if is_empty => return,
             () = room => {}
-            () = tokio::time::sleep_until(end.into()) => return Ok(()),
+            () = tokio::time::sleep_until(end.into()) => return,
             changed = order.changed(), if may_change => {
                 may_change = changed.is_ok();
                 if may_change {

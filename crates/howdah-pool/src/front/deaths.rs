@@ -1,12 +1,13 @@
 //! Recovery after the exit of a worker: its requests are retried or fail. And the end of the pool.
 
+use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Instant;
 
 use howdah_shm::{QueueError, TornSlot, WorkerId};
 
 use super::exchange::ExchangeState;
-use super::{Inner, WaiterState};
+use super::{Inner, Table, WaiterState};
 use crate::crash_report::CrashLink;
 use crate::messages::{Death, SupervisorMessage};
 use crate::response::CallError;
@@ -51,7 +52,6 @@ impl Inner {
         death: Death,
         report: Option<&CrashLink>,
     ) {
-        let repeats = death != Death::Overdue;
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
         // Before the place is enlisted again. A worker that runs one request at a time has only that one.
@@ -70,47 +70,7 @@ impl Inner {
         for torn in recovery.torn {
             // Complete frames that the worker committed go to the client.
             self.absorb(table, torn.slot, worker, None);
-            let Some(exchange) = table.exchanges[torn.slot.index()].clone() else {
-                self.release(table, torn.slot);
-                continue;
-            };
-            let mut state = exchange.state.borrow_mut();
-            // If the request that ran at the crash is retried, it may crash the requests of its next worker too.
-            let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
-            // A worker may exit between claiming a request and starting it.
-            let ran = torn.started && (suspect || !is_concurrent);
-            let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
-            if let Some(report) = report {
-                report.add(state.crashed(ran, crashed));
-            }
-            let quarantined = crashed && self.count_crash(&state, report);
-            let rerun = match culprit {
-                _ if !repeats || suspect || quarantined => Rerun::Never,
-                Some(_) => Rerun::Bystander,
-                None => Rerun::Once,
-            };
-            if self.start_over_if_allowed(&mut state, &torn, rerun) {
-                match table.shm.requeue(torn.slot) {
-                    Ok(()) => {
-                        if state.client_disconnected {
-                            // Queueing it has reset that.
-                            let _ = table.shm.abort(torn.slot);
-                        }
-                        continue;
-                    }
-                    Err(QueueError::Fault(fault)) => {
-                        drop(state);
-                        // It is queued again in the next segment.
-                        self.report_corruption(table, fault);
-                        continue;
-                    }
-                    Err(QueueError::Slot(_)) => {}
-                }
-            }
-            self.vacate(&mut state);
-            state.end(Err(torn_error(&torn)));
-            drop(state);
-            self.release(table, torn.slot);
+            self.recover_request(table, &torn, death, culprit, report);
         }
         self.watch(&table.shm);
         if recovery.vacant {
@@ -120,6 +80,59 @@ impl Inner {
                 worker,
             });
         }
+    }
+
+    /// Queues the request of a slot again if it may run again, else ends it. `culprit`: the request that ran at the
+    /// exit of a worker with several.
+    fn recover_request(
+        self: &Rc<Self>,
+        table: &mut Table,
+        torn: &TornSlot,
+        death: Death,
+        culprit: Option<NonZeroU64>,
+        report: Option<&CrashLink>,
+    ) {
+        let Some(exchange) = table.exchanges[torn.slot.index()].clone() else {
+            self.release(table, torn.slot);
+            return;
+        };
+        let mut state = exchange.state.borrow_mut();
+        // If the request that ran at the crash is retried, it may crash the requests of its next worker too.
+        let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
+        // A worker may exit between claiming a request and starting it.
+        let ran = torn.started && (suspect || !self.options.is_concurrent());
+        let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
+        if let Some(report) = report {
+            report.add(state.crashed(ran, crashed));
+        }
+        let quarantined = crashed && self.count_crash(&state, report);
+        let rerun = match culprit {
+            _ if death == Death::Overdue || suspect || quarantined => Rerun::Never,
+            Some(_) => Rerun::Bystander,
+            None => Rerun::Once,
+        };
+        if self.start_over_if_allowed(&mut state, torn, rerun) {
+            match table.shm.requeue(torn.slot) {
+                Ok(()) => {
+                    if state.client_disconnected {
+                        // Queueing it has reset that.
+                        let _ = table.shm.abort(torn.slot);
+                    }
+                    return;
+                }
+                Err(QueueError::Fault(fault)) => {
+                    drop(state);
+                    // It is queued again in the next segment.
+                    self.report_corruption(table, fault);
+                    return;
+                }
+                Err(QueueError::Slot(_)) => {}
+            }
+        }
+        self.vacate(&mut state);
+        state.end(Err(torn_error(torn)));
+        drop(state);
+        self.release(table, torn.slot);
     }
 
     /// Whether the request of a worker that crashed runs again, as if it had not been started.

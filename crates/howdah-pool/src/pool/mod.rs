@@ -110,6 +110,25 @@ pub(crate) enum PoolError {
     Options(String, EncodeError),
 }
 
+/// Checks the options of a new pool and creates its segment, with the parts of the front threads.
+fn shared_memory(
+    options: &PoolOptions,
+    fronts: usize,
+) -> Result<(Arc<Segment>, Vec<Front>), PoolError> {
+    // Reports options that cannot be encoded now.
+    encode::pool(options, 1, false, 1)
+        .map_err(|error| PoolError::Options(options.name.clone(), error))?;
+    let geometry = Geometry::new(
+        fronts as u32,
+        options.places() as u32,
+        options.slots() as u32,
+        options.request_size as u32,
+        options.response_size as u32,
+    )
+    .map_err(|error| PoolError::Geometry(options.name.clone(), error))?;
+    segment(options, geometry).map_err(|error| PoolError::Segment(options.name.clone(), error))
+}
+
 impl Pool {
     /// Creates the pool's shared memory and the data that each front thread needs of it.
     pub(crate) fn new(
@@ -118,20 +137,8 @@ impl Pool {
         fronts: usize,
         to_supervisor: &mpsc::UnboundedSender<SupervisorMessage>,
     ) -> Result<(Self, Vec<FrontSeed>), PoolError> {
-        // Reports options that cannot be encoded now.
-        encode::pool(&options, 1, false, 1)
-            .map_err(|error| PoolError::Options(options.name.clone(), error))?;
+        let (segment, shm_fronts) = shared_memory(&options, fronts)?;
         let places = options.places();
-        let geometry = Geometry::new(
-            fronts as u32,
-            places as u32,
-            options.slots() as u32,
-            options.request_size as u32,
-            options.response_size as u32,
-        )
-        .map_err(|error| PoolError::Geometry(options.name.clone(), error))?;
-        let (segment, shm_fronts) = segment(&options, geometry)
-            .map_err(|error| PoolError::Segment(options.name.clone(), error))?;
         let options = Arc::new(options);
         let load = Arc::new(Load::default());
         // Until the first workers are ready, all requests wait, so a queue is no reason to add workers.

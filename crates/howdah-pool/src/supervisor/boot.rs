@@ -237,26 +237,12 @@ impl Supervisor {
         match generation.phase {
             Phase::Booting if broke => self.boot_failed(index, id, error.to_string()),
             Phase::Booting => {
-                let (tail, reader) = (generation.tail.clone(), generation.reader.take());
-                let error = error.to_string();
-                let mut ended = generation.ended.subscribe();
+                let text = boot_failure(generation, error.to_string());
                 tokio::spawn(async move {
-                    let known = ended.wait_for(Option::is_some);
-                    let status = match tokio::time::timeout(LAST_WORDS, known).await {
-                        Ok(Ok(status)) => *status,
-                        // The root exited as well, or is busy.
-                        _ => None,
-                    };
-                    let crash = status.and_then(crash);
-                    let text = exit_reason(reader, &tail, crash.as_ref().unwrap_or(&error)).await;
-                    let text = match crash {
-                        Some(crash) if text != crash => format!("{crash}\n{text}"),
-                        _ => text,
-                    };
                     let _ = sender.send(Event::BootFailed {
                         pool: index,
                         generation: id,
-                        text,
+                        text: text.await,
                     });
                 });
             }
@@ -454,6 +440,29 @@ impl Supervisor {
     pub(super) fn release_generation(&mut self, index: usize, id: u32) {
         if let Some(generation) = self.pools[index].remove_generation(id) {
             self.expect_zygote_exit(generation.number);
+        }
+    }
+}
+
+/// Why a zygote exited while its script booted: its last output, and a signal, if the root reports it in time.
+fn boot_failure(
+    generation: &mut Generation,
+    error: String,
+) -> impl Future<Output = String> + Send + use<> {
+    let (tail, reader) = (generation.tail.clone(), generation.reader.take());
+    let mut ended = generation.ended.subscribe();
+    async move {
+        let known = ended.wait_for(Option::is_some);
+        let status = match tokio::time::timeout(LAST_WORDS, known).await {
+            Ok(Ok(status)) => *status,
+            // The root exited as well, or is busy.
+            _ => None,
+        };
+        let crash = status.and_then(crash);
+        let text = exit_reason(reader, &tail, crash.as_ref().unwrap_or(&error)).await;
+        match crash {
+            Some(crash) if text != crash => format!("{crash}\n{text}"),
+            _ => text,
         }
     }
 }

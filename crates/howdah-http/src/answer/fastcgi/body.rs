@@ -1,4 +1,4 @@
-//! The body and the error messages that a FastCGI server sends.
+//! The body that a FastCGI server sends.
 
 use std::io;
 use std::pin::Pin;
@@ -6,64 +6,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, ReadBuf, ReadHalf};
 use tokio::time::Sleep;
 
+use super::problems::Problems;
 use super::record::{Decoder, Record};
 use super::send::SendTask;
-use super::timed_out;
+use super::transfer::{READ, Transfer, timed_out};
 use crate::answer::upstream::Stream;
 use crate::answer::upstream::state::ActiveRequest;
-
-/// Bytes of one read.
-pub(super) const READ: usize = 16 << 10;
-/// Bytes of standard error that are kept for the log.
-const ERRORS_MAX: usize = 16 << 10;
-
-/// The standard error of a request, logged at its end.
-pub(super) struct Problems {
-    /// Id of the request; `None`: nothing is logged.
-    id: Option<u64>,
-    is_captured: bool,
-    /// There is a response, and it is not an error.
-    is_well: bool,
-    text: Vec<u8>,
-}
-
-impl Problems {
-    pub(super) fn new(id: Option<u64>, is_captured: bool) -> Self {
-        Self {
-            id,
-            is_captured,
-            is_well: false,
-            text: Vec::new(),
-        }
-    }
-
-    pub(super) fn add(&mut self, text: &[u8]) {
-        let room = ERRORS_MAX.saturating_sub(self.text.len());
-        self.text.extend_from_slice(&text[..text.len().min(room)]);
-    }
-
-    pub(super) fn note_status(&mut self, status: StatusCode) {
-        self.is_well = !status.is_client_error() && !status.is_server_error();
-    }
-}
-
-impl Drop for Problems {
-    fn drop(&mut self) {
-        let Some(id) = self.id.filter(|_| !self.is_well || self.is_captured) else {
-            return;
-        };
-        let text = String::from_utf8_lossy(&self.text);
-        for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            let request_id = format_args!("{id:016x}");
-            tracing::warn!(target: "howdah::php", %request_id, "{}", line.trim_end());
-        }
-    }
-}
 
 /// The body of a response.
 pub(super) struct Output {
@@ -85,25 +37,19 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(
-        first: Bytes,
-        length: Option<u64>,
-        (reader, decoder): (ReadHalf<Stream>, Decoder),
-        limit: Option<Duration>,
-        (problems, sending): (Problems, SendTask),
-    ) -> Self {
+    pub(super) fn new(first: Bytes, length: Option<u64>, transfer: Transfer) -> Self {
         Self {
             first,
             remaining: length,
-            reader,
-            decoder,
+            reader: transfer.reader,
+            decoder: transfer.decoder,
             scratch: Box::new([0; READ]),
-            limit,
+            limit: transfer.limit,
             timer: None,
             is_over: false,
             is_cut: false,
-            problems,
-            sending,
+            problems: transfer.problems,
+            sending: transfer.sending,
             _active: None,
         }
     }

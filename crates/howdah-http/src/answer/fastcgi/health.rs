@@ -8,6 +8,7 @@ use howdah_config::model::{HealthCheck, Upstream};
 use http::header::{HOST, HeaderMap, HeaderValue};
 use http::{Uri, Version};
 
+use super::transfer::Outgoing;
 use super::{FastCgi, opening};
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::{
@@ -41,9 +42,13 @@ impl health::Upstreams for FastCgi {
             text if text.is_empty() => RequestBody::Empty,
             text => RequestBody::Memory(text.clone().into()),
         };
-        let sent = (start.into(), Rc::new(body));
-        let about = (None, &request.method);
-        let response = self.exchange(&address, about, sent, None).await;
+        let outgoing = Outgoing {
+            id: None,
+            method: &request.method,
+            start: start.into(),
+            body: Rc::new(body),
+        };
+        let response = self.exchange(&address, &outgoing, None).await;
         let response = response.map_err(|failure| failure.to_string())?;
         let (head, mut content) = response.into_parts();
         let mut body = Vec::new();

@@ -5,33 +5,33 @@
 mod body;
 mod head;
 mod health;
+mod problems;
 mod record;
 mod send;
+mod transfer;
 
 use std::cell::OnceCell;
-use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use howdah_cgi::Input;
 use howdah_config::model;
 use http::header::{CONTENT_LENGTH, SET_COOKIE, TRANSFER_ENCODING};
 use http::{Method, Response, StatusCode};
-use tokio::io::{AsyncReadExt, ReadHalf};
 
-use self::body::{Output, Problems};
-use self::record::{Decoder, Record, RecordError};
-use self::send::SendTask;
+use self::body::Output;
+use self::record::RecordError;
+use self::transfer::{Outgoing, Transfer};
 use crate::answer::forwarded::ForwardedHeaders;
 use crate::answer::upstream::balance::{Balancer, Hint};
+use crate::answer::upstream::connect;
 use crate::answer::upstream::health::Checks;
 use crate::answer::upstream::state::{ActiveRequest, StateCursor};
-use crate::answer::upstream::{Stream, connect};
 use crate::message::disconnect::DisconnectGuard;
 use crate::message::reply;
-use crate::message::request::{AppRequest, RequestBody};
+use crate::message::request::AppRequest;
 use crate::message::response::Content;
 use crate::message::response::ExternalResponse;
 
@@ -164,8 +164,9 @@ impl FastCgiJob {
         upstreams.checks.start(&upstreams);
         match opening(&request.input()) {
             Ok(start) => {
-                let balance = (&hint, is_repeatable);
-                upstreams.call(request, balance, start.into(), hold).await
+                upstreams
+                    .call(request, &hint, is_repeatable, start.into(), hold)
+                    .await
             }
             Err(error) => {
                 let request_id = format_args!("{request_id:016x}");
@@ -206,7 +207,8 @@ impl FastCgi {
     async fn call(
         &self,
         request: AppRequest,
-        (hint, is_repeatable): (&Hint, bool),
+        hint: &Hint,
+        is_repeatable: bool,
         start: Rc<[u8]>,
         hold: &DisconnectGuard,
     ) -> Response<Content> {
@@ -218,8 +220,13 @@ impl FastCgi {
         loop {
             let (status, may_retry) = if let Some(active) = attempts.begin() {
                 let (index, begun) = (active.index(), Instant::now());
-                let sent = (Rc::clone(&start), Rc::clone(&body));
-                match self.attempt(active, (id, &method), sent, hold).await {
+                let outgoing = Outgoing {
+                    id: Some(id),
+                    method: &method,
+                    start: Rc::clone(&start),
+                    body: Rc::clone(&body),
+                };
+                match self.attempt(active, &outgoing, hold).await {
                     Ok(mut response) => {
                         self.balancer
                             .record_response(index, response.status(), begun.elapsed());
@@ -257,73 +264,37 @@ impl FastCgi {
         }
     }
 
-    /// Sends the request `id` with this method to one upstream, and returns its response.
+    /// Sends a request to one upstream, and returns its response.
     async fn attempt(
         &self,
         active: ActiveRequest,
-        (id, method): (u64, &Method),
-        sent: (Rc<[u8]>, Rc<RequestBody>),
+        request: &Outgoing<'_>,
         hold: &DisconnectGuard,
     ) -> Result<Response<Content>, Failure> {
-        let about = (Some(id), method);
         let upstream = &self.options.upstreams[active.index()];
-        let response = self.exchange(upstream, about, sent, Some(hold)).await?;
+        let response = self.exchange(upstream, request, Some(hold)).await?;
         Ok(response.map(|output| Content::Endpoint(Box::pin(output.counted(active)))))
     }
 
-    /// Sends the start of a request and its body to one upstream, and returns the response. Without an `id` nothing is
-    /// logged.
+    /// Sends a request to one upstream, and returns the response. The `hold` is released once the request was sent.
     async fn exchange(
         &self,
         upstream: &model::Upstream,
-        (id, method): (Option<u64>, &Method),
-        sent: (Rc<[u8]>, Rc<RequestBody>),
+        request: &Outgoing<'_>,
         hold: Option<&DisconnectGuard>,
     ) -> Result<Response<Output>, Failure> {
         let stream = connect(upstream, self.options.dial_timeout)
             .await
             .map_err(Failure::Connect)?;
-        let (mut reader, writer) = tokio::io::split(stream);
-        let mut sending = SendTask::start(writer, sent, self.options.write_timeout, id);
-        let mut problems = Problems::new(id, self.options.capture_stderr);
-        let mut decoder = Decoder::default();
-        let mut output: Vec<u8> = Vec::new();
-        let end = loop {
-            let next = next(&mut reader, &mut decoder, self.options.read_timeout);
-            let record = tokio::select! {
-                biased;
-                record = next => record?,
-                failure = poll_fn(|cx| {
-                    let failure = sending.poll_failure(cx);
-                    if let Some(hold) = hold.filter(|_| sending.is_over()) {
-                        hold.release(cx);
-                    }
-                    failure
-                }) => return Err(failure),
-            };
-            match record {
-                None | Some(Record::End(0)) => return Err(Failure::Nothing),
-                Some(Record::Error(text)) => problems.add(&text),
-                Some(Record::End(status)) => return Err(Failure::Refused(status)),
-                Some(Record::Output(part)) => {
-                    output.extend_from_slice(&part);
-                    let end = head::end(&output);
-                    if end.unwrap_or(output.len()) > head::SIZE_MAX {
-                        return Err(Failure::HeaderSize);
-                    }
-                    if let Some(end) = end {
-                        break end;
-                    }
-                }
-            }
-        };
-        sending.note_answer();
-        let (status, mut headers, bad) = head::parse(&output[..end])?;
+        let mut transfer = Transfer::start(stream, request, &self.options);
+        let output = transfer.read_header(hold).await?;
+        transfer.sending.note_answer();
+        let (status, mut headers, bad) = head::parse(&output.bytes[..output.end])?;
         if status == StatusCode::NO_CONTENT {
             headers.remove(CONTENT_LENGTH);
         }
         let length = head::normalize_length(&mut headers);
-        if let Some(id) = id {
+        if let Some(id) = request.id {
             let request_id = format_args!("{id:016x}");
             if bad > 0 {
                 tracing::warn!(target: "howdah::php", %request_id, lines = bad, "dropped invalid lines of a response's header");
@@ -333,14 +304,12 @@ impl FastCgi {
                     which is wrong");
             }
         }
-        problems.note_status(status);
-        let first = Bytes::from(output).slice(end..);
-        let limit = self.options.read_timeout;
-        let parts = (problems, sending);
+        transfer.problems.note_status(status);
+        let first = Bytes::from(output.bytes).slice(output.end..);
         // Without a body, `Content-Length` is the length that the body would have.
-        let has_body = *method != Method::HEAD && status != StatusCode::NOT_MODIFIED;
+        let has_body = *request.method != Method::HEAD && status != StatusCode::NOT_MODIFIED;
         let length = length.unwrap_or(None).filter(|_| has_body);
-        let output = Output::new(first, length, (reader, decoder), limit, parts);
+        let output = Output::new(first, length, transfer);
         let mut response = Response::new(output);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
@@ -362,40 +331,4 @@ fn opening(input: &Input<'_>) -> Result<Vec<u8>, OpeningError> {
         .map(|variable| (variable.name, variable.value));
     record::params(pairs, &mut out);
     Ok(out)
-}
-
-fn timed_out() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::TimedOut,
-        "it sent nothing before the timeout",
-    )
-}
-
-/// The next record; `None` at the end of the connection.
-async fn next(
-    reader: &mut ReadHalf<Stream>,
-    decoder: &mut Decoder,
-    limit: Option<Duration>,
-) -> Result<Option<Record>, Failure> {
-    let mut scratch = Box::new([0; body::READ]);
-    loop {
-        if let Some(record) = decoder.next()? {
-            return Ok(Some(record));
-        }
-        let reading = reader.read(&mut scratch[..]);
-        let read = match limit {
-            None => reading.await?,
-            Some(limit) => tokio::time::timeout(limit, reading)
-                .await
-                .map_err(|_| timed_out())??,
-        };
-        if read == 0 {
-            return if decoder.is_partial() {
-                Err(RecordError::Size.into())
-            } else {
-                Ok(None)
-            };
-        }
-        decoder.push(&scratch[..read]);
-    }
 }

@@ -35,6 +35,15 @@ struct Span {
     length: u64,
 }
 
+/// The bytes of a response.
+enum Selection {
+    Span(Span),
+    /// Several ranges.
+    Multipart(Multipart),
+    /// No range is within the file.
+    Unsatisfiable,
+}
+
 impl FoundFile<'_> {
     pub(super) async fn respond(self, file_request: FileRequest<'_>) -> Response<Content> {
         let parts = file_request.parts;
@@ -51,41 +60,17 @@ impl FoundFile<'_> {
         let headers = response.headers_mut();
         headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         headers.insert(CONTENT_TYPE, content_type(self.type_path));
-        let total = self.version.identity.size;
-        let whole = Span {
-            start: 0,
-            length: total,
-        };
-        let span = match self.wanted(file_request) {
-            RangeOutcome::Whole => whole,
-            RangeOutcome::Parts(ranges) => {
-                let multipart = Multipart::new(&ranges, total, &content_type(self.type_path));
-                // Small parts with their headers may be longer than the whole. And a content coding applies to the file:
-                // its meaning for a body around parts of it is not defined.
-                if multipart.length() < total && path == self.type_path {
-                    return multipart.respond(self.source, response);
-                }
-                whole
-            }
-            RangeOutcome::Part(range) => {
-                *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-                insert(
-                    &mut response,
-                    CONTENT_RANGE,
-                    format!("bytes {}-{}/{total}", range.first, range.last),
-                );
-                Span {
-                    start: range.first,
-                    length: range.length(),
-                }
-            }
-            RangeOutcome::None => {
+        let span = match self.select(file_request, &mut response) {
+            Selection::Span(span) => span,
+            Selection::Multipart(multipart) => return multipart.respond(self.source, response),
+            Selection::Unsatisfiable => {
+                let total = self.version.identity.size;
                 let mut response = reply::plain(StatusCode::RANGE_NOT_SATISFIABLE);
                 insert(&mut response, CONTENT_RANGE, format!("bytes */{total}"));
                 return response;
             }
         };
-        if file_request.with_origin && span.length == total {
+        if file_request.with_origin && span.length == self.version.identity.size {
             let origin = Origin {
                 path: path.into(),
                 identity: self.version.identity,
@@ -110,8 +95,43 @@ impl FoundFile<'_> {
         }
     }
 
+    /// Selects the bytes that the request is for, and sets status and header of a single part.
+    fn select(&self, file_request: FileRequest<'_>, response: &mut Response<Content>) -> Selection {
+        let total = self.version.identity.size;
+        let whole = Span {
+            start: 0,
+            length: total,
+        };
+        let span = match self.requested_range(file_request) {
+            RangeOutcome::Whole => whole,
+            RangeOutcome::Parts(ranges) => {
+                let multipart = Multipart::new(&ranges, total, &content_type(self.type_path));
+                // Small parts with their headers may be longer than the whole. And a content coding applies to the file:
+                // its meaning for a body around parts of it is not defined.
+                if multipart.length() < total && self.path == self.type_path {
+                    return Selection::Multipart(multipart);
+                }
+                whole
+            }
+            RangeOutcome::Part(range) => {
+                *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+                insert(
+                    response,
+                    CONTENT_RANGE,
+                    format!("bytes {}-{}/{total}", range.first, range.last),
+                );
+                Span {
+                    start: range.first,
+                    length: range.length(),
+                }
+            }
+            RangeOutcome::None => return Selection::Unsatisfiable,
+        };
+        Selection::Span(span)
+    }
+
     /// The requested part. RFC 9110: ranges are only defined for GET.
-    fn wanted(&self, file_request: FileRequest<'_>) -> RangeOutcome {
+    fn requested_range(&self, file_request: FileRequest<'_>) -> RangeOutcome {
         let parts = file_request.parts;
         if parts.method == Method::GET && conditional::range_applies(&parts.headers, &self.version)
         {

@@ -12,10 +12,11 @@ use tokio::time::{Instant, sleep};
 use super::bounded::Quic;
 use super::stream::{self, QuicScope};
 use crate::clock;
-use crate::connection::listener::Listener;
+use crate::connection::listener::{Drain, Listener};
 use crate::listen::limits::Limits;
 use crate::message::application::Application;
 use crate::message::connection::{Connection, Tls, TlsClient};
+use crate::observe::thread::ThreadState;
 use crate::socket::executor::LocalExecutor;
 use crate::socket::state::{ConnectionState, Phase};
 
@@ -45,43 +46,11 @@ pub(super) async fn serve<A: Application>(
         )
     };
     let remote = connecting.remote_address();
-    let limit = Duration::from_millis(limits.read_header);
-    let leaving = async {
-        let ordered = listener.drain.ordered();
-        if !listener.drain.is_ordered() {
-            ordered.await;
-        }
-        sleep(FRESH).await;
-    };
-    let quic = tokio::select! {
-        quic = tokio::time::timeout(limit, connecting) => match quic {
-            Ok(Ok(quic)) => quic,
-            Ok(Err(error)) => {
-                life.count_handshake(Handshake::Failed);
-                return tracing::debug!(%remote, %error, "a QUIC handshake failed");
-            }
-            Err(_) => {
-                life.count_handshake(Handshake::Failed);
-                return tracing::debug!(%remote, "a QUIC handshake was aborted");
-            }
-        },
-        () = leaving => return,
+    let Some(quic) = shake_hands(&listener.drain, &limits, &life, connecting).await else {
+        return;
     };
     drop(handshake);
-    life.count_handshake(Handshake::Tls13);
-    let ip = quic.local_ip().unwrap_or(local.ip()).to_canonical();
-    let info = Connection {
-        remote: SocketAddr::new(remote.ip().to_canonical(), remote.port()),
-        local: SocketAddr::new(ip, local.port()),
-        tls: Some(Tls {
-            protocol: "TLSv1.3",
-            // quinn does not report which one was negotiated.
-            cipher: "",
-            host: None,
-            // Sites that request client certificates are not served over HTTP/3.
-            client: TlsClient::Unasked,
-        }),
-    };
+    let info = connection_info(&quic, remote, local);
     let state = Rc::new(ConnectionState::new(limits.max_header_size));
     state.set_multiplexed();
     let _spoken = life.count_protocol(Protocol::Http3);
@@ -103,6 +72,54 @@ pub(super) async fn serve<A: Application>(
     // The close is sent by quinn's task, which has been woken and runs before this continues.
     tokio::task::yield_now().await;
     tokio::task::yield_now().await;
+}
+
+/// Completes the handshake. `None`: it failed, took too long, or the server shuts down.
+async fn shake_hands(
+    drain: &Drain,
+    limits: &Limits,
+    life: &ThreadState,
+    connecting: quinn::Connecting,
+) -> Option<quinn::Connection> {
+    let remote = connecting.remote_address();
+    let limit = Duration::from_millis(limits.read_header);
+    let shutdown = async {
+        let ordered = drain.ordered();
+        if !drain.is_ordered() {
+            ordered.await;
+        }
+        sleep(FRESH).await;
+    };
+    let handshake = tokio::select! {
+        handshake = tokio::time::timeout(limit, connecting) => handshake,
+        () = shutdown => return None,
+    };
+    match handshake {
+        Ok(Ok(quic)) => {
+            life.count_handshake(Handshake::Tls13);
+            return Some(quic);
+        }
+        Ok(Err(error)) => tracing::debug!(%remote, %error, "a QUIC handshake failed"),
+        Err(_) => tracing::debug!(%remote, "a QUIC handshake was aborted"),
+    }
+    life.count_handshake(Handshake::Failed);
+    None
+}
+
+fn connection_info(quic: &quinn::Connection, remote: SocketAddr, local: SocketAddr) -> Connection {
+    let ip = quic.local_ip().unwrap_or(local.ip()).to_canonical();
+    Connection {
+        remote: SocketAddr::new(remote.ip().to_canonical(), remote.port()),
+        local: SocketAddr::new(ip, local.port()),
+        tls: Some(Tls {
+            protocol: "TLSv1.3",
+            // quinn does not report which one was negotiated.
+            cipher: "",
+            host: None,
+            // Sites that request client certificates are not served over HTTP/3.
+            client: TlsClient::Unasked,
+        }),
+    }
 }
 
 type Http = h3::server::Connection<Quic, Bytes>;

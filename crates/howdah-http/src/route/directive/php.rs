@@ -289,32 +289,10 @@ impl PhpServer {
             if query.is_some() {
                 context.query = query;
             }
-            if split_path(&path, &self.script.split).is_some_and(|(_, info)| info.is_empty()) {
-                let worker = self.script.workers.worker_of(&root, &path, context);
-                let pool = worker.unwrap_or(self.script.classic);
-                return self.script.script(pool, &root, path, info, context);
-            }
-            // Only `{path}` keeps the slash of the request: `/dir/` means its index.
-            let same = context.path_without_slash() == path;
-            if !same {
-                context.set_path(path);
-            }
-            return self.file(root, context);
+            return self.serve_found(path, info, root, context);
         }
-        if let Some(name) = &self.front_controller {
-            let worker = self.script.workers.worker_of(&root, name, context);
-            // The script of a worker pool is known, whatever is on disk now. PHP-FPM's may be on another machine.
-            let is_known = worker.is_some() || self.script.fastcgi.is_some();
-            if is_known || context.lookup.kind(&root, name) == Kind::File {
-                let query = self.candidates.last().and_then(Candidate::query);
-                if let Some(query) = query.map(|text| text.evaluate_query(context)) {
-                    context.query = Some(query.into_owned());
-                }
-                let (pool, name) = (worker.unwrap_or(self.script.classic), name.to_string());
-                return self
-                    .script
-                    .script(pool, &root, name, String::new(), context);
-            }
+        if let Some(outcome) = self.run_front_controller(&root, context) {
+            return outcome;
         }
         if let Some(status) = self.fallback {
             return Outcome::answer(reply::plain(status));
@@ -323,6 +301,45 @@ impl PhpServer {
             return outcome;
         }
         self.file(root, context)
+    }
+
+    /// Runs the script or sends the file of a candidate that exists. `info`: what follows the script in its path.
+    fn serve_found(
+        &self,
+        path: String,
+        info: String,
+        root: Rc<Root>,
+        context: &mut Context<'_>,
+    ) -> Outcome {
+        if split_path(&path, &self.script.split).is_some_and(|(_, info)| info.is_empty()) {
+            let worker = self.script.workers.worker_of(&root, &path, context);
+            let pool = worker.unwrap_or(self.script.classic);
+            return self.script.script(pool, &root, path, info, context);
+        }
+        // Only `{path}` keeps the slash of the request: `/dir/` means its index.
+        let same = context.path_without_slash() == path;
+        if !same {
+            context.set_path(path);
+        }
+        self.file(root, context)
+    }
+
+    /// Runs the front controller if there is one.
+    fn run_front_controller(&self, root: &Root, context: &mut Context<'_>) -> Option<Outcome> {
+        let name = self.front_controller.as_ref()?;
+        let worker = self.script.workers.worker_of(root, name, context);
+        // The script of a worker pool is known, whatever is on disk now. PHP-FPM's may be on another machine.
+        let is_known = worker.is_some() || self.script.fastcgi.is_some();
+        if !is_known && context.lookup.kind(root, name) != Kind::File {
+            return None;
+        }
+        let query = self.candidates.last().and_then(Candidate::query);
+        if let Some(query) = query.map(|text| text.evaluate_query(context)) {
+            context.query = Some(query.into_owned());
+        }
+        let (pool, name) = (worker.unwrap_or(self.script.classic), name.to_string());
+        let outcome = self.script.script(pool, root, name, String::new(), context);
+        Some(outcome)
     }
 
     fn file(&self, root: Rc<Root>, context: &Context<'_>) -> Outcome {
