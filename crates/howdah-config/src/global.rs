@@ -449,8 +449,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 syntax: "skip_install_trust",
                 default: "always so",
                 about: "Accepted so that FrankenPHP's own file runs.",
-                differs: "The internal authority's root is never installed unasked: `howdah trust` does \
-                          it.",
+                differs: "Only `howdah trust` installs the internal authority's root.",
                 example: "skip_install_trust",
             },
             |cx, call, _| options::flag(cx, call),

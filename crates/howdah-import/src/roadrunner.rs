@@ -438,7 +438,7 @@ impl Converter<'_> {
             lines.push(self.note("http.ssl.client_auth_type", &why));
         }
         for name in middleware.iter().filter(|name| decides_access(name)) {
-            let why = format!("{name}: the answer is 403 until something else does its work");
+            let why = format!("{name}: the response is 403 until something else does its work");
             lines.push(self.note("http.middleware", &why));
         }
         if !lines.is_empty() {
@@ -468,7 +468,7 @@ impl Converter<'_> {
                 "trusted_subnets" => {
                     "write `servers { trusted_proxies static … }` in the global options"
                 }
-                "fcgi" => "this server does not speak FastCGI to a server before it",
+                "fcgi" => "this server does not accept requests by FastCGI",
                 _ => "",
             };
             let note = self.note(&format!("http.{name}"), why);

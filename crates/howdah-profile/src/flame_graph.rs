@@ -72,11 +72,7 @@ pub(crate) fn render(profile: &Profile, metric: Metric) -> String {
             time(all)
         )),
         escaped(&profile.summary()),
-        if all == 0 {
-            "no PHP code was seen to run"
-        } else {
-            ""
-        },
+        if all == 0 { "no PHP code ran" } else { "" },
     );
     svg.push_str("<g id=\"boxes\">\n");
     for placed in &boxes {

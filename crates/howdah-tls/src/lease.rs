@@ -117,7 +117,7 @@ impl Drop for Lease {
                 target: "howdah::tls",
                 lock = lock.remote.url(&lock.key),
                 %error,
-                "a lock cannot be released; others wait until its time is over",
+                "a lock cannot be released; others wait until it expires",
             );
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
         [] => None,
         [algorithm, realm @ ..] if realm.len() < 2 => {
             if algorithm.text != "bcrypt" {
-                return Err(unsupported(algorithm, "hashes are of `bcrypt`"));
+                return Err(unsupported(algorithm, "only `bcrypt` is supported"));
             }
             realm.first()
         }
@@ -41,7 +41,7 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
             {
                 return Err(bad_value(
                     &word.position,
-                    "the realm has a quote, a backslash or a control character".into(),
+                    "the realm contains a quote, a backslash or a control character".into(),
                     "",
                 ));
             }
@@ -55,14 +55,14 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
             return Err(Error::new(
                 ErrorKind::Arguments,
                 &statement.name.position,
-                format!("the user `{name}` is to have one hash of a password"),
+                format!("the user `{name}` needs exactly one password hash"),
                 HASH_HINT,
             ));
         };
         if name.is_empty() || name.contains(':') {
             return Err(bad_value(
                 &statement.name.position,
-                format!("`{name}` is not the name of a user"),
+                format!("`{name}` is not a valid user name"),
                 "a name is not empty and has no colon",
             ));
         }
@@ -71,7 +71,7 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
                 ErrorKind::Conflict,
                 &statement.name.position,
                 format!("the user `{name}` is given twice"),
-                "take one of them out",
+                "remove one of them",
             ));
         }
         users.push((name, bcrypt(hash)?));

@@ -91,7 +91,7 @@ pub(super) const RETRY_MATCH: Entry = Entry {
     syntax: "lb_retry_match MATCHER  or  lb_retry_match { … }",
     default: "requests with a safe method (GET)",
     about: "Which requests are sent again although an upstream may have begun them: those that this matcher, or the \
-        combination of all in the block, matches. May be given several times: one has to match. A request whose \
+        combination of all in the block, matches. May be given several times: one must match. A request whose \
         body was partly sent is not sent again.",
     differs: "",
     example: "lb_retry_match {\n\tmethod GET PUT\n\tpath /api/*\n}",

@@ -68,7 +68,7 @@ fn choose(call: &Call<'_>, choice: &mut Choice, excludes: bool) -> Result<(), Er
         return Err(call.error(
             ErrorKind::Conflict,
             "`include` and `exclude` contradict each other".into(),
-            "take one of them out",
+            "remove one of them",
         ));
     }
     fields.extend(names);
@@ -83,7 +83,7 @@ fn check_place(call: &Call<'_>, scope: &Scope) -> Result<(), Error> {
     Err(call.error(
         ErrorKind::Conflict,
         format!("`{}` is not in a `handle_response`", call.entry.name),
-        "there is a response to copy in `handle_response` of `reverse_proxy` and `intercept` only",
+        "put it in `handle_response` of `reverse_proxy` or `intercept`",
     ))
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn response(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> 
             return Err(Error::new(
                 ErrorKind::Arguments,
                 &extra.position,
-                format!("`{}` is too much for `copy_response`", extra.text),
+                format!("`copy_response` does not take `{}`", extra.text),
                 format!("write `{}`", call.entry.syntax),
             ));
         }

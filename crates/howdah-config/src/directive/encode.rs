@@ -120,7 +120,7 @@ pub(crate) const RESPONSE: Table<ResponseMatcher> = Table {
         Item::Supported(
             header_entry(
                 "The response has the header field with the value, which may have `*` at its start, its end or both; \
-                 with `!` it does not have the field. Of several for one field, one has to match.",
+                 with `!` it does not have the field. Of several for one field, one must match.",
                 "header Content-Type text/*",
             ),
             |_, call, matcher| add_header(call, &mut matcher.headers, Some("*")),
@@ -182,7 +182,7 @@ pub(super) fn codings(words: &[Word]) -> Result<Vec<ContentCoding>, Error> {
                 ErrorKind::Conflict,
                 &word.position,
                 format!("`{}` is given twice", word.text),
-                "take one of them out",
+                "remove one of them",
             ));
         }
         found.push(coding);

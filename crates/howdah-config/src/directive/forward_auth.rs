@@ -24,7 +24,7 @@ pub(crate) const FORWARD_AUTH: Table<Draft> = Table {
             Entry {
                 name: "uri",
                 syntax: "uri URI",
-                default: "it has to be given",
+                default: "required",
                 about: "Path and query of the request to the authentication server.",
                 differs: "",
                 example: "uri /api/authz/forward-auth",
@@ -103,7 +103,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         return Err(call.error(
             ErrorKind::Conflict,
             "`forward_auth` sends refusals to the client unchanged".into(),
-            "take `handle_response` and `replace_status` out",
+            "remove `handle_response` and `replace_status`",
         ));
     }
     let forwarded = |name: &str, placeholder| {

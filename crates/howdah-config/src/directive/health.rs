@@ -43,7 +43,7 @@ impl Draft {
             if self.has_others {
                 return Err(call.error(
                     ErrorKind::Conflict,
-                    "the options of `health_uri` are here without it".into(),
+                    "options of `health_uri` have no effect without it".into(),
                     "write `health_uri PATH` too",
                 ));
             }
@@ -137,8 +137,8 @@ pub(super) const UPSTREAM: Entry = Entry {
     name: "health_upstream",
     syntax: "health_upstream HOST:PORT",
     default: "the upstream itself",
-    about: "A server that is asked about each upstream in its place; `health_headers` can name the upstream to it. \
-            `health_port` has no effect then.",
+    about: "A server that reports the health of all upstreams: it gets the checks \
+            in their place; `health_headers` can name the upstream. `health_port` has no effect then.",
     differs: "",
     example: "health_upstream 127.0.0.1:9100",
 };
@@ -258,7 +258,7 @@ fn header_value(value: &Word) -> Result<Vec<String>, Error> {
         return Err(bad_value(
             &value.position,
             format!("`{}` is not the value of a header field", value.text),
-            "take the control characters out",
+            "remove the control characters",
         ));
     }
     let pieces = value.text.split(TARGET).map(|text| {

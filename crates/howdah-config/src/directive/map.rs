@@ -141,7 +141,7 @@ fn row(statement: &Statement, map: &mut Map) -> Result<(), Error> {
             return Err(error(
                 ErrorKind::Conflict,
                 "`default` is given twice".into(),
-                "take one of them out",
+                "remove one of them",
             ));
         }
         map.defaults = outputs.iter().map(plain).collect::<Result<_, _>>()?;
@@ -158,7 +158,7 @@ fn row(statement: &Statement, map: &mut Map) -> Result<(), Error> {
         return Err(error(
             ErrorKind::Conflict,
             format!("the input `{}` is given twice", name.text),
-            "take one of them out",
+            "remove one of them",
         ));
     }
     let is_regexp = matches!(input, MapInput::Regexp(_));

@@ -450,7 +450,7 @@ fn check_single_transport(call: &Call<'_>, hub: &Draft) -> Result<(), Error> {
     Err(call.error(
         ErrorKind::Conflict,
         "the transport is given twice".into(),
-        "take one of them out",
+        "remove one of them",
     ))
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn invoke(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Re
             ErrorKind::Conflict,
             &name.position,
             format!("the named route `&({})` invokes itself", name.text),
-            "take one of the `invoke` out",
+            "remove one of the `invoke`",
         ));
     }
     let routes = routes(cx, index);
@@ -103,7 +103,7 @@ pub(crate) fn handle_errors(
     let Some(errors) = &mut scope.errors else {
         return Err(call.error(
             ErrorKind::Conflict,
-            "`handle_errors` is where errors are not handled".into(),
+            "`handle_errors` cannot be used in this block".into(),
             "put it in the block of the site, or in a `route` or `handle` of it",
         ));
     };

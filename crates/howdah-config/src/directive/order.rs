@@ -55,7 +55,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>) -> Result<(), Error> {
 fn find(word: &Word) -> Result<usize, Error> {
     let (index, entry, _) = DIRECTIVES.find(word)?;
     if entry.name == "handle_path" {
-        return Err(unsupported(word, "it stands where `handle` does"));
+        return Err(unsupported(word, "it has the same place as `handle`"));
     }
     Ok(index)
 }

@@ -473,7 +473,7 @@ fn index_and_files(
             return Err(call.error(
                 ErrorKind::Conflict,
                 "`index off` and `try_files` exclude each other".into(),
-                "take one of them out",
+                "remove one of them",
             ));
         }
         (Some(files), Some(_)) => files,
@@ -677,8 +677,8 @@ fn early_hints(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<()
     if word.text != "learn" {
         return Err(bad_value(
             &word.position,
-            format!("`early_hints {}` is not known", word.text),
-            "write `early_hints learn`, or take it out",
+            format!("unknown value `{}` of `early_hints`", word.text),
+            "write `early_hints learn`, or remove it",
         ));
     }
     draft.learn_hints = true;

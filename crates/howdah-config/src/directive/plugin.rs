@@ -7,13 +7,13 @@ use crate::table::Item;
 const ACCESS: &str = "it is a plugin of Caddy that restricts access, so `--lenient` does not leave it out; write \
     `forward_auth`, `basic_auth` or a matcher with `error 403` in its place";
 const FIREWALL: &str = "it is a plugin of Caddy that refuses requests, so `--lenient` does not leave it out; put a \
-    firewall in front of the server and take the line out";
+    firewall in front of the server and remove the line";
 const LEFT_OUT: &str = "it is a plugin of Caddy; `--lenient` leaves it out";
 const REPLACE: &str = "it is Caddy's plugin `replace-response`: change the text in the application, or start with \
     `--lenient`, which leaves it out";
 const RATE_LIMIT: &str = "it is a plugin of Caddy that is coming to Howdah; until then limit in the application or \
      in front of it, or start with `--lenient`, which leaves it out";
-pub(crate) const CACHE: &str = "it is a plugin of Caddy that is coming to Howdah; until then take it out, or start with \
+pub(crate) const CACHE: &str = "it is a plugin of Caddy that is coming to Howdah; until then remove it, or start with \
      `--lenient`, which leaves it out: responses are the same without it";
 
 /// The directives of plugins.

@@ -136,7 +136,7 @@ fn read_block(cx: &mut Context, call: &Call<'_>, policy: &str) -> Result<Draft, 
         return Err(call.error(
             ErrorKind::Conflict,
             format!("`max_age` has no effect with `{policy}`"),
-            "take it out, or write `lb_policy cookie`",
+            "remove it, or write `lb_policy cookie`",
         ));
     }
     Ok(draft)

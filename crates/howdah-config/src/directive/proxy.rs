@@ -106,8 +106,8 @@ const OWN: &[Item<Draft>] = &[
             name: "transport",
             syntax: "transport http|fastcgi { … }",
             default: "`http`",
-            about: "The protocol to the upstreams, and its options. `fastcgi` has those of `php_fastcgi`, which it \
-                    stands for with `index off`.",
+            about: "The protocol to the upstreams, and its options. `fastcgi` has those of `php_fastcgi`, and \
+                    means the same with `index off`.",
             differs: "`http` is HTTP/1.1, with TLS too. `fastcgi` is for paths with a script.",
             example: "transport http {\n\tdial_timeout 1s\n}",
         },

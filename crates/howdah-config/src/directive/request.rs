@@ -60,7 +60,7 @@ pub(crate) fn vars(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
             return Err(Error::new(
                 ErrorKind::Arguments,
                 &statement.name.position,
-                format!("`{}` is to have one value", statement.name.text),
+                format!("`{}` needs exactly one value", statement.name.text),
                 "write `NAME VALUE`, with quotes around a value with spaces",
             ));
         };

@@ -68,7 +68,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
             return Err(call.error(
                 ErrorKind::Arguments,
                 format!("`{first}` is the matcher, and there is nothing to respond"),
-                format!("write `respond * {first}` to answer that text"),
+                format!("write `respond * {first}` to respond with that text"),
             ));
         }
         _ => {

@@ -324,7 +324,7 @@ pub(super) fn trust_pool(call: &Call<'_>) -> Result<Vec<PathBuf>, Error> {
     if files.is_empty() {
         return Err(call.error(
             ErrorKind::Arguments,
-            format!("`{name} file` names no file"),
+            format!("`{name} file` needs a file"),
             hint,
         ));
     }
@@ -515,7 +515,7 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
     site.tls = Some(draft.tls);
     result?;
     if let Some(message) = conflict {
-        return Err(call.error(ErrorKind::Conflict, message.into(), "take one of them out"));
+        return Err(call.error(ErrorKind::Conflict, message.into(), "remove one of them"));
     }
     Ok(())
 }
@@ -552,7 +552,7 @@ fn issuer(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Er
         return Err(call.error(
             ErrorKind::Conflict,
             "there is an issuer already".into(),
-            "take one of them out",
+            "remove one of them",
         ));
     }
     let block = call.block.unwrap_or_default();
@@ -618,7 +618,7 @@ fn version(word: &Word) -> Result<TlsVersion, Error> {
         "tls1.3" => Ok(TlsVersion::Tls13),
         other => Err(bad_value(
             &word.position,
-            format!("`{other}` is not a version of TLS that is spoken here"),
+            format!("`{other}` is not a supported version of TLS"),
             "write `tls1.2` or `tls1.3`; older ones are broken",
         )),
     }
@@ -635,7 +635,7 @@ fn suite(word: &Word) -> Result<CipherSuite, Error> {
         other => {
             return Err(bad_value(
                 &word.position,
-                format!("the cipher suite `{other}` is not known"),
+                format!("unknown cipher suite `{other}`"),
                 "the list is in the reference; without `ciphers` the good ones are on",
             ));
         }

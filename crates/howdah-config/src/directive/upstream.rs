@@ -104,7 +104,7 @@ impl Upstreams {
                 return Err(bad_value(
                     &word.position,
                     format!("`{}` is not encrypted, but the transport is", word.text),
-                    "write `https://`, or take the `tls` options out",
+                    "write `https://`, or remove the `tls` options",
                 ));
             }
             if let (Some(word), None) = (self.socket, &tls.server_name) {

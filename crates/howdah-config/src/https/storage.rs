@@ -47,7 +47,7 @@ pub(crate) fn storage(cx: &mut Context, call: &Call<'_>, https: &mut Https) -> R
                 return Err(call.error(
                     ErrorKind::Conflict,
                     "`tls_server_certs_path` needs `tls_enabled true`".into(),
-                    "add `tls_enabled true`, or take `tls_server_certs_path` out",
+                    "add `tls_enabled true`, or remove `tls_server_certs_path`",
                 ));
             }
             if let Some((host, port)) = draft.address {
@@ -205,7 +205,7 @@ pub(crate) const REDIS: Table<Draft> = Table {
                     return Err(bad_value(
                         &word.position,
                         "`timeout` is longer than a minute".into(),
-                        "a server that takes so long is not there; write for example `timeout 5`",
+                        "give at most a minute, for example `timeout 5`",
                     ));
                 }
                 Ok(())

@@ -25,8 +25,8 @@ pub(crate) const WRAPPERS: Table<ListenerWrappers> = Table {
                 default: "off",
                 about: "TCP load balancers send the client's address by the PROXY protocol, version 1 or 2: \
                     `REMOTE_ADDR`, `{remote_host}`, logs and matchers then have that address.",
-                differs: "`SERVER_ADDR` and `{http.request.local.host}` stay this server's. A connection on which \
-                          nothing comes within `timeout` is closed. Not for HTTP/3.",
+                differs: "`SERVER_ADDR` and `{http.request.local.host}` stay this server's. A \
+                    connection that sends nothing within `timeout` is closed. Not for HTTP/3.",
                 example: "proxy_protocol {\n\tallow 10.0.0.0/8\n}",
             },
             |cx, call, wrappers| {

@@ -147,7 +147,7 @@ fn named(word: &Word) -> Result<NamedListener, Error> {
     let wrong = || {
         bad_value(
             &word.position,
-            format!("`{}` is not what a site listens on", word.text),
+            format!("`{}` is not an address to listen on", word.text),
             "write for example `servers :443`, `servers 127.0.0.1:8080` or `servers \
              unix//run/howdah.sock`",
         )
@@ -252,7 +252,10 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("0rtt", "early data can be replayed, so it is never taken"),
+        Item::Unsupported(
+            "0rtt",
+            "early data can be replayed, so it is never accepted",
+        ),
         Item::Supported(
             Entry {
                 name: "enable_full_duplex",

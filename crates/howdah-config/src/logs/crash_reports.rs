@@ -12,7 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
     syntax: "crash_reports off|[FOLDER] { … }",
     default: "in `crashes` below the folder that systemd provides (`StateDirectory`), else beside the \
               certificates (`storage`)",
-    about: "Reports of PHP processes that a signal ended: backtraces of PHP and C, the requests, versions, and the \
+    about: "Reports of PHP processes that a signal terminated: backtraces of PHP and C, the requests, versions, and the \
             last lines of the log. `howdah crashes` shows them. The folder belongs to root where a monitor runs. If \
             it cannot be made, the log says so and no reports are written.",
     differs: "Not in Caddy or FrankenPHP.",

@@ -143,7 +143,7 @@ pub(crate) fn line_format(cx: &mut Context, call: &Call<'_>) -> Result<LineForma
                 ErrorKind::Conflict,
                 &statement.name.position,
                 format!("`{}` is given twice", statement.name.text),
-                "take one of them out",
+                "remove one of them",
             )));
         }
         seen.push(statement.name.text.as_str());
@@ -313,7 +313,7 @@ fn edits(block: &[Statement]) -> Result<Vec<Edit>, Error> {
             }
             (other, ..) => Err(bad_value(
                 &line.name.position,
-                format!("`{other}` cannot be done so"),
+                format!("`{other}` is not supported here"),
                 "write `delete NAME`, `replace NAME TEXT` or `hash NAME`",
             )),
         }

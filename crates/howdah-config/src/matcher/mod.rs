@@ -116,7 +116,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
         Item::Supported(
             header_entry(
                 "The request has the header field with the value, which may have `*` at its start, its end or both; \
-                 with `!` it does not have the field. Of several for one field, one has to match.",
+                 with `!` it does not have the field. Of several for one field, one must match.",
                 "header Accept *json*",
             ),
             |_, call, set| add_header(call, &mut set.headers, None),

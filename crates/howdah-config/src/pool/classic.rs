@@ -130,7 +130,7 @@ pub(crate) fn of_application(cx: &mut Context, call: &Call<'_>) -> Result<PoolCh
             ErrorKind::Conflict,
             &word.position,
             format!("`{name}` is a worker, which gets the requests for its script anyway"),
-            "name a `pool` of the global block, or take it out",
+            "name a `pool` of the global block, or remove it",
         ));
     }
     let known = cx.pools.iter().map(|pool| pool.name.as_str());

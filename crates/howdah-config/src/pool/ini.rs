@@ -144,7 +144,7 @@ fn check_unique(name: &Word, others: &[(String, String)]) -> Result<(), Error> {
         ErrorKind::Conflict,
         &name.position,
         format!("`{}` is set by `php_ini` and `php_admin_ini`", name.text),
-        "take one of them out",
+        "remove one of them",
     ))
 }
 

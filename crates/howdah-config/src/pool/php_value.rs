@@ -56,7 +56,7 @@ pub(crate) fn read(
         return Err(bad_value(
             &name.position,
             format!(
-                "`{}` is given twice, and PHP would have the last alone",
+                "`{}` is given twice, and PHP would use only the last one",
                 name.text
             ),
             "write all settings in one value, each on a line of its own",
@@ -151,7 +151,7 @@ fn check_name(name: &str, position: &Position) -> Result<(), Error> {
     if let "disable_classes" | "disable_functions" | "extension" | "zend_extension" = name {
         return Err(bad_value(
             position,
-            format!("`{name}` cannot be set for single requests: PHP never takes it back"),
+            format!("`{name}` cannot be set for single requests: PHP does not restore it"),
             "write it with `php_admin_ini` in a `pool` of the global block, and `pool NAME` in this one",
         ));
     }

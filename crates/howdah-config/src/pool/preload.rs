@@ -13,7 +13,7 @@ pub(crate) const ENTRY: Entry = Entry {
     default: "`off`",
     about: "Restarts PHP in the background with the classes preloaded that requests have used. `auto`: classes of \
         files that an autoloader included and that only declare classes. `all`: all files that were used, whatever \
-        they declare; for applications that support this. All PHP of the server has to be one application, with one \
+        they declare; for applications that support this. All PHP of the server must be one application, with one \
         document root. See [preloading](../guides/preloading.md).",
     differs: "Not in FrankenPHP.",
     example: "preload auto",
@@ -46,7 +46,7 @@ pub(crate) fn applications(
     if config.global.php.preloads_itself() {
         return Err(conflict(
             "`preload` and `php_ini opcache.preload` both select the preloaded files".into(),
-            "take one of them out",
+            "remove one of them",
         ));
     }
     let mut applications = vec![None; 1 + config.pools.len()];

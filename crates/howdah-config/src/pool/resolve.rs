@@ -67,9 +67,9 @@ pub(crate) fn worker_pools(
                 &draft.position,
                 format!("the worker `{}` is given twice in one block", pool.file),
                 if draft.block == 0 {
-                    "take one of them out"
+                    "remove one of them"
                 } else {
-                    "take one of them out, or give them different paths with `match`"
+                    "remove one of them, or give them different paths with `match`"
                 },
             ));
         }

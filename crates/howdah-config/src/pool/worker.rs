@@ -26,7 +26,7 @@ pub(crate) const GLOBAL: Entry = Entry {
     default: "no worker",
     about: "A script that boots once and then handles one request after another with `frankenphp_handle_request()`. \
         It handles the requests of every `php_server` that resolve to this script. May be given several times. \
-        NUMBER is `num`, and `watch` stands for `watch` without a pattern.",
+        NUMBER is `num`, and `watch` means `watch` without a pattern.",
     differs: "Each worker is a process.",
     example: "worker public/worker.php 8",
 };

@@ -167,7 +167,7 @@ impl<'a> Stream<'a> {
         let tokens = import_blocks::fill(substitute(tokens, &arguments)?, &block);
         self.imported += tokens.len() + 1;
         if self.imported > MAX_IMPORTED {
-            let message = format!("imports bring more than {MAX_IMPORTED} words");
+            let message = format!("imports add more than {MAX_IMPORTED} words");
             return Err(Error::new(
                 ErrorKind::Import,
                 position,
@@ -289,7 +289,7 @@ fn enter(keyword: &Item, name: &str, position: &Position) -> Result<Rc<Link>, Er
             ErrorKind::Import,
             position,
             message,
-            "take one of the imports out",
+            "remove one of the imports",
         ));
     }
     Ok(Rc::new(Link {

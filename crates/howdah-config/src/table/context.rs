@@ -10,7 +10,7 @@ use super::{Call, Table, no_effect};
 /// State that is collected while statements are read.
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each tells whether one directive was read, independent of the others"
+    reason = "each records whether one directive was read, independent of the others"
 )]
 #[derive(Debug, Default)]
 pub(crate) struct Context {
@@ -174,7 +174,7 @@ impl Context {
             return Err(call.error(
                 ErrorKind::Conflict,
                 format!("`{}` is given twice", entry.name),
-                "take one of them out",
+                "remove one of them",
             ));
         }
         seen.push(entry.name);

@@ -204,7 +204,7 @@ impl Call<'_> {
             return Err(self.error(
                 ErrorKind::Conflict,
                 format!("`{}` is given twice", self.entry.name),
-                "take one of them out",
+                "remove one of them",
             ));
         }
         Ok(())

@@ -603,7 +603,7 @@ pub(crate) fn literal(word: &Word, what: &str) -> Result<String, Error> {
     template.as_text().map(str::to_owned).ok_or_else(|| {
         bad_value(
             &word.position,
-            format!("{what} cannot have a placeholder: `{}`", word.text),
+            format!("{what} cannot contain a placeholder: `{}`", word.text),
             "write `{$NAME}` for an environment variable, which is read when the server starts",
         )
     })

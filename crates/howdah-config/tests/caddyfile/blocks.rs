@@ -40,7 +40,7 @@ fn imports_within_blocks() {
         errors("(b) {\n{block}\n}\n(a) {\nimport b {\nimport a\n}\n}\n:80 {\nimport a\n}\n");
     assert_eq!(
         found,
-        ["Caddyfile:6:8: `(a)` imports itself; take one of the imports out"]
+        ["Caddyfile:6:8: `(a)` imports itself; remove one of the imports"]
     );
 }
 
@@ -57,5 +57,5 @@ fn blocks_are_bounded() {
     }
     text.push_str(":80 {\nimport x31 {\nheader A b\n}\n}\n");
     let found = errors(&text);
-    assert!(found[0].contains("imports bring more than"), "{found:?}");
+    assert!(found[0].contains("imports add more than"), "{found:?}");
 }

@@ -123,7 +123,7 @@ fn arguments_are_counted() {
         ),
         (
             "respond /a",
-            "2:1: `/a` is the matcher, and there is nothing to respond; write `respond * /a` to answer that text",
+            "2:1: `/a` is the matcher, and there is nothing to respond; write `respond * /a` to respond with that text",
         ),
         (
             "redir /a",
@@ -139,15 +139,15 @@ fn arguments_are_counted() {
         ),
         (
             "php_server {\nroot a\nroot b\n}",
-            "4:1: `root` is given twice; take one of them out",
+            "4:1: `root` is given twice; remove one of them",
         ),
         (
             "php_server {\nsplit a\nsplit_path b\n}",
-            "4:1: `split_path` is given twice; take one of them out",
+            "4:1: `split_path` is given twice; remove one of them",
         ),
         (
             "php_server {\nindex off\ntry_files a\n}",
-            "2:1: `index off` and `try_files` exclude each other; take one of them out",
+            "2:1: `index off` and `try_files` exclude each other; remove one of them",
         ),
         (
             "log a\nlog a",

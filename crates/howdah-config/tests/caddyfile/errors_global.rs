@@ -56,7 +56,7 @@ fn global_options_are_checked() {
         ),
         (
             "order respond after handle_path",
-            "2:21: `handle_path` is not supported in this version; it stands where `handle` does",
+            "2:21: `handle_path` is not supported in this version; it has the same place as `handle`",
         ),
         (
             "default_bind localhost",
@@ -76,11 +76,11 @@ fn global_options_are_checked() {
         ),
         (
             "servers localhost:80 {\n}",
-            "2:9: `localhost:80` is not what a site listens on; write for example `servers :443`, `servers 127.0.0.1:8080` or `servers unix//run/howdah.sock`",
+            "2:9: `localhost:80` is not an address to listen on; write for example `servers :443`, `servers 127.0.0.1:8080` or `servers unix//run/howdah.sock`",
         ),
         (
             "servers 127.0.0.1 {\n}",
-            "2:9: `127.0.0.1` is not what a site listens on; write for example `servers :443`, `servers 127.0.0.1:8080` or `servers unix//run/howdah.sock`",
+            "2:9: `127.0.0.1` is not an address to listen on; write for example `servers :443`, `servers 127.0.0.1:8080` or `servers unix//run/howdah.sock`",
         ),
         (
             "servers :80000 {\n}",
@@ -136,7 +136,7 @@ fn global_options_are_checked() {
         ),
         (
             "frankenphp {\nnum_threads 1\nworkers 2\n}",
-            "4:1: `workers` is given twice; take one of them out",
+            "4:1: `workers` is given twice; remove one of them",
         ),
         (
             "frankenphp {\n}\nhowdah {\n}",

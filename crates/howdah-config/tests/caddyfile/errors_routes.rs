@@ -198,7 +198,7 @@ fn requests() {
         ),
         (
             "basic_auth argon2id {\n}",
-            "2:12: `argon2id` is not supported in this version; hashes are of `bcrypt`",
+            "2:12: `argon2id` is not supported in this version; only `bcrypt` is supported",
         ),
         (
             "basic_auth {\n}",
@@ -216,11 +216,11 @@ fn responses() {
         ),
         (
             "handle_errors {\nhandle_errors {\n}\n}",
-            "3:1: `handle_errors` is where errors are not handled; put it in the block of the site, or in a `route` or `handle` of it",
+            "3:1: `handle_errors` cannot be used in this block; put it in the block of the site, or in a `route` or `handle` of it",
         ),
         (
             "intercept {\nhandle_response {\nroute {\nhandle_errors {\n}\n}\n}\n}",
-            "5:1: `handle_errors` is where errors are not handled; put it in the block of the site, or in a `route` or `handle` of it",
+            "5:1: `handle_errors` cannot be used in this block; put it in the block of the site, or in a `route` or `handle` of it",
         ),
         (
             "handle_errors 4x {\n}",
@@ -252,15 +252,15 @@ fn responses() {
         ),
         (
             "copy_response",
-            "2:1: `copy_response` is not in a `handle_response`; there is a response to copy in `handle_response` of `reverse_proxy` and `intercept` only",
+            "2:1: `copy_response` is not in a `handle_response`; put it in `handle_response` of `reverse_proxy` or `intercept`",
         ),
         (
             "intercept {\nhandle_response {\ncopy_response 200 x\n}\n}",
-            "4:19: `x` is too much for `copy_response`; write `copy_response [MATCHER] [CODE] [{ … }]`",
+            "4:19: `copy_response` does not take `x`; write `copy_response [MATCHER] [CODE] [{ … }]`",
         ),
         (
             "reverse_proxy a {\nhandle_response {\ncopy_response_headers {\ninclude A\nexclude B\n}\n}\n}",
-            "6:1: `include` and `exclude` contradict each other; take one of them out",
+            "6:1: `include` and `exclude` contradict each other; remove one of them",
         ),
     ]);
     let twice = errors("&(a) {\nrespond ok\n}\n&(a) {\n}\n:80 {\ninvoke a\n}\n");
@@ -272,7 +272,7 @@ fn responses() {
         errors("&(a) {\ninvoke b\n}\n&(b) {\ninvoke a\n}\n:80 {\ninvoke a\ninvoke /x a\n}\n");
     assert_eq!(
         itself,
-        ["Caddyfile:5:8: the named route `&(a)` invokes itself; take one of the `invoke` out"]
+        ["Caddyfile:5:8: the named route `&(a)` invokes itself; remove one of the `invoke`"]
     );
     // A named route that is not used is parsed as well.
     let unused = errors("&(a) {\nrespnd\n}\n:80 {\n}\n");
@@ -303,7 +303,7 @@ fn upstreams() {
         ),
         (
             "reverse_proxy http://a {\ntransport http {\ntls\n}\n}",
-            "2:15: `http://a` is not encrypted, but the transport is; write `https://`, or take the `tls` options out",
+            "2:15: `http://a` is not encrypted, but the transport is; write `https://`, or remove the `tls` options",
         ),
         (
             "reverse_proxy a:1 unix//a.sock {\ntransport http {\ntls\n}\n}",
@@ -319,7 +319,7 @@ fn upstreams() {
         ),
         (
             "reverse_proxy a {\ntransport http {\ntls_trust_pool file\n}\n}",
-            "4:1: `tls_trust_pool file` names no file; write `tls_trust_pool file FILE`",
+            "4:1: `tls_trust_pool file` needs a file; write `tls_trust_pool file FILE`",
         ),
         (
             "reverse_proxy a {\ntransport http {\ntls_client_auth a.example\n}\n}",
@@ -355,7 +355,7 @@ fn upstreams() {
         ),
         (
             "reverse_proxy a {\nhealth_interval 1s\n}",
-            "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
+            "2:1: options of `health_uri` have no effect without it; write `health_uri PATH` too",
         ),
         (
             "reverse_proxy a {\ntransport fastcgi {\nheader_up a b\n}\n}",
@@ -371,8 +371,7 @@ fn upstreams() {
         ),
         (
             "forward_auth a {\nuri /\nreplace_status 404\n}",
-            "2:1: `forward_auth` sends refusals to the client unchanged; take `handle_response` and \
-            `replace_status` out",
+            "2:1: `forward_auth` sends refusals to the client unchanged; remove `handle_response` and `replace_status`",
         ),
         (
             "forward_auth a {\nuri /\ncopy_headers\n}",
@@ -400,11 +399,11 @@ fn upstreams() {
         ),
         (
             "php_fastcgi a:1 {\nhealth_status 200\n}",
-            "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
+            "2:1: options of `health_uri` have no effect without it; write `health_uri PATH` too",
         ),
         (
             "php_fastcgi a:1 {\nhealth_follow_redirects\n}",
-            "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
+            "2:1: options of `health_uri` have no effect without it; write `health_uri PATH` too",
         ),
         (
             "reverse_proxy a:1 {\nheader_down X-A \"a {rp.header.B}\"\n}",
@@ -443,11 +442,11 @@ fn maps() {
         ),
         (
             "map {host} {a} {\nx 1\nx 2\n}",
-            "4:1: the input `x` is given twice; take one of them out",
+            "4:1: the input `x` is given twice; remove one of them",
         ),
         (
             "map {host} {a} {\ndefault 1\ndefault 2\n}",
-            "4:1: `default` is given twice; take one of them out",
+            "4:1: `default` is given twice; remove one of them",
         ),
         (
             "map {host} {a} {\n~( 1\n}",

@@ -11,7 +11,7 @@ fn values_are_checked() {
         ),
         (
             "encode gzip gzip",
-            "2:13: `gzip` is given twice; take one of them out",
+            "2:13: `gzip` is given twice; remove one of them",
         ),
         (
             "encode {\ngzip 10\n}",
@@ -127,7 +127,7 @@ fn values_are_checked() {
         ),
         (
             "@a path /{host}",
-            "2:9: a path matcher cannot have a placeholder: `/{host}`; write `{$NAME}` for an environment variable, which is read when the server starts",
+            "2:9: a path matcher cannot contain a placeholder: `/{host}`; write `{$NAME}` for an environment variable, which is read when the server starts",
         ),
         (
             "log {\nformat xml\n}",
@@ -139,7 +139,7 @@ fn values_are_checked() {
         ),
         (
             "log {\nformat filter {\nwrap json\nwrap json\n}\n}",
-            "5:1: `wrap` is given twice; take one of them out",
+            "5:1: `wrap` is given twice; remove one of them",
         ),
         (
             "log {\nformat filter\n}",

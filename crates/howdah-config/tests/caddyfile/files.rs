@@ -201,11 +201,11 @@ fn files_are_imported() {
     for (text, expected) in [
         (
             "import loop.conf",
-            "conf/loop.conf:1:8: `conf/loop.conf` imports itself; take one of the imports out",
+            "conf/loop.conf:1:8: `conf/loop.conf` imports itself; remove one of the imports",
         ),
         (
             "import Caddyfile",
-            "conf/Caddyfile:1:8: `conf/Caddyfile` imports itself; take one of the imports out",
+            "conf/Caddyfile:1:8: `conf/Caddyfile` imports itself; remove one of the imports",
         ),
         (
             "import gone",
@@ -219,7 +219,7 @@ fn files_are_imported() {
         ),
         (
             "(a) {\nimport b\n}\n(b) {\nimport a\n}\n:80 {\nimport a\n}",
-            "conf/Caddyfile:5:8: `(a)` imports itself; take one of the imports out",
+            "conf/Caddyfile:5:8: `(a)` imports itself; remove one of the imports",
         ),
         (
             "(ab) {\n}\n(ab) {\n}",
@@ -245,7 +245,7 @@ fn imports_that_multiply_are_stopped() {
     text.push_str(":80 {\n\timport s29\n}\n");
     let errors = errors(&text);
     assert!(
-        errors[0].contains("imports bring more than 200000 words"),
+        errors[0].contains("imports add more than 200000 words"),
         "{errors:?}"
     );
 }

@@ -314,15 +314,15 @@ fn mistakes_are_reported() {
         ),
         (
             "a.example {\ntls c k {\nissuer internal\n}\n}",
-            "2:1: the certificate is given, and an issuer too; take one of them out",
+            "2:1: the certificate is given, and an issuer too; remove one of them",
         ),
         (
             "a.example {\ntls internal {\nca https://ca.example/dir\n}\n}",
-            "2:1: `ca`, `ca_root` and `eab` are for `tls` without an issuer; take one of them out",
+            "2:1: `ca`, `ca_root` and `eab` are for `tls` without an issuer; remove one of them",
         ),
         (
             "a.example {\ntls {\nprotocols tls1.1\n}\n}",
-            "3:11: `tls1.1` is not a version of TLS that is spoken here; write `tls1.2` or `tls1.3`; older ones are broken",
+            "3:11: `tls1.1` is not a supported version of TLS; write `tls1.2` or `tls1.3`; older ones are broken",
         ),
         (
             "a.example {\ntls {\nprotocols tls1.3 tls1.2\n}\n}",
@@ -330,7 +330,7 @@ fn mistakes_are_reported() {
         ),
         (
             "a.example {\ntls {\nciphers TLS_RSA_WITH_AES_128_CBC_SHA\n}\n}",
-            "3:9: the cipher suite `TLS_RSA_WITH_AES_128_CBC_SHA` is not known; the list is in the reference; without `ciphers` the good ones are on",
+            "3:9: unknown cipher suite `TLS_RSA_WITH_AES_128_CBC_SHA`; the list is in the reference; without `ciphers` the good ones are on",
         ),
         (
             "a.example {\ntls {\nclient_auth {\nmode verify_if_given\n}\n}\n}",
@@ -359,7 +359,7 @@ fn mistakes_are_reported() {
         ),
         (
             "a.example {\ntls a.pem a.key {\non_demand\n}\n}",
-            "2:1: the certificate is given, and `on_demand` too; take one of them out",
+            "2:1: the certificate is given, and `on_demand` too; remove one of them",
         ),
         (
             "{\non_demand_tls {\nask localhost/ask\n}\n}\n:80 {\n}",

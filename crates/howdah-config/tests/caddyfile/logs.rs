@@ -67,7 +67,7 @@ fn outputs() {
     ));
     refused("output file", "`output file` takes one path");
     refused("output file a/", "`a/` is not the path of a file");
-    refused("output file {host}.log", "cannot have a placeholder");
+    refused("output file {host}.log", "cannot contain a placeholder");
     refused(
         "output file a {\nmode 999\n}",
         "`999` are not valid permissions",
@@ -145,7 +145,7 @@ fn filters_stand_bare_or_in_fields() {
         ("uri ip_mask 33", "write `FIELD ip_mask"),
         ("uri ip_mask", "write `FIELD ip_mask"),
         ("uri regexp ( x", "`(` is not a regular expression"),
-        ("uri query {\nrename a b\n}", "`rename` cannot be done so"),
+        ("uri query {\nrename a b\n}", "`rename` is not supported here"),
     ] {
         refused(&format!("format filter {{\n{line}\n}}"), expected);
     }

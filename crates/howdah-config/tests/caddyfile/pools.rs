@@ -185,7 +185,7 @@ fn pools_that_cannot_be() {
         (
             "pool a {\nworkers 4\nnum_threads 4\n}",
             "",
-            "5:1: `num_threads` is given twice; take one of them out",
+            "5:1: `num_threads` is given twice; remove one of them",
         ),
         (
             "pool shop",
@@ -200,12 +200,12 @@ fn pools_that_cannot_be() {
         (
             "pool a",
             "php_server {\npool a\npool php\n}",
-            "9:1: `pool` is given twice; take one of them out",
+            "9:1: `pool` is given twice; remove one of them",
         ),
         (
             "worker /srv/w.php {\nname app\n}",
             "php {\npool app\n}",
-            "10:6: `app` is a worker, which gets the requests for its script anyway; name a `pool` of the global block, or take it out",
+            "10:6: `app` is a worker, which gets the requests for its script anyway; name a `pool` of the global block, or remove it",
         ),
     ] {
         let found = errors(&file(howdah, site));
@@ -248,7 +248,7 @@ fn settings_that_cannot_be() {
         ),
         (
             "php_ini a 1\nphp_admin_ini a 2",
-            "4:15: `a` is set by `php_ini` and `php_admin_ini`; take one of them out",
+            "4:15: `a` is set by `php_ini` and `php_admin_ini`; remove one of them",
         ),
         (
             "pool p {\nphp_ini extension gd\n}",
@@ -336,13 +336,13 @@ fn settings_of_requests_that_cannot_be() {
         ),
         (
             "PHP_ADMIN_VALUE disable_functions=exec",
-            "3:21: `disable_functions` cannot be set for single requests: PHP never takes it back; write it with \
+            "3:21: `disable_functions` cannot be set for single requests: PHP does not restore it; write it with \
              `php_admin_ini` in a `pool` of the global block, and `pool NAME` in this one"
                 .into(),
         ),
         (
             "PHP_VALUE a=1\nenv PHP_VALUE b=1",
-            "4:5: `PHP_VALUE` is given twice, and PHP would have the last alone; write all settings in one value, each on \
+            "4:5: `PHP_VALUE` is given twice, and PHP would use only the last one; write all settings in one value, each on \
              a line of its own"
                 .into(),
         ),

@@ -438,15 +438,15 @@ fn workers_are_checked() {
         ),
         (
             "worker {path}",
-            "3:8: the file of a worker cannot have a placeholder: `{path}`; write `{$NAME}` for an environment variable, which is read when the server starts",
+            "3:8: the file of a worker cannot contain a placeholder: `{path}`; write `{$NAME}` for an environment variable, which is read when the server starts",
         ),
         (
             "worker a.php {\nfile b.php\n}",
-            "4:1: `file` is given twice; take one of them out",
+            "4:1: `file` is given twice; remove one of them",
         ),
         (
             "worker a.php 3 {\nnum 4\n}",
-            "4:1: `num` is given twice; take one of them out",
+            "4:1: `num` is given twice; remove one of them",
         ),
         (
             "worker a.php 3 {\nmax_threads 2\n}",
@@ -454,7 +454,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php\nworker ./a.php",
-            "4:1: the worker `/a.php` is given twice in one block; take one of them out",
+            "4:1: the worker `/a.php` is given twice in one block; remove one of them",
         ),
         (
             "worker a.php {\nname x\n}\nworker b.php {\nname x\n}",
@@ -538,7 +538,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nenv A {host}\n}",
-            "4:7: a variable of a worker cannot have a placeholder: `{host}`; write `{$NAME}` for an environment variable, which is read when the server starts",
+            "4:7: a variable of a worker cannot contain a placeholder: `{host}`; write `{$NAME}` for an environment variable, which is read when the server starts",
         ),
         (
             "worker a.php {\nenv {\nA\n}\n}",
@@ -577,8 +577,7 @@ fn workers_are_checked() {
              worker a.php {\nname c\nmatch /x\n}\n}\n}"
         ),
         [7, 10].map(|line| format!(
-            "Caddyfile:{line}:1: the worker `/a.php` is given twice in one block; take one of them \
-             out, or give them different paths with `match`"
+            "Caddyfile:{line}:1: the worker `/a.php` is given twice in one block; remove one of them, or give them different paths with `match`"
         ))
     );
 }

@@ -55,7 +55,7 @@ pub(crate) fn check(
                 .eq_ignore_ascii_case(b"chunked")
         });
         if !chunked || codings.next().is_some() {
-            return Err(reply::bad_request("no transfer coding but chunked is understood").into());
+            return Err(reply::bad_request("the only supported transfer coding is chunked").into());
         }
     }
     if parts.version >= Version::HTTP_11

@@ -20,7 +20,7 @@ const TWO_LENGTHS: &str = "the body has two lengths";
 const NO_LENGTH: &str = "the Content-Length is not a number";
 const LONG_LENGTH: &str = "the Content-Length or Transfer-Encoding line is too long";
 const LINE_END: &str = "a line does not end in CR LF";
-const BAD_CHUNK: &str = "the chunks of the body before cannot be read";
+const BAD_CHUNK: &str = "the chunked body of the previous request is malformed";
 const NOT_HTTP1: &str = "the connection is not HTTP/1";
 
 /// The requests of one connection, read as their bytes arrive.

@@ -160,7 +160,7 @@ fn directory_regex(regex: &str, root: Option<&str>) -> Scope {
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each tells whether one directive was read, independent of the others"
+    reason = "each records whether one directive was read, independent of the others"
 )]
 pub(super) struct Access {
     line: usize,
@@ -286,7 +286,7 @@ impl Access {
             lines.push(notes.add(
                 self.line,
                 other,
-                "the answer is 403 until a matcher allows clients",
+                "the response is 403 until a matcher allows clients",
             ));
         }
         if self.denied || closes {

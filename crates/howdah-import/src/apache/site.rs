@@ -653,7 +653,7 @@ impl<'a> Site<'a> {
                 )
             }
             (Some((line, _)), None) => {
-                let why = "there is no SSLCACertificateFile; the answer is 403 until `tls` has `client_auth`";
+                let why = "there is no SSLCACertificateFile; the response is 403 until `tls` has `client_auth`";
                 let note = self.notes.add(line, "SSLVerifyClient", why);
                 self.guards.extend([note, "error 403".to_owned()]);
                 Lines::from_iter((head != "tls").then_some(head))

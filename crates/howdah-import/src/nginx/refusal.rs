@@ -6,7 +6,7 @@ use crate::directive::Directive;
 use crate::output::{Lines, block, word};
 use crate::pattern::without_lookaround;
 
-const WHY: &str = "the answer is 403 until something else decides who may come in";
+const WHY: &str = "the response is 403 until something else decides who may come in";
 
 /// Whether a directive of a module decides who may come in.
 pub(super) fn is_access(name: &str) -> bool {
@@ -35,7 +35,7 @@ pub(super) fn condition(directive: &Directive, cx: &mut Context<'_>) -> Lines {
     if !directive.children().iter().any(refuses) {
         return vec![cx.note(directive, "write it as a matcher")];
     }
-    let why = "the answer is 403 until it is a matcher";
+    let why = "the response is 403 until it is a matcher";
     vec![cx.note(directive, why), "error 403".to_owned()]
 }
 
@@ -54,7 +54,7 @@ pub(super) fn location(location: &Location<'_>, cx: &mut Context<'_>) -> Lines {
         return vec![cx.note(location.directive, why)];
     }
     let Some(wider) = without_lookaround(location.pattern) else {
-        let why = "this regular expression has no counterpart; the answer is 403 until it has one";
+        let why = "this regular expression has no counterpart; the response is 403 until it has one";
         return vec![cx.note(location.directive, why), "error 403".to_owned()];
     };
     let name = cx.names.next("location");

@@ -197,7 +197,7 @@ fn client_certificates(children: &[Directive], cx: &mut Context<'_>) -> ClientCe
         _ => None,
     };
     let (Some(mode), Some(authority)) = (mode, authority) else {
-        let why = "the answer is 403 until `tls` has `client_auth`";
+        let why = "the response is 403 until `tls` has `client_auth`";
         certificates.refusal = vec![cx.note(own, why), "error 403".to_owned()];
         return certificates;
     };

@@ -379,7 +379,7 @@ pub(super) fn access(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
     if let Some(request) = named("auth_request")
         && request.argument(0) != "off"
     {
-        let why = "`forward_auth` does this; the answer is 403 until it is set up";
+        let why = "`forward_auth` does this; the response is 403 until it is set up";
         lines.push(cx.note(request, why));
         lines.push("error 403".to_owned());
     }
@@ -436,7 +436,7 @@ fn addresses(rules: &[&Directive], cx: &mut Context<'_>) -> Lines {
             format!("error @{name} 403"),
         ];
     }
-    let why = "mixed rules; the answer is 403 until a `remote_ip` matcher allows addresses";
+    let why = "mixed rules; the response is 403 until a `remote_ip` matcher allows addresses";
     vec![cx.note(rules[0], why), "error 403".to_owned()]
 }
 

@@ -45,7 +45,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// The connection was closed, or a time limit passed.
-    #[error("the server at {address} did not answer: {source}")]
+    #[error("the server at {address} did not respond: {source}")]
     Io {
         /// Where.
         address: AdminAddress,
@@ -78,7 +78,7 @@ impl Reply {
         let text = self
             .json()
             .and_then(|body| Some(body.get("error")?.as_str()?.to_owned()));
-        text.unwrap_or_else(|| format!("the server answered {}", self.status))
+        text.unwrap_or_else(|| format!("the server responded with {}", self.status))
     }
 }
 

@@ -102,7 +102,7 @@ impl Endpoint {
         };
         let known = ENDPOINTS.iter().find(|(known, _)| *known == wanted);
         let Some((_, methods)) = known else {
-            let text = format!("there is no {path} here");
+            let text = format!("{path} does not exist");
             return Err(Box::new(error(StatusCode::NOT_FOUND, &text)));
         };
         // HEAD is like GET, and hyper sends only its header.

@@ -524,7 +524,7 @@ fn refuses_unknown_sections() {
         let reply = server.request("GET", path);
         assert_eq!(
             (reply.status, reply.error()),
-            (404, format!("there is no {path} here"))
+            (404, format!("{path} does not exist"))
         );
     }
     for (method, path) in [

@@ -72,7 +72,7 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.gauge(
         "howdah_php_opcache_keys_max",
-        "Most names that OPcache has room for.",
+        "Maximum number of names in OPcache.",
         opcache.keys.1,
     )?;
     writer.gauge(
@@ -87,7 +87,7 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.counter(
         "howdah_php_opcache_misses",
-        "Scripts that had to be compiled.",
+        "Scripts that were compiled.",
         opcache.misses,
     )?;
     let reasons = ["out_of_memory", "out_of_keys", "reset"];
@@ -120,7 +120,7 @@ pub(super) fn preloads(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.gauges(
         "howdah_php_preloaded_bytes",
-        "OPcache's memory that they take.",
+        "OPcache's memory that preloaded files use.",
         each(|preload| preload.memory),
     )?;
     let left_out = own().flat_map(|(pool, preload)| {

@@ -139,7 +139,7 @@ fn request_counts(writer: &mut Writer<'_>, page: &Page, measures: &Measures) -> 
     });
     writer.counters(
         "howdah_http_requests",
-        "Requests that are over, by pool (or the front itself), method and class of status.",
+        "Requests that have ended, by pool (or the front itself), method and class of status.",
         counts,
     )
 }
@@ -233,7 +233,7 @@ fn process(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.gauge(
         "howdah_config_last_reload_successful",
-        "1 if the last configuration that was to be loaded is in force, 0 if it was refused.",
+        "1 if the last configuration was loaded, 0 if it was rejected.",
         page.config.last_successful.into(),
     )?;
     writer.gauge(
@@ -281,7 +281,11 @@ fn process(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
             "Open descriptors of the front process.",
             process.open_fds,
         ),
-        ("process_max_fds", "The limit of them.", process.max_fds),
+        (
+            "process_max_fds",
+            "Limit of open descriptors.",
+            process.max_fds,
+        ),
     ];
     for (name, help, value) in gauges {
         if let Some(value) = value {

@@ -75,9 +75,9 @@ pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) ->
     note_gaps(&mut report, &notes, &process);
     if requests.len() > REQUESTS_MAX {
         let more = requests.len() - REQUESTS_MAX;
-        report
-            .notes
-            .push(format!("{more} more requests were in its hand"));
+        report.notes.push(format!(
+            "{more} more requests were in flight in the process"
+        ));
     }
     requests.sort_by_key(|request| !request.ran);
     requests.truncate(REQUESTS_MAX);
@@ -123,9 +123,9 @@ fn note_gaps(report: &mut CrashReport, notes: &[CrashNote], process: &CrashedPro
         return;
     };
     let gap = match signal.number {
-        _ if !notes.is_empty() && report.c_backtrace.is_empty() => Some(
-            "the C backtrace is missing: the stack was too broken, or the report took too long",
-        ),
+        _ if !notes.is_empty() && report.c_backtrace.is_empty() => {
+            Some("the C backtrace is missing: the stack was corrupt, or the report took too long")
+        }
         _ if !notes.is_empty() => None,
         9 => Some("a process that is killed by SIGKILL reports nothing"),
         _ if process.role == "root" => Some("the root process reports nothing"),

@@ -195,7 +195,7 @@ fn place(text: &str) -> String {
         }
     }
     if place.is_empty() {
-        place.push_str("PHP has not begun with it");
+        place.push_str("PHP has not started it");
     }
     place
 }
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_request_that_php_has_not_started_is_shown_as_such() {
-        assert_eq!(place("GET /"), "PHP has not begun with it");
+        assert_eq!(place("GET /"), "PHP has not started it");
         assert_eq!(
             place("GET /\n#0 {main} /srv/x.php:1"),
             "{main} /srv/x.php:1"

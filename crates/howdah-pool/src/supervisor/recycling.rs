@@ -104,7 +104,7 @@ fn log_retirement(
     let (worker, pid) = (worker.0, occupant.pid());
     match reason {
         Reason::Age => {
-            tracing::debug!(target: "howdah::pool", pool, worker, pid, requests, "worker is replaced: it is old");
+            tracing::debug!(target: "howdah::pool", pool, worker, pid, requests, "worker is replaced: it is older than max_age");
         }
         Reason::Memory(bytes) => {
             tracing::info!(target: "howdah::pool", pool, worker, pid, requests, bytes, "worker is replaced: it holds more than max_memory");

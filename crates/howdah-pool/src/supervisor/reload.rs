@@ -268,7 +268,7 @@ impl Supervisor {
         if count > 0 {
             pool.counters.killed += count as u64;
             let which = if all {
-                "another reload came"
+                "another reload was requested"
             } else {
                 "they had no request"
             };

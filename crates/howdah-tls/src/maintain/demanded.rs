@@ -137,7 +137,7 @@ impl OnDemandTasks {
                     }
                 }
                 Permission::Refused => {
-                    tracing::info!(target: "howdah::tls", host = name, "this name may have no certificate any more");
+                    tracing::info!(target: "howdah::tls", host = name, "this name is no longer allowed to have a certificate");
                     demand.forget(name);
                     return;
                 }

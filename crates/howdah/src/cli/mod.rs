@@ -83,11 +83,11 @@ pub(crate) enum Command {
     Validate(ConfigFile),
     /// Format a Caddyfile
     Fmt(Fmt),
-    /// Print a Caddyfile as JSON, imports and variables in place, as the admin API shows it
+    /// Print a Caddyfile as JSON, with imports and variables resolved, as the admin API shows it
     Adapt(Adapt),
     /// Print the directives that a site may have
     ListDirectives(ListDirectives),
-    /// Hash a password with bcrypt, for the passwords of a site
+    /// Hash a password with bcrypt, for `basic_auth`
     HashPassword(HashPassword),
     /// Check PHP, files, ports and limits before the server starts, and whether the application is safe with
     /// `concurrency`
@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Crashes(Crashes),
     /// Show the status of a running server, refreshed continuously
     Top(Top),
-    /// Sample where PHP spends its time in a running server, and write a flame graph or the like
+    /// Sample where PHP spends its time in a running server, and write a flame graph or another profile
     Profile(Profile),
     /// Succeed if a running server takes requests: for the health check of a container
     Healthcheck(HealthCheck),
@@ -145,9 +145,9 @@ pub(crate) struct PhpServer {
     /// Serve only requests for this host name, with HTTPS and an automatic certificate unless --listen is given
     #[arg(short, long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
-    /// Worker script: N processes boot it once, and it handles every request that is not for a static file; of
-    /// several the first, and the others those for their own paths [default of N: two for each core, at least four;
-    /// with --concurrency one for each core, at least two]
+    /// Worker script: N processes boot it once, and it handles every request that is not for a static file; may be
+    /// given several times: the further scripts handle requests for their own paths [default of N: two for each core,
+    /// at least four; with --concurrency one for each core, at least two]
     #[arg(short, long, value_name = "FILE[,N]", value_parser = worker)]
     pub(crate) worker: Vec<Worker>,
     #[command(flatten)]
@@ -297,22 +297,22 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManPage {
-    /// The folder, which is made if it does not exist
+    /// The folder, which is created if it does not exist
     #[arg(short = 'o', long, value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct HashPassword {
-    /// The password; others on this machine can read it while the command runs [default: it is asked for, or
-    /// the first line of standard input]
+    /// The password; others on this machine can read it while the command runs [default: a prompt, or the
+    /// first line of standard input]
     #[arg(short, long, value_name = "PASSWORD")]
     pub(crate) plaintext: Option<String>,
-    /// The work of a check, doubled by each further one
+    /// The cost of bcrypt: each step doubles the time of a check
     #[arg(long, visible_alias = "bcrypt-cost", value_name = "N", default_value = "14",
         value_parser = clap::value_parser!(u32).range(4..=31))]
     pub(crate) cost: u32,
-    /// The algorithm, the one that there is
+    /// The algorithm: only bcrypt is supported
     #[arg(short, long, value_name = "NAME")]
     algorithm: Option<Algorithm>,
 }
@@ -338,11 +338,11 @@ pub(crate) struct HealthCheck {
 pub(crate) struct Start {
     #[command(flatten)]
     pub(crate) run: Run,
-    /// What the server writes to standard output and standard error is added to this file [default:
+    /// Append the server's standard output and standard error to this file [default:
     /// ~/.local/state/howdah/howdah.log, for root /var/log/howdah.log]
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// Write the number of the server's process to this file
+    /// Write the server's process id to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) pidfile: Option<PathBuf>,
 }

@@ -47,7 +47,7 @@ pub(crate) fn start(options: &cli::Start) -> Outcome {
             .map_err(|error| Failure::Runtime(format!("{}: {error}", file.display())))?;
     }
     printed(format!(
-        "howdah runs in the background: process {pid}, log {}\n`howdah stop{}` ends it\n",
+        "howdah runs in the background: process {pid}, log {}\n`howdah stop{}` stops it\n",
         log.display(),
         of_config(&options.run.file.config)
     ))

@@ -31,7 +31,7 @@ struct File {
 pub(crate) fn text(preloads: &[Preload]) -> String {
     let mut text = String::new();
     if preloads.is_empty() {
-        text.push_str("no pool is to preload anything: see `preload` in the Caddyfile\n");
+        text.push_str("no pool preloads anything: see `preload` in the Caddyfile\n");
     }
     for (index, preload) in preloads.iter().enumerate() {
         if index > 0 {
@@ -135,6 +135,6 @@ x: nothing is preloaded
   ! OPcache is off
 ";
         assert_eq!(text(&preloads), expected);
-        assert!(text(&[]).starts_with("no pool is to preload"));
+        assert!(text(&[]).starts_with("no pool preloads"));
     }
 }

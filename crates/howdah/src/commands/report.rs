@@ -154,7 +154,7 @@ pub(crate) fn table(status: &Status) -> String {
         let plural = if requests == 1 { "" } else { "s" };
         let _ = writeln!(
             text,
-            "\n{requests} request{plural} of configurations before this one"
+            "\n{requests} request{plural} of previous configurations"
         );
     }
     text
@@ -436,7 +436,7 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
             table(&serde_json::from_value(status).expect("it fits"))
         };
         let text = display(serde_json::json!([{"in_flight": 2}, {"in_flight": 1}]));
-        assert!(text.ends_with("\n3 requests of configurations before this one\n"));
+        assert!(text.ends_with("\n3 requests of previous configurations\n"));
         let text = display(serde_json::json!([{"in_flight": 0}]));
         assert_eq!(text, "howdah 1.2.3, process 99\n");
     }

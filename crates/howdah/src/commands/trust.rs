@@ -53,7 +53,7 @@ pub(crate) fn trust(options: &cli::Trust) -> Outcome {
     printed(format!(
         "{} is now {}\n\
          {} was run: programs that use the system's list trust the sites of this server\n\
-         browsers with their own certificate store have to import the file; `howdah untrust` removes it\n",
+         browsers with their own certificate store must import the file; `howdah untrust` removes it\n",
         file.display(),
         installed.display(),
         store.update

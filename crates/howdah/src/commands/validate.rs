@@ -112,7 +112,7 @@ impl Findings {
         for error in howdah_tls::check(config) {
             if error.is_forbidden() {
                 self.warnings
-                    .push(format!("{error}; the server's user has to be allowed to"));
+                    .push(format!("{error}; the server's user must be allowed to"));
             } else {
                 self.wrong.push(error.to_string());
             }
@@ -137,7 +137,7 @@ impl Findings {
         for path in paths {
             let folder = path.parent().unwrap_or(Path::new("/"));
             if let Err(error) = folder.metadata() {
-                let text = format!("socket {}: the folder of it: {error}", path.display());
+                let text = format!("socket {}: its folder: {error}", path.display());
                 self.warnings.push(text);
             }
         }

@@ -93,7 +93,7 @@ const ADVICE: &[Advice] = &[
     Advice {
         rule: Rule::Fork,
         level: Level::Warning,
-        problem: "a fork copies all requests of the process that are on their way",
+        problem: "a fork copies all requests of the process that are in flight",
         remedy: "start another program with proc_open(), or use a pool without `concurrency`",
     },
     Advice {

@@ -150,7 +150,7 @@ fn try_socket(path: &Path, running: Option<&Status>, report: &mut Report) {
             match place {
                 Place::Free => format!("{address} is free"),
                 Place::Stale => {
-                    format!("{address} is free: no process listens on its socket any more")
+                    format!("{address} is free: no process listens on its socket")
                 }
             },
         ),

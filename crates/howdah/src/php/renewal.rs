@@ -27,7 +27,7 @@ pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
     }
     // It finds scripts by the paths of requests, and never resolves links.
     if let Some(moved) = moved.filter(|_| scripts > 0) {
-        return Some(format!("{} points elsewhere now", moved.display()));
+        return Some(format!("{} points to a different folder", moved.display()));
     }
     if held.restart_pending != 0 || held.full != 0 {
         return Some("OPcache is full, or waits for a restart".into());
@@ -225,7 +225,7 @@ mod tests {
         let moved = before.first_moved(&now);
         let reason = |held: &Opcache| reason(held, moved);
         let text = reason(&opcache_with(|_| {})).expect("a fresh tree");
-        assert_eq!(text, "/app/current points elsewhere now");
+        assert_eq!(text, "/app/current points to a different folder");
         assert_eq!(reason(&Opcache::default()), None, "OPcache holds nothing");
     }
 

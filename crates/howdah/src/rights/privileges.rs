@@ -35,7 +35,7 @@ enum UserError {
     #[error("the user has no entry on this machine, so name its group too: `user {0}:GROUP`")]
     NoGroupOfNumber(u32),
     #[error(
-        "howdah was started by uid {0}, which cannot change users: start it as root, or take `user` out"
+        "howdah was started by uid {0}, which cannot change users: start it as root, or remove `user`"
     )]
     NoRight(u32),
     #[error("the system's list of users cannot be read: {0}")]

@@ -83,7 +83,7 @@ impl Activation {
         }
         Err(Failure::Setup(format!(
             "the service manager handed over sockets that the configuration has no address for: {}; give a site \
-             or `admin` this address, or take them out of the socket unit",
+             or `admin` this address, or remove them from the socket unit",
             left.join(", ")
         )))
     }

@@ -204,10 +204,10 @@ async fn wait_for_stop(
     monitor: Option<&Monitor>,
 ) -> ExitCode {
     tokio::select! {
-        signal = signals.next() => tracing::info!(target: "howdah", signal, "ordered to stop"),
+        signal = signals.next() => tracing::info!(target: "howdah", signal, "stopping: a stop was requested"),
         () = control.stop_ordered() => {}
         () = monitor_exited(monitor) => {
-            tracing::error!(target: "howdah", "the monitor exited, so keys and logs cannot be opened any more: \
+            tracing::error!(target: "howdah", "the monitor exited, so keys and logs can no longer be opened: \
                 stopping");
             return ExitCode::FAILURE;
         }

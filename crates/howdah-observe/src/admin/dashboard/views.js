@@ -296,7 +296,7 @@ export function slow() {
 			const shown = elements.map(([, element]) => element);
 			// Moved elements would lose the focus.
 			if (shown.length === 0 || shown.some((element, index) => list.children[index] !== element) || list.children.length !== shown.length) {
-				const why = activity.log ? "No request was slow. Set slow_log in the Caddyfile to have slow requests sampled." : "Not shown over TCP, since PHP runs as a different user.";
+				const why = activity.log ? "No request was slow. Set slow_log in the Caddyfile to sample slow requests." : "Not shown over TCP, since PHP runs as a different user.";
 				fill(list, ...(shown.length > 0 ? shown : [h("p", { class: "empty" }, why)]));
 			}
 		},

@@ -70,7 +70,7 @@ fn reports_that_something_else_responds() {
         ("220 mail\r\n", "not an admin API"),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
-            "did not answer",
+            "did not respond",
         ),
     ] {
         let other = other.try_clone().expect("cloned");

@@ -29,7 +29,7 @@ const SYMFONY: &str = include_str!("../../../../../examples/symfony/Caddyfile");
 const CODEIGNITER: &str = include_str!("../../../../../examples/codeigniter/Caddyfile");
 
 const NO_SCRIPT: &str = "it has no worker script";
-const GLOBALS: &str = "it keeps the request in global variables, so that worker mode is not for it";
+const GLOBALS: &str = "it keeps the request in global variables, so it cannot run in worker mode";
 
 /// Added if the document root is the application's folder itself.
 const OWN_FOLDER: &str = "\

@@ -38,7 +38,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
         Some(problem) => {
             let [banner, rest] =
                 Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
-            let text = format!("no answer: {}", printable(problem));
+            let text = format!("no response: {}", printable(problem));
             frame.render_widget(Paragraph::new(text).fg(Color::White).bg(Color::Red), banner);
             rest
         }
@@ -352,7 +352,7 @@ fn draw_help(frame: &mut Frame<'_>) {
 
 fn draw_question(frame: &mut Frame<'_>) {
     let lines = vec![
-        Line::from("Read the configuration again and boot PHP again?"),
+        Line::from("Reload the configuration and restart PHP?"),
         Line::from("Requests in flight finish."),
         Line::from(vec!["y".bold(), " reload, any other key does not".into()]),
     ];

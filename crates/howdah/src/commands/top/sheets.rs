@@ -287,7 +287,7 @@ fn slow(snapshot: &Snapshot) -> Sheet {
         SLOW,
         rows,
         if snapshot.activity.log.is_some() {
-            "No request was slow; `slow_log` in the Caddyfile has slow requests sampled."
+            "No request was slow; `slow_log` in the Caddyfile samples slow requests."
         } else {
             WITHHELD
         },

@@ -286,7 +286,7 @@ fn rows_are_sorted_and_filtered() {
 fn a_reload_is_confirmed() {
     let mut app = app();
     assert_eq!(press(&mut app, KeyCode::Char('r')), Effect::None);
-    assert_shows(&app, &["boot PHP again?"]);
+    assert_shows(&app, &["restart PHP?"]);
     assert_eq!(press(&mut app, KeyCode::Char('n')), Effect::None);
     assert_eq!(app.focus, Focus::Table);
     type_in(&mut app, "r");
@@ -320,9 +320,9 @@ fn a_pause_keeps_what_is_shown() {
 fn a_server_that_does_not_answer_is_named_until_it_does() {
     let mut app = app();
     app.handle_event(SourceEvent::Problem("no server answers".into()));
-    assert_shows(&app, &["no answer: no server answers", "● not connected"]);
+    assert_shows(&app, &["no response: no server answers", "● not connected"]);
     app.handle_event(SourceEvent::Snapshot(Box::new(parsed(snapshot()))));
-    assert!(!text(&app).contains("no answer"));
+    assert!(!text(&app).contains("no response"));
     let second = Duration::from_secs(1);
     let waits: Vec<u64> = (0..6)
         .map(|failures| pause_after(failures, second).as_secs())
