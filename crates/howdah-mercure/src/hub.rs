@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::options::Options;
 use crate::selector::{Selector, any};
+use crate::subscriptions::{SubscriptionState, announce, drafts};
 use crate::update::{Draft, Problem, Update, urn};
 
 /// Bytes of updates that are stored.
@@ -176,7 +177,7 @@ impl Hub {
     pub(crate) fn dispatch(&self, update: Update) {
         let mut dropped = VecDeque::from(self.publish_update(update));
         while let Some(subscriber) = dropped.pop_front() {
-            for draft in crate::subscriptions::drafts(self, &subscriber, false) {
+            for draft in drafts(self, &subscriber, SubscriptionState::Closed) {
                 dropped.extend(self.publish_update(draft.finish()));
             }
         }
@@ -300,7 +301,7 @@ impl Drop for Place {
         if let Some(subscriber) = removed
             && !closed
         {
-            crate::subscriptions::announce(&self.hub, &subscriber, false);
+            announce(&self.hub, &subscriber, SubscriptionState::Closed);
         }
     }
 }

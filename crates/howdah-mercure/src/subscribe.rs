@@ -1,5 +1,6 @@
 //! Subscribing: topics in the query, events in the response.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +12,7 @@ use crate::answer::{Body, Request, parameter, text};
 use crate::hub::{Hub, Subscriber};
 use crate::selector::Selector;
 use crate::stream::EventStream;
-use crate::subscriptions::announce;
+use crate::subscriptions::{SubscriptionState, announce};
 
 /// Topics of one subscription.
 const TOPICS_MAX: usize = 1_000;
@@ -28,32 +29,10 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
         Ok(claims) => claims,
         Err(answer) => return *answer,
     };
-    let topics: Vec<_> = form_urlencoded::parse(request.query.as_bytes())
-        .filter(|(name, _)| name == "topic")
-        .take(TOPICS_MAX + 1)
-        .map(|(_, topic)| topic)
-        .collect();
-    if topics.is_empty() {
-        let newer = form_urlencoded::parse(request.query.as_bytes())
-            .any(|(name, _)| name.starts_with("match"));
-        let problem = if newer {
-            "Missing \"topic\" parameter: this hub speaks version 8 of the protocol, whose subscribers name \
-             their topics in \"topic\" and not in \"match\"."
-        } else {
-            "Missing \"topic\" parameter."
-        };
-        return text(StatusCode::BAD_REQUEST, problem);
-    }
-    if topics.len() > TOPICS_MAX {
-        return text(StatusCode::BAD_REQUEST, "Too many \"topic\" parameters.");
-    }
-    let expressions = topics.iter().map(|topic| topic.matches('{').count());
-    if expressions.sum::<usize>() > EXPRESSIONS_MAX {
-        return text(
-            StatusCode::BAD_REQUEST,
-            "Too many expressions in \"topic\" parameters.",
-        );
-    }
+    let topics = match topics(request.query) {
+        Ok(topics) => topics,
+        Err(problem) => return text(StatusCode::BAD_REQUEST, problem),
+    };
     if request.method == Method::HEAD {
         let mut response = Response::new(Body::Whole(None));
         headers(&mut response, None);
@@ -61,34 +40,58 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
     }
     let since = last_event_id(hub, request);
     let claims = claims.unwrap_or_default();
-    // A token may contain any number.
-    let expires = claims
-        .expires
-        .and_then(|expires| UNIX_EPOCH.checked_add(Duration::from_secs(expires)));
-    let left = expires.map(|expires| {
-        expires
-            .duration_since(SystemTime::now())
-            .unwrap_or_default()
-    });
+    let end = end_of_connection(claims.expires, hub.options.write_timeout);
     let topics = topics.iter().map(|topic| Selector::new(topic)).collect();
     let subscriber = Subscriber::new(topics, claims.subscribe, claims.payload);
-    let announced = announce(hub, &subscriber, true);
+    let announced = announce(hub, &subscriber, SubscriptionState::Active);
     let Some(joined) = hub.join(subscriber, since.as_deref()) else {
         announced.withdraw(hub);
         return text(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
     };
-    let options = &hub.options;
-    // The earlier of the token's expiry and the connection's time.
-    let end = match (left, options.write_timeout) {
-        (Some(left), Some(limit)) => Some(left.min(limit)),
-        (left, limit) => left.or(limit),
-    };
-    let end = end.and_then(|end| Instant::now().checked_add(end));
     let last = since.is_some().then(|| joined.last.clone());
-    let events = EventStream::new(joined, options.heartbeat, end);
+    let events = EventStream::new(joined, hub.options.heartbeat, end);
     let mut response = Response::new(Body::Events(Box::new(events)));
     headers(&mut response, last.as_deref());
     response
+}
+
+/// The topics of a subscription, or what is wrong with them.
+fn topics(query: &str) -> Result<Vec<Cow<'_, str>>, &'static str> {
+    let parameters = || form_urlencoded::parse(query.as_bytes());
+    let topics: Vec<_> = parameters()
+        .filter(|(name, _)| name == "topic")
+        .take(TOPICS_MAX + 1)
+        .map(|(_, topic)| topic)
+        .collect();
+    if topics.is_empty() {
+        let newer = parameters().any(|(name, _)| name.starts_with("match"));
+        return Err(if newer {
+            "Missing \"topic\" parameter: this hub speaks version 8 of the protocol, whose subscribers name \
+             their topics in \"topic\" and not in \"match\"."
+        } else {
+            "Missing \"topic\" parameter."
+        });
+    }
+    if topics.len() > TOPICS_MAX {
+        return Err("Too many \"topic\" parameters.");
+    }
+    let expressions = topics.iter().map(|topic| topic.matches('{').count());
+    if expressions.sum::<usize>() > EXPRESSIONS_MAX {
+        return Err("Too many expressions in \"topic\" parameters.");
+    }
+    Ok(topics)
+}
+
+/// The earlier of the token's expiry and the connection's time limit.
+fn end_of_connection(expires: Option<u64>, limit: Option<Duration>) -> Option<Instant> {
+    // A token may contain any number.
+    let expires = expires.and_then(|at| UNIX_EPOCH.checked_add(Duration::from_secs(at)));
+    let left = expires.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
+    let time = match (left, limit) {
+        (Some(left), Some(limit)) => Some(left.min(limit)),
+        (left, limit) => left.or(limit),
+    };
+    Instant::now().checked_add(time?)
 }
 
 fn last_event_id(hub: &Hub, request: &Request<'_>) -> Option<String> {

@@ -21,14 +21,25 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 
 const CONTEXT: &str = "https://mercure.rocks/";
 
+/// Whether a subscription exists or has been closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SubscriptionState {
+    Active,
+    Closed,
+}
+
 /// One topic of a subscriber.
-fn subscription(subscriber: &Subscriber, topic: &str, active: bool) -> Map<String, Value> {
+fn subscription(
+    subscriber: &Subscriber,
+    topic: &str,
+    state: SubscriptionState,
+) -> Map<String, Value> {
     let mut shown = Map::new();
     shown.insert("id".into(), uri(topic, &subscriber.id).into());
     shown.insert("type".into(), "Subscription".into());
     shown.insert("subscriber".into(), subscriber.id.clone().into());
     shown.insert("topic".into(), topic.into());
-    shown.insert("active".into(), active.into());
+    shown.insert("active".into(), (state == SubscriptionState::Active).into());
     if let Some(payload) = &subscriber.payload {
         shown.insert("payload".into(), payload.clone());
     }
@@ -56,18 +67,22 @@ impl Announcement {
 }
 
 /// Announces a new or closed subscription to authorised subscribers, by a private update for each topic.
-pub(crate) fn announce(hub: &Hub, subscriber: &Subscriber, active: bool) -> Announcement {
-    for draft in drafts(hub, subscriber, active) {
+pub(crate) fn announce(
+    hub: &Hub,
+    subscriber: &Subscriber,
+    state: SubscriptionState,
+) -> Announcement {
+    for draft in drafts(hub, subscriber, state) {
         hub.dispatch(draft.finish());
     }
-    Announcement(drafts(hub, subscriber, false))
+    Announcement(drafts(hub, subscriber, SubscriptionState::Closed))
 }
 
 /// The updates for the announcement; none if the hub does not announce.
-pub(crate) fn drafts(hub: &Hub, subscriber: &Subscriber, active: bool) -> Vec<Draft> {
+pub(crate) fn drafts(hub: &Hub, subscriber: &Subscriber, state: SubscriptionState) -> Vec<Draft> {
     let topics = hub.options.subscriptions.then_some(&subscriber.topics);
     let draft = |topic: &Selector| {
-        let mut shown = subscription(subscriber, topic.text(), active);
+        let mut shown = subscription(subscriber, topic.text(), state);
         shown.insert("@context".into(), CONTEXT.into());
         Draft {
             topics: vec![uri(topic.text(), &subscriber.id)],
@@ -107,7 +122,7 @@ pub(crate) fn answer(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         }
         let topics = own.topics.iter().map(Selector::text);
         let matching = topics.filter(|own| topic.as_ref().is_none_or(|topic| topic == own));
-        found.extend(matching.map(|topic| subscription(own, topic, true)));
+        found.extend(matching.map(|topic| subscription(own, topic, SubscriptionState::Active)));
     });
     let last = hub.last();
     let mut shown = if subscriber.is_some() {

@@ -360,10 +360,10 @@ impl Subject {
             only_return_existing: false,
         };
         let binding = match &self.acme.eab {
-            Some((id, key)) => {
-                let key = BASE64_URL_SAFE_NO_PAD.decode(key);
+            Some(account) => {
+                let key = BASE64_URL_SAFE_NO_PAD.decode(&account.mac_key);
                 let key = key.map_err(|_| AcmeError::MacKey)?;
-                Some(ExternalAccountKey::new(id.clone(), &key))
+                Some(ExternalAccountKey::new(account.key_id.clone(), &key))
             }
             None => None,
         };

@@ -15,7 +15,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use time::OffsetDateTime;
 
-use crate::certificate::{Certificate, CertificateError};
+use crate::certificate::{Certificate, CertificateError, PemText};
 use crate::directory::reason;
 use crate::remote::is_unavailable;
 use crate::schedule;
@@ -123,7 +123,7 @@ impl Authority {
         let (leaf, key) = issue().map_err(|error: rcgen::Error| wrong(error.to_string()))?;
         let chain = format!("{leaf}{}", signer.pem);
         let file = self.storage.path(INTERMEDIATE);
-        let named = |text| (text, file.as_path());
+        let named = |text| PemText::new(text, &file);
         Certificate::from_pem(
             named(chain.as_bytes()),
             named(key.as_bytes()),
@@ -185,8 +185,8 @@ impl Authority {
             return Ok(None);
         };
         let path = self.storage.path(file);
-        let named = (&text[..], path.as_path());
-        let checked = Certificate::from_pem(named, named, &self.provider)
+        let pem = PemText::new(&text, &path);
+        let checked = Certificate::from_pem(pem, pem, &self.provider)
             .map_err(|error| self.broken(file, error.to_string()))?;
         let text = String::from_utf8(text).map_err(|error| self.broken(file, error.to_string()))?;
         let key = KeyPair::from_pem(&text).map_err(|error| self.broken(file, error.to_string()))?;

@@ -78,6 +78,20 @@ pub(crate) struct Certificate {
     pub(crate) names: Vec<String>,
 }
 
+/// Text of a PEM file.
+#[derive(Clone, Copy)]
+pub(crate) struct PemText<'p> {
+    text: &'p [u8],
+    /// For messages.
+    file: &'p Path,
+}
+
+impl<'p> PemText<'p> {
+    pub(crate) const fn new(text: &'p [u8], file: &'p Path) -> Self {
+        Self { text, file }
+    }
+}
+
 impl Certificate {
     /// Reads two PEM files; they may be the same one.
     pub(crate) fn load(
@@ -92,26 +106,27 @@ impl Certificate {
             })
         };
         Self::from_pem(
-            (&read(certificate)?, certificate),
-            (&read(key)?, key),
+            PemText::new(&read(certificate)?, certificate),
+            PemText::new(&read(key)?, key),
             provider,
         )
     }
 
     /// Loads a certificate from memory, with names for messages.
     pub(crate) fn from_pem(
-        (certificate, certificate_file): (&[u8], &Path),
-        (key, key_file): (&[u8], &Path),
+        certificate: PemText<'_>,
+        key: PemText<'_>,
         provider: &CryptoProvider,
     ) -> Result<Self, CertificateError> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+        let (certificate_file, key_file) = (certificate.file, key.file);
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate.text).collect();
         let chain = chain
             .ok()
             .filter(|chain| !chain.is_empty())
             .ok_or_else(|| CertificateError::NoCertificate {
                 file: certificate_file.to_owned(),
             })?;
-        let key = private_key(key).ok_or_else(|| CertificateError::NoKey {
+        let key = private_key(key.text).ok_or_else(|| CertificateError::NoKey {
             file: key_file.to_owned(),
         })?;
         let facts = Facts::of(&chain[0]).map_err(|reason| CertificateError::Malformed {

@@ -10,7 +10,7 @@ use rcgen::{CertificateParams, CustomExtension, KeyPair};
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, PemText};
 use crate::server_config::{self, ACME_TLS};
 use crate::slot::Slot;
 use crate::storage::{Storage, file_name};
@@ -123,8 +123,8 @@ impl Challenges {
     }
 
     fn answer(&self, pem: &[u8], file: &Path) -> Option<Arc<ServerConfig>> {
-        let named = (pem, file);
-        let certificate = Certificate::from_pem(named, named, &self.provider).ok()?;
+        let pem = PemText::new(pem, file);
+        let certificate = Certificate::from_pem(pem, pem, &self.provider).ok()?;
         let slot = Slot::empty();
         slot.set(&certificate);
         let mut config = server_config::build(&SiteTls::default(), &self.provider, slot).ok()?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustls::crypto::CryptoProvider;
 use serde_json::json;
 
-use crate::certificate::{Certificate, CertificateError};
+use crate::certificate::{Certificate, CertificateError, PemText};
 use crate::layout::{self, CertificatePlace};
 use crate::remote::is_unavailable;
 use crate::storage::Storage;
@@ -144,7 +144,8 @@ impl<'a> StoredCertificate<'a> {
     fn parse(&self, key: &[u8], chain: &[u8]) -> Result<Certificate, CertificateError> {
         let [key_path, path] =
             [&self.place.key, &self.place.certificate].map(|file| self.storage.path(file));
-        Certificate::from_pem((chain, &path), (key, &key_path), self.provider)
+        let (chain, key) = (PemText::new(chain, &path), PemText::new(key, &key_path));
+        Certificate::from_pem(chain, key, self.provider)
     }
 
     fn read(&self) -> Result<Option<Certificate>, LoadError> {
@@ -180,8 +181,8 @@ impl<'a> StoredCertificate<'a> {
             return Ok(None);
         };
         let path = self.storage.path(&old);
-        let named = (&pem[..], path.as_path());
-        let certificate = Certificate::from_pem(named, named, self.provider)?;
+        let text = PemText::new(&pem, &path);
+        let certificate = Certificate::from_pem(text, text, self.provider)?;
         match self.put_old(&pem) {
             Ok(true) => {
                 tracing::info!(

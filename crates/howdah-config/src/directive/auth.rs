@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
-use crate::model::{BasicAuth, Handler};
+use crate::model::{BasicAuth, BasicAuthUser, Handler};
 use crate::syntax::tree::Word;
 use crate::table::template::literal;
 use crate::table::{Call, Context, bad_value, unsupported};
@@ -15,7 +15,14 @@ const HASH_HINT: &str = "make one with `php -r 'echo password_hash(\"…\", PASS
 
 pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    let realm = match rest {
+    let realm = realm(call, rest)?;
+    let users = users(call)?;
+    scope.push(key, Handler::BasicAuth(BasicAuth { realm, users }));
+    Ok(())
+}
+
+fn realm(call: &Call<'_>, arguments: &[Word]) -> Result<String, Error> {
+    let word = match arguments {
         [] => None,
         [algorithm, realm @ ..] if realm.len() < 2 => {
             if algorithm.text != "bcrypt" {
@@ -31,24 +38,25 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
             ));
         }
     };
-    let realm = match realm {
-        None => "restricted".to_owned(),
-        Some(word) => {
-            let realm = literal(word, "a realm")?;
-            if realm
-                .chars()
-                .any(|char| char.is_control() || char == '"' || char == '\\')
-            {
-                return Err(bad_value(
-                    &word.position,
-                    "the realm contains a quote, a backslash or a control character".into(),
-                    "",
-                ));
-            }
-            realm
-        }
+    let Some(word) = word else {
+        return Ok("restricted".to_owned());
     };
-    let mut users: Vec<(String, String)> = Vec::new();
+    let realm = literal(word, "a realm")?;
+    if realm
+        .chars()
+        .any(|char| char.is_control() || char == '"' || char == '\\')
+    {
+        return Err(bad_value(
+            &word.position,
+            "the realm contains a quote, a backslash or a control character".into(),
+            "",
+        ));
+    }
+    Ok(realm)
+}
+
+fn users(call: &Call<'_>) -> Result<Vec<BasicAuthUser>, Error> {
+    let mut users: Vec<BasicAuthUser> = Vec::new();
     for statement in call.block()? {
         let name = literal(&statement.name, "a user")?;
         let ([hash], None) = (statement.arguments.as_slice(), &statement.block) else {
@@ -66,7 +74,7 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
                 "a name is not empty and has no colon",
             ));
         }
-        if users.iter().any(|(other, _)| *other == name) {
+        if users.iter().any(|other| other.name == name) {
             return Err(Error::new(
                 ErrorKind::Conflict,
                 &statement.name.position,
@@ -74,7 +82,10 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
                 "remove one of them",
             ));
         }
-        users.push((name, bcrypt(hash)?));
+        users.push(BasicAuthUser {
+            name,
+            hash: bcrypt(hash)?,
+        });
     }
     if users.is_empty() {
         return Err(call.error(
@@ -83,8 +94,7 @@ pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
             "write `NAME HASH` in its block",
         ));
     }
-    scope.push(key, Handler::BasicAuth(BasicAuth { realm, users }));
-    Ok(())
+    Ok(users)
 }
 
 /// `$2y$10$` and 53 characters of bcrypt's alphabet, or all of it in base64, as Caddy wrote hashes before 2.6.

@@ -3,7 +3,7 @@
 use super::proxy;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
-use crate::model::{ForwardAuth, Handler, HeaderChange, Part, Placeholder, Template};
+use crate::model::{CopiedHeader, ForwardAuth, Handler, HeaderChange, Part, Placeholder, Template};
 use crate::syntax::tree::Word;
 use crate::table::template::template;
 use crate::table::value::header_name;
@@ -13,7 +13,7 @@ use crate::table::{Call, Context, Entry, Item, Table};
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     uri: Option<Template>,
-    copy_headers: Vec<(String, String)>,
+    copy_headers: Vec<CopiedHeader>,
 }
 
 /// Names of the block of `forward_auth` that `reverse_proxy` lacks.
@@ -72,12 +72,15 @@ fn copy_headers(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(
     Ok(())
 }
 
-fn copy(word: &Word) -> Result<(String, String), Error> {
+fn copy(word: &Word) -> Result<CopiedHeader, Error> {
     let (from, to) = word
         .text
         .split_once('>')
         .unwrap_or((&word.text, &word.text));
-    Ok((header_name(word, from)?, header_name(word, to)?))
+    Ok(CopiedHeader {
+        from: header_name(word, from)?,
+        to: header_name(word, to)?,
+    })
 }
 
 pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::encode::response_matcher;
-use super::scope::Scope;
+use super::scope::{RouteOrder, Scope};
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, Intercept, InterceptAction, InterceptRule, ResponseMatcher};
 use crate::syntax::tree::{Statement, Word};
@@ -136,7 +136,7 @@ pub(super) fn handle_response(
 ) -> Result<(), Error> {
     let (matcher, rest) = draft.matcher(call.arguments)?;
     super::reject_extra(call, rest)?;
-    let routes = draft.scope.chain(cx, call.block()?, true);
+    let routes = draft.scope.chain(cx, call.block()?, RouteOrder::Directives);
     draft.intercept.rules.push(InterceptRule {
         matcher,
         action: InterceptAction::Handle(routes),

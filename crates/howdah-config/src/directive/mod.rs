@@ -56,7 +56,7 @@ use crate::model::{AccessLog, Handler, Matcher};
 use crate::table::template::template;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
 use plugin::PLUGINS;
-use scope::Scope;
+use scope::{RouteOrder, Scope};
 
 /// All directives. A site applies them in the order of this table: Caddy's, with FrankenPHP's two
 /// before `file_server`.
@@ -455,7 +455,7 @@ const OWN: &[Item<Scope>] = &[
         |cx, call, scope| {
             let (matcher, rest) = scope.matcher(call.arguments)?;
             reject_extra(call, rest)?;
-            let chain = scope.routes(cx, call.block()?, true);
+            let chain = scope.routes(cx, call.block()?, RouteOrder::Directives);
             scope.push(matcher, Handler::Chain(chain));
             Ok(())
         },
@@ -484,7 +484,7 @@ const OWN: &[Item<Scope>] = &[
         |cx, call, scope| {
             let (matcher, rest) = scope.matcher(call.arguments)?;
             reject_extra(call, rest)?;
-            let chain = scope.routes(cx, call.block()?, false);
+            let chain = scope.routes(cx, call.block()?, RouteOrder::Written);
             scope.push(matcher, Handler::Chain(chain));
             Ok(())
         },
@@ -714,7 +714,7 @@ fn handle_path(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(
         .unwrap_or(&text);
     let prefix = prefix.to_owned();
     let mut chain = vec![scope::route(None, Handler::StripPrefix(prefix))];
-    chain.append(&mut scope.routes(cx, call.block()?, true));
+    chain.append(&mut scope.routes(cx, call.block()?, RouteOrder::Directives));
     let key = Key {
         matcher: Some(Matcher::Path(vec![text.clone()])),
         path: Some(text),

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::encode::statuses;
-use super::scope::Scope;
+use super::scope::{RouteOrder, Scope};
 use crate::error::{Error, ErrorKind};
 use crate::model::{ErrorRoutes, Handler, Route};
 use crate::syntax::tree::{Statement, Word};
@@ -45,7 +45,7 @@ fn routes(cx: &mut Context, index: usize) -> Vec<Route> {
     let block = Rc::clone(&cx.named[index].block);
     cx.named[index].is_used = true;
     cx.named[index].is_open = true;
-    let routes = Scope::default().chain(cx, &block, true);
+    let routes = Scope::default().chain(cx, &block, RouteOrder::Directives);
     cx.named[index].is_open = false;
     routes
 }
@@ -99,7 +99,7 @@ pub(crate) fn handle_errors(
         .map(statuses)
         .collect::<Result<Vec<_>, _>>()?;
     let block = call.block()?;
-    let routes = scope.chain(cx, block, true);
+    let routes = scope.chain(cx, block, RouteOrder::Directives);
     let Some(errors) = &mut scope.errors else {
         return Err(call.error(
             ErrorKind::Conflict,

@@ -18,6 +18,15 @@ pub(crate) struct SiteSettings {
     pub(crate) tls: Option<crate::model::SiteTls>,
 }
 
+/// The order in which the routes of a block are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RouteOrder {
+    /// That of the list of directives.
+    Directives,
+    /// As written, in `route`.
+    Written,
+}
+
 /// Directives of a site, or of a block in it, while they are read.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
@@ -197,18 +206,28 @@ impl Scope {
     }
 
     /// Reads the block of a directive as a separate list, which knows the matchers of this one.
-    pub(crate) fn chain(&self, cx: &mut Context, block: &[Statement], sorted: bool) -> Vec<Route> {
+    pub(crate) fn chain(
+        &self,
+        cx: &mut Context,
+        block: &[Statement],
+        order: RouteOrder,
+    ) -> Vec<Route> {
         let mut inner = self.inner();
         inner.read(cx, block, false);
-        inner.finish(cx, sorted)
+        inner.finish(cx, order)
     }
 
     /// Like [`Scope::chain`], for routes that share the `handle_errors` of this list.
-    pub(crate) fn routes(&self, cx: &mut Context, block: &[Statement], sorted: bool) -> Vec<Route> {
+    pub(crate) fn routes(
+        &self,
+        cx: &mut Context,
+        block: &[Statement],
+        order: RouteOrder,
+    ) -> Vec<Route> {
         let mut inner = self.inner();
         inner.errors = self.errors.as_ref().map(|_| Vec::new());
         inner.read(cx, block, false);
-        let mut routes = inner.finish(cx, sorted);
+        let mut routes = inner.finish(cx, order);
         let errors = inner.errors.unwrap_or_default();
         if !errors.is_empty() {
             routes.insert(0, route(None, Handler::HandleErrors(errors)));
@@ -225,10 +244,10 @@ impl Scope {
         }
     }
 
-    /// The routes, grouped, and sorted except in `route`.
-    pub(crate) fn finish(&mut self, cx: &mut Context, sorted: bool) -> Vec<Route> {
+    /// The routes, grouped.
+    pub(crate) fn finish(&mut self, cx: &mut Context, order: RouteOrder) -> Vec<Route> {
         let mut pending = std::mem::take(&mut self.pending);
-        if sorted {
+        if order == RouteOrder::Directives {
             sort(&mut pending, &cx.order);
         }
         remove_overridden_roots(&mut pending);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind};
-use crate::model::Https;
+use crate::model::{ExternalAccount, Https};
 use crate::syntax::tree::Word;
 use crate::table::value::port;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
@@ -82,7 +82,7 @@ pub(crate) fn directory(word: &Word) -> Result<String, Error> {
 }
 
 /// `eab KEY_ID MAC_KEY`.
-pub(crate) fn eab(key: &Word, mac: &Word) -> Result<(String, String), Error> {
+pub(crate) fn eab(key: &Word, mac: &Word) -> Result<ExternalAccount, Error> {
     let base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=".contains(&byte);
     if mac.text.is_empty() || !mac.text.bytes().all(base64url) {
         return Err(bad_value(
@@ -91,7 +91,10 @@ pub(crate) fn eab(key: &Word, mac: &Word) -> Result<(String, String), Error> {
             "copy it as the authority shows it",
         ));
     }
-    Ok((key.text.clone(), mac.text.trim_end_matches('=').to_owned()))
+    Ok(ExternalAccount {
+        key_id: key.text.clone(),
+        mac_key: mac.text.trim_end_matches('=').to_owned(),
+    })
 }
 
 /// `acme_eab { key_id ID; mac_key KEY }`.

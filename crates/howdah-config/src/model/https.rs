@@ -118,6 +118,15 @@ impl Issuer {
     }
 }
 
+/// An external account binding, which some authorities require.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ExternalAccount {
+    /// Identifier of the key, from the authority.
+    pub key_id: String,
+    /// In base64url.
+    pub mac_key: String,
+}
+
 /// An ACME authority and the account there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Acme {
@@ -128,8 +137,8 @@ pub struct Acme {
     pub root: Option<PathBuf>,
     /// Email address for notices of the authority.
     pub email: Option<String>,
-    /// External account binding: key identifier, and MAC key in base64url.
-    pub eab: Option<(String, String)>,
+    /// External account binding.
+    pub eab: Option<ExternalAccount>,
     /// `profile`: the kind of certificate. Default: the authority's.
     pub profile: Option<String>,
     /// `disable_http_challenge`. Default false.

@@ -41,7 +41,7 @@ mod worker_options;
 mod worker_pool;
 
 pub use admin::{Admin, AdminAddress};
-pub use auth::BasicAuth;
+pub use auth::{BasicAuth, BasicAuthUser};
 pub(crate) use compression::{BROTLI_QUALITY, GZIP_LEVEL, ZSTD_LEVEL};
 pub use compression::{Compression, ContentCoding, Encode, ResponseMatcher};
 pub use config::Config;
@@ -52,9 +52,9 @@ pub use expression::{
 pub use files::{FileServer, Symlinks, TryFiles, TryPolicy};
 pub use global::{Global, HostMetrics, MAX_CONNECTIONS};
 pub use https::{
-    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
-    NoSource, SiteTls, Source, TlsVersion, acme_authority, is_local, on_demand_source,
-    redirect_to_https, source,
+    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, ExternalAccount, Https,
+    INTERNAL_LIFETIME, Issuer, NoSource, SiteTls, Source, TlsVersion, acme_authority, is_local,
+    on_demand_source, redirect_to_https, source,
 };
 pub use hub::{HotReload, JwtKey, Mercure};
 pub use limit_value::{LimitUnit, LimitValue};
@@ -74,8 +74,8 @@ pub use placeholder::{ClientPart, Figure, FileMatch, Part, Placeholder, Template
 pub use pool_limits::{LimitBlocks, POOL_LIMITS, PoolLimit, PoolLimitOverrides, PoolLimits};
 pub use pool_settings::{ClassicPool, Ini, PoolSettings, WorkersMax};
 pub use proxy::{
-    Balance, CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept, InterceptAction,
-    InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls,
+    Balance, CopiedHeader, CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept,
+    InterceptAction, InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls,
 };
 pub use proxy_protocol::{ProxyPolicy, ProxyProtocol};
 pub use redis::Redis;

@@ -285,9 +285,17 @@ pub struct ForwardAuth {
     /// Request to the authentication server: GET, without the body. The client's request continues after a 2xx;
     /// otherwise the client gets the server's response.
     pub proxy: ReverseProxy,
-    /// `copy_headers`: fields of the response, and the names with which they are set in the
-    /// request.
-    pub copy_headers: Vec<(String, String)>,
+    /// Fields that are copied from the response to the request.
+    pub copy_headers: Vec<CopiedHeader>,
+}
+
+/// `copy_headers`: a field of the response that is set in the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedHeader {
+    /// Its name in the response.
+    pub from: String,
+    /// Its name in the request.
+    pub to: String,
 }
 
 /// `copy_response_headers`: which header fields of a replaced response are kept.

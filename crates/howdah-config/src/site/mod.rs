@@ -1,19 +1,18 @@
 //! Site blocks: their addresses, which must be unique.
 
-use crate::directive::DIRECTIVES;
-use crate::directive::scope::Scope;
-use crate::error::{Error, ErrorKind};
-use crate::listen::bind;
-use crate::matcher;
-use crate::table::no_effect;
 mod https;
 mod paths;
 
+use crate::directive::DIRECTIVES;
+use crate::directive::scope::{RouteOrder, Scope, SiteSettings};
 use crate::draft::SiteAddress;
+use crate::error::{Error, ErrorKind};
+use crate::listen::bind;
+use crate::matcher;
 use crate::model::{Address, Issuer, Site};
 use crate::syntax::tree::{SiteBlock, Word};
 use crate::table::value::{port, split_port};
-use crate::table::{Context, bad_value};
+use crate::table::{Context, bad_value, no_effect};
 
 /// An address as written.
 struct AddressDraft {
@@ -53,13 +52,7 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
     let mut scope = Scope::of_site();
     let first_error = cx.errors.len();
     let (first_hub, first_reload) = (cx.hubs.len(), cx.hot_reloads.len());
-    let mut written = Vec::new();
-    for word in &block.addresses {
-        match address(word) {
-            Ok(address) => written.push((address, word)),
-            Err(error) => cx.errors.push(error),
-        }
-    }
+    let written = written_addresses(cx, block);
     // If the address was forgotten, the first directive is taken for one, and its words would cause
     // many confusing errors.
     let forgotten = cx.errors[first_error..]
@@ -71,7 +64,7 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
         return Site::default();
     }
     scope.read(cx, &block.statements, !block.has_braces);
-    let routes = scope.finish(cx, true);
+    let routes = scope.finish(cx, RouteOrder::Directives);
     let hub = (cx.hubs.len() > first_hub).then_some(first_hub);
     if cx.errors.len() == first_error {
         hot_reloads(cx, first_reload, hub);
@@ -80,7 +73,6 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
     if settings.bind.is_empty() {
         settings.bind = cx.default_bind.clone();
     }
-    let has_tls = settings.tls.is_some();
     if written.iter().any(|(address, _)| address.host.is_none())
         && let Some(tls) = &mut settings.tls
         && matches!(tls.issuer, Some(Issuer::Internal { .. }))
@@ -88,6 +80,40 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
         // The host name for the certificate is unknown until a client sends it.
         tls.on_demand = true;
     }
+    let addresses = resolved_addresses(cx, written, index, &settings, listed);
+    Site {
+        addresses,
+        routes,
+        access_logs: settings.access_logs,
+        bind: settings.bind.ips,
+        unix_sockets: settings.bind.sockets,
+        tls: settings.tls.unwrap_or_default(),
+        errors: scope.errors.unwrap_or_default(),
+        hub,
+    }
+}
+
+/// The addresses of a site as its block has them. Errors are reported.
+fn written_addresses<'w>(cx: &mut Context, block: &'w SiteBlock) -> Vec<(AddressDraft, &'w Word)> {
+    let mut written = Vec::new();
+    for word in &block.addresses {
+        match address(word) {
+            Ok(address) => written.push((address, word)),
+            Err(error) => cx.errors.push(error),
+        }
+    }
+    written
+}
+
+/// Completes the addresses of the site `index` with its defaults, and adds them to `listed`. Errors are reported.
+fn resolved_addresses(
+    cx: &mut Context,
+    written: Vec<(AddressDraft, &Word)>,
+    index: usize,
+    settings: &SiteSettings,
+    listed: &mut Vec<SiteAddress>,
+) -> Vec<Address> {
+    let has_tls = settings.tls.is_some();
     let mut addresses = Vec::new();
     for (written, word) in written {
         let fixed = written.scheme.is_some();
@@ -110,16 +136,7 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
             Err(error) => cx.errors.push(error),
         }
     }
-    Site {
-        addresses,
-        routes,
-        access_logs: settings.access_logs,
-        bind: settings.bind.ips,
-        unix_sockets: settings.bind.sockets,
-        tls: settings.tls.unwrap_or_default(),
-        errors: scope.errors.unwrap_or_default(),
-        hub,
-    }
+    addresses
 }
 
 /// Assigns a hub to each `hot_reload` of the site.

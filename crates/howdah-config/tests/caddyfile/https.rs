@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::common::{config, errors};
 use howdah_config::Config;
 use howdah_config::model::{
-    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Handler, INTERNAL_LIFETIME, Issuer,
-    Placeholder, Redis, SiteTls, Source, TlsVersion, on_demand_source, source,
+    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, ExternalAccount, Handler,
+    INTERNAL_LIFETIME, Issuer, Placeholder, Redis, SiteTls, Source, TlsVersion, on_demand_source,
+    source,
 };
 
 /// `host:port` of all sites, with `+` for HTTPS and an arrow for redirects.
@@ -222,7 +223,10 @@ fn tls_of_a_site() {
         acme(Acme {
             directory: Some("https://ca.example/dir".into()),
             root: Some("r.pem".into()),
-            eab: Some(("id".into(), "a2V5".into())),
+            eab: Some(ExternalAccount {
+                key_id: "id".into(),
+                mac_key: "a2V5".into(),
+            }),
             email,
             ..Acme::default()
         })
@@ -277,7 +281,10 @@ fn global_options_are_the_defaults_of_sites() {
         directory: Some("https://ca.example/dir".into()),
         root: Some("r.pem".into()),
         email: Some("a@b.example".into()),
-        eab: Some(("id".into(), "a2V5".into())),
+        eab: Some(ExternalAccount {
+            key_id: "id".into(),
+            mac_key: "a2V5".into(),
+        }),
         ..Acme::default()
     };
     assert_eq!(of(0), whole);

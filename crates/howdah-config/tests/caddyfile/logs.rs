@@ -145,7 +145,10 @@ fn filters_stand_bare_or_in_fields() {
         ("uri ip_mask 33", "write `FIELD ip_mask"),
         ("uri ip_mask", "write `FIELD ip_mask"),
         ("uri regexp ( x", "`(` is not a regular expression"),
-        ("uri query {\nrename a b\n}", "`rename` is not supported here"),
+        (
+            "uri query {\nrename a b\n}",
+            "`rename` is not supported here",
+        ),
     ] {
         refused(&format!("format filter {{\n{line}\n}}"), expected);
     }

@@ -2,8 +2,8 @@
 
 use crate::common::{Memory, config, environment, errors, full, handler, routes};
 use howdah_config::model::{
-    Address, Alpn, Handler, HostMetrics, Issuer, ListenerAddress, LogOutput, Matcher, Site,
-    Upstream,
+    Address, Alpn, BasicAuthUser, Handler, HostMetrics, Issuer, ListenerAddress, LogOutput,
+    Matcher, Site, Upstream,
 };
 use howdah_config::{ParsedConfig, Strictness, parse_with};
 
@@ -326,7 +326,11 @@ fn hashes_of_passwords_may_be_in_base64() {
         let Handler::BasicAuth(auth) = handler(&format!("basicauth {{\nann {text}\n}}")) else {
             panic!("{text}");
         };
-        assert_eq!(auth.users, [("ann".into(), hash.into())]);
+        let ann = BasicAuthUser {
+            name: "ann".into(),
+            hash: hash.into(),
+        };
+        assert_eq!(auth.users, [ann]);
     }
     let found = errors(":80 {\nbasicauth {\nann c2VjcmV0\n}\n}");
     assert!(found[0].contains("not a bcrypt hash"), "{found:?}");

@@ -195,7 +195,7 @@ fn forward_auth_expands_to_a_proxy() {
     assert_eq!(proxy.dial_timeout.as_secs(), 1);
     let copied: Vec<_> = copy_headers
         .iter()
-        .map(|(from, to)| (from.as_str(), to.as_str()))
+        .map(|field| (field.from.as_str(), field.to.as_str()))
         .collect();
     let expected = [
         ("Remote-User", "Remote-User"),

@@ -70,7 +70,7 @@ impl Passwords {
             users: auth
                 .users
                 .iter()
-                .map(|(name, hash)| (name.as_str().into(), hash.clone()))
+                .map(|user| (user.name.as_str().into(), user.hash.clone()))
                 .collect(),
             keys: [RandomState::new(), RandomState::new()],
             known: RefCell::default(),
@@ -189,6 +189,8 @@ mod tests {
     use std::sync::mpsc;
     use std::task::{Context, Waker};
 
+    use howdah_config::model::BasicAuthUser;
+
     use super::*;
 
     /// A hash of the lowest cost.
@@ -196,7 +198,10 @@ mod tests {
 
     fn check() -> PasswordCheck {
         let auth = Passwords::compile(&BasicAuth {
-            users: vec![("a".into(), HASH.into())],
+            users: vec![BasicAuthUser {
+                name: "a".into(),
+                hash: HASH.into(),
+            }],
             realm: String::new(),
         });
         PasswordCheck {

@@ -54,7 +54,8 @@ pub(super) fn location(location: &Location<'_>, cx: &mut Context<'_>) -> Lines {
         return vec![cx.note(location.directive, why)];
     }
     let Some(wider) = without_lookaround(location.pattern) else {
-        let why = "this regular expression has no counterpart; the response is 403 until it has one";
+        let why =
+            "this regular expression has no counterpart; the response is 403 until it has one";
         return vec![cx.note(location.directive, why), "error 403".to_owned()];
     };
     let name = cx.names.next("location");

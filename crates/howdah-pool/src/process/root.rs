@@ -302,13 +302,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
-    async fn start(script: &str) -> Result<Root, StartError> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let executable = dir.path().join("howdah-php");
-        std::fs::write(&executable, format!("#!/bin/sh\n{script}\n")).expect("written");
-        std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755))
-            .expect("mode");
-        let options = RootOptions {
+    fn options(executable: PathBuf) -> RootOptions {
+        RootOptions {
             executable,
             withheld: vec![],
             clear_env: false,
@@ -321,7 +316,16 @@ mod tests {
             users: vec![],
             by_monitor: false,
             crashes: None,
-        };
+        }
+    }
+
+    async fn start(script: &str) -> Result<Root, StartError> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let executable = dir.path().join("howdah-php");
+        std::fs::write(&executable, format!("#!/bin/sh\n{script}\n")).expect("written");
+        std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755))
+            .expect("mode");
+        let options = options(executable);
         loop {
             // A fork of another test has the file open for writing until its exec.
             match Root::start(&options).await {
@@ -334,20 +338,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_executable_is_named() {
-        let options = RootOptions {
-            executable: "/nonexistent/howdah-php".into(),
-            withheld: vec![],
-            clear_env: false,
-            ini: vec![],
-            concurrent: false,
-            booted: false,
-            preload: None,
-            fronts: 1,
-            start_timeout: Duration::from_secs(20),
-            users: vec![],
-            by_monitor: false,
-            crashes: None,
-        };
+        let options = options("/nonexistent/howdah-php".into());
         let error = Root::start(&options).await.expect_err("no such file");
         assert!(
             error

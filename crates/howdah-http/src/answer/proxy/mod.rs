@@ -127,11 +127,13 @@ impl Upstreams {
         };
         let probe_host = |upstream| Host::of(upstream, false).name;
         let probe_hosts = probed.iter().map(probe_host).collect();
-        let connector = Connector::new(
-            (upstreams, probed),
-            (proxy.dial_timeout, proxy.write_timeout),
+        let connector = Connector {
+            upstreams,
+            probed,
+            limit: proxy.dial_timeout,
+            write_timeout: proxy.write_timeout,
             encryption,
-        );
+        };
         let mut builder = Client::builder(TokioExecutor::new());
         builder
             .pool_timer(TokioTimer::new())

@@ -59,29 +59,16 @@ pub(crate) const PROBED: char = 'h';
 /// Opens the connections of a client.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    upstreams: Arc<[Upstream]>,
+    pub(crate) upstreams: Arc<[Upstream]>,
     /// Where health checks connect to.
-    probed: Arc<[Upstream]>,
-    limit: Duration,
-    write_timeout: Option<Duration>,
-    encryption: Option<Encryption>,
+    pub(crate) probed: Arc<[Upstream]>,
+    /// `dial_timeout`.
+    pub(crate) limit: Duration,
+    pub(crate) write_timeout: Option<Duration>,
+    pub(crate) encryption: Option<Encryption>,
 }
 
 impl Connector {
-    pub(crate) fn new(
-        (upstreams, probed): (Arc<[Upstream]>, Arc<[Upstream]>),
-        (limit, write_timeout): (Duration, Option<Duration>),
-        encryption: Option<Encryption>,
-    ) -> Self {
-        Self {
-            upstreams,
-            probed,
-            limit,
-            write_timeout,
-            encryption,
-        }
-    }
-
     /// The number and the address of the upstream that the host of a URI names.
     fn find(&self, uri: &Uri) -> Option<(usize, Upstream)> {
         let host = uri.host()?;

@@ -28,7 +28,8 @@ impl ForwardAuth {
         auth: &model::ForwardAuth,
         compiler: &Compiler,
     ) -> Result<Self, RouteError> {
-        let copy = |(from, to): &(String, String)| Ok((header_name(from)?, header_name(to)?));
+        let copy =
+            |field: &model::CopiedHeader| Ok((header_name(&field.from)?, header_name(&field.to)?));
         Ok(Self {
             proxy: Proxy::compile(&auth.proxy, compiler)?,
             copy: Rc::new(CopiedFields(
