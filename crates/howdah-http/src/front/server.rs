@@ -530,9 +530,9 @@ impl Server {
             .ok_or(RunError::Index { index })?;
         let life = ThreadState::new(index, self.stats(), self.first_id, shutdown.clone());
         let question_list = questions.map(|questions| (LiveList::default(), questions));
-        let live = question_list.as_ref().map(|(list, _)| Rc::clone(list));
+        let live_requests = question_list.as_ref().map(|(list, _)| Rc::clone(list));
         let plan = |setup: &Setup| {
-            let observer = self.observer(&setup.config, index, live.clone());
+            let observer = self.observer(&setup.config, index, live_requests.clone());
             self.plan(Rc::clone(&life), observer)
         };
         let snapshot = Rc::new(Snapshot::new(&setup, plan(&setup))?);
