@@ -65,6 +65,8 @@ fn parse(text: &str, total: u64) -> RangeOutcome {
         }
     }
     match satisfiable[..] {
+        // As nginx and Caddy do: clients that request a first part of each file get the whole.
+        [] if total == 0 => RangeOutcome::Whole,
         [] => RangeOutcome::None,
         [range] => RangeOutcome::Part(range),
         _ if overlap(&satisfiable) => RangeOutcome::Whole,
@@ -146,7 +148,8 @@ mod tests {
         ] {
             assert_eq!(parse(text, 10), expected, "{text}");
         }
-        assert_eq!(parse("bytes=0-", 0), RangeOutcome::None);
+        assert_eq!(parse("bytes=0-", 0), RangeOutcome::Whole);
+        assert_eq!(parse("bytes=-1", 0), RangeOutcome::Whole);
         let many = |count: u64| {
             let specs: Vec<String> = (0..count).map(|at| format!("{0}-{0}", at * 2)).collect();
             parse(&format!("bytes={}", specs.join(",")), 1000)
