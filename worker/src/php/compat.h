@@ -29,6 +29,7 @@
 /* Exported, but declared in no installed header of PHP 8.2. */
 extern PHPAPI char *php_ini_opened_path;
 extern PHPAPI char *php_ini_scanned_path;
+extern PHPAPI char *php_ini_scanned_files;
 
 /*
  * PHP checks and re-installs seven signal handlers for each request, because a module of Apache may

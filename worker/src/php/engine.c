@@ -111,6 +111,29 @@ static void add_bool(smart_str *json, const char *name, bool value)
 	smart_str_appends(json, value ? "true" : "false");
 }
 
+/* The php.ini, and the files of the scanned folders, which PHP has as a text: each on a line, with commas between. */
+static void add_ini_files(smart_str *json)
+{
+	char *files = php_ini_scanned_files ? strdup(php_ini_scanned_files) : NULL, *rest = files, *file;
+	add_key(json, "ini_files");
+	smart_str_appendc(json, '[');
+	if (php_ini_opened_path) {
+		add_string(json, php_ini_opened_path);
+	}
+	while (rest && (file = strsep(&rest, "\n"))) {
+		size_t length = strlen(file);
+		if (length > 0 && file[length - 1] == ',') {
+			file[length - 1] = '\0';
+		}
+		if (*file) {
+			smart_str_appends(json, ZSTR_VAL(json->s)[ZSTR_LEN(json->s) - 1] == '[' ? "" : ",");
+			add_string(json, file);
+		}
+	}
+	smart_str_appendc(json, ']');
+	free(files);
+}
+
 static void add_extensions(smart_str *json)
 {
 	bool first = true;
@@ -143,6 +166,7 @@ char *howdah_engine_info(void)
 	add_bool(&json, "jit", opcache & HOWDAH_OPCACHE_JIT);
 	add_text(&json, "ini_file", php_ini_opened_path);
 	add_text(&json, "ini_scanned", php_ini_scanned_path);
+	add_ini_files(&json);
 	add_text(&json, "binary", php_cli);
 	add_number(&json, "post_max_size", SG(post_max_size));
 	add_number(&json, "upload_max_filesize", PG(upload_max_filesize));

@@ -14,8 +14,8 @@ const char *howdah_engine_version(void);
 
 /*
  * Returns information about this PHP, as a JSON object: php, api, zts, debug, opcache, jit, ini_file, ini_scanned,
- * post_max_size, upload_max_filesize, memory_limit (bytes), max_execution_time (s), extensions. From malloc(); NULL if
- * out of memory. Queries OPcache in a fork, because only a request may query it.
+ * ini_files, post_max_size, upload_max_filesize, memory_limit (bytes), max_execution_time (s), extensions. From
+ * malloc(); NULL if out of memory. Queries OPcache in a fork, because only a request may query it.
  */
 char *howdah_engine_info(void);
 

@@ -19,6 +19,7 @@
 #include <zend_smart_str.h>
 
 #include "opcache.h"
+#include "opcache_links.h"
 #include "process/log.h"
 #include "process/title.h"
 
@@ -36,6 +37,7 @@ struct tally {
 struct findings {
 	struct tally live, changed, gone;
 	smart_str paths;
+	HashTable moved; /* scripts of links that lead elsewhere now */
 };
 
 /* --- the numbers ----------------------------------------------------------------------------------- */
@@ -102,17 +104,18 @@ static void add_tally(smart_str *json, const char *name, const struct tally *tal
  * Whether the file is unchanged since OPcache checked it, or cannot be checked. `since`: a file that changed later may
  * be new although its time is older, as after some ways to copy it.
  */
-static struct tally *compare(struct findings *findings, const char *path, const HashTable *script, int64_t since)
+static struct tally *compare(struct findings *findings, zend_string *path, const HashTable *script, int64_t since)
 {
 	struct stat file;
 	const zval *timestamp = zend_hash_str_find(script, ZEND_STRL("timestamp"));
-	if (*path != '/') {
+	if (ZSTR_VAL(path)[0] != '/') {
 		return &findings->live; /* of a stream wrapper */
 	}
-	if (stat(path, &file) != 0) {
+	if (stat(ZSTR_VAL(path), &file) != 0) {
 		return errno == ENOENT || errno == ENOTDIR ? &findings->gone : &findings->live;
 	}
-	bool other = timestamp && zval_get_long((zval *)timestamp) != (zend_long)file.st_mtime;
+	bool other = (timestamp && zval_get_long((zval *)timestamp) != (zend_long)file.st_mtime) ||
+				 zend_hash_exists(&findings->moved, path);
 	return other || file.st_ctime >= since ? &findings->changed : &findings->live;
 }
 
@@ -131,12 +134,13 @@ static void inspect_scripts(
 	if (!scripts) {
 		return;
 	}
+	howdah_opcache_find_moved(scripts, number(part(status, "opcache_statistics"), "max_cached_keys"), &findings->moved);
 	ZEND_HASH_FOREACH_STR_KEY_VAL((HashTable *)scripts, path, script)
 	{
 		if (!path || Z_TYPE_P(script) != IS_ARRAY || is_invalid(Z_ARRVAL_P(script))) {
 			continue;
 		}
-		struct tally *tally = compare(findings, ZSTR_VAL(path), Z_ARRVAL_P(script), order->since);
+		struct tally *tally = compare(findings, path, Z_ARRVAL_P(script), order->since);
 		tally->scripts++;
 		tally->size += number(Z_ARRVAL_P(script), "memory_consumption");
 		if (tally != &findings->live && (order->what & HOWDAH_OPCACHE_INVALIDATE)) {
@@ -170,6 +174,7 @@ static bool answer(const struct howdah_opcache_order *order, int out)
 	zval status;
 	smart_str json = {0};
 	struct findings findings = {0};
+	zend_hash_init(&findings.moved, 0, NULL, NULL, false);
 	if (!howdah_opcache_status(order->what & HOWDAH_OPCACHE_SCRIPTS, &status)) {
 		return write_whole(out, "{}", 2); /* there is none */
 	}

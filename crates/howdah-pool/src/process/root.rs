@@ -33,6 +33,9 @@ pub struct PhpInfo {
     /// The folder whose ini files were read after it.
     #[serde(default)]
     pub ini_scanned: Option<String>,
+    /// All ini files that were read, in this order.
+    #[serde(default)]
+    pub ini_files: Vec<PathBuf>,
     /// PHP's own executable, which runs this one.
     #[serde(default)]
     pub binary: Option<String>,

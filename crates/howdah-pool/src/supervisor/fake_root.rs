@@ -34,6 +34,7 @@ pub(super) fn php_info() -> PhpInfo {
         opcache: true,
         ini_file: None,
         ini_scanned: None,
+        ini_files: Vec::new(),
         binary: None,
         extensions: Vec::new(),
         warnings: Vec::new(),

@@ -1,5 +1,6 @@
 //! PHP as configured: options of its processes and pools, trees of processes, OPcache and preloading.
 
+pub(crate) mod ini_files;
 pub(crate) mod opcache;
 pub(crate) mod pools;
 pub(crate) mod preload;

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use howdah_config::model::Config;
@@ -13,8 +14,8 @@ const STALE_PART: u64 = 10;
 const MIB: u64 = 1 << 20;
 
 /// Why new code needs a fresh tree; `None`: new processes are enough. `held`: OPcache, with its scripts compared.
-/// `moved`: a link whose target has changed since the tree was started.
-pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
+/// `moved`: a folder that is a different one than when the tree was started.
+pub(crate) fn reason(held: &Opcache, moved: Option<Moved<'_>>) -> Option<String> {
     let scripts = held.live.scripts + held.changed.scripts + held.gone.scripts;
     if held.preload != 0 {
         return Some("opcache.preload is set, and its classes stay until PHP restarts".into());
@@ -27,7 +28,7 @@ pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
     }
     // It finds scripts by the paths of requests, and never resolves links.
     if let Some(moved) = moved.filter(|_| scripts > 0) {
-        return Some(format!("{} points to a different folder", moved.display()));
+        return Some(moved.to_string());
     }
     if held.restart_pending != 0 || held.full != 0 {
         return Some("OPcache is full, or waits for a restart".into());
@@ -62,9 +63,49 @@ pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
     None
 }
 
+/// A configured folder, and what its path led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    named: PathBuf,
+    /// Without links.
+    real: PathBuf,
+    /// Device and inode: a different folder may have been renamed to the same path.
+    identity: (u64, u64),
+}
+
+impl Place {
+    fn of(named: PathBuf) -> Option<Self> {
+        let real = named.canonicalize().ok()?;
+        let folder = real.metadata().ok()?;
+        Some(Self {
+            named,
+            real,
+            identity: (folder.dev(), folder.ino()),
+        })
+    }
+}
+
+/// Why a configured path leads to a different folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moved<'a> {
+    /// A link in it was changed.
+    Link(&'a Path),
+    /// The folder was replaced.
+    Folder(&'a Path),
+}
+
+impl std::fmt::Display for Moved<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Link(path) => write!(out, "{} points to a different folder", path.display()),
+            Self::Folder(path) => write!(out, "{} is a different folder now", path.display()),
+        }
+    }
+}
+
 /// Configured paths that may contain links: each with its current target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Places(Vec<(PathBuf, PathBuf)>);
+pub(crate) struct Places(Vec<Place>);
 
 impl Places {
     /// The document roots and the folders of worker scripts.
@@ -76,25 +117,26 @@ impl Places {
         let mut named: Vec<_> = roots.chain(scripts).collect();
         named.sort();
         named.dedup();
-        let real = |path: PathBuf| Some((path.canonicalize().ok()?, path));
-        let places = named.into_iter().filter_map(real);
-        Self(places.map(|(real, named)| (named, real)).collect())
+        Self(named.into_iter().filter_map(Place::of).collect())
     }
 
-    /// The first path whose target is different `now`.
-    pub(crate) fn first_moved<'a>(&'a self, now: &Self) -> Option<&'a Path> {
-        let moved = |(named, old): &&(PathBuf, PathBuf)| {
-            now.0.iter().any(|(own, new)| own == named && new != old)
-        };
-        self.0.iter().find(moved).map(|(named, _)| named.as_path())
+    /// The first path that leads to a different folder `now`.
+    pub(crate) fn first_moved<'a>(&'a self, now: &Self) -> Option<Moved<'a>> {
+        self.0.iter().find_map(|old| {
+            let new = now.0.iter().find(|new| new.named == old.named)?;
+            if new.real != old.real {
+                return Some(Moved::Link(&old.named));
+            }
+            (new.identity != old.identity).then_some(Moved::Folder(&old.named))
+        })
     }
 
     /// The releases that were replaced: old folder, new folder.
     fn moved_releases<'a>(&'a self, now: &'a Self) -> Vec<(&'a Path, &'a Path)> {
-        let same = |named: &Path| now.0.iter().find(|(own, _)| own == named);
-        let moved = self.0.iter().filter_map(|(named, old)| {
-            let (_, new) = same(named)?;
-            (old != new).then(|| strip_common_end(old, new))
+        let same = |named: &Path| now.0.iter().find(|own| own.named == named);
+        let moved = self.0.iter().filter_map(|old| {
+            let new = same(&old.named)?;
+            (old.real != new.real).then(|| strip_common_end(&old.real, &new.real))
         });
         // Not the root of the file system.
         moved.filter(|(old, _)| old.parent().is_some()).collect()
@@ -230,8 +272,24 @@ mod tests {
     }
 
     fn places(pairs: &[(&str, &str)]) -> Places {
-        let pair = |(named, real): &(&str, &str)| (named.into(), real.into());
-        Places(pairs.iter().map(pair).collect())
+        let place = |(named, real): &(&str, &str)| Place {
+            named: named.into(),
+            real: real.into(),
+            identity: (1, 1),
+        };
+        Places(pairs.iter().map(place).collect())
+    }
+
+    #[test]
+    fn a_folder_of_the_same_name_takes_a_fresh_tree() {
+        let before = places(&[("/app/public", "/app/public")]);
+        let mut now = before.clone();
+        now.0[0].identity = (1, 2);
+        let moved = before.first_moved(&now);
+        assert_eq!(moved, Some(Moved::Folder(Path::new("/app/public"))));
+        let text = reason(&opcache_with(|_| {}), moved).expect("a fresh tree");
+        assert_eq!(text, "/app/public is a different folder now");
+        assert!(before.moved_releases(&now).is_empty());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use howdah_pool::{
 };
 use tokio::sync::watch;
 
+use super::ini_files::IniFiles;
 use super::preload::{self, UsedFiles};
 use super::root_options::{Application, TreeOptions};
 
@@ -66,6 +67,7 @@ pub(super) struct Tree {
     pub(super) handle: Handle,
     order: Arc<watch::Sender<Order>>,
     pub(super) php: PhpInfo,
+    pub(super) ini: Arc<IniFiles>,
     pub(super) facts: TreeFacts,
 }
 
@@ -78,6 +80,7 @@ impl Tree {
         Self {
             handle,
             order: Arc::new(order),
+            ini: Arc::new(IniFiles::of(&php)),
             php,
             facts,
         }

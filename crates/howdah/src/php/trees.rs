@@ -286,6 +286,10 @@ impl Trees {
         let (seen, trees) = self.in_force();
         let mut all_stale = 0;
         for tree in trees {
+            if let Some(file) = tree.ini.first_changed() {
+                let reason = format!("{} has changed", file.display());
+                return Ok(ReloadKind::Tree(reason));
+            }
             let order = OpcacheOrder {
                 compare: Some(seen.compared),
                 ..OpcacheOrder::default()

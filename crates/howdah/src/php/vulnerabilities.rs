@@ -79,6 +79,7 @@ mod tests {
             opcache: true,
             ini_file: None,
             ini_scanned: None,
+            ini_files: Vec::new(),
             binary: binary.map(Into::into),
             extensions: Vec::new(),
             warnings: Vec::new(),

@@ -219,6 +219,118 @@ fn classes_that_were_preloaded_are_new() {
     assert_both(&server, "four");
 }
 
+/// Waits until files that were just made are older than the start of a server: newer ones are compiled anew by each
+/// reload.
+fn wait_until_older() {
+    let seconds = || {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.expect("after 1970").as_secs()
+    };
+    let made = seconds();
+    assert!(process::wait_until(PATIENCE, || seconds() > made + 1));
+}
+
+/// Switches a link in one step.
+fn switch(www: &Www, link: &str, to: &str) {
+    let next = www.path().join("next");
+    symlink(to, &next).expect("a link");
+    fs::rename(next, www.path().join(link)).expect("switched");
+}
+
+#[test]
+fn links_inside_an_application_are_followed() {
+    let www = Www::new()
+        .file("one/part.php", part("one"))
+        .file("two/part.php", part("two"))
+        .file("one.php", "<?php echo 'one ';")
+        .file("two.php", "<?php echo 'two ';")
+        .file(
+            "deep.php",
+            "<?php require_once __DIR__ . '/lib/part.php'; echo part();",
+        )
+        .file(
+            "worker.php",
+            "<?php require_once __DIR__ . '/lib/part.php';
+             while (frankenphp_handle_request(function () { echo part(); })) {}",
+        );
+    let point_to = |version: &str| {
+        switch(&www, "lib", version);
+        switch(&www, "index.php", &format!("{version}.php"));
+    };
+    point_to("one");
+    wait_until_older();
+    let server = Server::caddyfile(site(www.path(), "")).start();
+    let admin = Admin::of(&server);
+    for version in ["one", "two", "one"] {
+        point_to(version);
+        reload(&admin);
+        for _ in 0..4 {
+            server.get("/index.php").assert(200, &format!("{version} "));
+            server.get("/deep.php").assert(200, version);
+            server.get("/worker").assert(200, version);
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn a_folder_that_takes_the_place_of_another_is_seen() {
+    let top = Www::new();
+    for version in ["one", "two"] {
+        for (file, text) in [
+            ("index.php", INDEX),
+            ("worker.php", WORKER),
+            ("part.php", &part(version)),
+        ] {
+            let path = top.write(&format!("{version}/public/{file}"), text);
+            // As of a reproducible build.
+            write_with_time(&path, text, SystemTime::UNIX_EPOCH + Duration::from_secs(1));
+        }
+    }
+    let path = |name: &str| top.path().join(name);
+    fs::rename(path("one"), path("app")).expect("renamed");
+    wait_until_older();
+    let server = Server::caddyfile(site(&path("app/public"), "")).start();
+    let admin = Admin::of(&server);
+    assert_both(&server, "one");
+    fs::rename(path("app"), path("one")).expect("renamed");
+    fs::rename(path("two"), path("app")).expect("renamed");
+    let reason = reload(&admin).expect("a fresh tree");
+    assert!(reason.ends_with("is a different folder now"), "{reason}");
+    assert_both(&server, "two");
+    assert_eq!(reload(&admin), None);
+    server.stop();
+}
+
+#[test]
+fn changes_of_php_ini_are_read() {
+    let www = release("one").file(
+        "agent.php",
+        "<?php echo ini_get('user_agent'), ini_get('from');",
+    );
+    let etc = Www::new()
+        .file("php.ini", "user_agent=one")
+        .file("conf.d/readme", "");
+    let scanned = etc.path().join("conf.d");
+    let server = Server::caddyfile(site(www.path(), ""))
+        .env("PHPRC", etc.path())
+        // With the default folders.
+        .env("PHP_INI_SCAN_DIR", format!(":{}", scanned.display()))
+        .start();
+    let admin = Admin::of(&server);
+    server.get("/agent.php").assert(200, "one");
+    etc.write("php.ini", "user_agent=two");
+    let reason = reload(&admin).expect("a fresh tree");
+    assert!(reason.ends_with("php.ini has changed"), "{reason}");
+    server.get("/agent.php").assert(200, "two");
+    etc.write("conf.d/more.ini", "from=more");
+    let reason = reload(&admin).expect("a fresh tree");
+    assert!(reason.ends_with("more.ini has changed"), "{reason}");
+    server.get("/agent.php").assert(200, "twomore");
+    assert_eq!(reload(&admin), None);
+    server.stop();
+}
+
 #[test]
 fn without_a_configuration_file() {
     let www = release("one");
