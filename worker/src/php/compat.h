@@ -120,6 +120,20 @@ static inline bool howdah_compat_memory_exhausted(void)
 }
 
 /*
+ * Those releases let the call at hand go on beyond the limit, and end the process at twice the limit. A call that moves a
+ * large block needs more than that: its old size, at most the limit, and twice that size. A setting of the user applies.
+ */
+static inline void howdah_compat_raise_memory_hard_limit(void)
+{
+#ifdef ZEND_HAS_OOM
+	enum { FOUR_TIMES = 400 };
+	if (INI_INT("memory_hard_limit_percent") <= 0) {
+		(void)zend_set_memory_hard_limit_percent(FOUR_TIMES);
+	}
+#endif
+}
+
+/*
  * Since PHP 8.3 the engine checks how far a stack may grow, and uses the size of the thread's stack unless it is set.
  */
 static inline void howdah_compat_stack_limits(const zend_fiber_context *context)

@@ -103,6 +103,7 @@ void howdah_memory_init(void)
 {
 	boot_limit = main_limit = PG(memory_limit);
 	boot_used = memory_in_use();
+	howdah_compat_raise_memory_hard_limit();
 	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("memory_limit"));
 	if (entry && entry->on_modify) {
 		original = entry->on_modify;
