@@ -79,7 +79,7 @@ pub use request_wait::RequestWait;
 pub use response::{CallError, FIELDS_MAX, HOP_BY_HOP, Head, ScriptResult, ScriptUsage};
 pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
-    RequestStatus, RouteCrashes, SlowPlace, SlowRequestStatus, Status, WorkerStatus,
+    RequestStatus, RouteCrashes, SlowOutcome, SlowPlace, SlowRequestStatus, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKER_EXIT_TIME, start_time};
 pub use system::readiness::register;

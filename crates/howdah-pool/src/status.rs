@@ -159,8 +159,38 @@ pub struct SlowRequestStatus {
     pub age_ms: u64,
     /// When it ended, in milliseconds since 1970. `None`: it runs.
     pub ended_ms: Option<u64>,
+    /// How it ended. `None`: it runs.
+    pub outcome: Option<SlowOutcome>,
+    /// Its client disconnected before it had the whole response.
+    pub client_disconnected: bool,
+    /// It runs again in another process.
+    pub repeated: bool,
     /// Where it was seen, in order.
     pub places: Vec<SlowPlace>,
+}
+
+/// How a slow request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlowOutcome {
+    /// The script ran to its end.
+    Finished,
+    /// It called `exit()` in a worker.
+    Exit,
+    /// PHP reported a fatal error, which `max_execution_time` also is.
+    FatalError,
+    /// The PHP process crashed.
+    Crash,
+    /// The PHP process was stopped or killed for another reason.
+    ProcessEnded,
+    /// It exceeded `request_timeout`.
+    RequestTimeout,
+    /// It exceeded `cpu_timeout`.
+    CpuTimeout,
+    /// The process sent something that is not a response.
+    MalformedResponse,
+    /// The server stopped.
+    ServerStopped,
 }
 
 /// Where a slow request was for some time.

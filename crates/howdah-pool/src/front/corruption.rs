@@ -8,6 +8,7 @@ use super::deaths::{Rerun, torn_error};
 use super::{Inner, Table, wakeup_eventfd};
 use crate::messages::SupervisorMessage;
 use crate::response::CallError;
+use crate::status::SlowOutcome;
 use crate::system::clock::monotonic_ns;
 
 /// Interval of the checks while requests are in flight.
@@ -97,14 +98,24 @@ impl Inner {
             }
             self.load.release_slot(self.options.limits.max_in_flight);
             let retry = !state.client_disconnected
-                && torn
-                    .is_ok_and(|torn| self.start_over_if_allowed(&mut state, &torn, Rerun::Once));
+                && torn.is_ok_and(|torn| {
+                    self.start_over_if_allowed(
+                        &mut state,
+                        &torn,
+                        Rerun::Once,
+                        Some(SlowOutcome::ProcessEnded),
+                    )
+                });
             if retry {
                 state.slot = None;
                 state.retry_pending = true;
                 state.wake();
             } else {
-                self.vacate(&mut state);
+                let ended = match &torn {
+                    Ok(torn) if torn.too_long => SlowOutcome::CpuTimeout,
+                    _ => SlowOutcome::ProcessEnded,
+                };
+                self.vacate(&mut state, Some(ended));
                 state.end(Err(torn.as_ref().map_or(CallError::WorkerDied, torn_error)));
             }
         }

@@ -11,6 +11,7 @@ use super::{Inner, Table, WaiterState};
 use crate::crash_report::CrashLink;
 use crate::messages::{Death, SupervisorMessage};
 use crate::response::CallError;
+use crate::status::SlowOutcome;
 
 /// Crashes of other requests that a request survives. A crash that the wrong request is blamed for repeats itself.
 const BYSTANDER_RERUNS_MAX: u8 = 8;
@@ -39,7 +40,7 @@ impl Inner {
         }
         for exchange in table.exchanges.iter_mut().filter_map(Option::take) {
             let mut state = exchange.state.borrow_mut();
-            self.vacate(&mut state);
+            self.vacate(&mut state, Some(SlowOutcome::ServerStopped));
             state.end(Err(CallError::Stopping));
         }
     }
@@ -111,7 +112,8 @@ impl Inner {
             Some(_) => Rerun::Bystander,
             None => Rerun::Once,
         };
-        if self.start_over_if_allowed(&mut state, torn, rerun) {
+        let ended = slow_outcome(torn, death);
+        if self.start_over_if_allowed(&mut state, torn, rerun, ended) {
             match table.shm.requeue(torn.slot) {
                 Ok(()) => {
                     if state.client_disconnected {
@@ -129,18 +131,20 @@ impl Inner {
                 Err(QueueError::Slot(_)) => {}
             }
         }
-        self.vacate(&mut state);
+        self.vacate(&mut state, ended);
         state.end(Err(torn_error(torn)));
         drop(state);
         self.release(table, torn.slot);
     }
 
-    /// Whether the request of a worker that crashed runs again, as if it had not been started.
+    /// Whether the request of a worker that crashed runs again, as if it had not been started. `ended`: how it ended
+    /// there.
     pub(super) fn start_over_if_allowed(
         &self,
         state: &mut ExchangeState,
         torn: &TornSlot,
         rerun: Rerun,
+        ended: Option<SlowOutcome>,
     ) -> bool {
         let silent = !torn.started && !torn.read;
         // It would take as long in the next worker, and a client that has disconnected waits for nothing.
@@ -154,10 +158,21 @@ impl Inner {
             } else {
                 state.repeatable &= silent;
             }
+            self.end_slow(state, state.slow_outcome(ended), true);
             state.start_over(Instant::now());
         }
         again
     }
+}
+
+/// How a slow request ended whose worker exited. `None`: it had ended before.
+fn slow_outcome(torn: &TornSlot, death: Death) -> Option<SlowOutcome> {
+    Some(match death {
+        _ if torn.ended => return None,
+        _ if torn.too_long => SlowOutcome::CpuTimeout,
+        Death::Crash => SlowOutcome::Crash,
+        Death::Planned | Death::Overdue => SlowOutcome::ProcessEnded,
+    })
 }
 
 /// Why the request of a worker that crashed does not run again.

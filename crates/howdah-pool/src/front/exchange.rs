@@ -17,6 +17,7 @@ use super::{Inner, Observer, Publisher};
 use crate::crashes::Target;
 use crate::process::slow_log::SlowTimer;
 use crate::response::{CallError, Head, ScriptResult, ScriptUsage};
+use crate::status::SlowOutcome;
 
 /// Interim responses of one request that may wait to be passed on.
 const INTERIMS_MAX: usize = 64;
@@ -50,6 +51,8 @@ pub(crate) struct ExchangeState {
     /// Workers that crashed while another request ran, after which this one ran again.
     pub(crate) crashes_of_others: u8,
     pub(crate) client_disconnected: bool,
+    /// It disconnected before the end of the response had arrived.
+    pub(crate) disconnected_early: bool,
     /// The caller has to queue the request again.
     pub(crate) retry_pending: bool,
     /// Interim responses that were not passed on.
@@ -93,6 +96,7 @@ impl ExchangeState {
             repeatable,
             crashes_of_others: 0,
             client_disconnected: false,
+            disconnected_early: false,
             retry_pending: false,
             interims: Vec::new(),
             head: None,
@@ -220,6 +224,24 @@ impl ExchangeState {
         self.wake();
     }
 
+    /// How the request ended if its worker is done with it, or `torn` if its worker exited.
+    pub(crate) fn slow_outcome(&self, torn: Option<SlowOutcome>) -> SlowOutcome {
+        match (&self.outcome, torn) {
+            (Some(Err(CallError::RequestTimeout(_))), _) => SlowOutcome::RequestTimeout,
+            (Some(Err(CallError::CpuLimit)), _) => SlowOutcome::CpuTimeout,
+            (_, Some(torn)) => torn,
+            _ => self
+                .exit
+                .map_or(SlowOutcome::MalformedResponse, |exit| match exit {
+                    Exit::Normal => SlowOutcome::Finished,
+                    Exit::Fatal => SlowOutcome::FatalError,
+                    Exit::Kept | Exit::Restarted | Exit::Skipped | Exit::Lost | Exit::Suspended => {
+                        SlowOutcome::Exit
+                    }
+                }),
+        }
+    }
+
     /// The whole response has arrived.
     pub(crate) fn complete(&self) -> bool {
         matches!(self.outcome, Some(Ok(_)))
@@ -266,6 +288,7 @@ impl ExchangeState {
 
     pub(crate) fn disconnect(&mut self) {
         self.client_disconnected = true;
+        self.disconnected_early |= self.outcome.is_none();
         self.interims.clear();
         self.chunks.clear();
         self.buffered = 0;

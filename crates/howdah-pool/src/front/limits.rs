@@ -8,8 +8,9 @@ use super::exchange::ExchangeState;
 use super::spool;
 use super::{Inner, SWEEP, Table, WaiterState};
 use crate::messages::{HeldRequest, KillReason, SupervisorMessage};
-use crate::process::slow_log::{SlowTimer, seconds};
+use crate::process::slow_log::{SlowEnd, SlowTimer, seconds};
 use crate::response::CallError;
+use crate::status::SlowOutcome;
 
 /// How long in total a worker waits for a slow client, before a file takes the rest of the
 /// response.
@@ -111,16 +112,28 @@ impl Inner {
     }
 
     /// Logs the timeline of a slow request when it leaves its worker.
-    pub(super) fn end_slow(&self, state: &mut ExchangeState) {
+    pub(super) fn end_slow(&self, state: &mut ExchangeState, outcome: SlowOutcome, repeated: bool) {
         let Some((log, _)) = self.slow_log.as_ref().zip(state.slow.take()) else {
             return;
         };
-        let Some(timeline) = log.end(state.request_id, Instant::now()) else {
+        let target = state.target.as_ref();
+        let end = SlowEnd {
+            outcome,
+            client_disconnected: state.disconnected_early,
+            repeated,
+            title: target.map_or_else(String::new, |own| format!("{} {}", own.method, own.path)),
+            at: Instant::now(),
+        };
+        let Some(timeline) = log.end(state.request_id, end) else {
             return;
         };
         let (pool, request_id) = (&*self.options.name, format!("{:016x}", state.request_id));
-        let (time, title, places) = (seconds(timeline.age), timeline.title, timeline.places);
-        tracing::warn!(target: "howdah::php", pool, request_id, "slow request ended after {time}: {title}{places}");
+        let (time, outcome) = (seconds(timeline.age), timeline.outcome);
+        let (title, places) = (timeline.title, timeline.places);
+        tracing::warn!(
+            target: "howdah::php", pool, request_id,
+            "slow request ended after {time}{outcome}: {title}{places}"
+        );
     }
 
     /// Responds to a request that exceeds `request_timeout`, and requests the kill of its worker. In a concurrent pool

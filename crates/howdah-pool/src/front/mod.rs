@@ -45,6 +45,7 @@ use crate::messages::{Death, FrontMessage, KillReason, SupervisorMessage};
 use crate::options::{PoolOptions, User};
 use crate::process::slow_log::SlowLog;
 use crate::response::{CallError, Head, ScriptUsage};
+use crate::status::SlowOutcome;
 use crate::system::alarm::Alarm;
 use crate::system::readiness::register;
 use crate::system::scheduling::yield_on_wake;
@@ -590,16 +591,16 @@ impl Inner {
             if let Some(exit) = state.exit {
                 self.load.ended(exit);
             }
-            self.vacate(&mut state);
+            self.vacate(&mut state, None);
             // Done without an end: the fault was reported.
             state.end(Err(CallError::Malformed));
         }
         self.release(table, slot);
     }
 
-    /// The request no longer holds a slot, and is no longer counted.
-    fn vacate(&self, state: &mut ExchangeState) {
-        self.end_slow(state);
+    /// The request no longer holds a slot, and is no longer counted. `torn`: its worker is not done with it.
+    fn vacate(&self, state: &mut ExchangeState, torn: Option<SlowOutcome>) {
+        self.end_slow(state, state.slow_outcome(torn), false);
         if state.slot.take().is_some() {
             self.load.leave_in_flight();
         }
@@ -644,7 +645,7 @@ impl Inner {
     /// A queued request was withdrawn; its slot is already free.
     fn on_withdrawal(&self, table: &mut Table, slot: SlotId) {
         if let Some(exchange) = table.exchanges[slot.index()].take() {
-            self.vacate(&mut exchange.state.borrow_mut());
+            self.vacate(&mut exchange.state.borrow_mut(), None);
         }
         self.slot_freed(table);
     }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::status::{SlowPlace, SlowRequestStatus};
+use crate::status::{SlowOutcome, SlowPlace, SlowRequestStatus};
 
 /// Samples of one request that are stored: with [`GROWTH`], enough for the first hour of a request that is slow after a
 /// second.
@@ -73,11 +73,26 @@ pub(crate) struct FirstSample {
     pub(crate) text: String,
 }
 
+/// How and when a request has left its worker.
+#[derive(Debug)]
+pub(crate) struct SlowEnd {
+    pub(crate) outcome: SlowOutcome,
+    /// Its client disconnected before it had the whole response.
+    pub(crate) client_disconnected: bool,
+    /// It runs again in another process.
+    pub(crate) repeated: bool,
+    /// Method and URI as the front knows them, for a request without a sample.
+    pub(crate) title: String,
+    pub(crate) at: Instant,
+}
+
 /// A request that has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Timeline {
     pub(crate) age: Duration,
-    /// Method and URI; empty if there was no sample.
+    /// How it ended, with a comma before it; empty if it simply finished.
+    pub(crate) outcome: String,
+    /// Method and URI.
     pub(crate) title: String,
     /// A line for each place where it was seen; empty if one sample shows everything.
     pub(crate) places: String,
@@ -96,8 +111,10 @@ impl SlowLog {
     /// Adds a sample. `Some`: it is the first one, which is logged immediately.
     pub(crate) fn add(&self, id: u64, text: &str, now: Instant) -> Option<FirstSample> {
         let mut requests = self.lock();
-        // A sample of a request that has ended meanwhile comes too late.
-        let request = requests.get_mut(&id)?;
+        let Some(request) = requests.get_mut(&id) else {
+            drop(requests);
+            return self.add_late(id, text);
+        };
         let age = now.saturating_duration_since(request.since);
         let first = request.samples.is_empty();
         if first {
@@ -116,12 +133,41 @@ impl SlowLog {
         })
     }
 
+    /// Adds the only sample of a request that has ended: its process may have crashed before the sample was read.
+    fn add_late(&self, id: u64, text: &str) -> Option<FirstSample> {
+        let id = hex(id);
+        let mut list = lock(&self.ended);
+        let request = list.iter_mut().rev().find(|request| request.id == id)?;
+        if !request.places.is_empty() {
+            return None;
+        }
+        request.places.push(SlowPlace {
+            from_ms: request.age_ms,
+            to_ms: request.age_ms,
+            samples: 1,
+            place: place(text),
+        });
+        Some(FirstSample {
+            age: Duration::from_millis(request.age_ms),
+            text: text.to_owned(),
+        })
+    }
+
     /// The request has ended, or was taken from its worker.
-    pub(crate) fn end(&self, id: u64, now: Instant) -> Option<Timeline> {
-        let request = self.lock().remove(&id)?;
-        let age = now.saturating_duration_since(request.since);
+    pub(crate) fn end(&self, id: u64, end: SlowEnd) -> Option<Timeline> {
+        let mut request = self.lock().remove(&id)?;
+        if request.title.is_empty() {
+            request.title = end.title;
+        }
+        let age = end.at.saturating_duration_since(request.since);
         let ended = SystemTime::now().duration_since(UNIX_EPOCH);
-        let listed = request.status(id, age, Some(millis(ended.unwrap_or_default())));
+        let listed = SlowRequestStatus {
+            ended_ms: Some(millis(ended.unwrap_or_default())),
+            outcome: Some(end.outcome),
+            client_disconnected: end.client_disconnected,
+            repeated: end.repeated,
+            ..request.status(id, age)
+        };
         let mut list = lock(&self.ended);
         if list.len() == LISTED_MAX {
             list.pop_front();
@@ -130,6 +176,7 @@ impl SlowLog {
         drop(list);
         Some(Timeline {
             age,
+            outcome: outcome(end.outcome, end.client_disconnected, end.repeated),
             places: places(&request.samples),
             title: request.title,
         })
@@ -140,7 +187,7 @@ impl SlowLog {
         let mut list: Vec<_> = (self.lock().iter())
             .map(|(id, request)| {
                 let age = now.saturating_duration_since(request.since);
-                request.status(*id, age, None)
+                request.status(*id, age)
             })
             .collect();
         list.sort_by_key(|request| std::cmp::Reverse(request.age_ms));
@@ -155,7 +202,8 @@ impl SlowLog {
 }
 
 impl SlowRequest {
-    fn status(&self, id: u64, age: Duration, ended_ms: Option<u64>) -> SlowRequestStatus {
+    /// While it runs.
+    fn status(&self, id: u64, age: Duration) -> SlowRequestStatus {
         let runs = self.samples.chunk_by(|a, b| a.place == b.place);
         let places = runs.map(|run| SlowPlace {
             from_ms: millis(run[0].age),
@@ -164,10 +212,13 @@ impl SlowRequest {
             place: run[0].place.clone(),
         });
         SlowRequestStatus {
-            id: format!("{id:016x}"),
+            id: hex(id),
             title: self.title.clone(),
             age_ms: millis(age),
-            ended_ms,
+            ended_ms: None,
+            outcome: None,
+            client_disconnected: false,
+            repeated: false,
             places: places.collect(),
         }
     }
@@ -175,6 +226,32 @@ impl SlowRequest {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn hex(id: u64) -> String {
+    format!("{id:016x}")
+}
+
+/// How it ended, after a comma.
+fn outcome(outcome: SlowOutcome, client_disconnected: bool, repeated: bool) -> String {
+    let how = match outcome {
+        SlowOutcome::Finished => "",
+        SlowOutcome::Exit => ", by exit()",
+        SlowOutcome::FatalError => ", by a fatal error",
+        SlowOutcome::Crash => ", by a crash of the PHP process",
+        SlowOutcome::ProcessEnded => ", by the end of the PHP process",
+        SlowOutcome::RequestTimeout => ", by request_timeout",
+        SlowOutcome::CpuTimeout => ", by cpu_timeout",
+        SlowOutcome::MalformedResponse => ", by a malformed response",
+        SlowOutcome::ServerStopped => ", by the stop of the server",
+    };
+    let client = if client_disconnected {
+        ", its client had disconnected"
+    } else {
+        ""
+    };
+    let again = if repeated { ", and runs again" } else { "" };
+    format!("{how}{client}{again}")
 }
 
 fn millis(time: Duration) -> u64 {
@@ -234,6 +311,16 @@ mod tests {
         start + Duration::from_millis(ms)
     }
 
+    fn finished(at: Instant) -> SlowEnd {
+        SlowEnd {
+            outcome: SlowOutcome::Finished,
+            client_disconnected: false,
+            repeated: false,
+            title: String::new(),
+            at,
+        }
+    }
+
     #[test]
     fn the_first_sample_is_logged_and_all_become_a_timeline() {
         let (log, start) = (SlowLog::default(), Instant::now());
@@ -242,7 +329,7 @@ mod tests {
         assert_eq!((first.age.as_millis(), &*first.text), (1000, SLEEPS));
         assert_eq!(log.add(7, SLEEPS, at(start, 1250)), None);
         assert_eq!(log.add(7, QUERIES, at(start, 1560)), None);
-        let timeline = log.end(7, at(start, 2000)).expect("it was slow");
+        let timeline = log.end(7, finished(at(start, 2000))).expect("it was slow");
         assert_eq!(timeline.age.as_millis(), 2000);
         assert_eq!(timeline.title, "GET /report?x=1");
         assert_eq!(
@@ -250,7 +337,7 @@ mod tests {
             "\n1.00 s to 1.25 s, 2 samples: sleep() in Report::wait() /srv/app.php:12\
              \nat 1.56 s: PDO::query() in Report::load() /srv/app.php:30"
         );
-        assert_eq!(log.end(7, start), None, "it is over");
+        assert_eq!(log.end(7, finished(start)), None, "it is over");
     }
 
     #[test]
@@ -258,9 +345,41 @@ mod tests {
         let (log, start) = (SlowLog::default(), Instant::now());
         assert_eq!(log.add(1, SLEEPS, start), None);
         log.begin(1, start);
-        let timeline = log.end(1, at(start, 5)).expect("without a sample");
+        let timeline = log
+            .end(1, finished(at(start, 5)))
+            .expect("without a sample");
         assert_eq!((&*timeline.title, &*timeline.places), ("", ""));
-        assert_eq!(log.add(1, SLEEPS, start), None);
+        assert_eq!(log.add(2, SLEEPS, start), None);
+    }
+
+    #[test]
+    fn a_sample_that_is_read_after_a_crash_is_shown() {
+        let (log, start) = (SlowLog::default(), Instant::now());
+        log.begin(1, start);
+        let crash = SlowEnd {
+            outcome: SlowOutcome::Crash,
+            client_disconnected: true,
+            repeated: true,
+            title: "GET /report?x=1".to_owned(),
+            at: at(start, 700),
+        };
+        let timeline = log.end(1, crash).expect("it was slow");
+        assert_eq!(timeline.title, "GET /report?x=1");
+        assert_eq!(
+            timeline.outcome,
+            ", by a crash of the PHP process, its client had disconnected, and runs again"
+        );
+        let first = log.add(1, SLEEPS, at(start, 900)).expect("the only one");
+        assert_eq!((first.age.as_millis(), &*first.text), (700, SLEEPS));
+        assert_eq!(log.add(1, SLEEPS, start), None, "one is enough");
+        let listed = &log.list(start)[0];
+        assert_eq!(listed.outcome, Some(SlowOutcome::Crash));
+        assert_eq!(
+            listed.places[0].place,
+            "sleep() in Report::wait() /srv/app.php:12"
+        );
+        assert!(listed.client_disconnected && listed.repeated);
+        assert!(log.lock().is_empty());
     }
 
     #[test]
@@ -270,7 +389,7 @@ mod tests {
         for second in 1..10_000 {
             log.add(1, SLEEPS, at(start, second * 1000));
         }
-        let timeline = log.end(1, at(start, 1)).expect("it was slow");
+        let timeline = log.end(1, finished(at(start, 1))).expect("it was slow");
         assert!(
             timeline.places.contains(", 40 samples: "),
             "{}",
@@ -295,7 +414,7 @@ mod tests {
         for id in 1..=LISTED_MAX as u64 + 5 {
             log.begin(id, start);
             log.add(id, SLEEPS, at(start, 1000));
-            log.end(id, at(start, 2000));
+            log.end(id, finished(at(start, 2000)));
         }
         log.begin(99, start);
         log.add(99, SLEEPS, at(start, 1000));

@@ -3,9 +3,10 @@
 use std::thread;
 
 use howdah_testkit::log::LogLine;
-use howdah_testkit::{Gate, Server, Www};
-use howdah_tests::encode;
+use howdah_testkit::{Gate, PATIENCE, Request, Server, Www, process};
+use howdah_tests::admin::{Admin, ON};
 use howdah_tests::meeting::{Meeting, request};
+use howdah_tests::{caddyfile, encode};
 
 const SLOW: &str = "slow request, ";
 const ENDED: &str = "slow request ended after ";
@@ -34,11 +35,26 @@ final class Report
     }
 }
 
+function end_as(string $how): void
+{
+    switch ($how) {
+        case 'crash':
+            posix_kill(getmypid(), SIGKILL);
+            break;
+        case 'exit':
+            exit('done');
+        case 'limit':
+            set_time_limit(1);
+            while (true);
+    }
+}
+
 function handle(): void
 {
     if (isset($_GET['gate'])) {
         file_put_contents($_GET['gate'] . '.reached', 'x');
         fgetc(fopen($_GET['gate'] . '.open', 'r'));
+        end_as($_GET['end'] ?? '');
     } elseif (isset($_GET['waits'])) {
         Report::sleeps();
         Report::selects();
@@ -141,4 +157,203 @@ fn of_concurrent_requests_the_slow_one_is_named() {
     });
     let ended = server.wait_log(ENDED).raw;
     assert!(ended.contains("id=slow"), "{ended}");
+}
+
+/// Starts a pool of one process of which requests are slow after 200 ms; `None` selects classic mode.
+fn pool(www: &Www, limits: &str, worker: Option<&str>) -> Server {
+    let root = www.path().display();
+    let (end, block) = match worker {
+        None => ("handle();", String::new()),
+        Some(lines) => (
+            "while (frankenphp_handle_request('handle'));",
+            format!("worker {{\nname app\nfile {root}/index.php\nnum 1\n{lines}\n}}"),
+        ),
+    };
+    www.write("index.php", format!("{WAITS}\n{end}"));
+    let global =
+        format!("{ON}\nfrankenphp {{\nnum_threads 1\nslow_log 200ms\n{limits}\n{block}\n}}");
+    let server =
+        Server::caddyfile(caddyfile(&global, &format!("root * {root}\nphp_server"))).start();
+    for expected in [
+        SLOW,
+        ENDED,
+        "worker died",
+        "the PHP process crashed",
+        "Maximum execution time",
+    ] {
+        server.allow_log(expected);
+    }
+    server.allow_hogs();
+    server
+}
+
+/// Lets a request be slow in the gate and end as the query specifies. Its timeline has to be in the log and in the API,
+/// with these words and this outcome.
+fn ends(server: &Server, gate: &mut Gate, request: &Request, (words, outcome): (&str, &str)) {
+    thread::scope(|scope| {
+        let response = scope.spawn(|| server.send(request));
+        gate.reached();
+        server.wait_log(SLOW);
+        gate.open(1);
+        response.join().expect("no panic");
+    });
+    assert_ended(server, words, outcome);
+}
+
+#[track_caller]
+fn assert_ended(server: &Server, words: &str, outcome: &str) {
+    let ended = server.wait_log(ENDED).raw;
+    let expected = format!(" s{words}: ");
+    assert!(
+        ended.contains(&expected) && ended.contains("gate="),
+        "{ended}"
+    );
+    let listed = Admin::of(server).get("/activity").json()["slow"].clone();
+    let newest = &listed[0];
+    assert_eq!(newest["outcome"], outcome, "{listed:#}");
+    let place = newest["places"][0]["place"].as_str().unwrap_or_default();
+    assert!(place.starts_with("fgetc() in handle() "), "{listed:#}");
+    let client = words.contains("its client had disconnected");
+    assert_eq!(newest["client_disconnected"], client, "{listed:#}");
+}
+
+/// Waits for this number of lines with the text; returns the last one.
+#[track_caller]
+fn wait_lines(server: &Server, text: &str, number: usize) -> String {
+    let mut lines = Vec::new();
+    let arrived = process::wait_until(PATIENCE, || {
+        lines = server.log().containing(text);
+        lines.len() >= number
+    });
+    assert!(arrived, "{lines:?}");
+    lines.remove(number - 1).raw
+}
+
+const MODES: [Option<&str>; 3] = [None, Some(""), Some("concurrency 2")];
+
+fn target(gate: &Gate, end: &str) -> String {
+    format!("/index.php?end={end}&gate={}", encode(gate.path()))
+}
+
+#[test]
+fn the_timeline_names_a_crash() {
+    for mode in MODES {
+        let www = Www::new();
+        let server = pool(&www, "", mode);
+        let mut gate = server.gate("gate");
+        let request = Request::new("POST", target(&gate, "crash"));
+        ends(
+            &server,
+            &mut gate,
+            &request,
+            (", by a crash of the PHP process", "crash"),
+        );
+    }
+}
+
+#[test]
+fn a_request_that_runs_again_after_a_crash_has_two_timelines() {
+    let www = Www::new();
+    let server = pool(&www, "", None);
+    let mut gate = server.gate("gate");
+    let request = Request::get(&target(&gate, "crash"));
+    thread::scope(|scope| {
+        let response = scope.spawn(|| server.send(&request));
+        for (ends, words) in [
+            (1, " s, by a crash of the PHP process, and runs again: "),
+            (2, " s, by a crash of the PHP process: "),
+        ] {
+            gate.reached();
+            wait_lines(&server, SLOW, ends);
+            gate.open(1);
+            let last = wait_lines(&server, ENDED, ends);
+            assert!(last.contains(words), "{last}");
+        }
+        response.join().expect("no panic").assert_status(502);
+    });
+    let listed = Admin::of(&server).get("/activity").json()["slow"].clone();
+    assert_eq!(
+        (&listed[0]["repeated"], &listed[1]["repeated"]),
+        (&false.into(), &true.into()),
+        "{listed:#}"
+    );
+    assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed:#}");
+}
+
+#[test]
+fn the_timeline_names_an_exit() {
+    for mode in [Some(""), Some("concurrency 2")] {
+        let www = Www::new();
+        let server = pool(&www, "", mode);
+        let mut gate = server.gate("gate");
+        let request = Request::get(&target(&gate, "exit"));
+        ends(&server, &mut gate, &request, (", by exit()", "exit"));
+    }
+}
+
+#[test]
+fn the_timeline_names_a_time_limit() {
+    for mode in MODES {
+        let www = Www::new();
+        let server = pool(&www, "", mode);
+        let mut gate = server.gate("gate");
+        let request = Request::get(&target(&gate, "limit"));
+        ends(
+            &server,
+            &mut gate,
+            &request,
+            (", by a fatal error", "fatal_error"),
+        );
+    }
+}
+
+#[test]
+fn the_timeline_names_the_request_timeout() {
+    for mode in MODES {
+        let www = Www::new();
+        let server = pool(&www, "request_timeout 2s", mode);
+        for expected in [
+            "the request took longer than",
+            "PHP backtrace",
+            "worker killed",
+        ] {
+            server.allow_log(expected);
+        }
+        let gate = server.gate("gate");
+        server.get(&target(&gate, "")).assert_status(504);
+        assert_ended(&server, ", by request_timeout", "request_timeout");
+    }
+}
+
+#[test]
+fn the_timeline_names_a_client_that_disconnected() {
+    for mode in MODES {
+        let www = Www::new();
+        let server = pool(&www, "", mode);
+        let mut gate = server.gate("gate");
+        let mut connection = server.connect();
+        connection
+            .send(&Request::get(&target(&gate, "")))
+            .expect("sent");
+        gate.reached();
+        server.wait_log(SLOW);
+        drop(connection);
+        let admin = Admin::of(&server);
+        let is_noticed = || {
+            let requests = admin.get("/requests").json();
+            requests["requests"][0]["client"] == "disconnected"
+        };
+        assert!(process::wait_until(PATIENCE, is_noticed));
+        gate.open(1);
+        assert_ended(&server, ", its client had disconnected", "finished");
+    }
+}
+
+#[test]
+fn a_client_that_has_its_response_has_not_disconnected() {
+    let www = Www::new();
+    let server = pool(&www, "", None);
+    let mut gate = server.gate("gate");
+    let request = Request::new("HEAD", target(&gate, ""));
+    ends(&server, &mut gate, &request, ("", "finished"));
 }

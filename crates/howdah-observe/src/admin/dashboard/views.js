@@ -283,13 +283,23 @@ export function slow() {
 		update: ({ activity }) => {
 			const all = activity.slow ?? [];
 			const isFirst = known.size === 0;
+			/** @type {Map<string, number>} */
+			const runs = new Map();
+			// The newest is first. A request that runs again has the same id.
+			for (const { id } of all) {
+				runs.set(id, (runs.get(id) ?? 0) + 1);
+			}
 			const elements = all.map((/** @type {any} */ request, /** @type {number} */ index) => {
-				const element = known.get(request.id) ?? /** @type {HTMLDetailsElement} */ (h("details", { open: isFirst && index === 0 }));
-				if (element.dataset.drawn !== String(request.age_ms)) {
-					element.dataset.drawn = String(request.age_ms);
+				const run = runs.get(request.id) ?? 1;
+				runs.set(request.id, run - 1);
+				const key = `${request.id} ${run}`;
+				const element = known.get(key) ?? /** @type {HTMLDetailsElement} */ (h("details", { open: isFirst && index === 0 }));
+				const drawn = `${request.age_ms} ${request.outcome} ${request.places.length}`;
+				if (element.dataset.drawn !== drawn) {
+					element.dataset.drawn = drawn;
 					fill(element, ...slowRequest(request));
 				}
-				return [request.id, element];
+				return [key, element];
 			});
 			known.clear();
 			elements.forEach(([id, element]) => known.set(id, element));
@@ -303,9 +313,17 @@ export function slow() {
 	};
 }
 
+/** How a slow request ended, unless it simply finished. @param {any} request */
+const outcome = ({ outcome, client_disconnected, repeated }) => [
+	outcome && outcome !== "finished" ? outcome.replaceAll("_", " ") : "",
+	client_disconnected ? "client disconnected" : "",
+	repeated ? "runs again" : "",
+].filter(Boolean).join(", ");
+
 /** @param {any} request */
 function slowRequest(request) {
 	const when = request.ended_ms === null ? "runs" : `ended ${clock(request.ended_ms)}`;
+	const how = outcome(request);
 	const places = request.places.map((/** @type {any} */ place) => {
 		const bar = h("i");
 		const whole = Math.max(1, request.age_ms);
@@ -315,7 +333,7 @@ function slowRequest(request) {
 		return h("li", {}, h("code", {}, place.place), h("small", {}, `${from}, ${place.samples} ${place.samples === 1 ? "sample" : "samples"}`), h("span", { class: "track" }, bar));
 	});
 	return [
-		h("summary", {}, h("b", {}, time(request.age_ms)), h("code", {}, request.title || "(no sample yet)"), h("small", {}, `${request.pool}, ${when}, ${request.id}`)),
+		h("summary", {}, h("b", {}, time(request.age_ms)), h("code", {}, request.title || "(no sample yet)"), how ? h("span", { class: "warn" }, how) : null, h("small", {}, `${request.pool}, ${when}, ${request.id}`)),
 		h("ol", {}, ...places),
 	];
 }

@@ -108,6 +108,9 @@ pub(super) fn slow(slow: &SlowRequest) -> Vec<String> {
             printable(&slow.id)
         ),
     ];
+    if !slow.outcome().is_empty() {
+        lines.push(format!("ended: {}", printable(&slow.outcome())));
+    }
     lines.extend(slow.places.iter().map(|place| {
         let when = if place.samples > 1 {
             let (from, to) = (time(place.from_ms), time(place.to_ms));

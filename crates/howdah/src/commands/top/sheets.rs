@@ -266,8 +266,9 @@ const SLOW: &[Column] = &[
 fn slow(snapshot: &Snapshot) -> Sheet {
     let rows = snapshot.activity.slow.iter().map(|slow| {
         let (state, color) = match slow.ended_ms {
-            Some(_) => ("ended", None),
-            None => ("runs", Some(Color::Yellow)),
+            Some(_) if slow.ended_well() => ("ended".to_owned(), None),
+            Some(_) => (printable(&slow.ending()), Some(Color::Red)),
+            None => ("runs".to_owned(), Some(Color::Yellow)),
         };
         let samples: usize = slow.places.iter().map(|place| place.samples).sum();
         let last = slow.places.last();

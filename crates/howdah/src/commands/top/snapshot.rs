@@ -239,7 +239,41 @@ pub(super) struct SlowRequest {
     pub(super) title: String,
     pub(super) age_ms: u64,
     pub(super) ended_ms: Option<u64>,
+    #[serde(default)]
+    pub(super) outcome: Option<String>,
+    #[serde(default)]
+    pub(super) client_disconnected: bool,
+    #[serde(default)]
+    pub(super) repeated: bool,
     pub(super) places: Vec<Place>,
+}
+
+impl SlowRequest {
+    /// How it ended; empty while it runs, or if an older server does not report it.
+    pub(super) fn outcome(&self) -> String {
+        let how = self.outcome.as_deref().unwrap_or_default();
+        let mut words = how.replace('_', " ");
+        if self.client_disconnected {
+            words.push_str(", client disconnected");
+        }
+        if self.repeated {
+            words.push_str(", runs again");
+        }
+        words
+    }
+
+    /// The most important part of its outcome, for a list.
+    pub(super) fn ending(&self) -> String {
+        match self.outcome.as_deref() {
+            Some(how) if how != "finished" => how.replace('_', " "),
+            _ => "disconnected".to_owned(),
+        }
+    }
+
+    /// Whether it ran to its end for a client that waited.
+    pub(super) fn ended_well(&self) -> bool {
+        matches!(&*self.outcome(), "" | "finished")
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -71,7 +71,8 @@ fn snapshot() -> Value {
             "latency": {"requests": 70, "p50_us": 900, "p95_us": 12_300, "p99_us": 450_000,
                         "bounds_us": [1000, 100_000], "counts": [50, 19, 1]},
             "routes": [route("GET /a", 5_000_000), route("GET /users/:id", 9_000_000)],
-            "slow": [{"id": "2d", "pool": "app", "title": "GET /report", "age_ms": 5120, "ended_ms": 1, "places": [
+            "slow": [{"id": "2d", "pool": "app", "title": "GET /report", "age_ms": 5120, "ended_ms": 1,
+             "outcome": "fatal_error", "client_disconnected": true, "places": [
                 {"from_ms": 2000, "to_ms": 4000, "samples": 4, "place": "PDO::query() /srv/r.php:31"},
                 {"from_ms": 4900, "to_ms": 4900, "samples": 1, "place": "json_encode() /srv/r.php:58"},
             ]}],
@@ -171,7 +172,10 @@ fn every_tab_shows_its_subject() {
         ),
         ("3", &["PHASE", "POST /b", "front", "waiting for a lock"]),
         ("4", &["GET /users/:id", "1.5", "12.3ms"]),
-        ("5", &["5.1s", "ended", "GET /report", "json_encode()"]),
+        (
+            "5",
+            &["5.1s", "fatal error", "GET /report", "json_encode()"],
+        ),
         (
             "6",
             &[
@@ -232,6 +236,7 @@ fn a_row_has_details() {
         (
             "5",
             &[
+                "ended: fatal error, client disconnected",
                 "2.0s to 4.0s, 4 samples: PDO::query()",
                 "at 4.9s: json_encode()",
             ],
