@@ -211,7 +211,7 @@ fn reads(mode: &Mode) {
         assert_eq!(wait["peer"], format!("tcp {address}"), "{seen:#}");
         assert_eq!(wait["is_guess"], false, "{seen:#}");
         let shown = admin.command(&["status", "--requests"]);
-        shown.assert(0, &format!(": tcp {address} for "));
+        shown.assert(0, &format!(": tcp {address}, "));
         drop(connection);
         response.join().expect("no panic").assert(200, "served");
     });
@@ -258,7 +258,7 @@ fn locks(mode: &Mode, kind: &str) {
         assert_eq!(seen["wait"]["peer"], *peer, "{seen:#}");
         assert_eq!(seen["wait"]["is_guess"], false, "{seen:#}");
         let shown = admin.command(&["status", "--requests"]);
-        shown.assert(0, &format!("{peer} for "));
+        shown.assert(0, &format!("{peer}, "));
         flock(&file, FlockOperation::Unlock).expect("unlocked");
         response.join().expect("no panic").assert(200, "served");
     });
@@ -275,7 +275,7 @@ fn sends(mode: &Mode) {
     let seen = wait_for(&admin, "/send", |own| waits_for(own, "client").is_some());
     assert_eq!(seen["phase"], "php");
     let shown = admin.command(&["status", "--requests"]);
-    shown.assert(0, "sending, waiting for the client for ");
+    shown.assert(0, "sending, waiting for the client, ");
     drop(connection);
 }
 
@@ -367,7 +367,7 @@ fn a_channel_is_named_in_a_coroutine() {
             waits_for(own, "channel").is_some()
         });
         let shown = admin.command(&["status", "--requests"]);
-        shown.assert(0, "waiting for a channel for ");
+        shown.assert(0, "waiting for a channel, ");
         std::fs::write(&gate, "open").expect("written");
         response.join().expect("no panic").assert(200, "served");
     });
@@ -405,7 +405,7 @@ fn a_request_behind_a_full_pool_is_in_the_queue() {
             (&Value::Null, &Value::Null)
         );
         let shown = admin.command(&["status", "--requests"]);
-        shown.assert(0, "/second  in the queue for ");
+        shown.assert(0, "/second  in the queue, ");
         std::fs::write(&gate, "open").expect("written");
         running.join().expect("no panic").assert(200, "served");
         waiting.join().expect("no panic").assert(200, "served");
