@@ -1,6 +1,7 @@
 //! `howdah doctor --leaks`, which starts a separate server, and `--dsn`, which queries a database.
 
 use howdah_testkit::{ExitReport, ServerBuilder, Www};
+use howdah_tests::worker::scripts;
 use serde_json::Value;
 
 fn doctor(arguments: &[&str]) -> (ExitReport, Value) {
@@ -81,6 +82,32 @@ fn leaks_and_responses_that_depend_on_others_are_errors() {
     assert!(place.is_some(), "{report:#}");
 }
 
+/// The state that a shared service keeps has its class and property, whatever the way to the service.
+#[test]
+fn bugs_of_services_are_named_by_class_and_property() {
+    let script = scripts().join("leaks/bugs.php");
+    let script = script.to_str().expect("UTF-8");
+    let pages = [
+        "/query?user=alice",
+        "/query?user=robert",
+        "/mail?user=alice",
+        "/mail?user=robert",
+        "/nothing",
+    ];
+    let (ended, report) = doctor(&[&["--worker", script, "--leaks"], &pages[..]].concat());
+    assert_eq!(ended.code, Some(1), "{report:#}");
+    let found = findings(&report, "leaks");
+    for leak in [
+        r"error object property $GLOBALS['services']->queries (Bugs\Services::$queries) grows: ",
+        r"error object property $GLOBALS['services']->from (Bugs\Services::$from) holds request data: ",
+    ] {
+        assert!(
+            found.iter().any(|finding| finding.starts_with(leak)),
+            "{found:#?}"
+        );
+    }
+}
+
 #[test]
 fn a_clean_application_has_no_leaks() {
     let app = Www::new().file("worker.php", LEAKS);
@@ -138,6 +165,12 @@ fn a_script_that_does_not_boot_is_an_error_with_the_servers_message() {
     let (ended, report) = doctor(&["--worker", script, "--leaks", "no-path"]);
     assert_eq!(ended.code, Some(1), "{report:#}");
     assert!(findings(&report, "leaks")[0].contains("no-path is not a path"));
+    let advice = &report["findings"]
+        .as_array()
+        .expect("findings")
+        .last()
+        .expect("one")["advice"];
+    assert_eq!(advice, "give paths that begin with /, or whole URLs");
 }
 
 /// Converts a variable that `tests/databases.sh` sets to a DSN of PDO.

@@ -35,6 +35,21 @@ enum LeakCheckError {
     Request { url: String, error: io::Error },
 }
 
+impl LeakCheckError {
+    fn advice(&self) -> &'static str {
+        match self {
+            Self::NoWorker => "name the worker script with --worker or --config",
+            Self::Url(_) => "give paths that begin with /, or whole URLs",
+            Self::Start(_) => {
+                "the worker script has to boot first: `howdah php-server --worker SCRIPT` shows its whole log"
+            }
+            Self::Request { .. } => {
+                "see the log of the application; a page has to respond within 30 seconds"
+            }
+        }
+    }
+}
+
 /// Checks each worker of the configuration.
 pub(super) fn check(config: &Config, root: Option<&Path>, urls: &[String], report: &mut Report) {
     let result = targets(urls).and_then(|targets| {
@@ -55,11 +70,7 @@ pub(super) fn check(config: &Config, root: Option<&Path>, urls: &[String], repor
         Ok(())
     });
     if let Err(error) = result {
-        report.error(
-            Area::Leaks,
-            error.to_string(),
-            "name the worker script with --worker or --config; its output is above",
-        );
+        report.error(Area::Leaks, error.to_string(), error.advice());
     }
 }
 

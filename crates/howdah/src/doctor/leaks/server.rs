@@ -95,7 +95,13 @@ impl Leak {
     pub(super) fn text(&self) -> String {
         let (kind, path, why) = (self.field("kind"), self.field("path"), self.field("why"));
         let (method, uri, value) = (self.field("method"), self.field("uri"), self.field("value"));
-        format!("{kind} {path} {why}: {value}, by {method} {uri}")
+        let member = self.field("member");
+        let member = if member.is_empty() || member == path {
+            String::new()
+        } else {
+            format!(" ({member})")
+        };
+        format!("{kind} {path}{member} {why}: {value}, by {method} {uri}")
     }
 
     pub(super) fn places(&self) -> Vec<String> {
@@ -270,6 +276,25 @@ mod tests {
         for wrong in ["", "cart", "*"] {
             assert_eq!(Target::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_leak_of_a_service_has_its_declaration() {
+        let leak = |path: &str, member: &str| {
+            Leak(
+                serde_json::json!({"kind": "object property", "path": path, "member": member, "why": "grows",
+                "value": "array(4)", "method": "GET", "uri": "/a"}),
+            )
+        };
+        assert_eq!(
+            leak("$GLOBALS['app']->lines", r"App\Logger::$lines").text(),
+            r"object property $GLOBALS['app']->lines (App\Logger::$lines) grows: array(4), by GET /a"
+        );
+        let own = r"App\Logger::$lines";
+        assert_eq!(
+            leak(own, own).text(),
+            r"object property App\Logger::$lines grows: array(4), by GET /a"
+        );
     }
 
     #[test]
