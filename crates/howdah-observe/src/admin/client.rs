@@ -44,6 +44,14 @@ pub enum ClientError {
         #[source]
         source: io::Error,
     },
+    /// The user may not connect to the Unix socket.
+    #[error(
+        "no permission to connect to {address}: only the server's user and root may; run the command as one of them"
+    )]
+    Denied {
+        /// Where.
+        address: AdminAddress,
+    },
     /// The connection was closed, or a time limit passed.
     #[error("the server at {address} did not respond: {source}")]
     Io {
@@ -163,10 +171,10 @@ impl Client {
         connected.map_err(|source| {
             let address = self.address.clone();
             // A timeout means that a server listens there.
-            if source.kind() == ErrorKind::TimedOut {
-                ClientError::Io { address, source }
-            } else {
-                ClientError::NoServer { address, source }
+            match source.kind() {
+                ErrorKind::TimedOut => ClientError::Io { address, source },
+                ErrorKind::PermissionDenied => ClientError::Denied { address },
+                _ => ClientError::NoServer { address, source },
             }
         })
     }

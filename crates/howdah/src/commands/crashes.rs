@@ -58,8 +58,16 @@ pub(crate) fn crashes(options: &cli::Crashes) -> Outcome {
     let reply = client(&options.server)?.request(method, &target, Some(LIMIT));
     let shown = match reply {
         // Over TCP a server shows no reports that PHP must not read.
-        Err(ClientError::NoServer { .. }) => read_folder(options)?,
-        Ok(reply) if reply.status == 403 => read_folder(options)?,
+        Err(ClientError::NoServer { .. } | ClientError::Denied { .. }) => read_folder(options)?,
+        Ok(reply) if reply.status == 403 => {
+            if options.server.config.is_none() {
+                eprintln!(
+                    "howdah: the server shows no reports over TCP; these are those of the default folder or of \
+                     ./Caddyfile: name the server's Caddyfile with -c if it has another `crash_reports`"
+                );
+            }
+            read_folder(options)?
+        }
         reply => json_of(&success(reply)?)?,
     };
     let text = if options.json {
@@ -111,7 +119,7 @@ fn read_folder(options: &cli::Crashes) -> Result<Value, Failure> {
             Some(report) => serde_json::to_value(report).map_err(version_mismatch)?,
             None => {
                 return Err(Failure::Runtime(format!(
-                    "there is no crash report {number} in {path}"
+                    "there is no crash report {number} in {path}; `howdah crashes` lists those that there are"
                 )));
             }
         },
