@@ -16,8 +16,9 @@ import { h, setText } from "./dom.js";
 
 export class Table {
 	/**
+	 * A `stacked` one has a line for each value on a phone.
 	 * @param {Column[]} columns
-	 * @param {{sort?: number, down?: boolean, empty: string, filter?: boolean, most?: number}} options
+	 * @param {{sort?: number, down?: boolean, empty: string, filter?: boolean, most?: number, stacked?: boolean}} options
 	 */
 	constructor(columns, options) {
 		this.columns = columns;
@@ -28,7 +29,7 @@ export class Table {
 		this.rows = [];
 		this.heads = columns.map((column, index) => this.head(column, index));
 		this.body = h("tbody");
-		this.table = h("table", {}, h("thead", {}, h("tr", {}, ...this.heads)), this.body);
+		this.table = h("table", { class: options.stacked ? "stacked" : null }, h("thead", {}, h("tr", {}, ...this.heads)), this.body);
 		this.empty = h("p", { class: "empty" }, options.empty);
 		this.input = /** @type {HTMLInputElement} */ (
 			h("input", { type: "search", name: "filter", placeholder: "Filter", "aria-label": "Filter" })
@@ -84,7 +85,7 @@ export class Table {
 	}
 
 	addRow() {
-		const row = h("tr", {}, ...this.columns.map(() => h("td")));
+		const row = h("tr", {}, ...this.columns.map((column) => h("td", { "data-label": column.label })));
 		this.body.append(row);
 		return /** @type {HTMLTableRowElement} */ (row);
 	}

@@ -73,7 +73,7 @@ export function overview() {
 		{ label: "Restarts", text: (pool) => count(failures(pool)), by: failures, number: true, wide: true },
 		{ label: "Memory", text: (pool) => size(memory(pool)), by: memory, number: true },
 		{ label: "State", text: poolState, kind: (pool) => (pool.failure ? "bad" : null) },
-	], { empty: "There is no PHP pool." });
+	], { empty: "There is no PHP pool.", stacked: true });
 	const longest = new Table([
 		{ label: "Age", text: (request) => time(request.age_ms), number: true },
 		{ label: "Phase", text: (request) => request.phase },
@@ -420,17 +420,17 @@ export function server() {
 		...ENDED.map(([key, label]) => ({ label, text: (/** @type {any} */ pool) => count(pool.counters[key]), number: true, kind: (/** @type {any} */ pool) => (key !== "recycled" && key !== "scaled_down" && pool.counters[key] > 0 ? "bad" : null) })),
 		{ label: "Failed boots", text: (pool) => count(pool.counters.boots_failed), number: true },
 		{ label: "Reloads", text: (pool) => count(pool.counters.reloads), number: true },
-	], { empty: "There is no PHP pool." });
+	], { empty: "There is no PHP pool.", stacked: true });
 	const refused = new Table([
 		{ label: "Pool", text: (pool) => pool.name },
 		...REFUSED.map(([key, label]) => ({ label, text: (/** @type {any} */ pool) => count(pool.refused[key]), number: true, kind: (/** @type {any} */ pool) => (pool.refused[key] > 0 ? "warn" : null) })),
-	], { empty: "There is no PHP pool." });
+	], { empty: "There is no PHP pool.", stacked: true });
 	const coroutines = new Table([
 		{ label: "Pool", text: (pool) => pool.name },
 		{ label: "Requests in hand", text: (pool) => `${sum(pool.workers, (worker) => worker.in_flight)} of ${pool.workers.length * pool.concurrency}`, number: true },
 		{ label: "Longest loop lag", text: (pool) => time(Math.max(0, ...pool.workers.map((/** @type {any} */ worker) => worker.longest_hold_ms))), number: true },
 		{ label: "State", text: (pool) => (pool.sequential > 0 ? `${pool.sequential} workers run one request at a time: ${pool.sequential_cause ?? "the log has the cause"}` : "concurrent"), long: true },
-	], { empty: "No pool has concurrency." });
+	], { empty: "No pool has concurrency.", stacked: true });
 	const crashes = new Table([
 		{ label: "Route", text: (crash) => crash.route, long: true },
 		{ label: "Crashes", text: (crash) => count(crash.count), by: (crash) => crash.count, number: true },
@@ -447,7 +447,7 @@ export function server() {
 		{ label: "State", text: (upstream) => (upstream.healthy ? "healthy" : "unhealthy"), kind: (upstream) => (upstream.healthy ? "good" : "bad") },
 		{ label: "In flight", text: (upstream) => count(upstream.in_flight), number: true },
 		{ label: "Failures", text: (upstream) => count(upstream.failures), number: true },
-	], { empty: "No site has upstreams, or none was used yet." });
+	], { empty: "No site has upstreams, or none was used yet.", stacked: true });
 	const element = h("div", { class: "server" },
 		h("div", { class: "pair" }, card("OPcache", opcache), card("Configuration", configuration)),
 		card("Restarts by reason", restarts.element),
