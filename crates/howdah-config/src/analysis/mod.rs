@@ -2,3 +2,4 @@
 
 mod boot_root;
 mod certificate_files;
+mod proxies;

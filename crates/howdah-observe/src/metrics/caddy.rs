@@ -1,9 +1,9 @@
 //! Metrics with Caddy's names, so that dashboards made for it show requests, times and traffic. The label `server` is
 //! always the same.
 //!
-//! Left out are labels and metrics that would have to be invented: the labels `handler` and `code` (statuses are
-//! counted by class), `host` except for the number of requests, times to the first byte, sizes of requests with their
-//! headers, and errors of handlers.
+//! Left out are labels and metrics that would have to be invented: the label `handler`, `host` except for the number of
+//! requests, `code` except for those without `host`, times to the first byte, sizes of requests with their headers, and
+//! errors of handlers.
 
 use std::fmt;
 
@@ -49,30 +49,25 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     times_and_sizes(writer, measures)
 }
 
-/// Requests by method, and by host if hosts are counted.
+/// Requests by method, and by host if hosts are counted, else by status.
 fn requests(writer: &mut Writer<'_>, measures: &Measures) -> fmt::Result {
-    let rows = 0..=measures.pools();
+    let (name, about) = ("caddy_http_requests", "Counter of HTTP(S) requests made.");
     let hosts = measures.hosts();
-    let mut by_method = [0; METHODS.len()];
-    for (method, _, count) in rows.flat_map(|row| measures.requests(row)) {
-        by_method[method] += count;
+    if hosts.is_empty() {
+        let counts: Vec<_> = measures.codes().collect();
+        let codes: Vec<_> = counts.iter().map(|(_, code, _)| code.to_string()).collect();
+        let counts = counts.iter().zip(&codes).map(|((method, _, count), code)| {
+            let labels = vec![SERVER, ("method", METHODS[*method]), ("code", code)];
+            (labels, *count)
+        });
+        return writer.counters(name, about, counts);
     }
-    let total = [(None, by_method)];
-    let rows_of_hosts = hosts.iter().map(|(host, counts)| (Some(&**host), *counts));
-    let by_host = rows_of_hosts.chain(total.into_iter().filter(|_| hosts.is_empty()));
-    let counts = by_host.flat_map(|(host, counts)| {
-        let counts = METHODS.iter().zip(counts).filter(|(_, count)| *count > 0);
-        counts.map(move |(method, count)| {
-            let mut labels = vec![SERVER, ("method", *method)];
-            labels.extend(host.map(|host| ("host", host)));
-            (labels, count)
-        })
+    let counts = hosts.iter().flat_map(|(host, counts)| {
+        let counts = METHODS.iter().zip(*counts).filter(|(_, count)| *count > 0);
+        counts
+            .map(move |(method, count)| (vec![SERVER, ("method", *method), ("host", host)], count))
     });
-    writer.counters(
-        "caddy_http_requests",
-        "Counter of HTTP(S) requests made.",
-        counts,
-    )
+    writer.counters(name, about, counts)
 }
 
 /// The time of requests and the size of their responses.

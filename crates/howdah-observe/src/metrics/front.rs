@@ -22,6 +22,11 @@ pub(super) const METHODS: [&str; 8] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "other",
 ];
 pub(super) const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+/// The first status code, and how many there are.
+const FIRST_CODE: u16 = 100;
+const CODES: usize = 500;
+/// The status of a request whose client disconnected before there was one, as in access logs.
+const DISCONNECTED: u16 = 499;
 pub(super) const PHASES: [Phase; 3] = [Phase::Queue, Phase::Php, Phase::Send];
 pub(super) const PROTOCOLS: [Protocol; 3] = [Protocol::Http1, Protocol::Http2, Protocol::Http3];
 
@@ -101,6 +106,8 @@ pub struct Shard {
     totals: Box<[Histogram]>,
     /// Indexed by row and phase.
     phases: Box<[Histogram]>,
+    /// Requests of all rows, by method and status code.
+    codes: Box<[Counter]>,
     sent: Counter,
     received: Counter,
     /// Requests by host and method, if `per_host` is on. Only readers of metrics wait for it.
@@ -201,6 +208,18 @@ impl Measures {
         })
     }
 
+    /// Requests of all rows by method, in the order of [`METHODS`], and by status code; without those of which there
+    /// are none.
+    pub(super) fn codes(&self) -> impl Iterator<Item = (usize, u16, u64)> {
+        let codes = (FIRST_CODE..).take(CODES);
+        let cells = (0..METHODS.len())
+            .flat_map(move |method| codes.clone().map(move |code| (method, code)));
+        let counts = cells.enumerate().map(|(cell, (method, code))| {
+            (method, code, self.sum(|shard| shard.codes[cell].get()))
+        });
+        counts.filter(|(.., count)| *count > 0)
+    }
+
     /// Times from the end of the requests' headers to the end of the responses, by class of status in the
     /// order of [`STATUSES`].
     pub(super) fn total(&self, row: usize, class: usize) -> HistogramSum {
@@ -257,6 +276,9 @@ impl Shard {
             requests: (0..rows * CELLS).map(|_| Counter::default()).collect(),
             totals: Histogram::zeroed(rows * STATUSES.len()),
             phases: Histogram::zeroed(rows * PHASES.len()),
+            codes: (0..METHODS.len() * CODES)
+                .map(|_| Counter::default())
+                .collect(),
             sent: Counter::default(),
             received: Counter::default(),
             hosts: Mutex::default(),
@@ -279,13 +301,13 @@ impl Shard {
         (received, sent): (u64, u64),
         time: Duration,
     ) {
-        let class = match status {
-            0 => 3,
-            status => usize::from(status / 100).clamp(1, STATUSES.len()) - 1,
-        };
+        let status = if status == 0 { DISCONNECTED } else { status };
+        let class = usize::from(status / 100).clamp(1, STATUSES.len()) - 1;
         let row = self.row(pool);
-        let cell = row * CELLS + method_index(method) * STATUSES.len() + class;
-        self.requests[cell].add(1);
+        let method = method_index(method);
+        self.requests[row * CELLS + method * STATUSES.len() + class].add(1);
+        let code = usize::from(status.saturating_sub(FIRST_CODE)).min(CODES - 1);
+        self.codes[method * CODES + code].add(1);
         self.totals[row * STATUSES.len() + class].add(time);
         if received > 0 {
             self.received.add(received);

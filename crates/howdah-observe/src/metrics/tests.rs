@@ -318,8 +318,10 @@ fn requests_are_shown_under_the_names_of_caddy() {
     let text = page().render();
     for line in [
         r#"caddy_http_requests_in_flight{server="howdah"} 2"#,
-        r#"caddy_http_requests_total{server="howdah",method="GET"} 3"#,
-        r#"caddy_http_requests_total{server="howdah",method="other"} 1"#,
+        r#"caddy_http_requests_total{server="howdah",method="GET",code="200"} 1"#,
+        r#"caddy_http_requests_total{server="howdah",method="GET",code="204"} 1"#,
+        r#"caddy_http_requests_total{server="howdah",method="POST",code="499"} 1"#,
+        r#"caddy_http_requests_total{server="howdah",method="other",code="503"} 1"#,
         r#"caddy_http_request_duration_seconds_bucket{le="0.0005",server="howdah"} 3"#,
         r#"caddy_http_request_duration_seconds_bucket{le="+Inf",server="howdah"} 5"#,
         r#"caddy_http_request_duration_seconds_count{server="howdah"} 5"#,
@@ -586,5 +588,5 @@ fn requests_are_counted_by_host_on_demand() {
     assert!(has(
         r#"caddy_http_requests_total{server="howdah",method="GET",host="_other"} 1002"#
     ));
-    assert!(!text.contains(r#"caddy_http_requests_total{server="howdah",method="GET"} "#));
+    assert!(!text.contains(r#"caddy_http_requests_total{server="howdah",method="GET",code="#));
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use howdah_config::model::Config;
+use howdah_config::model::{Config, ReverseProxy};
 use howdah_goridge::Pool;
 use howdah_http::endpoint::Endpoints;
 use howdah_http::{RunningPools, Server};
@@ -99,7 +99,7 @@ struct ConfigurationView {
 impl ConfigurationView {
     fn of(config: &Config, source: Option<&Source>) -> Self {
         Self {
-            whole: config_json(source),
+            whole: config_json(config, source),
             frankenphp: frankenphp_config(config),
             servers: servers(config),
             source: source.cloned(),
@@ -608,15 +608,21 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn config_json(source: Option<&Source>) -> Value {
-    source.map_or_else(
+/// The statements, and in `apps` what clients of Caddy look for.
+fn config_json(config: &Config, source: Option<&Source>) -> Value {
+    let mut shown = source.map_or_else(
         || json!({"file": null, "statements": null}),
         Source::to_json,
-    )
+    );
+    shown["apps"] = json!({
+        "http": {"servers": servers(config)},
+        "frankenphp": frankenphp_config(config),
+    });
+    shown
 }
 
-/// In the format of Caddy's configuration: the one server that metrics name, with a route for the hosts of each site.
-/// Dashboards look for them.
+/// In the format of Caddy's configuration: the one server that metrics name, with a route for the hosts and the reverse
+/// proxies of each site. Dashboards look for them.
 fn servers(config: &Config) -> Value {
     let routes: Vec<_> = config
         .sites
@@ -626,17 +632,40 @@ fn servers(config: &Config) -> Value {
             let hosts: Vec<_> = hosts
                 .filter_map(|address| address.host.as_deref())
                 .collect();
-            if hosts.is_empty() {
-                json!({})
-            } else {
-                json!({"match": [{"host": hosts}]})
+            let mut route = json!({});
+            if !hosts.is_empty() {
+                route["match"] = json!([{"host": hosts}]);
             }
+            let proxies: Vec<_> = site
+                .reverse_proxies()
+                .into_iter()
+                .map(reverse_proxy)
+                .collect();
+            if !proxies.is_empty() {
+                route["handle"] = proxies.into();
+            }
+            route
         })
         .collect();
     let addresses = config.sites.iter().flat_map(|site| &site.addresses);
     let ports: BTreeSet<u16> = addresses.map(|address| address.port).collect();
     let listen: Vec<String> = ports.iter().map(|port| format!(":{port}")).collect();
     json!({"howdah": {"listen": listen, "routes": routes}})
+}
+
+fn reverse_proxy(proxy: &ReverseProxy) -> Value {
+    let upstreams = proxy.upstreams.iter();
+    let upstreams = upstreams.map(|upstream| json!({"dial": upstream.to_string()}));
+    let mut shown = json!({
+        "handler": "reverse_proxy",
+        "upstreams": upstreams.collect::<Vec<_>>(),
+        "load_balancing": {"selection_policy": {"policy": proxy.balance.policy.name()}},
+    });
+    if let Some(check) = &proxy.health {
+        let interval = u64::try_from(check.interval.as_nanos()).unwrap_or(u64::MAX);
+        shown["health_checks"] = json!({"active": {"uri": check.uri, "interval": interval}});
+    }
+    shown
 }
 
 /// Renders a configuration in the format of `FrankenPHP`.
@@ -674,11 +703,21 @@ mod tests {
         let shown = frankenphp_config(&config);
         assert_eq!(shown["workers"][0]["name"], "app");
         assert_eq!(shown["workers"][0]["file_name"], "/srv/w.php");
-        let text = "http://a.test, http://b.test:8080 {\n}\n:8081 {\n}\n";
+        let text = "http://a.test, http://b.test:8080 {\n}\n:8081 {\nhandle /api/* {\n\
+                    reverse_proxy 127.0.0.1:9 localhost:10 {\nlb_policy round_robin\nhealth_uri /h\nhealth_interval 5s\n}\n\
+                    }\n}\n";
         let none = |_: &str| None;
         let parsed = howdah_config::parse(text, "Caddyfile", &none, &howdah_config::NoFiles);
-        let shown = servers(&parsed.expect("valid").config);
-        let expected = json!([{"match": [{"host": ["a.test", "b.test"]}]}, {}]);
-        assert_eq!(shown["howdah"]["routes"], expected);
+        let config = parsed.expect("valid").config;
+        let proxy = json!({
+            "handler": "reverse_proxy",
+            "upstreams": [{"dial": "127.0.0.1:9"}, {"dial": "localhost:10"}],
+            "load_balancing": {"selection_policy": {"policy": "round_robin"}},
+            "health_checks": {"active": {"uri": "/h", "interval": 5_000_000_000_u64}},
+        });
+        let expected = json!([{"match": [{"host": ["a.test", "b.test"]}]}, {"handle": [proxy]}]);
+        assert_eq!(servers(&config)["howdah"]["routes"], expected);
+        let whole = config_json(&config, None);
+        assert_eq!(whole["apps"]["http"]["servers"], servers(&config));
     }
 }

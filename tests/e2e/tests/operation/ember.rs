@@ -28,10 +28,9 @@ fn line(listener: &TcpListener, is_wanted: impl Fn(&Value) -> bool) -> Value {
 
 #[test]
 fn its_tabs_are_filled() {
-    let site = format!(
-        "root * {}\nphp_server\nreverse_proxy /up 127.0.0.1:9",
-        www().display()
-    );
+    let proxy =
+        "reverse_proxy /up 127.0.0.1:9 {\nlb_policy first\nhealth_uri /live\nhealth_interval 1h\n}";
+    let site = format!("root * {}\nphp_server\n{proxy}", www().display());
     let global = format!("{ON}\nmetrics\nfrankenphp {{\nnum_threads 2\n}}");
     let server = Server::caddyfile(caddyfile(&global, &site)).start();
     let admin = Admin::of(&server);
@@ -75,6 +74,27 @@ fn its_tabs_are_filled() {
     let metrics = admin.get("/metrics").text();
     let healthy = "caddy_reverse_proxy_upstreams_healthy{upstream=\"127.0.0.1:9\"} 1";
     assert!(metrics.contains(healthy), "{metrics}");
+    server.get("/missing").assert_status(404);
+    // A request is counted when its response is complete.
+    for code in ["200", "404"] {
+        let counted = format!(
+            "caddy_http_requests_total{{server=\"howdah\",method=\"GET\",code=\"{code}\"}} "
+        );
+        assert!(process::wait_until(PATIENCE, || {
+            admin.get("/metrics").text().contains(&counted)
+        }));
+    }
+    let whole = admin.get("/config/").json();
+    let proxy = &whole["apps"]["http"]["servers"]["howdah"]["routes"][0]["handle"][0];
+    assert_eq!(proxy["upstreams"][0]["dial"], "127.0.0.1:9", "{whole:#}");
+    assert_eq!(
+        proxy["load_balancing"]["selection_policy"]["policy"],
+        "first"
+    );
+    assert_eq!(
+        proxy["health_checks"]["active"],
+        json!({"uri": "/live", "interval": 3_600_000_000_000_u64})
+    );
     let servers = admin.get("/config/apps/http/servers").json();
     assert!(servers["howdah"]["listen"].is_array(), "{servers}");
     let logs = admin.get("/config/apps/http/servers/howdah/logs").json();
