@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use howdah_shm::{Cancel, SlotId, SlotState};
+use howdah_shm::{Cancel, SlotId, SlotState, WorkerId};
 
 use super::exchange::Exchange;
 use super::waiting::{Waiter, WaiterState};
@@ -221,6 +221,10 @@ impl Inner {
         let table = &mut *table;
         let slot = {
             let mut state = exchange.state.borrow_mut();
+            // A script that has sent nothing yet: the front does not know of its worker.
+            if let Some(worker) = state.slot.and_then(|slot| runner(table, slot)) {
+                state.report_silent_claim(&table.shm, worker);
+            }
             state.disconnect();
             if std::mem::take(&mut state.retry_pending) {
                 drop(state);
@@ -293,6 +297,14 @@ fn report_disconnect(table: &mut Table, exchange: &Exchange, slot: SlotId) {
     if table.shm.abort(slot).is_ok() {
         // Empties the ring, so that a worker that waits for space continues and sees the flag.
         let _ = exchange.state.borrow_mut().absorb(&mut table.shm, None);
+    }
+}
+
+/// The worker that runs the request.
+fn runner(table: &Table, slot: SlotId) -> Option<WorkerId> {
+    match table.shm.slot(slot)?.state {
+        SlotState::Running { worker, .. } => Some(worker),
+        _ => None,
     }
 }
 

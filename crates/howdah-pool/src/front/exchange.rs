@@ -128,6 +128,13 @@ impl ExchangeState {
         }
     }
 
+    /// The same for a worker without output, which may be about to write the time.
+    pub(crate) fn report_silent_claim(&mut self, shm: &Front, worker: WorkerId) {
+        if self.slot.is_some_and(|slot| shm.claimed_ns(slot) > 0) {
+            self.report_claim(shm, worker);
+        }
+    }
+
     /// Moves committed frames from the ring to the buffer: up to `limit` bytes of body, or all of it.
     pub(crate) fn absorb(&mut self, shm: &mut Front, limit: Option<usize>) -> Result<(), Fault> {
         let Some(slot) = self.slot else { return Ok(()) };

@@ -77,6 +77,7 @@ impl Inner {
                         worker,
                         since: *state.running_since.get_or_insert(now),
                     };
+                    state.report_silent_claim(&table.shm, worker);
                     self.sample_slow(table, &mut state, &running, now);
                     self.enforce_timeout(table, &mut state, &running, now);
                     if let Some(max) = spool_max

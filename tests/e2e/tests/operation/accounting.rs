@@ -1,7 +1,9 @@
 //! Cost of a request in PHP: in access logs, as `Server-Timing` and in spans.
 
 use std::thread;
+use std::time::{Duration, Instant};
 
+use howdah_testkit::log::LogLine;
 use howdah_testkit::{PATIENCE, Request, Server, Www, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, encode};
@@ -16,6 +18,12 @@ const WORK: &str = "
     while (hrtime(true) < $until) {
     }
     echo 'done';
+";
+
+/// Waits at the gate.
+const GATED: &str = "<?php
+    file_put_contents($_GET['gate'] . '.reached', 'x');
+    fgetc(fopen($_GET['gate'] . '.open', 'r'));
 ";
 
 fn php() -> Www {
@@ -170,6 +178,49 @@ fn access_logs_have_the_queue_time_of_requests_that_no_worker_took() {
         std::fs::write(&gate, "open").expect("written");
         running.join().expect("no panic").assert(200, "done");
     });
+}
+
+/// A script that has sent nothing when its client disconnects, or when it is ended, has run nevertheless.
+#[test]
+fn the_time_of_a_silent_script_is_not_queue_time() {
+    const RUNS: Duration = Duration::from_millis(300);
+    let www = Www::new().file("index.php", GATED);
+    let root = www.path().display();
+    let global = "frankenphp {\nnum_threads 2\nrequest_timeout 2s\n}";
+    let site = format!("log\nroot * {root}\nphp_server");
+    let server = Server::caddyfile(caddyfile(global, &site)).start();
+    for expected in [
+        "the request took longer than",
+        "PHP backtrace",
+        "worker killed",
+        "/index.php/late",
+    ] {
+        server.allow_log(expected);
+    }
+    let mut gate = server.gate("gate");
+    let target = |name: &str| format!("/index.php/{name}?gate={}", encode(gate.path()));
+    let (left, late) = (target("left"), target("late"));
+    let mut connection = server.connect();
+    connection.send(&Request::get(&left)).expect("sent");
+    gate.reached();
+    let reached = Instant::now();
+    assert!(process::wait_until(PATIENCE, || reached.elapsed() >= RUNS));
+    drop(connection);
+    let line = server.wait_log("/left");
+    assert_eq!(line.fields["status"], 499);
+    assert_ran(&line, RUNS);
+    server.get(&late).assert_status(504);
+    let line = server.wait_line("its line", |line| {
+        line.raw.contains("/late") && line.fields["duration"].is_number()
+    });
+    assert_ran(&line, Duration::from_millis(1500));
+}
+
+/// The request was in PHP for this time, which is not that in the queue.
+fn assert_ran(line: &LogLine, time: Duration) {
+    assert_only_queue(&line.fields["php"]);
+    let ran = number(&line.fields, "duration") - number(&line.fields["php"], "queue");
+    assert!(ran >= time.as_secs_f64() * 0.9, "{}", line.raw);
 }
 
 #[test]
