@@ -28,6 +28,8 @@
 #include "request/wait.h"
 
 #define STACK_SIZE (64 * 1024)
+/* A fault that is this close to the stack pointer is one of the stack. */
+#define STACK_END_SIZE (64 * 1024)
 /* Time limit for the whole report. */
 #define LIMIT_SECONDS 2
 
@@ -60,7 +62,28 @@ static bool is_of_thread(const siginfo_t *info)
 		   !(info->si_signo == SIGBUS && info->si_code == BUS_MCEERR_AO);
 }
 
-static void put_fault(const siginfo_t *info)
+static uintptr_t stack_pointer_of(const void *context)
+{
+	const ucontext_t *at = context;
+#if defined(__x86_64__)
+	return (uintptr_t)at->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+	return (uintptr_t)at->uc_mcontext.sp;
+#else
+	(void)at;
+	return 0;
+#endif
+}
+
+/* Memory around the stack pointer is missing only where the stack ends. */
+static bool is_stack_full(const siginfo_t *info, const void *context)
+{
+	uintptr_t address = (uintptr_t)info->si_addr, stack = stack_pointer_of(context);
+	uintptr_t distance = address < stack ? stack - address : address - stack;
+	return info->si_signo == SIGSEGV && is_of_thread(info) && stack && distance < STACK_END_SIZE;
+}
+
+static void put_fault(const siginfo_t *info, const void *context)
 {
 	trace.size = 0;
 	howdah_trace_text(&trace, "fault ");
@@ -75,6 +98,7 @@ static void put_fault(const siginfo_t *info)
 		put_signed(info->si_pid);
 	}
 	howdah_trace_text(&trace, syscall(SYS_gettid) == trace.process ? " thread php" : " thread other");
+	howdah_trace_text(&trace, is_stack_full(info, context) ? " stack full" : "");
 }
 
 static void find_running(void)
@@ -110,7 +134,7 @@ static void write_neighbour(uint64_t request_id, const zend_execute_data *frame)
 static void write_report(const siginfo_t *info, const void *context)
 {
 	find_running();
-	put_fault(info);
+	put_fault(info, context);
 	howdah_trace_frames(&trace, EG(current_execute_data));
 	howdah_log_record('f', running, trace.text, trace.size);
 	if (howdah_crash_explain) {

@@ -111,6 +111,7 @@ fn crash_signal(number: i32, fault: Option<Fault>) -> CrashSignal {
         address: fault.address,
         sender: fault.sender,
         thread: fault.thread,
+        stack_full: fault.stack_full,
     }
 }
 

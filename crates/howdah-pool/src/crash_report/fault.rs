@@ -15,10 +15,11 @@ pub(super) struct Fault {
     pub(super) address: Option<String>,
     pub(super) sender: Option<i32>,
     pub(super) thread: Option<String>,
+    pub(super) stack_full: bool,
 }
 
 impl Fault {
-    /// `fault SIGNAL CODE address|sender VALUE thread php|other`; what does not fit is left out.
+    /// `fault SIGNAL CODE address|sender VALUE thread php|other [stack full]`; what does not fit is left out.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         if words.next() != Some("fault") {
@@ -34,6 +35,7 @@ impl Fault {
                 "address" => fault.address = Some(text::line(value, 20)),
                 "sender" => fault.sender = value.parse().ok(),
                 "thread" => fault.thread = Some(text::line(value, 10)),
+                "stack" => fault.stack_full = value == "full",
                 _ => {}
             }
         }
@@ -72,6 +74,7 @@ pub(super) fn name(signal: i32) -> String {
 /// The kernel's reason for the signal, as a part of a sentence.
 fn reason(signal: &CrashSignal) -> Option<&'static str> {
     Some(match (signal.number, signal.code?) {
+        (11, _) if signal.stack_full => "the stack is full, by calls that are nested too deeply",
         (4, 1) => "an invalid instruction",
         (4, _) => "an instruction that cannot be executed",
         (7, 1) => "a misaligned address",
@@ -126,8 +129,11 @@ mod tests {
             address: Some("0x8".into()),
             sender: None,
             thread: Some("php".into()),
+            stack_full: false,
         };
         assert_eq!(fault, expected);
+        let full = Fault::parse("fault 11 1 address 0x8 thread php stack full");
+        assert!(full.is_some_and(|fault| fault.stack_full));
         let sent = Fault::parse("fault 6 -6 sender 17").expect("a fault");
         assert_eq!((sent.code, sent.sender), (Some(-6), Some(17)));
         for other in ["", "c", "fault", "fault x", "waits"] {
@@ -148,9 +154,14 @@ mod tests {
                 address: address.map(Into::into),
                 sender,
                 thread: None,
+                stack_full: address == Some("0x7ff0"),
             };
             sentence(&signal, 5, Some(true))
         };
+        assert_eq!(
+            of(11, Some(1), Some("0x7ff0"), None),
+            "SIGSEGV: the stack is full, by calls that are nested too deeply (0x7ff0)"
+        );
         assert_eq!(
             of(11, Some(1), Some("0x0"), None),
             "SIGSEGV: no memory at this address (0x0)"

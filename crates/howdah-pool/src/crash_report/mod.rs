@@ -74,6 +74,9 @@ pub struct CrashSignal {
     pub sender: Option<i32>,
     /// `php`, or `other` for a different thread.
     pub thread: Option<String>,
+    /// The address is at the end of the thread's stack.
+    #[serde(default)]
+    pub stack_full: bool,
 }
 
 /// The process that crashed.

@@ -183,7 +183,7 @@ fn a_report_has_the_crash_its_place_and_its_request() {
         (
             5,
             "deep",
-            "SIGSEGV: ",
+            "SIGSEGV: the stack is full, by calls that are nested too deeply (0x",
             &["#0 array_map()\n#1 deep() ", "(more frames follow)"],
         ),
     ] {
