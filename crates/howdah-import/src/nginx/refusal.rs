@@ -17,8 +17,12 @@ pub(super) fn is_access(name: &str) -> bool {
         "ssl_ocsp",
         "testcookie",
     ];
+    // Their options decide nothing.
+    const OPTIONS: [&str; 6] = ["_cache", "_delay", "_file", "_leeway", "_set", "_type"];
     let starts = ["access_by_", "auth_", "rewrite_by_"];
-    NAMES.contains(&name) || starts.iter().any(|start| name.starts_with(start)) && !is_rule(name)
+    let is_option = || name.starts_with("auth_") && OPTIONS.iter().any(|end| name.ends_with(end));
+    NAMES.contains(&name)
+        || starts.iter().any(|start| name.starts_with(start)) && !is_rule(name) && !is_option()
 }
 
 /// Refuses all requests of a block with such a directive.
