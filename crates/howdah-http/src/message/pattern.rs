@@ -49,6 +49,9 @@ impl Pattern {
     }
 }
 
+/// The characters that have a meaning in [`matches_glob`].
+pub(crate) const WILDCARDS: [char; 4] = ['*', '?', '[', '\\'];
+
 /// `*` and `?` within a segment, `[a-z]` and `[^a-z]` classes, `\` escapes: Go's `path.Match`.
 pub(crate) fn matches_glob(glob: &str, text: &str) -> bool {
     let glob: Vec<char> = glob.chars().collect();
