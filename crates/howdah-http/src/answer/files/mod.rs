@@ -202,17 +202,16 @@ async fn found(
         return response;
     }
     let file = FoundFile {
-        source,
         version,
         path,
         type_path: path,
     };
     if file_request.precompressed.is_empty() {
-        return file.respond(file_request).await;
+        return file.respond(source, file_request).await;
     }
     let precompressed_file = precompressed::find(path, file_request);
     let mut response = match precompressed_file {
-        None => file.respond(file_request).await,
+        None => file.respond(source, file_request).await,
         Some(precompressed_file) => precompressed_file.respond(path, file_request).await,
     };
     vary(response.headers_mut());

@@ -63,12 +63,11 @@ impl Sidecar {
             coding,
         } = self;
         let file = FoundFile {
-            source,
             version,
             path: &own,
             type_path: path,
         };
-        let mut response = file.respond(file_request).await;
+        let mut response = file.respond(source, file_request).await;
         if matches!(
             response.status(),
             StatusCode::OK | StatusCode::PARTIAL_CONTENT

@@ -19,9 +19,8 @@ use crate::message::response::Content;
 /// Files up to this size are read before the response starts, and may be cached.
 const SMALL: u64 = 64 << 10;
 
-/// A file that was found.
+/// A file that was found, without its contents.
 pub(super) struct FoundFile<'p> {
-    pub(super) source: Source,
     pub(super) version: Version,
     pub(super) path: &'p str,
     /// The path that determines its type: of a precompressed file that of the original.
@@ -45,7 +44,11 @@ enum Selection {
 }
 
 impl FoundFile<'_> {
-    pub(super) async fn respond(self, file_request: FileRequest<'_>) -> Response<Content> {
+    pub(super) async fn respond(
+        &self,
+        source: Source,
+        file_request: FileRequest<'_>,
+    ) -> Response<Content> {
         let parts = file_request.parts;
         let path = self.path;
         let verdict = conditional::evaluate(&parts.headers, &self.version);
@@ -62,7 +65,7 @@ impl FoundFile<'_> {
         headers.insert(CONTENT_TYPE, content_type(self.type_path));
         let span = match self.select(file_request, &mut response) {
             Selection::Span(span) => span,
-            Selection::Multipart(multipart) => return multipart.respond(self.source, response),
+            Selection::Multipart(multipart) => return multipart.respond(source, response),
             Selection::Unsatisfiable => {
                 let total = self.version.identity.size;
                 let mut response = reply::plain(StatusCode::RANGE_NOT_SATISFIABLE);
@@ -83,7 +86,7 @@ impl FoundFile<'_> {
                 .insert(CONTENT_LENGTH, HeaderValue::from(span.length));
             return response;
         }
-        match self.contents(span, file_request).await {
+        match self.contents(source, span, file_request).await {
             Ok(content) => {
                 *response.body_mut() = content;
                 response
@@ -141,9 +144,14 @@ impl FoundFile<'_> {
         }
     }
 
-    async fn contents(self, span: Span, file_request: FileRequest<'_>) -> io::Result<Content> {
+    async fn contents(
+        &self,
+        source: Source,
+        span: Span,
+        file_request: FileRequest<'_>,
+    ) -> io::Result<Content> {
         let Span { start, length } = span;
-        Ok(match self.source {
+        Ok(match source {
             _ if length == 0 => Content::Empty,
             Source::Kept(contents) => {
                 // A range lies within the size, which is the length of the contents.
