@@ -6,6 +6,7 @@ use http::header::{
 };
 use http::{HeaderMap, StatusCode};
 
+const HTML_TYPE: &str = "text/html";
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 /// Such a page contains nothing but its style.
 const POLICY: HeaderValue =
@@ -33,11 +34,13 @@ code{font:.9em ui-monospace,monospace;overflow-wrap:anywhere}";
 pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(ACCEPT).iter();
     accepted.any(|value| {
-        value.to_str().is_ok_and(|value| {
-            value
-                .split(',')
-                .any(|kind| kind.trim_start().starts_with("text/html"))
-        })
+        // Most other clients send `*/*`, which is too short to contain the name.
+        value.len() >= HTML_TYPE.len()
+            && value.to_str().is_ok_and(|value| {
+                value
+                    .split(',')
+                    .any(|kind| kind.trim_start().starts_with(HTML_TYPE))
+            })
     })
 }
 
