@@ -9,10 +9,10 @@ pub(crate) struct ScriptJob {
     pub(crate) pool: usize,
     pub(crate) script: Script,
     pub(crate) env: Vec<(String, String)>,
-    /// The FastCGI server, in place of a pool.
-    pub(crate) fastcgi: Option<FastCgiJob>,
+    /// The FastCGI server, in place of a pool. Boxed like `roadrunner`: most jobs have neither, and all are moved.
+    pub(crate) fastcgi: Option<Box<FastCgiJob>>,
     /// The RoadRunner workers, in place of a pool.
-    pub(crate) roadrunner: Option<RoadRunnerJob>,
+    pub(crate) roadrunner: Option<Box<RoadRunnerJob>>,
     /// The hub of the site, by its index in [`Config::hubs`](howdah_config::model::Config::hubs).
     pub(crate) hub: Option<usize>,
     /// Early hints are learned from its responses.

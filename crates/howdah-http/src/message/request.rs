@@ -52,8 +52,8 @@ pub struct AppRequest {
     pub figures: bool,
     /// The hub of the site, if it has one: of [`Endpoints::hubs`](super::endpoint::Endpoints::hubs).
     pub hub: Option<Arc<dyn Endpoint>>,
-    /// The `roadrunner` pool that runs it, in place of a pool of scripts.
-    pub roadrunner: Option<RoadRunnerTarget>,
+    /// The `roadrunner` pool that runs it, in place of a pool of scripts. Boxed, because it is rare.
+    pub roadrunner: Option<Box<RoadRunnerTarget>>,
 }
 
 /// A request for a pool of `roadrunner`.

@@ -62,7 +62,7 @@ impl Finish {
 
     /// Completes the response for the connection.
     pub(super) fn finish<A, B>(
-        mut self,
+        &mut self,
         scope: &RequestScope<A>,
         response: Response<Source<B>>,
         request: &PendingRequest,

@@ -51,7 +51,7 @@ pub(crate) async fn handle<A: Application>(
     if received.response.is_none()
         && let Some(find) = receive::shared_proof(scope, &received.parts)
     {
-        received.response = Box::pin(find).await.map(challenge::answer);
+        received.response = Box::pin(find).await.map(challenge::answer).map(Box::new);
     }
     let mut decision = route::decide_first(scope, &mut received, &mut exchange);
     if authorize::is_needed(&decision.outcome) {
@@ -59,11 +59,11 @@ pub(crate) async fn handle<A: Application>(
         // Boxed: few requests need it.
         decision = Box::pin(hold.during(authorized)).await;
     }
-    let finish = Finish::new(&received, std::mem::take(&mut decision.encodings));
+    let mut finish = Finish::new(&received, std::mem::take(&mut decision.encodings));
     let compresses = finish.compresses();
     let mut pending = PendingRequest::new(received, &mut decision, scope.limits(), compresses);
     if let Some(trace) = decision.trace.take() {
-        trace::pass_on(trace, &mut decision.outcome, &mut pending, &exchange);
+        trace::pass_on(*trace, &mut decision.outcome, &mut pending, &exchange);
     }
     let responder = Responder::new(scope, hold, &exchange, &decision.headers);
     let response = responder.respond(decision.outcome, &mut pending).await;

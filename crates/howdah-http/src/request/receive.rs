@@ -20,7 +20,7 @@ pub(super) struct ReceivedRequest {
     /// The end of the body is unknown: the connection cannot be reused.
     pub(super) is_misframed: bool,
     /// The response, if no route is run.
-    pub(super) response: Option<Response<Content>>,
+    pub(super) response: Option<Box<Response<Content>>>,
 }
 
 pub(super) fn receive<A>(
@@ -36,8 +36,8 @@ pub(super) fn receive<A>(
     let checked = check(&mut parts, scope.state.header_bytes(), limit);
     let misframed = scope.state.framing_refusal();
     let response = match (misframed, checked) {
-        (Some(reason), _) => Some(reply::bad_request(reason)),
-        (None, Err(refusal)) => Some(*refusal),
+        (Some(reason), _) => Some(reply::bad_request(reason).into()),
+        (None, Err(refusal)) => Some(refusal),
         (None, Ok(())) => None,
     };
     ReceivedRequest {

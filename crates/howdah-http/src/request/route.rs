@@ -31,7 +31,8 @@ pub(super) struct RouteDecision {
     pub(super) outcome: Outcome,
     pub(super) headers: Changes,
     pub(super) encodings: Encodings,
-    pub(super) trace: Option<Trace>,
+    /// Boxed, because few sites have traces.
+    pub(super) trace: Option<Box<Trace>>,
     /// `None`: as sent.
     pub(super) query: Option<String>,
     /// With a different method or header.
@@ -42,9 +43,9 @@ pub(super) struct RouteDecision {
 }
 
 impl RouteDecision {
-    pub(super) fn answer(response: Response<Content>) -> Self {
+    pub(super) fn answer(response: impl Into<Box<Response<Content>>>) -> Self {
         Self {
-            outcome: Outcome::Answer(Box::new(response)),
+            outcome: Outcome::Answer(response.into()),
             headers: Changes::default(),
             encodings: Encodings::default(),
             trace: None,
@@ -173,7 +174,8 @@ fn complete_log(context: &mut Context<'_>, exchange: &mut Exchange) {
     if context.log.skip {
         exchange.log = None;
     } else if let Some(entry) = &mut exchange.log {
-        if let Some(Trace { context: ids, .. }) = &context.trace {
+        if let Some(trace) = &context.trace {
+            let ids = &trace.context;
             let (trace, span) = (ids.trace.to_string(), format!("{:016x}", ids.span));
             let ids = [("traceID", trace), ("spanID", span)]
                 .map(|(name, id)| (name.into(), AppendedValue::Known(id)));

@@ -33,7 +33,7 @@ impl<A: Application> Responder<'_, A> {
         let progress = self.progress(&job, body.len());
         let interim = Interim::new(&*self.scope.state, pending.parts.version);
         let page = self.send_hints(&job, pending, interim);
-        let roadrunner = match job.roadrunner.take().map(|own| self.roadrunner(own)) {
+        let roadrunner = match job.roadrunner.take().map(|own| self.roadrunner(*own)) {
             None => None,
             Some(Some(target)) => Some(target),
             // A reload removed its pool.
@@ -91,13 +91,13 @@ impl<A: Application> Responder<'_, A> {
         Some(page)
     }
 
-    fn roadrunner(&self, job: RoadRunnerJob) -> Option<RoadRunnerTarget> {
+    fn roadrunner(&self, job: RoadRunnerJob) -> Option<Box<RoadRunnerTarget>> {
         let pool = self.scope.snapshot().endpoints.roadrunner.get(job.pool)?;
-        Some(RoadRunnerTarget {
+        Some(Box::new(RoadRunnerTarget {
             pool: Arc::clone(pool),
             path: job.path,
             attributes: job.attributes,
-        })
+        }))
     }
 
     fn app_request(

@@ -67,7 +67,7 @@ pub(crate) struct Context<'r> {
     pub(crate) log: LogChoice,
     /// The sampler of traces, if a site has them.
     pub(crate) sampler: Option<&'r Sampler>,
-    pub(crate) trace: Option<Trace>,
+    pub(crate) trace: Option<Box<Trace>>,
     pub(crate) lookup: &'r StatCache,
     pub(crate) roots: &'r Roots,
     pub(crate) proxies: &'r TrustedProxies,
@@ -218,7 +218,7 @@ impl Context<'_> {
         let callers = self.parts().headers.get_all(TRACEPARENT).iter();
         let context = TraceContext::begin(callers.map(HeaderValue::as_bytes), sampler);
         let name = String::new();
-        self.trace = Some(Trace { context, name });
+        self.trace = Some(Box::new(Trace { context, name }));
     }
 
     /// Raw, without `?`.

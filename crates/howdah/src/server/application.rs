@@ -165,11 +165,11 @@ impl Application for PhpApplication {
         interim: Interim<'_>,
     ) -> Response<PhpBody> {
         if let Some(target) = request.roadrunner.take() {
-            return match roadrunner::run(&mut request, target, interim).await {
+            return match roadrunner::run(&mut request, *target, interim).await {
                 Ok((head, body)) => respond(
                     &request,
                     (head.status, head.headers),
-                    Inner::RoadRunner(body),
+                    Inner::RoadRunner(Box::new(body)),
                 ),
                 Err(error) => self.refuse(&request, &error.into()),
             };
@@ -385,7 +385,8 @@ pub(crate) struct PhpBody(Inner);
 #[derive(Debug)]
 enum Inner {
     Pool(howdah_pool::Body),
-    RoadRunner(howdah_goridge::Body),
+    /// Boxed, because it is large and the other is frequent.
+    RoadRunner(Box<howdah_goridge::Body>),
     Text(Option<Bytes>),
 }
 
@@ -405,7 +406,7 @@ impl http_body::Body for PhpBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match &mut self.0 {
             Inner::Pool(body) => Pin::new(body).poll_frame(context),
-            Inner::RoadRunner(body) => Pin::new(body).poll_frame(context),
+            Inner::RoadRunner(body) => Pin::new(&mut **body).poll_frame(context),
             Inner::Text(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
         }
     }

@@ -160,11 +160,13 @@ impl PhpScript {
             pool,
             script,
             env,
-            fastcgi: self.fastcgi.as_ref().map(|(upstreams, retry)| FastCgiJob {
-                upstreams: Rc::clone(upstreams),
-                hint: hint(upstreams.policy(), context),
-                forwarded: forwarded(context, context.trusts(upstreams.trusted_proxies())),
-                is_repeatable: retry.allows(&context.parts().method, context),
+            fastcgi: self.fastcgi.as_ref().map(|(upstreams, retry)| {
+                Box::new(FastCgiJob {
+                    upstreams: Rc::clone(upstreams),
+                    hint: hint(upstreams.policy(), context),
+                    forwarded: forwarded(context, context.trusts(upstreams.trusted_proxies())),
+                    is_repeatable: retry.allows(&context.parts().method, context),
+                })
             }),
             roadrunner: None,
             hub: self.hub,

@@ -53,11 +53,11 @@ impl Handler for RoadRunner {
             },
             env: Vec::new(),
             fastcgi: None,
-            roadrunner: Some(RoadRunnerJob {
+            roadrunner: Some(Box::new(RoadRunnerJob {
                 pool: self.pool,
                 path: context.escaped_path().into(),
                 attributes: attributes.collect(),
-            }),
+            })),
             hub: None,
             learns_hints: false,
         })
