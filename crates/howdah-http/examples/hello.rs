@@ -56,7 +56,7 @@ impl Body for Text {
 impl Application for Hello {
     type Body = Text;
 
-    async fn call(self: Rc<Self>, _: AppRequest, _: Interim<'_>) -> Response<Text> {
+    async fn call(self: Rc<Self>, _: &mut AppRequest, _: Interim<'_>) -> Response<Text> {
         Text::response()
     }
 }

@@ -15,10 +15,11 @@ pub trait Application: 'static {
 
     /// Handles one request. Errors are responses too (502, 503, 504): the implementation logs their cause. Dropping the
     /// future or the body means that the client has disconnected: whether a complete request still runs is up to the
-    /// application. `interim` sends responses before the final one.
+    /// application. `interim` sends responses before the final one. The request is large and so not moved: the
+    /// implementation takes out of it what it keeps.
     fn call(
         self: Rc<Self>,
-        request: AppRequest,
+        request: &mut AppRequest,
         interim: Interim<'_>,
     ) -> impl Future<Output = Response<Self::Body>>;
 

@@ -50,7 +50,7 @@ impl<A: Application> Responder<'_, A> {
             return finish_fastcgi(response, pending.is_head).map(Source::Content);
         }
         let app = Rc::clone(&self.scope.service.app);
-        let mut response = app.call(request, interim).await;
+        let mut response = app.call(&mut request, interim).await;
         single_fields::keep_last(response.headers_mut());
         if let Some(page) = page {
             self.scope.snapshot().hints.learn(page, &response);

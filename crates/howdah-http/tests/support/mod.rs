@@ -372,7 +372,7 @@ impl Drop for DropCount {
 impl Application for FakeApplication {
     type Body = FakeBody;
 
-    async fn call(self: Rc<Self>, request: AppRequest, _: Interim<'_>) -> Response<FakeBody> {
+    async fn call(self: Rc<Self>, request: &mut AppRequest, _: Interim<'_>) -> Response<FakeBody> {
         self.calls.set(self.calls.get() + 1);
         let guard = DropCount(Arc::clone(&self.seen));
         self.seen.calls.fetch_add(1, SeqCst);
@@ -409,7 +409,7 @@ impl Application for FakeApplication {
             }
             // `status=` and `h=NAME:VALUE`.
             Some("answer") => {
-                let text = describe(&request);
+                let text = describe(request);
                 let mut response =
                     Response::new(FakeBody::new(Script::Text(Some(text.into())), guard));
                 for (name, value) in request
@@ -443,7 +443,7 @@ impl Application for FakeApplication {
                 response
             }
             _ => {
-                let text = describe(&request);
+                let text = describe(request);
                 Response::new(FakeBody::new(Script::Text(Some(text.into())), guard))
             }
         }

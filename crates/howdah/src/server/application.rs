@@ -161,21 +161,21 @@ impl Application for PhpApplication {
 
     async fn call(
         self: Rc<Self>,
-        mut request: AppRequest,
+        request: &mut AppRequest,
         interim: Interim<'_>,
     ) -> Response<PhpBody> {
         if let Some(target) = request.roadrunner.take() {
-            return match roadrunner::run(&mut request, *target, interim).await {
+            return match roadrunner::run(request, *target, interim).await {
                 Ok((head, body)) => respond(
-                    &request,
+                    request,
                     (head.status, head.headers),
                     Inner::RoadRunner(Box::new(body)),
                 ),
-                Err(error) => self.refuse(&request, &error.into()),
+                Err(error) => self.refuse(request, &error.into()),
             };
         }
         let mut vars = self.buffers.borrow_mut().pop().unwrap_or_default();
-        let result = self.run(&mut request, &mut vars, interim).await;
+        let result = self.run(request, &mut vars, interim).await;
         vars.clear();
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() < BUFFERS_MAX {
@@ -185,7 +185,7 @@ impl Application for PhpApplication {
         match result {
             Ok((head, usage, body)) => {
                 let start = (head.status, head.headers);
-                let mut response = respond(&request, start, Inner::Pool(body));
+                let mut response = respond(request, start, Inner::Pool(body));
                 if request.figures
                     && let Some(usage) = usage
                 {
@@ -198,7 +198,7 @@ impl Application for PhpApplication {
                 }
                 response
             }
-            Err(failure) => self.refuse(&request, &failure),
+            Err(failure) => self.refuse(request, &failure),
         }
     }
 
