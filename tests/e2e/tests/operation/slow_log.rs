@@ -256,7 +256,7 @@ fn a_request_that_runs_again_after_a_crash_has_two_timelines() {
     let www = Www::new();
     let server = pool(&www, "", None);
     let mut gate = server.gate("gate");
-    let request = Request::get(&target(&gate, "crash"));
+    let request = Request::get(target(&gate, "crash"));
     thread::scope(|scope| {
         let response = scope.spawn(|| server.send(&request));
         for (ends, words) in [
@@ -286,7 +286,7 @@ fn the_timeline_names_an_exit() {
         let www = Www::new();
         let server = pool(&www, "", mode);
         let mut gate = server.gate("gate");
-        let request = Request::get(&target(&gate, "exit"));
+        let request = Request::get(target(&gate, "exit"));
         ends(&server, &mut gate, &request, (", by exit()", "exit"));
     }
 }
@@ -297,7 +297,7 @@ fn the_timeline_names_a_time_limit() {
         let www = Www::new();
         let server = pool(&www, "", mode);
         let mut gate = server.gate("gate");
-        let request = Request::get(&target(&gate, "limit"));
+        let request = Request::get(target(&gate, "limit"));
         ends(
             &server,
             &mut gate,
@@ -333,7 +333,7 @@ fn the_timeline_names_a_client_that_disconnected() {
         let mut gate = server.gate("gate");
         let mut connection = server.connect();
         connection
-            .send(&Request::get(&target(&gate, "")))
+            .send(&Request::get(target(&gate, "")))
             .expect("sent");
         gate.reached();
         server.wait_log(SLOW);
