@@ -207,6 +207,15 @@ static bool is_allowed(HashTable *attributes)
 	return attributes && zend_get_attribute_str(attributes, attribute, sizeof(attribute) - 1);
 }
 
+/* Symfony resets these services at the start of the next request; Doctrine's by its entity manager. */
+static bool is_reset_by_symfony(const zend_class_entry *ce)
+{
+	const zend_class_entry *reset =
+		zend_hash_str_find_ptr(EG(class_table), ZEND_STRL("symfony\\contracts\\service\\resetinterface"));
+	return reset &&
+		   (instanceof_function(ce, reset) || zend_string_equals_literal(ce->name, "Doctrine\\ORM\\UnitOfWork"));
+}
+
 static void declare_property(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
 {
 	const zend_property_info *property = property_of(from);
@@ -217,9 +226,7 @@ static void declare_property(struct howdah_leak_place *place, const struct howda
 	size_t name = writer.size;
 	put_property(&writer, from);
 	place->allowed = (property && is_allowed(property->attributes)) || is_allowed(ce->attributes);
-	const zend_class_entry *reset =
-		zend_hash_str_find_ptr(EG(class_table), ZEND_STRL("symfony\\contracts\\service\\resetinterface"));
-	place->is_reset = reset && from->edge == HOWDAH_EDGE_PROPERTY && instanceof_function(from->ce, reset);
+	place->is_reset = from->edge == HOWDAH_EDGE_PROPERTY && is_reset_by_symfony(from->ce);
 	if (ce->type == ZEND_USER_CLASS) {
 		set_file(place, ce->info.user.filename);
 		place->line =

@@ -24,8 +24,16 @@ static const char *const known[] = {
 	"Symfony\\Component\\HttpFoundation\\Session\\Session::$data",
 	"Symfony\\Component\\HttpFoundation\\Session\\Attribute\\AttributeBag::$attributes",
 	"Illuminate\\Session\\Store::$attributes",
+	"Illuminate\\Routing\\Route::$parameters", /* of the last request that matched it, bound again before its next use */
+	"Illuminate\\Routing\\Route::$originalParameters",
 	"CodeIgniter\\Debug\\Exceptions::$request", /* set before each use */
 	"CodeIgniter\\Debug\\Exceptions::$response",
+};
+
+/* What Laravel Octane resets at the start of each request. Without it these are leaks. */
+static const char *const known_with_octane[] = {
+	"Illuminate\\Auth\\AuthManager::$guards",
+	"Illuminate\\Cookie\\CookieJar::$queued",
 };
 
 unsigned howdah_leak_reported;
@@ -60,15 +68,30 @@ static bool matches(const char *pattern, const char *text)
 	return *text == '\0';
 }
 
-static bool is_allowed(const struct howdah_leak_finding *finding)
+static bool matches_any(const char *const list[], size_t count, const char *text)
 {
-	if (finding->place.allowed) {
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (matches(known[i], finding->place.member)) {
+	for (size_t i = 0; i < count; i++) {
+		if (matches(list[i], text)) {
 			return true;
 		}
+	}
+	return false;
+}
+
+static bool has_octane(void)
+{
+	return zend_hash_str_exists(EG(class_table), ZEND_STRL("laravel\\octane\\worker"));
+}
+
+static bool is_allowed(const struct howdah_leak_finding *finding)
+{
+	const char *member = finding->place.member;
+	if (finding->place.allowed || matches_any(known, sizeof(known) / sizeof(known[0]), member)) {
+		return true;
+	}
+	if (matches_any(known_with_octane, sizeof(known_with_octane) / sizeof(known_with_octane[0]), member) &&
+		has_octane()) {
+		return true;
 	}
 	for (const char *at = patterns; at && at < patterns + patterns_size; at += strlen(at) + 1) {
 		if (matches(at, finding->place.member) || matches(at, finding->place.path) ||

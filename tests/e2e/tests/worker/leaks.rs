@@ -97,6 +97,40 @@ fn allowed_differences_are_not_reported() {
     assert_eq!(places(&server), ["Allowed::$misses"]);
 }
 
+/// Octane forgets the login and the cookies of a request when the next one begins; without it they are leaks.
+#[test]
+fn what_octane_resets_is_not_reported() {
+    let found = |script: &str| {
+        let server = serve(&format!("leaks/{script}"), "num 1\ndetect_leaks");
+        server.allow_log(FOUND);
+        for query in ["?user=alice", "", "", "?user=robert", "", ""] {
+            server.get(&format!("/{script}{query}")).assert_status(200);
+        }
+        places(&server)
+    };
+    let leaks = ["$GLOBALS['auth']->guards", "$GLOBALS['cookies']->queued"];
+    assert_eq!(found("laravel.php"), leaks);
+    assert_eq!(found("octane.php"), Vec::<String>::new());
+}
+
+/// Entities of the last request stay until the next one begins. If they pile up, nothing clears them.
+#[test]
+fn entities_that_are_cleared_are_not_reported() {
+    let server = serve("leaks/doctrine.php", "num 1\ndetect_leaks");
+    server.allow_log(FOUND);
+    for page in ["/doctrine.php?user=alice", "/doctrine.php"] {
+        repeat(&server, page, 12);
+    }
+    assert_eq!(places(&server), Vec::<String>::new());
+    repeat(&server, "/doctrine.php?keep=1", 12);
+    let line = server.wait_log(FOUND);
+    assert_eq!(line.text("why"), Some("grows"));
+    assert_eq!(
+        line.text("member"),
+        Some(r"Doctrine\ORM\UnitOfWork::$originalEntityData")
+    );
+}
+
 #[test]
 fn a_sample_finds_growing_values() {
     let server = serve("leaks/index.php", "num 1\ndetect_leaks sample 10");

@@ -1,0 +1,11 @@
+<?php
+
+namespace Laravel\Octane {
+    final class Worker
+    {
+    }
+}
+
+namespace {
+    require __DIR__ . '/laravel.inc';
+}
