@@ -99,7 +99,7 @@ impl Logs {
     }
 
     /// The logs of a new configuration. Outputs in both configurations have one writer, so that lines are not mixed and
-    /// only one thread rotates a file.
+    /// only one thread rotates a file. It opens its file again, which another program may have moved.
     pub fn next(&self, sites: &[Site]) -> Result<Self, OpenError> {
         let mut logs = Self::default();
         logs.dropped = Arc::clone(&self.dropped);
@@ -110,9 +110,13 @@ impl Logs {
                     continue;
                 }
                 let known = logs.writers.get(&log.output);
-                let writer = match known.or_else(|| self.writers.get(&log.output)) {
-                    Some(writer) => Arc::clone(writer),
-                    None => Arc::new(logs.open(&log.output)?),
+                let writer = match (known, self.writers.get(&log.output)) {
+                    (Some(writer), _) => Arc::clone(writer),
+                    (None, Some(writer)) => {
+                        writer.0.reopen();
+                        Arc::clone(writer)
+                    }
+                    (None, None) => Arc::new(logs.open(&log.output)?),
                 };
                 logs.writers.insert(log.output.clone(), Arc::clone(&writer));
                 own.push(Log::new(log, writer));

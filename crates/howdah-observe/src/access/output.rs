@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use howdah_config::model::{LogFile, LogOutput};
@@ -88,6 +89,14 @@ impl Output {
         }
     }
 
+    /// Opens a file again, which may have been moved or removed. The open one stays if that fails.
+    pub(super) fn reopen(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stream(_) => Ok(()),
+            Self::File(file) => file.reopen(),
+        }
+    }
+
     /// Writes complete lines.
     pub(crate) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         if text.is_empty() {
@@ -104,6 +113,21 @@ impl Output {
 }
 
 impl RollingFile {
+    fn reopen(&mut self) -> io::Result<()> {
+        let Some(current) = &self.file else {
+            return Ok(()); // The next write opens it.
+        };
+        let current = current.metadata()?;
+        if !current.is_file() {
+            return Ok(());
+        }
+        let (file, size) = open(&self.options)?;
+        let new = file.metadata()?;
+        self.torn &= (new.dev(), new.ino()) == (current.dev(), current.ino());
+        (self.file, self.size) = (Some(file), size);
+        Ok(())
+    }
+
     fn write(&mut self, text: &[u8]) -> io::Result<()> {
         if let Some(roll) = &self.options.roll
             && self.size > 0

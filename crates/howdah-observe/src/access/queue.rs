@@ -29,12 +29,29 @@ struct State {
     bytes: usize,
     /// The writer sleeps and must be woken.
     asleep: bool,
-    /// No more entries come.
-    closed: bool,
+    /// The writer has to open the output again.
+    reopen: bool,
     /// Entries that the writer has taken and not yet written.
     taken: usize,
+    phase: Phase,
+}
+
+#[derive(Debug, Default, PartialEq)]
+enum Phase {
+    #[default]
+    Open,
+    /// No more entries come.
+    Closed,
     /// The writer has ended.
-    ended: bool,
+    Ended,
+}
+
+/// What the writer has to do.
+#[derive(Debug)]
+pub(super) struct Batch {
+    /// Open the output again, first.
+    pub(super) reopen: bool,
+    pub(super) jobs: VecDeque<Job>,
 }
 
 /// A bounded queue of log lines.
@@ -65,7 +82,10 @@ impl Queue {
     pub(super) fn push(&self, entry: Arc<Entry>, encoder: Arc<LineEncoder>) {
         let size = entry.size_in_memory();
         let mut state = self.lock();
-        if state.closed || state.jobs.len() >= ENTRIES_MAX || state.bytes + size > BYTES_MAX {
+        if state.phase != Phase::Open
+            || state.jobs.len() >= ENTRIES_MAX
+            || state.bytes + size > BYTES_MAX
+        {
             drop(state);
             self.count_dropped(1);
             return;
@@ -89,16 +109,22 @@ impl Queue {
         self.dropped.load(Relaxed)
     }
 
+    /// Has the writer open its output again: the file may have been moved, to rotate it.
+    pub(super) fn reopen(&self) {
+        self.lock().reopen = true;
+        self.changed.notify_all();
+    }
+
     /// Accepts no more entries; the writer ends when it has written the remaining ones.
     pub(super) fn close(&self) {
-        self.lock().closed = true;
+        self.lock().phase = Phase::Closed;
         self.changed.notify_all();
     }
 
     /// Waits until the writer has ended. Returns how many lines it has not written.
     pub(super) fn wait_end(&self, until: Instant) -> usize {
         let mut state = self.lock();
-        while !state.ended {
+        while state.phase != Phase::Ended {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return state.jobs.len() + state.taken;
@@ -110,17 +136,17 @@ impl Queue {
     }
 
     /// Called by the writer: waits for entries and takes all of them; `None`: no more will come.
-    pub(super) fn take(&self) -> Option<VecDeque<Job>> {
+    pub(super) fn take(&self) -> Option<Batch> {
         let mut state = self.lock();
         state.taken = 0;
-        if state.jobs.is_empty() && !state.closed {
+        if state.jobs.is_empty() && state.phase == Phase::Open {
             // It was busy a moment ago: the next entries can wait for further ones.
             drop(state);
             std::thread::sleep(GATHER);
             state = self.lock();
         }
-        while state.jobs.is_empty() {
-            if state.closed {
+        while state.jobs.is_empty() && !state.reopen {
+            if state.phase != Phase::Open {
                 return None;
             }
             state.asleep = true;
@@ -131,12 +157,15 @@ impl Queue {
         }
         state.bytes = 0;
         state.taken = state.jobs.len();
-        Some(std::mem::take(&mut state.jobs))
+        Some(Batch {
+            reopen: std::mem::take(&mut state.reopen),
+            jobs: std::mem::take(&mut state.jobs),
+        })
     }
 
     /// Called by the writer: records its end.
     pub(super) fn end(&self) {
-        self.lock().ended = true;
+        self.lock().phase = Phase::Ended;
         self.changed.notify_all();
     }
 

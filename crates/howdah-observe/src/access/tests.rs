@@ -537,3 +537,31 @@ fn the_next_configuration_goes_on_with_the_same_file() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn the_next_configuration_opens_a_moved_file_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("access.log");
+    let file = LogFile {
+        path: path.clone(),
+        mode: 0o600,
+        roll: None,
+    };
+    let sites = [site(LogOutput::File(file))];
+    let first = Logs::start(&sites).expect("it opens");
+    let moved = dir.path().join("access.log.1");
+    std::fs::rename(&path, &moved).expect("moved");
+    let next = first.next(&sites).expect("it opens");
+    // Also without a request.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !path.exists() {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    next.site(0)[0].write(Arc::new(entry("/new", 200)));
+    drop(first);
+    drop(next);
+    let text = |path: &PathBuf| std::fs::read_to_string(path).expect("read");
+    assert!(text(&path).contains("/new"), "{}", text(&path));
+    assert_eq!(text(&moved), "");
+}

@@ -14,9 +14,14 @@ const COMPLAIN: Duration = Duration::from_secs(1);
 pub(super) fn run(queue: &Queue, mut output: Output) {
     let mut complaints = LossLog::default();
     let mut text = String::new();
-    while let Some(jobs) = queue.take() {
+    while let Some(batch) = queue.take() {
+        if batch.reopen
+            && let Err(error) = output.reopen()
+        {
+            tracing::warn!(target: "howdah", "an access log cannot be opened again, so its open file stays in use: {error}");
+        }
         let mut lines = 0;
-        for (entry, encoder) in jobs {
+        for (entry, encoder) in batch.jobs {
             let start = text.len();
             encoder.push(&mut text, &entry);
             lines += 1;
