@@ -239,12 +239,13 @@ async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
     match subject.obtain(failures, replaced.as_ref(), is_new).await {
         Ok((certificate, issued)) => {
             let (until, authority) = (date(certificate.not_after), subject.url());
+            // Before it is reported: who reads the line may connect at once.
+            install(job, subject, certificate, failures);
             if issued {
                 tracing::info!(target: "howdah::tls", host, authority, until, "certificate obtained");
             } else {
                 tracing::info!(target: "howdah::tls", host, authority, until, "certificate taken from the storage");
             }
-            install(job, subject, certificate, failures);
         }
         // Reported elsewhere; no authority has refused anything.
         Err(error) if error.is_storage_away() => job.wait_for_storage(),
