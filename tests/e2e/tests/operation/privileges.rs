@@ -383,6 +383,7 @@ fn the_server_commands_processes_of_other_users() {
     // A worker and a zygote that were killed are replaced by others of the same user.
     for title in ["worker worker", "pool worker", "pool php"] {
         server.allow_log("died");
+        server.allow_log("exited unexpectedly");
         // A process of the previous generation may still be exiting, and may be gone before it is
         // killed.
         let victim = loop {

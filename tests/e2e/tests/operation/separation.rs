@@ -152,6 +152,8 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
     server.wait_log("worker killed: it made no progress for `hang_timeout`");
 
     server.expect_log("died");
+    server.allow_log("the PHP process crashed");
+    server.allow_log("exited unexpectedly");
     server.get("/crashing.php").assert_status(502);
 
     let before = who(&server, "/worker.php");

@@ -107,7 +107,7 @@ fn shows_the_server_until_q() {
     terminal.wait("PLACE");
     terminal.press("r");
     // Spaces that are already on the screen are not sent again.
-    terminal.wait("again?");
+    terminal.wait("PHP?");
     terminal.press("y");
     terminal.wait("(generation");
     terminal.press("q");

@@ -280,7 +280,7 @@ fn a_killed_zygote_does_not_end_the_service() {
     let server = Server::builder(www()).workers(2).start();
     server.get("/hello.php").assert(200, "hello");
     server.expect_log("restarting it");
-    server.allow_log("died");
+    server.allow_log("exited unexpectedly");
     let zygotes: Vec<_> = server
         .processes()
         .into_iter()
