@@ -59,6 +59,7 @@ fn parse_range(text: &str, total: u64) -> Option<RangeOutcome> {
         .collect();
     let different: BTreeSet<u64> = all.iter().copied().collect();
     Some(match parts[..] {
+        [] if total == 0 => RangeOutcome::Whole,
         [] => RangeOutcome::None,
         [part] => RangeOutcome::Part(part),
         _ if different.len() < all.len() => RangeOutcome::Whole,
