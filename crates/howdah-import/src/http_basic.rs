@@ -4,7 +4,7 @@ use std::path::Path;
 
 use howdah_config::Files;
 
-use crate::output::{Lines, Notes, block, word};
+use crate::output::{FORBIDDEN, Lines, Notes, block, word};
 
 /// Requires a password. Without users whose passwords can be checked, access is denied.
 pub(crate) fn basic_auth(
@@ -16,7 +16,7 @@ pub(crate) fn basic_auth(
 ) -> Lines {
     let Some(file) = file else {
         let why = "the password file is missing; responses are 403 until `basic_auth` names users";
-        return vec![notes.add(line, "a password", why), "error 403".to_owned()];
+        return vec![notes.add(line, "a password", why), FORBIDDEN.to_owned()];
     };
     let mut lines = Vec::new();
     let mut users = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn basic_auth(
     }
     if users.is_empty() {
         lines.push("# All requests are denied until `basic_auth` has a user.".to_owned());
-        lines.push("error 403".to_owned());
+        lines.push(FORBIDDEN.to_owned());
         return lines;
     }
     let head = match realm {

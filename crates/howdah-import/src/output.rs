@@ -31,6 +31,9 @@ pub(crate) fn block(head: &str, lines: Lines) -> Lines {
     all
 }
 
+/// The line that denies all requests.
+pub(crate) const FORBIDDEN: &str = "error 403";
+
 /// Whether a line ends a request: lines after it in a block have no effect.
 pub(crate) fn is_terminal(line: &str) -> bool {
     const TERMINAL: [&str; 8] = [

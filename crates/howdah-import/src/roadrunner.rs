@@ -5,7 +5,7 @@ use std::path::Path;
 use saphyr::{LoadableYamlNode, Yaml};
 
 use crate::ImportError;
-use crate::output::{Lines, Notes, block, word};
+use crate::output::{FORBIDDEN, Lines, Notes, block, word};
 use crate::pattern::is_script;
 
 /// Sections that are not about HTTP, or that need no conversion.
@@ -430,19 +430,20 @@ impl Converter<'_> {
         self.site.push("respond @preflight 200".to_owned());
     }
 
-    /// Refuses all requests, if something that decides who may come in cannot be converted.
+    /// Denies all requests if a restriction of access cannot be converted.
     fn refusal(&mut self, http: &Yaml<'_>, middleware: &[String]) -> Lines {
         let mut lines = Lines::new();
         if let Some(kind) = get(http, "ssl").and_then(|ssl| client_auth(ssl).err()) {
-            let why = format!("the answer to `{kind}` is 403 until `tls` has `client_auth`");
+            let why = format!("{kind}: the response is 403 until `tls` has `client_auth`");
             lines.push(self.note("http.ssl.client_auth_type", &why));
         }
-        for name in middleware.iter().filter(|name| decides_access(name)) {
-            let why = format!("{name}: the response is 403 until something else does its work");
+        for name in middleware.iter().filter(|name| restricts_access(name)) {
+            let why =
+                format!("{name}: the response is 403 until access is restricted in another way");
             lines.push(self.note("http.middleware", &why));
         }
         if !lines.is_empty() {
-            lines.push("error 403".to_owned());
+            lines.push(FORBIDDEN.to_owned());
         }
         lines
     }
@@ -474,7 +475,7 @@ impl Converter<'_> {
             let note = self.note(&format!("http.{name}"), why);
             self.site.push(note);
         }
-        for name in middleware.iter().filter(|name| !decides_access(name)) {
+        for name in middleware.iter().filter(|name| !restricts_access(name)) {
             if !["gzip", "headers", "static", "sendfile", "http_metrics"].contains(&name.as_str()) {
                 let note = self.note(
                     "http.middleware",
@@ -496,8 +497,8 @@ impl Converter<'_> {
     }
 }
 
-/// Whether a middleware of this name probably decides who may come in.
-fn decides_access(name: &str) -> bool {
+/// Whether a middleware of this name probably restricts access.
+fn restricts_access(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let parts = ["auth", "jwt", "acl", "firewall", "limit"];
     parts.iter().any(|part| name.contains(part))

@@ -65,6 +65,15 @@ impl Network {
         }
     }
 
+    /// Bits of its prefix as an IPv6 network, in which IPv4 addresses are mapped: the narrower of two has more.
+    #[must_use]
+    pub fn ipv6_prefix(&self) -> u8 {
+        match self.address {
+            IpAddr::V4(_) => 96 + self.prefix,
+            IpAddr::V6(_) => self.prefix,
+        }
+    }
+
     /// The meaning of `private_ranges`, as in Caddy.
     #[must_use]
     pub fn private_ranges() -> Vec<Self> {

@@ -13,7 +13,7 @@ use super::rewrite::Rules;
 use super::section::{Access, Alias, Scope};
 use super::syntax::{parse, quoted};
 use crate::directive::Directive;
-use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
+use crate::output::{FORBIDDEN, Lines, MatcherNames, Notes, block, is_terminal, word};
 
 /// Directives that need no conversion: about the server itself, or done anyway.
 const SILENT: &[&str] = &[
@@ -653,9 +653,9 @@ impl<'a> Site<'a> {
                 )
             }
             (Some((line, _)), None) => {
-                let why = "there is no SSLCACertificateFile; the response is 403 until `tls` has `client_auth`";
+                let why = "SSLCACertificateFile is missing; the response is 403 until `tls` has `client_auth`";
                 let note = self.notes.add(line, "SSLVerifyClient", why);
-                self.guards.extend([note, "error 403".to_owned()]);
+                self.guards.extend([note, FORBIDDEN.to_owned()]);
                 Lines::from_iter((head != "tls").then_some(head))
             }
             (None, _) => Lines::from_iter((head != "tls").then_some(head)),

@@ -325,7 +325,7 @@ fn equality(variable: &str, text: &str, constants: &Constants) -> Option<String>
     })
 }
 
-/// A variable as a placeholder. One with the same value for all requests is none.
+/// A variable as a placeholder. `None`: it has the same value for all requests, or no counterpart.
 fn value(variable: &str, constants: &Constants) -> Option<String> {
     let value = placeholders(variable, constants).ok()?;
     value.starts_with('{').then_some(value)

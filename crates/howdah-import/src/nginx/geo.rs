@@ -1,5 +1,7 @@
 //! `geo`: a variable by the address of the client.
 
+use howdah_config::model::Network;
+
 use crate::directive::Directive;
 use crate::output::{Lines, MatcherNames, word};
 
@@ -24,12 +26,12 @@ pub(super) fn geo(directive: &Directive, names: &mut MatcherNames) -> Result<Lin
         if own.name == "default" {
             default = value;
         } else {
-            let length = prefix_length(&own.name).ok_or_else(|| format!("its line `{own}`"))?;
-            ranges.push((length, own.name.as_str(), value));
+            let network: Network = (own.name.parse()).map_err(|_| format!("its line `{own}`"))?;
+            ranges.push((network.ipv6_prefix(), own.name.as_str(), value));
         }
     }
     // The narrowest range counts: it is the last one that sets the variable.
-    ranges.sort_by_key(|(length, ..)| *length);
+    ranges.sort_by_key(|(prefix, ..)| *prefix);
     let mut lines = vec![format!("vars {name} {}", word(default))];
     for same in ranges.chunk_by(|(.., one), (.., next)| one == next) {
         let matcher = names.next("geo");
@@ -38,21 +40,4 @@ pub(super) fn geo(directive: &Directive, names: &mut MatcherNames) -> Result<Lin
         lines.push(format!("vars @{matcher} {name} {}", word(same[0].2)));
     }
     Ok(lines)
-}
-
-/// Bits of the prefix, as of an IPv6 address.
-fn prefix_length(range: &str) -> Option<u8> {
-    let (address, length) = range.split_once('/').unwrap_or((range, ""));
-    let address: std::net::IpAddr = address.parse().ok()?;
-    let of_family = if address.is_ipv4() { 96 } else { 0 };
-    match length {
-        "" => Some(128),
-        length => Some(
-            of_family
-                + length
-                    .parse::<u8>()
-                    .ok()
-                    .filter(|own| *own <= 128 - of_family)?,
-        ),
-    }
 }

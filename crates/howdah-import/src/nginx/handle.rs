@@ -13,7 +13,7 @@ use super::settings::{
 use super::site::Site;
 use super::value::placeholders;
 use crate::directive::Directive;
-use crate::output::{Lines, block, is_terminal, word};
+use crate::output::{FORBIDDEN, Lines, block, is_terminal, word};
 use crate::pattern::{PathPattern, matcher_name};
 
 /// The locations among these directives, each a `handle`, and the handling of all other requests.
@@ -25,7 +25,7 @@ pub(super) fn dispatch(children: &[Directive], site: &Site<'_>, cx: &mut Context
     let mut lines = handles(&locations, fallback, site, cx);
     if !has_fallback {
         let mut body = access(&site.access, cx);
-        if !body.iter().any(|line| line == "error 403") {
+        if !body.iter().any(|line| line == FORBIDDEN) {
             body.extend(files(None, site, cx));
         }
         lines.extend(block("handle", body));

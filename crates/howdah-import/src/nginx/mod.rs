@@ -105,7 +105,6 @@ pub(crate) fn convert(
                     .first()
                     .is_some_and(|from| from == "$http_upgrade") => {}
             name if SILENT.contains(&name) => {}
-            "map" | "geo" => inherited.push(directive),
             name if settings::OF_SERVER.contains(&name)
                 || settings::is_known(name)
                 || proxy::PROXY.contains(&name)

@@ -1,14 +1,14 @@
-//! Restrictions without a counterpart: the requests that they are about are denied.
+//! Restrictions without a counterpart: the requests that they apply to are denied.
 
 use super::location::Location;
 use super::settings::{Context, is_access as is_rule};
 use crate::directive::Directive;
-use crate::output::{Lines, block, word};
+use crate::output::{FORBIDDEN, Lines, block, word};
 use crate::pattern::without_lookaround;
 
-const WHY: &str = "the response is 403 until something else decides who may come in";
+const WHY: &str = "the response is 403 until access is restricted in another way";
 
-/// Whether a directive of a module decides who may come in.
+/// Whether a directive of a module restricts access.
 pub(super) fn is_access(name: &str) -> bool {
     const NAMES: [&str; 5] = [
         "js_access",
@@ -17,7 +17,7 @@ pub(super) fn is_access(name: &str) -> bool {
         "ssl_ocsp",
         "testcookie",
     ];
-    // Their options decide nothing.
+    // Their options restrict nothing.
     const OPTIONS: [&str; 6] = ["_cache", "_delay", "_file", "_leeway", "_set", "_type"];
     let starts = ["access_by_", "auth_", "rewrite_by_"];
     let is_option = || name.starts_with("auth_") && OPTIONS.iter().any(|end| name.ends_with(end));
@@ -31,7 +31,7 @@ pub(super) fn refusals(children: &[Directive], cx: &mut Context<'_>) -> Lines {
     let Some(first) = children.iter().find(is_on) else {
         return Lines::new();
     };
-    vec![cx.note(first, WHY), "error 403".to_owned()]
+    cx.refuse(first, WHY)
 }
 
 /// An `if` without a matcher: what it refuses, it refuses to all.
@@ -39,8 +39,7 @@ pub(super) fn condition(directive: &Directive, cx: &mut Context<'_>) -> Lines {
     if !directive.children().iter().any(refuses) {
         return vec![cx.note(directive, "write it as a matcher")];
     }
-    let why = "the response is 403 until it is a matcher";
-    vec![cx.note(directive, why), "error 403".to_owned()]
+    cx.refuse(directive, "the response is 403 until it is a matcher")
 }
 
 /// Whether it is a `return` with an error.
@@ -60,7 +59,7 @@ pub(super) fn location(location: &Location<'_>, cx: &mut Context<'_>) -> Lines {
     let Some(wider) = without_lookaround(location.pattern) else {
         let why =
             "this regular expression has no counterpart; the response is 403 until it has one";
-        return vec![cx.note(location.directive, why), "error 403".to_owned()];
+        return cx.refuse(location.directive, why);
     };
     let name = cx.names.next("location");
     let ignore_case = if location.ignores_case() { "(?i)" } else { "" };
@@ -74,7 +73,7 @@ pub(super) fn location(location: &Location<'_>, cx: &mut Context<'_>) -> Lines {
     ];
     lines.extend(block(
         &format!("handle @{name}"),
-        vec!["error 403".to_owned()],
+        vec![FORBIDDEN.to_owned()],
     ));
     lines
 }

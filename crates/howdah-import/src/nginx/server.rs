@@ -7,12 +7,12 @@ use super::fastcgi::Php;
 use super::handle::{control, dispatch, named_body, unknown};
 use super::location::{exact, named, php_location};
 use super::refusal::refusals;
-use super::settings::{Context, access, is_access, is_inherited, maps, settings};
+use super::settings::{Context, access, defines_variable, is_access, is_inherited, maps, settings};
 use super::site::Site;
 use super::upstream::Upstreams;
 use super::value::Constants;
 use crate::directive::Directive;
-use crate::output::{Lines, MatcherNames, Notes, block, is_terminal, word};
+use crate::output::{FORBIDDEN, Lines, MatcherNames, Notes, block, is_terminal, word};
 use crate::pattern::rust_regex;
 
 /// A site of the Caddyfile.
@@ -28,9 +28,7 @@ pub(super) fn site(
     let has = |name: &str| own.iter().any(|directive| directive.name == name);
     let mut children: Vec<_> = inherited
         .iter()
-        .filter(|directive| {
-            ["map", "geo"].contains(&directive.name.as_str()) || !has(&directive.name)
-        })
+        .filter(|directive| defines_variable(&directive.name) || !has(&directive.name))
         .cloned()
         .collect();
     children.extend(own.iter().cloned());
@@ -120,7 +118,7 @@ fn routes(
     // After a refusal the rest is what the site does once somebody has removed it.
     let is_refused = lines
         .windows(2)
-        .any(|pair| pair[0].starts_with("# NOTE") && pair[1] == "error 403");
+        .any(|pair| pair[0].starts_with("# NOTE") && pair[1] == FORBIDDEN);
     if !is_refused && lines.iter().any(|line| is_terminal(line)) {
         return lines;
     }
@@ -198,7 +196,7 @@ fn client_certificates(children: &[Directive], cx: &mut Context<'_>) -> ClientCe
     };
     let (Some(mode), Some(authority)) = (mode, authority) else {
         let why = "the response is 403 until `tls` has `client_auth`";
-        certificates.refusal = vec![cx.note(own, why), "error 403".to_owned()];
+        certificates.refusal = cx.refuse(own, why);
         return certificates;
     };
     let trust_pool = format!("trust_pool file {}", word(authority.argument(0)));

@@ -1,12 +1,13 @@
 //! Directives that a server and a location have in common, and that do not end a request.
 
 use howdah_config::Files;
+use howdah_config::model::Network;
 
 use super::geo::geo;
 use super::value::{Constants, placeholders};
 use crate::directive::Directive;
 use crate::http_basic::basic_auth;
-use crate::output::{Lines, Notes, block, word};
+use crate::output::{FORBIDDEN, Lines, Notes, block, word};
 use crate::proxy::size;
 
 /// Directives that need no conversion: the server does that anyway, or they configure nginx itself.
@@ -118,7 +119,12 @@ pub(super) const OF_SERVER: &[&str] = &[
 ];
 
 pub(super) fn is_known(name: &str) -> bool {
-    KNOWN.contains(&name) || SILENT.contains(&name) || ["map", "geo"].contains(&name)
+    KNOWN.contains(&name) || SILENT.contains(&name) || defines_variable(name)
+}
+
+/// Whether the directive defines a variable for all blocks within its own.
+pub(super) fn defines_variable(name: &str) -> bool {
+    matches!(name, "map" | "geo")
 }
 
 /// Directives that [`settings`] converts.
@@ -183,7 +189,7 @@ fn geos(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
 fn uses(directives: &[Directive], variable: &str) -> bool {
     directives.iter().any(|own| {
         let here = own.arguments.iter().any(|text| text.contains(variable));
-        !["map", "geo"].contains(&own.name.as_str()) && (here || uses(own.children(), variable))
+        !defines_variable(&own.name) && (here || uses(own.children(), variable))
     })
 }
 
@@ -222,6 +228,11 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     pub(super) fn note(&mut self, directive: &Directive, why: &str) -> String {
         self.notes.add(directive.line, &directive.to_string(), why)
+    }
+
+    /// Denies all requests, with a note that says why.
+    pub(super) fn refuse(&mut self, directive: &Directive, why: &str) -> Lines {
+        vec![self.note(directive, why), FORBIDDEN.to_owned()]
     }
 }
 
@@ -380,10 +391,9 @@ pub(super) fn access(directives: &[Directive], cx: &mut Context<'_>) -> Lines {
         && request.argument(0) != "off"
     {
         let why = "`forward_auth` does this; the response is 403 until it is set up";
-        lines.push(cx.note(request, why));
-        lines.push("error 403".to_owned());
+        lines.extend(cx.refuse(request, why));
     }
-    if lines.iter().any(|line| line == "error 403") {
+    if lines.iter().any(|line| line == FORBIDDEN) {
         // No password is required then.
         return lines;
     }
@@ -402,7 +412,7 @@ fn addresses(rules: &[&Directive], cx: &mut Context<'_>) -> Lines {
         let own = rules.iter().filter(|rule| rule.name == name);
         own.map(|rule| rule.argument(0)).collect()
     };
-    let is_plain = |list: &[&str]| list.iter().all(|text| text.parse::<Range>().is_ok());
+    let is_plain = |list: &[&str]| list.iter().all(|text| text.parse::<Network>().is_ok());
     let (mut allowed, mut denied) = (of("allow"), of("deny"));
     let last = rules
         .last()
@@ -410,7 +420,7 @@ fn addresses(rules: &[&Directive], cx: &mut Context<'_>) -> Lines {
     match last {
         Some(("deny", "all")) if denied.len() == 1 => {
             if allowed.is_empty() {
-                return vec!["error 403".to_owned()];
+                return vec![FORBIDDEN.to_owned()];
             }
             if is_plain(&allowed) {
                 let name = cx.names.next("outside");
@@ -437,22 +447,7 @@ fn addresses(rules: &[&Directive], cx: &mut Context<'_>) -> Lines {
         ];
     }
     let why = "mixed rules; the response is 403 until a `remote_ip` matcher allows addresses";
-    vec![cx.note(rules[0], why), "error 403".to_owned()]
-}
-
-/// An address, or a range of them.
-struct Range;
-
-impl std::str::FromStr for Range {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let address = text.split_once('/').map_or(text, |(address, _)| address);
-        address
-            .parse::<std::net::IpAddr>()
-            .map(|_| Self)
-            .map_err(drop)
-    }
+    cx.refuse(rules[0], why)
 }
 
 /// `limit_except GET { deny all; }`
