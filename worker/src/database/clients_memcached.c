@@ -7,10 +7,8 @@
  */
 #include "clients_kinds.h"
 
-#include <zend_exceptions.h>
-
+#include "clients_call.h"
 #include "clients_wrap.h"
-#include "request/exit.h"
 
 /* Reading them connects. */
 #define OPTION_SOCKET_SEND_SIZE 4
@@ -46,25 +44,11 @@ static const void *memcached_key(zval *subject)
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-/* UNDEF: it threw. */
-static void call(zend_function *function, zend_object *object, uint32_t count, zval *arguments, zval *result)
-{
-	ZVAL_UNDEF(result);
-	zend_call_known_instance_method(function, object, result, count, arguments);
-	if (EG(exception)) {
-		zval_ptr_dtor(result);
-		ZVAL_UNDEF(result);
-		if (!howdah_exit_is(EG(exception))) {
-			zend_clear_exception();
-		}
-	}
-}
-
 static void read_option(zend_object *object, size_t i, zval *value)
 {
 	zval option;
 	ZVAL_LONG(&option, options[i]);
-	call(get_option, object, 1, &option, value);
+	howdah_client_call(get_option, object, 1, &option, value);
 }
 
 static void note_values(struct settings *settings)
@@ -83,7 +67,7 @@ static void restore_values(const struct settings *settings)
 		ZVAL_LONG(&arguments[0], options[i]);
 		ZVAL_COPY_VALUE(&arguments[1], &settings->values[i]);
 		if (!Z_ISUNDEF(now) && !Z_ISUNDEF(arguments[1]) && !zend_is_identical(&now, &arguments[1])) {
-			call(set_option, settings->object, 2, arguments, &result);
+			howdah_client_call(set_option, settings->object, 2, arguments, &result);
 			zval_ptr_dtor(&result);
 		}
 		zval_ptr_dtor(&now);
@@ -104,17 +88,9 @@ static void memcached_restore(const void *key)
 {
 	const struct settings *settings = find(key);
 	if (settings && settings->known) {
-		zend_object *exception = EG(exception);
-		const zend_op *opline = EG(opline_before_exception);
-		EG(exception) = NULL;
-		howdah_interrupt_shield();
+		struct howdah_held_exception held = howdah_exception_hold();
 		restore_values(settings);
-		howdah_interrupt_unshield();
-		if (exception || !EG(exception)) {
-			zend_clear_exception();
-			EG(exception) = exception;
-			EG(opline_before_exception) = opline;
-		}
+		howdah_exception_restore(&held);
 	}
 }
 

@@ -4,7 +4,6 @@
 #include "php/frames.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -17,7 +16,7 @@
 bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *from, size_t size)
 {
 	uintptr_t address = (uintptr_t)from;
-	if (address >= trace->kept_from && address < trace->kept_to && size <= trace->kept_to - address) {
+	if (address >= trace->kept.from && address < trace->kept.to && size <= trace->kept.to - address) {
 		memcpy(to, from, size);
 		return true;
 	}
@@ -38,46 +37,14 @@ bool howdah_trace_init(struct howdah_trace *trace)
 	int probe = 1, found = 0;
 	trace->process = getpid();
 	trace->pipe[0] = trace->pipe[1] = -1;
-	trace->kept_from = trace->kept_to = 0;
+	trace->kept = (struct howdah_mapping){0};
 	trace->size = 0;
 	return (READ(found, &probe) && found == probe) || pipe2(trace->pipe, O_CLOEXEC | O_NONBLOCK) == 0;
 }
 
-/* "7f0000000000-7f0008000000 rw-s ...": whether the line describes shared memory that contains the address. */
-static bool is_shared_with(const char *line, uintptr_t address, uintptr_t *from, uintptr_t *to)
-{
-	char *end;
-	*from = strtoul(line, &end, 16);
-	*to = *end == '-' ? strtoul(end + 1, &end, 16) : 0;
-	return address >= *from && address < *to && strncmp(end, " rw-s", 5) == 0;
-}
-
 void howdah_trace_keep(struct howdah_trace *trace, const void *inside)
 {
-	char bytes[4096];
-	size_t size = 0;
-	ssize_t got;
-	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	trace->kept_from = trace->kept_to = 0;
-	while (maps >= 0 && !trace->kept_to && (got = read(maps, bytes + size, sizeof(bytes) - 1 - size)) > 0) {
-		size += (size_t)got;
-		bytes[size] = '\0';
-		char *line = bytes, *next;
-		for (; (next = strchr(line, '\n')); line = next + 1) {
-			uintptr_t from, to;
-			if (is_shared_with(line, (uintptr_t)inside, &from, &to)) {
-				trace->kept_from = from;
-				trace->kept_to = to;
-			}
-		}
-		size = line == bytes
-				   ? 0
-				   : (size_t)(bytes + size - line); /* a line that does not fit does not describe OPcache's memory */
-		memmove(bytes, line, size);
-	}
-	if (maps >= 0) {
-		(void)close(maps);
-	}
+	trace->kept = howdah_shared_mapping(inside);
 }
 
 static void put(struct howdah_trace *trace, const char *bytes, size_t size)

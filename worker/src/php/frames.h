@@ -14,12 +14,13 @@
 #include <sys/types.h>
 
 #include "php/compat.h"
+#include "php/shared_mapping.h"
 
 struct howdah_trace {
-	pid_t process;                /* process whose memory is read: this one */
-	int pipe[2];                  /* used where process_vm_readv() is forbidden; -1: it is not */
-	uintptr_t kept_from, kept_to; /* memory that stays mapped: read without the kernel */
-	size_t size;                  /* size of the text; 0 starts another one */
+	pid_t process;              /* process whose memory is read: this one */
+	int pipe[2];                /* used where process_vm_readv() is forbidden; -1: it is not */
+	struct howdah_mapping kept; /* memory that stays mapped: read without the kernel */
+	size_t size;                /* size of the text; 0 starts another one */
 	char text[32768];
 };
 

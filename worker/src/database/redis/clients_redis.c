@@ -11,37 +11,11 @@
 
 #include "clients_redis_settings.h"
 #include "connections_redis.h"
+#include "database/clients_call.h"
 #include "database/clients_record.h"
 #include "database/clients_wrap.h"
 #include "reply_streams.h"
 #include "request/exit.h"
-
-/* --- calls during an exception -------------------------------------------------------------------------- */
-
-struct exception_context {
-	zend_object *exception;
-	const zend_op *opline;
-};
-
-/* An earlier exception is preserved; later ones are dropped, unless they end the request. */
-static struct exception_context hold_exception(void)
-{
-	struct exception_context exception = {.exception = EG(exception), .opline = EG(opline_before_exception)};
-	EG(exception) = NULL;
-	howdah_interrupt_shield();
-	return exception;
-}
-
-static void restore_exception(const struct exception_context *exception)
-{
-	howdah_interrupt_unshield();
-	if (!exception->exception && EG(exception) && howdah_exit_is(EG(exception))) {
-		return; /* an error handler that was called meanwhile has ended the request */
-	}
-	zend_clear_exception();
-	EG(exception) = exception->exception;
-	EG(opline_before_exception) = exception->opline;
-}
 
 /* --- kinds ---------------------------------------------------------------------------------------------- */
 
@@ -53,48 +27,48 @@ static bool is_object(const struct howdah_connection *connection, const void *ke
 static bool redis_busy(zval *subject)
 {
 	bool threw;
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	bool open = howdah_redis_is_open(Z_OBJ_P(subject), &threw);
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 	return open || threw;
 }
 
 static void redis_cut(const void *key)
 {
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	howdah_redis_close((zend_object *)key);
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 }
 
 static bool redis_renew(const void *key)
 {
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	bool renewed = howdah_redis_renew((zend_object *)key);
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 	return renewed;
 }
 
 static void redis_rollback(const void *key, bool cut)
 {
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	howdah_client_rollback(&howdah_connection_redis, is_object, key, cut);
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 }
 
 static void note_settings(struct howdah_client *client, zend_object *object)
 {
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	client->is_ours = true;
 	howdah_redis_settings_note(object);
 	client->is_ours = false;
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 }
 
 static void redis_restore(const void *key)
 {
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	howdah_redis_settings_restore((zend_object *)key);
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 }
 
 static const struct howdah_client_kind redis_kind = {
@@ -112,16 +86,16 @@ static const struct howdah_client_kind redis_kind = {
 
 static void cluster_cut(const void *key)
 {
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	howdah_redis_cluster_close((zend_object *)key);
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 }
 
 static void cluster_rollback(const void *key, bool cut)
 {
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	howdah_client_rollback(&howdah_connection_redis_cluster, is_object, key, cut);
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 }
 
 static const struct howdah_client_kind cluster_kind = {
@@ -159,14 +133,14 @@ static void array_rollback(const void *key, bool cut)
 {
 	zend_object *object = (zend_object *)key;
 	zend_function *discard = zend_hash_str_find_ptr(&object->ce->function_table, ZEND_STRL("discard"));
-	struct exception_context exception = hold_exception();
+	struct howdah_held_exception held = howdah_exception_hold();
 	zval result;
 	ZVAL_UNDEF(&result);
 	if (discard) {
 		zend_call_known_instance_method_with_0_params(discard, object, &result);
 	}
 	zval_ptr_dtor(&result);
-	restore_exception(&exception);
+	howdah_exception_restore(&held);
 }
 
 static const struct howdah_client_kind array_kind = {

@@ -10,9 +10,9 @@
 #include <ext/standard/file.h>
 
 #include "connections_redis.h"
+#include "database/clients_call.h"
 #include "database/connections_kind.h"
 #include "database/connections_track.h"
-#include "request/exit.h"
 
 /* Redis::OPT_*; those of 6.2 end with 15. */
 #define OPTIONS 16
@@ -33,21 +33,10 @@ struct settings {
 
 static struct settings *list;
 
-/* UNDEF if reading it failed. */
 static void call(zend_object *object, const char *name, uint32_t count, zval *arguments, zval *result)
 {
 	zend_function *function = zend_hash_str_find_ptr(&object->ce->function_table, name, strlen(name));
-	ZVAL_UNDEF(result);
-	if (function) {
-		zend_call_known_instance_method(function, object, result, count, arguments);
-	}
-	if (EG(exception)) {
-		zval_ptr_dtor(result);
-		ZVAL_UNDEF(result);
-		if (!howdah_exit_is(EG(exception))) {
-			zend_clear_exception();
-		}
-	}
+	howdah_client_call(function, object, count, arguments, result);
 }
 
 static void get_option(zend_object *object, zend_long option, zval *value)
