@@ -1,6 +1,6 @@
 //! The `reverse_proxy` directives of a site.
 
-use crate::model::{Handler, Policy, ReverseProxy, Site, each_handler};
+use crate::model::{Handler, ReverseProxy, Site, each_handler};
 
 impl Site {
     /// Its reverse proxies, wherever they stand.
@@ -15,26 +15,5 @@ impl Site {
             });
         }
         proxies
-    }
-}
-
-impl Policy {
-    /// Its name in a Caddyfile.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::RandomChoose(_) => "random_choose",
-            Self::RoundRobin => "round_robin",
-            Self::WeightedRoundRobin(_) => "weighted_round_robin",
-            Self::LeastConnections => "least_conn",
-            Self::First => "first",
-            Self::IpHash => "ip_hash",
-            Self::ClientIpHash => "client_ip_hash",
-            Self::UriHash => "uri_hash",
-            Self::Header { .. } => "header",
-            Self::Query { .. } => "query",
-            Self::Cookie { .. } => "cookie",
-        }
     }
 }

@@ -100,6 +100,27 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// Its name in a Caddyfile.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::RandomChoose(_) => "random_choose",
+            Self::RoundRobin => "round_robin",
+            Self::WeightedRoundRobin(_) => "weighted_round_robin",
+            Self::LeastConnections => "least_conn",
+            Self::First => "first",
+            Self::IpHash => "ip_hash",
+            Self::ClientIpHash => "client_ip_hash",
+            Self::UriHash => "uri_hash",
+            Self::Header { .. } => "header",
+            Self::Query { .. } => "query",
+            Self::Cookie { .. } => "cookie",
+        }
+    }
+}
+
+impl Policy {
     /// The key of the values of the cookie that applies, by this policy or its fallback. Empty if there is none.
     #[must_use]
     pub fn cookie_secret(&self) -> &str {

@@ -165,6 +165,23 @@ fn policies_have_arguments_and_fallbacks() {
             .policy
     };
     assert_eq!(policy("random_choose 3"), Policy::RandomChoose(3));
+    for text in [
+        "random",
+        "random_choose 3",
+        "round_robin",
+        "weighted_round_robin 0 2",
+        "least_conn",
+        "first",
+        "ip_hash",
+        "client_ip_hash",
+        "uri_hash",
+        "header X-A",
+        "query id",
+        "cookie",
+    ] {
+        let name = text.split(' ').next();
+        assert_eq!(Some(policy(text).name()), name, "as written");
+    }
     let weighted = Policy::WeightedRoundRobin(vec![0, 2]);
     assert_eq!(policy("weighted_round_robin 0 2"), weighted);
     assert_eq!(
