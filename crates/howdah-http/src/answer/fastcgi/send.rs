@@ -12,6 +12,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
+use super::transfer::Outgoing;
 use super::{Failure, record};
 use crate::message::file_stream::FileStream;
 use crate::message::request::RequestBody;
@@ -33,14 +34,17 @@ enum SendError {
 }
 
 impl SendTask {
-    /// Starts to send the request `id` and its body. Without an `id` nothing is logged. `limit`: how long the server
-    /// may accept no bytes before it has responded.
+    /// Starts to send a request. `limit`: how long the server may accept no bytes before it has responded.
     pub(super) fn start(
         writer: impl AsyncWrite + Unpin + 'static,
-        (start, body): (Rc<[u8]>, Rc<RequestBody>),
+        request: &Outgoing<'_>,
         limit: Option<Duration>,
-        id: Option<u64>,
     ) -> Self {
+        let (id, start, body) = (
+            request.id,
+            Rc::clone(&request.start),
+            Rc::clone(&request.body),
+        );
         let is_answered = Rc::new(Cell::new(false));
         let mut sender = Sender {
             writer,
@@ -166,7 +170,7 @@ mod tests {
     use std::fs;
     use std::future::poll_fn;
 
-    use http::StatusCode;
+    use http::{Method, StatusCode};
     use tokio::io::{AsyncReadExt, duplex};
 
     use super::*;
@@ -174,9 +178,17 @@ mod tests {
 
     const LIMIT: Option<Duration> = Some(Duration::from_millis(1));
 
-    fn memory(length: usize) -> (Rc<[u8]>, Rc<RequestBody>) {
-        let body = RequestBody::Memory(vec![b'x'; length].into());
-        (Rc::from(*b"start"), Rc::new(body))
+    fn outgoing(body: RequestBody) -> Outgoing<'static> {
+        Outgoing {
+            id: None,
+            method: &Method::POST,
+            start: Rc::from(*b"start"),
+            body: Rc::new(body),
+        }
+    }
+
+    fn memory(length: usize) -> Outgoing<'static> {
+        outgoing(RequestBody::Memory(vec![b'x'; length].into()))
     }
 
     #[tokio::test(flavor = "local")]
@@ -191,9 +203,9 @@ mod tests {
             } else {
                 fs::remove_file(file.path()).unwrap();
             }
-            let body = Rc::new(RequestBody::Spooled(file));
+            let request = outgoing(RequestBody::Spooled(file));
             let (writer, _server) = duplex(1 << 10);
-            let mut sending = SendTask::start(writer, (Rc::from(*b"start"), body), None, None);
+            let mut sending = SendTask::start(writer, &request, None);
             // A response changes nothing: the server waits for the rest.
             sending.note_answer();
             let failure = poll_fn(|cx| sending.poll_failure(cx)).await;
@@ -208,7 +220,7 @@ mod tests {
         // The server is gone.
         let (writer, server) = duplex(16);
         drop(server);
-        let mut sending = SendTask::start(writer, memory(1 << 10), LIMIT, None);
+        let mut sending = SendTask::start(writer, &memory(1 << 10), LIMIT);
         while sending.task.is_some() {
             let polled = poll_fn(|cx| Poll::Ready(sending.poll_failure(cx))).await;
             assert!(polled.is_pending(), "{polled:?}");
@@ -217,7 +229,7 @@ mod tests {
         // The server accepts no bytes, before and after its response.
         for is_answered in [false, true] {
             let (writer, mut server) = duplex(16);
-            let mut sending = SendTask::start(writer, memory(1 << 10), LIMIT, None);
+            let mut sending = SendTask::start(writer, &memory(1 << 10), LIMIT);
             if !is_answered {
                 let failure = poll_fn(|cx| sending.poll_failure(cx)).await;
                 assert_eq!(failure.status(), StatusCode::GATEWAY_TIMEOUT, "{failure}");

@@ -51,11 +51,10 @@ impl Transfer {
     /// Starts to send a request.
     pub(super) fn start(stream: Stream, request: &Outgoing<'_>, options: &model::FastCgi) -> Self {
         let (reader, writer) = tokio::io::split(stream);
-        let sent = (Rc::clone(&request.start), Rc::clone(&request.body));
         Self {
             reader,
             decoder: Decoder::default(),
-            sending: SendTask::start(writer, sent, options.write_timeout, request.id),
+            sending: SendTask::start(writer, request, options.write_timeout),
             problems: Problems::new(request.id, options.capture_stderr),
             limit: options.read_timeout,
         }
