@@ -49,11 +49,12 @@ impl Pattern {
     }
 }
 
-/// The characters that have a meaning in [`matches_glob`].
-pub(crate) const WILDCARDS: [char; 4] = ['*', '?', '[', '\\'];
-
 /// `*` and `?` within a segment, `[a-z]` and `[^a-z]` classes, `\` escapes: Go's `path.Match`.
 pub(crate) fn matches_glob(glob: &str, text: &str) -> bool {
+    // Most names and paths to hide have no wildcards, and each file is compared with them.
+    if !glob.bytes().any(|byte| b"*?[\\".contains(&byte)) {
+        return glob == text;
+    }
     let glob: Vec<char> = glob.chars().collect();
     let text: Vec<char> = text.chars().collect();
     // Where to continue when a guess about `*` fails: the last star is enough.

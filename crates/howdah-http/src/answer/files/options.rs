@@ -8,7 +8,7 @@ use howdah_config::model::{ContentCoding, FileServer};
 
 use super::links::LinkPolicy;
 use crate::message::path::{absolute, clean, has_hidden_segment};
-use crate::message::pattern::{WILDCARDS, matches_glob};
+use crate::message::pattern::matches_glob;
 
 /// A compiled [`FileServer`].
 #[derive(Debug)]
@@ -33,8 +33,6 @@ enum HidePattern {
     Name(String),
     /// An absolute path; everything below it is hidden too.
     Path(String),
-    /// Like `Path`, and with wildcards, whose search takes longer.
-    Glob(String),
 }
 
 impl FileOptions {
@@ -49,12 +47,7 @@ impl FileOptions {
                 return HidePattern::Name(text.clone());
             }
             let absolute = absolute(text).unwrap_or_else(|| text.clone());
-            let path = clean(&absolute).trim_end_matches('/').to_owned();
-            if path.contains(WILDCARDS) {
-                HidePattern::Glob(path)
-            } else {
-                HidePattern::Path(path)
-            }
+            HidePattern::Path(clean(&absolute).trim_end_matches('/').to_owned())
         });
         Self {
             index: files.index.clone().into(),
@@ -82,14 +75,14 @@ impl FileOptions {
         }
         let full = format!("{prefix}{path}");
         let full = full.trim_end_matches('/');
-        let is_within = |folder: &str| {
-            full.strip_prefix(folder)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         self.hide.iter().any(|hidden| match hidden {
             HidePattern::Name(name) => path.split('/').any(|segment| matches_glob(name, segment)),
-            HidePattern::Path(hidden) => is_within(hidden),
-            HidePattern::Glob(hidden) => matches_glob(hidden, full) || is_within(hidden),
+            HidePattern::Path(hidden) => {
+                matches_glob(hidden, full)
+                    || full
+                        .strip_prefix(hidden.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
         })
     }
 }
