@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use howdah_observe::access::{Entry, Log, TlsInfo};
+use howdah_observe::access::{CLIENT_DISCONNECTED, Entry, Log, TlsInfo};
 use howdah_observe::usage::UsageSoFar;
 use http::header::HOST;
 use http::request::Parts;
@@ -13,9 +13,6 @@ use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 use crate::message::connection::Connection;
 use crate::message::late_text::{BodyBytes, Figures, LateText};
 use crate::message::path;
-
-/// Status in the log when the client disconnected before there was a response, as in nginx.
-const CLIENT_GONE: u16 = 499;
 
 /// Data for the line of a request that no longer exists by then.
 pub(crate) struct LogEntry {
@@ -111,7 +108,7 @@ impl LogEntry {
     /// Passes the entry to the logs that include it.
     pub(crate) fn write(mut self, ending: ResponseEnd) {
         let status = match ending.status {
-            0 => CLIENT_GONE,
+            0 => CLIENT_DISCONNECTED,
             status => status,
         };
         let host = self.headers.get(HOST).map(HeaderValue::as_bytes);

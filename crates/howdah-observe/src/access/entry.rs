@@ -7,6 +7,9 @@ use http::{HeaderMap, Method, Uri, Version};
 
 use crate::usage::UsageSoFar;
 
+/// The status of a request whose client disconnected before there was one, as in nginx.
+pub const CLIENT_DISCONNECTED: u16 = 499;
+
 /// A request and its response.
 #[derive(Debug)]
 pub struct Entry {
@@ -42,7 +45,7 @@ pub struct Entry {
     pub bytes_read: u64,
     /// Bytes of the response's body.
     pub size: u64,
-    /// The status; 499 if the client disconnected before there was one.
+    /// The status; [`CLIENT_DISCONNECTED`] if the client disconnected before there was one.
     pub status: u16,
     /// The response was not completely handed over.
     pub cut: bool,

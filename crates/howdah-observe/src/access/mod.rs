@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use howdah_config::model::{AccessLog, LogFormat, LogOutput, Site};
 
-pub use entry::{Entry, TlsInfo};
+pub use entry::{CLIENT_DISCONNECTED, Entry, TlsInfo};
 pub use time::rfc3339;
 
 use self::encode::LineEncoder;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::Method;
 
 use super::routes::Routes;
+use crate::access::CLIENT_DISCONNECTED;
 
 /// Upper bounds of the histograms' buckets in microseconds; the last bucket has everything above.
 pub const BOUNDS: [u64; 14] = [
@@ -25,8 +26,6 @@ pub(super) const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /// The first status code, and how many there are.
 const FIRST_CODE: u16 = 100;
 const CODES: usize = 500;
-/// The status of a request whose client disconnected before there was one, as in access logs.
-const DISCONNECTED: u16 = 499;
 pub(super) const PHASES: [Phase; 3] = [Phase::Queue, Phase::Php, Phase::Send];
 pub(super) const PROTOCOLS: [Protocol; 3] = [Protocol::Http1, Protocol::Http2, Protocol::Http3];
 
@@ -208,8 +207,8 @@ impl Measures {
         })
     }
 
-    /// Requests of all rows by method, in the order of [`METHODS`], and by status code; without those of which there
-    /// are none.
+    /// Requests of all rows by method, in the order of [`METHODS`], and by status code; without
+    /// counts of 0.
     pub(super) fn codes(&self) -> impl Iterator<Item = (usize, u16, u64)> {
         let codes = (FIRST_CODE..).take(CODES);
         let cells = (0..METHODS.len())
@@ -301,7 +300,11 @@ impl Shard {
         (received, sent): (u64, u64),
         time: Duration,
     ) {
-        let status = if status == 0 { DISCONNECTED } else { status };
+        let status = if status == 0 {
+            CLIENT_DISCONNECTED
+        } else {
+            status
+        };
         let class = usize::from(status / 100).clamp(1, STATUSES.len()) - 1;
         let row = self.row(pool);
         let method = method_index(method);
