@@ -97,24 +97,19 @@ impl Inner {
                 let _ = state.absorb(&mut table.shm, None);
             }
             self.load.release_slot(self.options.limits.max_in_flight);
+            let ended = match &torn {
+                Ok(torn) if torn.too_long => SlowOutcome::CpuTimeout,
+                _ => SlowOutcome::ProcessEnded,
+            };
             let retry = !state.client_disconnected
                 && torn.is_ok_and(|torn| {
-                    self.start_over_if_allowed(
-                        &mut state,
-                        &torn,
-                        Rerun::Once,
-                        Some(SlowOutcome::ProcessEnded),
-                    )
+                    self.start_over_if_allowed(&mut state, &torn, Rerun::Once, Some(ended))
                 });
             if retry {
                 state.slot = None;
                 state.retry_pending = true;
                 state.wake();
             } else {
-                let ended = match &torn {
-                    Ok(torn) if torn.too_long => SlowOutcome::CpuTimeout,
-                    _ => SlowOutcome::ProcessEnded,
-                };
                 self.vacate(&mut state, Some(ended));
                 state.end(Err(torn.as_ref().map_or(CallError::WorkerDied, torn_error)));
             }

@@ -598,7 +598,8 @@ impl Inner {
         self.release(table, slot);
     }
 
-    /// The request no longer holds a slot, and is no longer counted. `torn`: its worker is not done with it.
+    /// The request no longer holds a slot, and is no longer counted. `torn`: how it ended, if
+    /// its worker did not finish it.
     fn vacate(&self, state: &mut ExchangeState, torn: Option<SlowOutcome>) {
         self.end_slow(state, state.slow_outcome(torn), false);
         if state.slot.take().is_some() {

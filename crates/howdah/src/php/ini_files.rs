@@ -14,8 +14,15 @@ pub(crate) struct IniFiles {
     files: BTreeMap<PathBuf, Option<Version>>,
 }
 
-/// Device, inode, size, and the times of the last modification and of the last change, with nanoseconds.
-type Version = (u64, u64, u64, (i64, i64), (i64, i64));
+/// What differs once a file is written or replaced. Times are in seconds and nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
 
 impl IniFiles {
     pub(crate) fn of(php: &PhpInfo) -> Self {
@@ -64,13 +71,13 @@ fn versions(files: &[PathBuf], folders: &[PathBuf]) -> BTreeMap<PathBuf, Option<
 /// `None`: there is no such file.
 fn version(path: &Path) -> Option<Version> {
     let file = path.metadata().ok()?;
-    Some((
-        file.dev(),
-        file.ino(),
-        file.len(),
-        (file.mtime(), file.mtime_nsec()),
-        (file.ctime(), file.ctime_nsec()),
-    ))
+    Some(Version {
+        device: file.dev(),
+        inode: file.ino(),
+        size: file.len(),
+        modified: (file.mtime(), file.mtime_nsec()),
+        changed: (file.ctime(), file.ctime_nsec()),
+    })
 }
 
 #[cfg(test)]

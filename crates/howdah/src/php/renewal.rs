@@ -120,10 +120,14 @@ impl Places {
         Self(named.into_iter().filter_map(Place::of).collect())
     }
 
+    fn find(&self, named: &Path) -> Option<&Place> {
+        self.0.iter().find(|place| place.named == named)
+    }
+
     /// The first path that leads to a different folder `now`.
     pub(crate) fn first_moved<'a>(&'a self, now: &Self) -> Option<Moved<'a>> {
         self.0.iter().find_map(|old| {
-            let new = now.0.iter().find(|new| new.named == old.named)?;
+            let new = now.find(&old.named)?;
             if new.real != old.real {
                 return Some(Moved::Link(&old.named));
             }
@@ -133,9 +137,8 @@ impl Places {
 
     /// The releases that were replaced: old folder, new folder.
     fn moved_releases<'a>(&'a self, now: &'a Self) -> Vec<(&'a Path, &'a Path)> {
-        let same = |named: &Path| now.0.iter().find(|own| own.named == named);
         let moved = self.0.iter().filter_map(|old| {
-            let new = same(&old.named)?;
+            let new = now.find(&old.named)?;
             (old.real != new.real).then(|| strip_common_end(&old.real, &new.real))
         });
         // Not the root of the file system.

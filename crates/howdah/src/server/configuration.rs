@@ -98,10 +98,11 @@ struct ConfigurationView {
 
 impl ConfigurationView {
     fn of(config: &Config, source: Option<&Source>) -> Self {
+        let (servers, frankenphp) = (servers(config), frankenphp_config(config));
         Self {
-            whole: config_json(config, source),
-            frankenphp: frankenphp_config(config),
-            servers: servers(config),
+            whole: config_json(source, &servers, &frankenphp),
+            frankenphp,
+            servers,
             source: source.cloned(),
         }
     }
@@ -609,14 +610,14 @@ fn error_chain(error: &dyn std::error::Error) -> String {
 }
 
 /// The statements, and in `apps` what clients of Caddy look for.
-fn config_json(config: &Config, source: Option<&Source>) -> Value {
+fn config_json(source: Option<&Source>, servers: &Value, frankenphp: &Value) -> Value {
     let mut shown = source.map_or_else(
         || json!({"file": null, "statements": null}),
         Source::to_json,
     );
     shown["apps"] = json!({
-        "http": {"servers": servers(config)},
-        "frankenphp": frankenphp_config(config),
+        "http": {"servers": servers},
+        "frankenphp": frankenphp,
     });
     shown
 }
@@ -717,7 +718,7 @@ mod tests {
         });
         let expected = json!([{"match": [{"host": ["a.test", "b.test"]}]}, {"handle": [proxy]}]);
         assert_eq!(servers(&config)["howdah"]["routes"], expected);
-        let whole = config_json(&config, None);
+        let whole = ConfigurationView::of(&config, None).whole;
         assert_eq!(whole["apps"]["http"]["servers"], servers(&config));
     }
 }
