@@ -173,7 +173,7 @@ pub enum CrashesError {
     #[error("no crash reports are written: the log has the reason, or `crash_reports off` is set")]
     Off,
     /// No report has this number.
-    #[error("there is no crash report {0}; `howdah crashes` lists those that there are")]
+    #[error("crash report {0} does not exist; `howdah crashes` lists all reports")]
     Unknown(u64),
     /// The folder cannot be used.
     #[error("the folder of crash reports cannot be used: {0}")]

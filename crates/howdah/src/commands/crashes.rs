@@ -119,7 +119,7 @@ fn read_folder(options: &cli::Crashes) -> Result<Value, Failure> {
             Some(report) => serde_json::to_value(report).map_err(version_mismatch)?,
             None => {
                 return Err(Failure::Runtime(format!(
-                    "there is no crash report {number} in {path}; `howdah crashes` lists those that there are"
+                    "crash report {number} does not exist in {path}; `howdah crashes` lists all reports"
                 )));
             }
         },

@@ -233,7 +233,7 @@ fn a_report_has_the_crash_its_place_and_its_request() {
         .command(&["crashes"])
         .assert(0, "no process has crashed\n");
     let missing = admin.command(&["crashes", "show", "1"]);
-    missing.assert(1, "there is no crash report 1");
+    missing.assert(1, "crash report 1 does not exist");
     assert!(server.log().containing("hidden").is_empty());
 }
 
