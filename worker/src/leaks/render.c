@@ -79,7 +79,6 @@ static void render_globals(const struct howdah_leak_change *change, char text[HO
 static bool render_edge(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
 {
 	unsigned long long count = change->count;
-	bool path_is_secret = howdah_leak_is_secret(path, strlen(path));
 	switch (change->from.edge) {
 		case HOWDAH_EDGE_COUNT:
 			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu %s", count, count == 1 ? "element" : "elements");
@@ -91,13 +90,15 @@ static bool render_edge(const struct howdah_leak_change *change, const char *pat
 			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu objects", count);
 			return true;
 		case HOWDAH_EDGE_DATE:
-			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", path_is_secret ? hidden : change->text);
+			snprintf(
+				text, HOWDAH_LEAK_VALUE_MAX, "%s", howdah_leak_is_secret(path, strlen(path)) ? hidden : change->text);
 			return true;
 		case HOWDAH_EDGE_GLOBALS:
 			render_globals(change, text);
 			return true;
 		case HOWDAH_EDGE_ITEM: {
-			bool shown = !path_is_secret && !howdah_leak_looks_secret(change->text, strlen(change->text));
+			bool shown = !howdah_leak_is_secret(path, strlen(path)) &&
+						 !howdah_leak_looks_secret(change->text, strlen(change->text));
 			bool is_name = change->from.kind < HOWDAH_LEAK_INI_SETTING;
 			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", shown || is_name ? change->text : hidden);
 			return true;

@@ -111,14 +111,25 @@ static void add_bool(smart_str *json, const char *name, bool value)
 	smart_str_appends(json, value ? "true" : "false");
 }
 
+/* An element of an array. */
+static void add_element(smart_str *json, bool *first, const char *value)
+{
+	if (!*first) {
+		smart_str_appendc(json, ',');
+	}
+	*first = false;
+	add_string(json, value);
+}
+
 /* The php.ini, and the files of the scanned folders, which PHP has as a text: each on a line, with commas between. */
 static void add_ini_files(smart_str *json)
 {
 	char *files = php_ini_scanned_files ? strdup(php_ini_scanned_files) : NULL, *rest = files, *file;
+	bool first = true;
 	add_key(json, "ini_files");
 	smart_str_appendc(json, '[');
 	if (php_ini_opened_path) {
-		add_string(json, php_ini_opened_path);
+		add_element(json, &first, php_ini_opened_path);
 	}
 	while (rest && (file = strsep(&rest, "\n"))) {
 		size_t length = strlen(file);
@@ -126,8 +137,7 @@ static void add_ini_files(smart_str *json)
 			file[length - 1] = '\0';
 		}
 		if (*file) {
-			smart_str_appends(json, ZSTR_VAL(json->s)[ZSTR_LEN(json->s) - 1] == '[' ? "" : ",");
-			add_string(json, file);
+			add_element(json, &first, file);
 		}
 	}
 	smart_str_appendc(json, ']');
@@ -142,11 +152,7 @@ static void add_extensions(smart_str *json)
 	smart_str_appendc(json, '[');
 	ZEND_HASH_FOREACH_PTR(&module_registry, module)
 	{
-		if (!first) {
-			smart_str_appendc(json, ',');
-		}
-		first = false;
-		add_string(json, module->name);
+		add_element(json, &first, module->name);
 	}
 	ZEND_HASH_FOREACH_END();
 	smart_str_appendc(json, ']');
