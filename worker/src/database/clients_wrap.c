@@ -32,9 +32,7 @@ static void call(INTERNAL_FUNCTION_PARAMETERS, zif_handler function)
 {
 	uint32_t exits = howdah_exits_current()->last.number;
 	function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-	if (UNEXPECTED(EG(exception) != NULL)) {
-		howdah_exit_restore(exits);
-	}
+	howdah_exit_restore(exits);
 }
 
 /*

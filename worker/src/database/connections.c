@@ -50,7 +50,7 @@ void howdah_connection_take_exception(void)
 	}
 	/* exit() in a handler of warnings is an exception too, without a message. */
 	if (howdah_exit_is(EG(exception))) {
-		howdah_exit_arrived(EG(exception));
+		howdah_exit_set_aside(EG(exception));
 	} else {
 		zval room, *message = zend_read_property_ex(
 					   zend_get_exception_base(EG(exception)), EG(exception), ZSTR_KNOWN(ZEND_STR_MESSAGE), 1, &room);

@@ -74,11 +74,10 @@ static void begin(zend_object *exit)
 	set_under_way(true);
 }
 
-static zend_object *begin_cancel(zend_object *exit)
+static void begin_cancel(void)
 {
 	struct howdah_exits *exits = howdah_exits_current();
-	exits->last = (struct howdah_exit_last){.number = exits->last.number + 1, .cancel = exit};
-	return exit;
+	exits->last = (struct howdah_exit_last){.number = exits->last.number + 1, .cancels = true};
 }
 
 static void throw(bool graceful)
@@ -155,7 +154,8 @@ static zend_object *create(bool graceful)
 zend_object *howdah_exit_create_cancel(void)
 {
 	note_cut();
-	return begin_cancel(create(runs_finally()));
+	begin_cancel();
+	return create(runs_finally());
 }
 
 void howdah_exit_throw_cancel(void)
@@ -163,26 +163,29 @@ void howdah_exit_throw_cancel(void)
 	note_cut();
 	leave_out_argument();
 	throw(runs_finally());
-	begin_cancel(EG(exception));
+	begin_cancel();
 }
 
 void howdah_exit_restore(uint32_t number)
 {
-	struct howdah_exit_last *last = &howdah_exits_current()->last;
+	struct howdah_exits *exits = howdah_exits_current();
 	zend_object *later = EG(exception);
-	if (last->number == number || !later || howdah_exit_is(later)) {
+	if (exits->last.number == number || exits->last.arrived || (later && howdah_exit_is(later))) {
 		return;
 	}
 	note_cut();
-	zend_object *exit = create(runs_finally());
-	if (last->cancel) {
-		last->cancel = exit;
+	if (later) {
+		EG(exception) = create(runs_finally());
+		OBJ_RELEASE(later);
 	} else {
-		exit->handlers = &handlers;
+		throw(runs_finally());
+	}
+	if (!exits->last.cancels) {
+		exits->begun += exits->last.set_aside;
+		EG(exception)->handlers = &handlers;
 		set_under_way(true);
 	}
-	EG(exception) = exit;
-	OBJ_RELEASE(later);
+	exits->last.set_aside = false;
 }
 
 static void leave(void)
@@ -240,12 +243,17 @@ void howdah_exits_begin(struct howdah_exits *exits)
 void howdah_exit_arrived(const zend_object *exception)
 {
 	struct howdah_exits *exits = howdah_exits_current();
-	if (exception == exits->last.cancel) {
-		exits->last.cancel = NULL;
-	} else {
-		exits->arrived++;
-	}
+	exits->arrived += exception->handlers == &handlers;
+	exits->last.arrived = true;
 	exits->skipped |= zend_is_unwind_exit(exception);
+}
+
+void howdah_exit_set_aside(const zend_object *exception)
+{
+	struct howdah_exit_last *last = &howdah_exits_current()->last;
+	howdah_exit_arrived(exception); /* it is not thrown again where no PHP code called the function */
+	last->arrived = false;
+	last->set_aside = true;
 }
 
 void howdah_exits_look(void)

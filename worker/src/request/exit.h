@@ -15,8 +15,10 @@
 
 /* The last exit of the running coroutine. */
 struct howdah_exit_last {
-	uint32_t number;           /* number of exits that it has thrown */
-	const zend_object *cancel; /* unwinds the cancelled coroutine; NULL: none, or it has arrived */
+	uint32_t number; /* number of exits that it has thrown */
+	bool cancels;    /* unwinds the cancelled coroutine */
+	bool arrived;
+	bool set_aside;
 };
 
 /* How one request's code was ended. All zero at the start of a request. */
@@ -79,9 +81,12 @@ zend_object *howdah_exit_create_cancel(void);
 
 /*
  * Called after a function of C returns. `number` is `howdah_exits.last.number` before the call: if an exit was thrown
- * in it and the function then threw an exception of its own over it, the exit is restored.
+ * in it and the function has cleared it, or has thrown an exception of its own over it, the exit is thrown again.
  */
 void howdah_exit_restore(uint32_t number);
+
+/* A function of C continues although code that it called was ended by an exit. The caller clears the exception. */
+void howdah_exit_set_aside(const zend_object *exception);
 
 /* An exit has unwound all code of the request, or of a coroutine. The caller clears it. */
 void howdah_exit_arrived(const zend_object *exception);

@@ -10,6 +10,7 @@
 #include <ext/pdo/php_pdo.h>
 
 #include "database/clients_wrap.h"
+#include "request/exit.h"
 
 static const struct howdah_client_kind connection_kind = {.name = "PDO", .database = true},
 									   statement_kind = {.name = "PDOStatement", .database = true};
@@ -32,11 +33,17 @@ static struct howdah_pdo_pool *pool_of(const zend_object *object, pdo_stmt_t **s
 	return dbh ? howdah_pdo_pool_of(dbh) : NULL;
 }
 
+/* NULL: an exception is thrown. Another connection may have been opened, which calls handlers of warnings. */
 static struct howdah_pdo_view *enter(struct howdah_pdo_pool *pool, pdo_stmt_t *stmt)
 {
+	uint32_t exits = howdah_exits_current()->last.number;
 	struct howdah_pdo_view *view = howdah_pdo_enter(pool);
-	if (view && stmt && !howdah_pdo_use_statement(view, stmt)) {
-		howdah_pdo_leave(view);
+	bool usable = view && (!stmt || howdah_pdo_use_statement(view, stmt));
+	howdah_exit_restore(exits);
+	if (UNEXPECTED(!usable || EG(exception) != NULL)) {
+		if (view) {
+			howdah_pdo_leave(view);
+		}
 		return NULL;
 	}
 	return view;

@@ -79,7 +79,6 @@ void howdah_aborted_callback_ended(void)
 	}
 	howdah_interrupt_release(coroutine);
 	coroutine->task->phase = HOWDAH_TASK_ENDS;
-	coroutine->task->exits.last.cancel = NULL; /* if something has replaced it */
 	/* If its time is over, the front does not wait for long: its waits must end soon. */
 	bool hurry = coroutine->task->aborted == HOWDAH_ABORTED_TIME;
 	coroutine->cancelled = coroutine->cancelled && hurry;
