@@ -321,7 +321,7 @@ impl Soak {
         pid.parse().expect("a process id")
     }
 
-    /// How processes and requests of the pool ended, as counted by the metrics.
+    /// How processes and requests of the pool ended, as counted by the metrics, and why processes were replaced.
     fn ends(&self) -> String {
         let page = Admin::of(&self.server).get("/metrics").text();
         let counted = |line: &&str| {
@@ -330,7 +330,14 @@ impl Soak {
                 .any(|name| line.starts_with(&format!("{name}{{pool=\"app\"")))
                 && !line.ends_with(" 0")
         };
-        page.lines().filter(counted).collect::<Vec<_>>().join("\n")
+        let log = self.server.log();
+        let reasons = log.containing("This process is replaced after");
+        let reasons = reasons.iter().map(|line| line.raw.as_str());
+        page.lines()
+            .filter(counted)
+            .chain(reasons)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// Private memory of the process in KiB, when no request is in flight.

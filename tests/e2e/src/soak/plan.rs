@@ -100,7 +100,9 @@ impl Plan {
         // A request is retried when another request crashes the process. Otherwise no part of it
         // may be lost.
         let method = if settings.crashes { "GET" } else { "POST" };
-        let mut request = Request::new(method, format!("/?{target}"))
+        // The path is in the log if the request costs its process.
+        let path = ops.join("-");
+        let mut request = Request::new(method, format!("/{path}?{target}"))
             .header("X-Id", &id)
             .host(host);
         if ops.last() == Some(&"upload") {
