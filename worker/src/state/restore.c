@@ -53,6 +53,7 @@ static const struct item items[] = {
 	{HOWDAH_KEEP_MBSTRING, howdah_restore_mbstring_snapshot, howdah_restore_mbstring},
 	{HOWDAH_KEEP_LIBXML, howdah_restore_libxml_snapshot, howdah_restore_libxml},
 	{HOWDAH_KEEP_RANDOM, howdah_restore_random_snapshot, howdah_restore_random},
+	{0, howdah_restore_phar_snapshot, howdah_restore_phar},
 	{0, howdah_restore_small_snapshot, howdah_restore_small},
 };
 

@@ -52,6 +52,10 @@ void howdah_restore_autoload_extensions(void);
 void howdah_restore_assert_snapshot(void);
 void howdah_restore_assert(void);
 
+/* phar.c */
+void howdah_restore_phar_snapshot(void);
+void howdah_restore_phar(void);
+
 /* restore_streams.c */
 void howdah_restore_wrappers_snapshot(void);
 void howdah_restore_wrappers(void);

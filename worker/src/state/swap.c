@@ -14,6 +14,7 @@
 #include "mode/coroutine/autoload.h"
 #include "mode/coroutine/errors.h"
 #include "pcntl.h"
+#include "phar.h"
 #include "resources.h"
 #include "restore.h"
 #include "restore_functions.h"
@@ -130,6 +131,7 @@ void howdah_swap_register(bool isolate_statics)
 	howdah_task_register(&howdah_swap_handler_part);
 	howdah_task_register(&howdah_swap_superglobals_part);
 	howdah_task_register(&howdah_swap_mbregex_part);
+	howdah_task_register(&howdah_phar_part);
 	/*
 	 * Settings follow the regions that their handlers write to; values that are set through functions follow settings.
 	 */
