@@ -15,6 +15,8 @@
 
 #include <zend_exceptions.h>
 
+static bool collecting; /* destructors of any request run */
+
 /* --- exceptions ---------------------------------------------------------------------------------------- */
 
 void howdah_errors_report_exception(void)
@@ -71,7 +73,7 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 {
 	zend_string *volatile message = original;
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
-	if (UNEXPECTED(coroutine && howdah_unwinds_next(coroutine)) && !(type & FATAL)) {
+	if (UNEXPECTED(coroutine && howdah_unwinds_next(coroutine)) && !(type & FATAL) && !collecting) {
 		return; /* of a call whose wait was cancelled: the code is about to be unwound */
 	}
 	if (EXPECTED(!(type & FATAL)) || (type & E_DONT_BAIL) || !howdah_task_current()) {
@@ -113,7 +115,6 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 /* --- the cycle collector ------------------------------------------------------------------------------- */
 
 static int (*collect_cycles)(void);
-static bool collecting;
 
 bool howdah_errors_collecting(void)
 {
@@ -123,7 +124,8 @@ bool howdah_errors_collecting(void)
 /*
  * It runs when enough has accumulated, in whatever request that happens, and calls destructors of objects that others
  * left. Meanwhile only the worker script's state is installed, so what they print or set reaches no response. They do
- * not wait. While states are exchanged it does not run: it would find half of each.
+ * not wait. That the request is cancelled does not end them, and their exit() does not end the request. While states
+ * are exchanged it does not run: it would find half of each.
  */
 static int collect(void)
 {
@@ -142,10 +144,15 @@ static int collect(void)
 	/* An exception of a destructor is not the caller's, who may have a pending one. */
 	zend_execute_data *frame = EG(current_execute_data);
 	const zend_op *instruction = frame ? frame->opline : NULL;
+	struct howdah_exits *exits = howdah_exits_current();
+	struct howdah_exit_last last = exits->last;
+	bool called = exits->called;
 	collecting = true;
 	zend_long before = howdah_memory_collection_begin(task);
+	howdah_interrupt_shield();
 	zend_fiber_switch_block();
 	howdah_task_enter(NULL);
+	int status = EG(exit_status); /* of the process: a destructor's exception does not fail it */
 	zend_try
 	{
 		count = collect_cycles();
@@ -159,9 +166,13 @@ static int collect(void)
 	if (frame) {
 		frame->opline = instruction;
 	}
+	EG(exit_status) = status;
 	howdah_task_enter(task);
 	zend_fiber_switch_unblock();
+	howdah_interrupt_unshield();
 	howdah_memory_collection_end(task, before);
+	exits->last = last;
+	exits->called = called;
 	collecting = false;
 	if (failed) {
 		zend_bailout();
