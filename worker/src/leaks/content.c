@@ -287,6 +287,15 @@ static uint64_t scan_closure(struct scan *scan, zend_object *object, int depth)
 	return content;
 }
 
+/* A constraint validator of Symfony keeps its last context. It is created when a request first needs it, and stays. */
+static bool is_last_validation(const zend_property_info *property)
+{
+	static const char mangled[] = "\0*\0context";
+	return property &&
+		   zend_string_equals_literal(property->ce->name, "Symfony\\Component\\Validator\\ConstraintValidator") &&
+		   zend_string_equals_cstr(property->name, mangled, sizeof(mangled) - 1);
+}
+
 static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip)
 {
 	ZVAL_DEREF(value);
@@ -333,7 +342,9 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 		return howdah_leak_mix(content, scan_closure(scan, object, depth));
 	}
 	for (int i = 0; i < object->ce->default_properties_count; i++) {
-		content = howdah_leak_mix(content, scan_value(scan, &object->properties_table[i], depth + 1, 0));
+		if (!is_last_validation(object->ce->properties_info_table[i])) {
+			content = howdah_leak_mix(content, scan_value(scan, &object->properties_table[i], depth + 1, 0));
+		}
 	}
 	if (object->properties) {
 		zval *property;

@@ -23,6 +23,7 @@ static const char *const known[] = {
 	/* The session of the last client, replaced when the next one's starts. */
 	"Symfony\\Component\\HttpFoundation\\Session\\Session::$data",
 	"Symfony\\Component\\HttpFoundation\\Session\\Attribute\\AttributeBag::$attributes",
+	"Symfony\\Component\\Validator\\ConstraintValidator::$context", /* of the last validation, replaced by the next */
 	"Illuminate\\Session\\Store::$attributes",
 	"Illuminate\\Routing\\Route::$parameters", /* of the last request that matched it, bound again before its next use */
 	"Illuminate\\Routing\\Route::$originalParameters",

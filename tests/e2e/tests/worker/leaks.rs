@@ -131,6 +131,32 @@ fn entities_that_are_cleared_are_not_reported() {
     );
 }
 
+/// Symfony's validators keep the context of the last validation. What they keep elsewhere is a leak.
+#[test]
+fn the_context_of_the_last_validation_is_not_reported() {
+    let server = serve("leaks/validator.php", "num 1\ndetect_leaks");
+    server.allow_log(FOUND);
+    let validate = |keep: &str| {
+        for _ in 0..6 {
+            for query in ["?user=alice", "?user=robert"] {
+                repeat(&server, &format!("/validator.php{query}{keep}"), 3);
+            }
+            repeat(&server, "/validator.php", 2);
+        }
+    };
+    validate("");
+    assert_eq!(places(&server), Vec::<String>::new());
+    validate("&keep=1");
+    assert_eq!(
+        places(&server),
+        [
+            "$GLOBALS['factory']->context",
+            "$GLOBALS['factory']->validators['user']->last",
+            "$GLOBALS['factory']->validators['user']->seen",
+        ]
+    );
+}
+
 #[test]
 fn a_sample_finds_growing_values() {
     let server = serve("leaks/index.php", "num 1\ndetect_leaks sample 10");
