@@ -17,6 +17,7 @@
 #include "mode/worker/ending.h"
 #include "mode/worker/session.h"
 #include "pcntl.h"
+#include "process_wide.h"
 #include "php/settings_request.h"
 #include "request/variables.h"
 #include "restore_functions.h"
@@ -73,6 +74,7 @@ int howdah_restore_startup(int module_type)
 	howdah_library_startup();
 	howdah_library_options_startup();
 	howdah_pcntl_startup();
+	howdah_process_wide_startup();
 	return SUCCESS;
 }
 
