@@ -7,6 +7,7 @@
 #include "positions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <zend_weakrefs.h>
 
@@ -14,6 +15,7 @@
 
 #include "database/clients_record.h"
 #include "database/clients_wrap.h"
+#include "within.h"
 
 /* Precedes PHP's object in memory. No header declares it. */
 struct storage {
@@ -99,10 +101,11 @@ static void load(struct positions *positions, struct storage *storage)
 	}
 }
 
-static ZEND_FUNCTION(positioned_method)
+static void use_own(zval *this)
 {
-	if (UNEXPECTED(howdah_client_user != NULL) && Z_TYPE_P(ZEND_THIS) == IS_OBJECT) {
-		zend_object *object = Z_OBJ_P(ZEND_THIS);
+	if (UNEXPECTED(howdah_client_user != NULL) && Z_TYPE_P(this) == IS_OBJECT) {
+		zend_object *object = Z_OBJ_P(this);
+		howdah_within_wait(object);
 		struct positions *positions = positions_of(object);
 		if (UNEXPECTED(positions->owner != howdah_client_user->serial)) {
 			struct storage *storage = (struct storage *)(void *)((char *)object - object->handlers->offset);
@@ -111,7 +114,19 @@ static ZEND_FUNCTION(positioned_method)
 			positions->owner = howdah_client_user->serial;
 		}
 	}
+}
+
+static ZEND_FUNCTION(positioned_method)
+{
+	use_own(ZEND_THIS);
 	howdah_guard_of(execute_data)->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+/* It drops a value, whose destructor may wait. */
+static ZEND_FUNCTION(replacing_method)
+{
+	use_own(ZEND_THIS);
+	howdah_within_call(howdah_guard_of(execute_data)->original, INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
 void howdah_positions_startup(void)
@@ -122,7 +137,8 @@ void howdah_positions_startup(void)
 		zend_function *method =
 			zend_hash_str_find_ptr(&spl_ce_SplObjectStorage->function_table, names[i], strlen(names[i]));
 		if (method) {
-			howdah_wrap_function(method, NULL, 0, ZEND_FN(positioned_method));
+			bool replaces = strcmp(names[i], "setinfo") == 0;
+			howdah_wrap_function(method, NULL, 0, replaces ? ZEND_FN(replacing_method) : ZEND_FN(positioned_method));
 		}
 	}
 }

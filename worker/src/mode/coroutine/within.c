@@ -40,7 +40,7 @@ static struct object_entry *find_others(const zend_object *object)
 	return within;
 }
 
-static void wait_for_others(const zend_object *object)
+void howdah_within_wait(const zend_object *object)
 {
 	struct object_entry *within;
 	while (UNEXPECTED(all) && howdah_coroutine_current() && (within = find_others(object)) != NULL &&
@@ -59,15 +59,14 @@ static void leave(struct object_entry *within)
 	howdah_wake_all(&within->loading.waiters);
 }
 
-static ZEND_FUNCTION(within_method)
+void howdah_within_call(zif_handler original, INTERNAL_FUNCTION_PARAMETERS)
 {
-	zif_handler original = howdah_guard_of(execute_data)->original;
 	if (EXPECTED(!howdah_coroutine_current()) || Z_TYPE_P(ZEND_THIS) != IS_OBJECT) {
 		original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		return;
 	}
 	zend_object *object = Z_OBJ_P(ZEND_THIS);
-	wait_for_others(object);
+	howdah_within_wait(object);
 	struct object_entry within = {.loading.owner = howdah_coroutine_current(), .object = object, .next = all};
 	volatile bool failed = false;
 	all = &within;
@@ -86,6 +85,11 @@ static ZEND_FUNCTION(within_method)
 	}
 }
 
+static ZEND_FUNCTION(within_method)
+{
+	howdah_within_call(howdah_guard_of(execute_data)->original, INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
 /* --- $object[…] of ArrayObject and ArrayIterator ------------------------------------------------------------- */
 
 static zend_object_read_dimension_t read_element;
@@ -94,19 +98,19 @@ static zend_object_unset_dimension_t unset_element;
 
 static zval *read_within(zend_object *object, zval *offset, int type, zval *value)
 {
-	wait_for_others(object);
+	howdah_within_wait(object);
 	return read_element(object, offset, type, value);
 }
 
 static void write_within(zend_object *object, zval *offset, zval *value)
 {
-	wait_for_others(object);
+	howdah_within_wait(object);
 	write_element(object, offset, value);
 }
 
 static void unset_within(zend_object *object, zval *offset)
 {
-	wait_for_others(object);
+	howdah_within_wait(object);
 	unset_element(object, offset);
 }
 
@@ -250,6 +254,7 @@ void howdah_within_startup(void)
 	period->get_iterator = iterate_copy;
 	howdah_positions_startup();
 	howdah_cursors_startup(ZEND_FN(within_method));
+	howdah_wrap_class("splobjectstorage", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("splheap", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("splpriorityqueue", NULL, ZEND_FN(within_method));
 	howdah_wrap_class("arrayobject", NULL, ZEND_FN(within_method));

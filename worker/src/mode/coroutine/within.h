@@ -6,10 +6,18 @@
 #ifndef HOWDAH_COROUTINE_WITHIN_H
 #define HOWDAH_COROUTINE_WITHIN_H
 
+#include <php.h>
+
 /* Once when all modules have started, before code inherits from these classes. */
 void howdah_within_startup(void);
 
 /* Once, before the first coroutine runs. */
 void howdah_within_start(void);
+
+/* Waits until no other request is in a method that was called by the following function. */
+void howdah_within_wait(const zend_object *object);
+
+/* Calls a method of an object, when no other request is in one. Others wait meanwhile. */
+void howdah_within_call(zif_handler original, INTERNAL_FUNCTION_PARAMETERS);
 
 #endif
