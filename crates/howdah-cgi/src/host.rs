@@ -24,12 +24,7 @@ impl<'a> Host<'a> {
             text.split_at(end + 1)
         } else {
             let (name, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
-            let valid = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
-            if name.is_empty()
-                || name.starts_with('.')
-                || name.contains("..")
-                || !name.as_bytes().iter().all(valid)
-            {
+            if !is_name(name.as_bytes()) {
                 return None;
             }
             (name, rest)
@@ -44,6 +39,23 @@ impl<'a> Host<'a> {
         };
         Some(Self { name, port })
     }
+}
+
+/// Whether this is a name or an IPv4 address: no empty label except one at the end.
+fn is_name(name: &[u8]) -> bool {
+    let mut previous = b'.';
+    for byte in name {
+        let valid = match byte {
+            b'.' => previous != b'.',
+            b'-' | b'_' => true,
+            _ => byte.is_ascii_alphanumeric(),
+        };
+        if !valid {
+            return false;
+        }
+        previous = *byte;
+    }
+    !name.is_empty()
 }
 
 #[cfg(test)]
