@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 /// The character for the byte 0x80; those up to 0xFF follow.
 const FIRST: u32 = 0x0010_FF80;
 /// The first UTF-8 byte of all characters that stand for bytes, and of no others except U+100000 to U+10FF7F.
@@ -35,7 +37,7 @@ pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// The bytes that a text stands for.
 pub fn bytes_of(text: &str) -> Cow<'_, [u8]> {
-    if !text.as_bytes().contains(&BYTE_LEAD) || !text.chars().any(is_byte) {
+    if memchr(BYTE_LEAD, text.as_bytes()).is_none() || !text.chars().any(is_byte) {
         return Cow::Borrowed(text.as_bytes());
     }
     let mut bytes = Vec::with_capacity(text.len());

@@ -1,11 +1,14 @@
 //! The variables of a request.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::sync::LazyLock;
 
 use http::header::HeaderValue;
 use http::{HeaderMap, Method, Uri, Version};
+use memchr::memchr2;
 
-use crate::byte_text::bytes_of;
+use crate::byte_text::{BYTE_LEAD, bytes_of};
 use crate::record::{self, OVERHEAD, put, put_named};
 use crate::text::Text;
 use crate::{Host, vars};
@@ -85,6 +88,16 @@ pub enum Error {
 const SOFTWARE: &str = concat!("Howdah/", env!("CARGO_PKG_VERSION"), " (like nginx, Caddy)");
 const REQUEST_ID: &str = "HOWDAH_REQUEST_ID";
 const PREFIX: &[u8] = b"HTTP_";
+
+/// The records that are the same for all requests.
+static CONSTANTS: LazyLock<Result<Vec<u8>, Error>> = LazyLock::new(|| {
+    let mut out = Vec::new();
+    put(&mut out, vars::GATEWAY_INTERFACE, &[b"CGI/1.1"])?;
+    put(&mut out, vars::SERVER_SOFTWARE, &[SOFTWARE.as_bytes()])?;
+    // PHP built with force-cgi-redirect, and scripts that check for it, require it.
+    put(&mut out, vars::REDIRECT_STATUS, &[b"200"])?;
+    Ok(out)
+});
 
 /// Appends the variables of a request to `out`. After an error `out` is as it was.
 ///
@@ -184,10 +197,9 @@ impl<'a> Encoder<'a, '_> {
     }
 
     fn constants(&mut self) -> Result<(), Error> {
-        self.put(vars::GATEWAY_INTERFACE, b"CGI/1.1")?;
-        self.put(vars::SERVER_SOFTWARE, SOFTWARE.as_bytes())?;
-        // PHP built with force-cgi-redirect, and scripts that check for it, require it.
-        self.put(vars::REDIRECT_STATUS, b"200")
+        self.out
+            .extend_from_slice(CONSTANTS.as_ref().map_err(Error::clone)?);
+        Ok(())
     }
 
     fn request(&mut self) -> Result<(), Error> {
@@ -220,15 +232,13 @@ impl<'a> Encoder<'a, '_> {
             path_info,
             ..
         } = *self.input;
-        for (id, text) in [
-            (vars::DOCUMENT_ROOT, root),
-            (vars::SCRIPT_NAME, script_name),
-            (vars::PATH_INFO, path_info),
-        ] {
-            self.text(id, text)?;
-        }
-        let (name, info) = (&*bytes_of(script_name), &*bytes_of(path_info));
-        let directory = &*bytes_of(root.strip_suffix('/').unwrap_or(root));
+        let root = &*value(vars::DOCUMENT_ROOT, root)?;
+        let name = &*value(vars::SCRIPT_NAME, script_name)?;
+        let info = &*value(vars::PATH_INFO, path_info)?;
+        let directory = root.strip_suffix(b"/").unwrap_or(root);
+        self.put(vars::DOCUMENT_ROOT, root)?;
+        self.put(vars::SCRIPT_NAME, name)?;
+        self.put(vars::PATH_INFO, info)?;
         self.put(vars::DOCUMENT_URI, name)?;
         match self.input.script_filename {
             Some(file) => self.text(vars::SCRIPT_FILENAME, file)?,
@@ -373,14 +383,24 @@ impl<'a> Encoder<'a, '_> {
     }
 
     /// A text whose type does not exclude NUL.
-    fn text(&mut self, id: u16, value: &str) -> Result<(), Error> {
-        if value.as_bytes().contains(&0) {
-            return Err(Error::Nul {
-                name: vars::name(id).unwrap_or_default().to_owned(),
-            });
-        }
-        self.put(id, &bytes_of(value))
+    fn text(&mut self, id: u16, text: &str) -> Result<(), Error> {
+        self.put(id, &value(id, text)?)
     }
+}
+
+/// The value for a text whose type does not exclude NUL.
+fn value(id: u16, text: &str) -> Result<Cow<'_, [u8]>, Error> {
+    let bytes = text.as_bytes();
+    // One search for both, since few texts have either.
+    if memchr2(0, BYTE_LEAD, bytes).is_none() {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    if bytes.contains(&0) {
+        return Err(Error::Nul {
+            name: vars::name(id).unwrap_or_default().to_owned(),
+        });
+    }
+    Ok(bytes_of(text))
 }
 
 /// Whether a field without a number becomes a variable; see [`encode`] for exceptions.

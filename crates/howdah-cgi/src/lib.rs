@@ -1,4 +1,4 @@
-//! Converts a request to a script path and CGI variables. Pure: no I/O, no clock, no allocation
+//! Converts a request to a script path and CGI variables. Pure: no I/O, no clock, no allocation for a request
 //! except growth of the caller's buffer.
 //!
 //! [`split_path`] finds the script in a URL path; [`encode`] writes the variables of a request in the layout of the
