@@ -16,6 +16,9 @@ use crate::directive::Directive;
 use crate::output::{FORBIDDEN, Lines, block, is_terminal, word};
 use crate::pattern::{PathPattern, matcher_name};
 
+/// Directives for upstreams whose protocols this server does not speak.
+const OTHER_UPSTREAMS: &[&str] = &["uwsgi_pass", "grpc_pass", "scgi_pass", "memcached_pass"];
+
 /// The locations among these directives, each a `handle`, and the handling of all other requests.
 pub(super) fn dispatch(children: &[Directive], site: &Site<'_>, cx: &mut Context<'_>) -> Lines {
     let mut locations: Vec<_> = children.iter().filter_map(Location::of).collect();
@@ -253,6 +256,11 @@ fn body(location: &Location<'_>, site: &Site<'_>, cx: &mut Context<'_>) -> Body 
     }
     if let Some(php) = Php::of(children, site.upstreams, cx) {
         lines.extend(script(children, &php));
+        return lines.into();
+    }
+    // A note names it. Files in its place could be the source code of an application.
+    if OTHER_UPSTREAMS.iter().any(|name| found(name).is_some()) {
+        lines.push("error 502".to_owned());
         return lines.into();
     }
     // The index of a directory is another request, for which nginx chooses again.
