@@ -38,6 +38,7 @@ static const struct whole_module whole[] = {
 	{"posix", false},                /* the last error */
 	{"imap", false},                 /* imap_errors(), imap_alerts() */
 	{"gmp", true},                   /* gmp_random_seed() */
+	{"pdo_dblib", true},             /* error of an attempt to connect */
 };
 
 #define WHOLE_COUNT (sizeof(whole) / sizeof(*whole))
