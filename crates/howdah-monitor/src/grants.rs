@@ -167,8 +167,11 @@ impl Grants {
         Ok(folder)
     }
 
-    /// Creates a folder below one of the server's, with missing parents.
+    /// Creates a folder below one of the server's, or that of a log, with missing parents.
     pub(crate) fn make_folder(&self, path: &Path, mode: Mode) -> io::Result<()> {
+        if self.is_folder_of_logs(path) {
+            return self.make_folder_of_logs(path, mode);
+        }
         let (folder, below) = self.storage_of(path).ok_or(Errno::ACCESS)?;
         if !folder.exists() {
             let mut builder = std::fs::DirBuilder::new();
@@ -187,6 +190,24 @@ impl Grants {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
+            folder = walk::look_up(&folder, name, OFlags::DIRECTORY)?;
+        }
+        Ok(())
+    }
+
+    /// Each folder is created by the owner of the one above it, which must be fit for logs too.
+    fn make_folder_of_logs(&self, path: &Path, mode: Mode) -> io::Result<()> {
+        let above = path.ancestors().find(|above| above.is_dir());
+        let above = above.ok_or(Errno::NOENT)?;
+        let below = path.strip_prefix(above).map_err(|_| Errno::INVAL)?;
+        let mut folder = self.folder_of_logs(above)?;
+        for part in below.components() {
+            let Component::Normal(name) = part else {
+                return Err(Errno::ACCESS.into());
+            };
+            as_user(owner(&folder)?, None, || {
+                Ok(rustix::fs::mkdirat(&folder, name, mode)?)
+            })?;
             folder = walk::look_up(&folder, name, OFlags::DIRECTORY)?;
         }
         Ok(())
@@ -211,7 +232,7 @@ fn is_of_log(log: &Path, folder: &Path, name: &OsStr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 
     use super::*;
     use crate::acting::drop_capabilities;
@@ -379,7 +400,6 @@ mod tests {
             ..Grants::default()
         };
         let is_owner = |name: &str| {
-            use std::os::unix::fs::MetadataExt;
             let found = std::fs::symlink_metadata(path(name)).expect("it is there");
             (found.uid(), found.gid())
         };
@@ -458,5 +478,29 @@ mod tests {
         let open_to_all = std::fs::Permissions::from_mode(0o777);
         std::fs::set_permissions(directory.path(), open_to_all).expect("root may");
         assert!(!opens(&grants, &path("access.log"), WRITE));
+    }
+
+    #[test]
+    fn folders_of_logs_are_created_where_only_the_owner_writes() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        let grants = Grants {
+            logs: [path("a/b/access.log"), path("c/access.log")].into(),
+            receivers: [OTHER].into(),
+            ..Grants::default()
+        };
+        let makes = |name: &str| grants.make_folder(&path(name), Mode::from(0o700)).is_ok();
+        assert!(!makes("a"), "the folder of no log");
+        assert!(makes("a/b"));
+        for made in ["a", "a/b"] {
+            let made = std::fs::metadata(path(made)).expect("made");
+            assert_eq!((made.mode() & 0o777, made.uid()), (0o700, 0));
+        }
+        assert!(opens(&grants, &path("a/b/access.log"), WRITE));
+        chown(directory.path(), Some(OTHER.uid), None).expect("root may");
+        assert!(!makes("c"), "where PHP could replace it");
     }
 }

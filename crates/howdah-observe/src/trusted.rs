@@ -31,8 +31,11 @@ pub(crate) fn place(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// [`ErrorKind::PermissionDenied`] with the folder; if it cannot be inspected, using the path reports the error.
+/// Folders that are missing will belong to this server.
 pub(crate) fn folder(path: &Path) -> io::Result<()> {
-    let Ok(parent) = parent(path).canonicalize() else {
+    let path = std::path::absolute(path)?;
+    let mut above = path.ancestors().skip(1);
+    let Some(parent) = above.find_map(|folder| folder.canonicalize().ok()) else {
         return Ok(());
     };
     for folder in parent.ancestors() {
@@ -116,6 +119,15 @@ mod tests {
             mode(folder, 0o775);
             append(&path).expect("the group is the owner's affair");
         }
+    }
+
+    #[test]
+    fn a_missing_folder_is_judged_by_the_one_above_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a/b/c.log");
+        place(&path).expect("its folder can be created");
+        mode(dir.path(), 0o777);
+        place(&path).expect_err("refused");
     }
 
     #[test]

@@ -12,6 +12,9 @@ use super::OpenError;
 use super::roll::{ErrorReporter, Rolls};
 use crate::trusted;
 
+/// Mode of a folder that is created for a log.
+const FOLDER_MODE: u32 = 0o700;
+
 /// An open output.
 pub(crate) enum Output {
     Stream(Box<dyn Write + Send>),
@@ -177,14 +180,13 @@ fn can_append(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Err(_) => {}
     }
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    if !folder.metadata()?.is_dir() {
-        return Err(io::ErrorKind::NotADirectory.into());
-    }
-    can_access(folder, Access::WRITE_OK | Access::EXEC_OK)
+    // Missing folders are created in the first one that exists.
+    let path = std::path::absolute(path)?;
+    let above = path.ancestors().skip(1).find(|above| above.exists());
+    can_access(
+        above.unwrap_or(Path::new("/")),
+        Access::WRITE_OK | Access::EXEC_OK,
+    )
 }
 
 /// Checks as the effective user, which opens the file; the real user differs if root has started the server.
@@ -192,9 +194,29 @@ fn can_access(path: &Path, access: Access) -> io::Result<()> {
     Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
 
+/// Opens a file. As in Caddy, a missing folder is created, which only its owner can enter.
 fn open(options: &LogFile) -> io::Result<(File, u64)> {
-    trusted::place(&options.path)?;
-    let file = howdah_monitor::fs::append(&options.path, options.mode)?;
+    let path = &options.path;
+    trusted::place(path)?;
+    let append = || howdah_monitor::fs::append(path, options.mode);
+    let file = match append() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_folder_of(path)?;
+            append()?
+        }
+        opened => opened?,
+    };
     let size = file.metadata()?.len();
     Ok((file, size))
+}
+
+fn make_folder_of(path: &Path) -> io::Result<()> {
+    let path = std::path::absolute(path)?;
+    let Some(folder) = path.parent() else {
+        return Ok(());
+    };
+    howdah_monitor::fs::create_dir_all(folder, FOLDER_MODE).map_err(|error| {
+        let text = format!("folder {} cannot be created: {error}", folder.display());
+        io::Error::new(error.kind(), text)
+    })
 }

@@ -1,7 +1,7 @@
 //! Lines, filters, and the effects of a bad output.
 
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -331,17 +331,39 @@ fn a_full_disk_drops_lines_and_reports_it() {
 #[test]
 fn a_file_that_cannot_be_opened_is_named() {
     let nowhere = LogFile {
-        path: "/nowhere/access.log".into(),
+        path: "/proc/nowhere/access.log".into(),
         mode: 0o600,
         roll: None,
     };
     let error = Logs::start(&[site(LogOutput::File(nowhere))]).expect_err("no folder");
     assert!(
-        error
-            .to_string()
-            .starts_with("access log /nowhere/access.log: "),
+        error.to_string().starts_with(
+            "access log /proc/nowhere/access.log: folder /proc/nowhere cannot be created: "
+        ),
         "{error}"
     );
+}
+
+#[test]
+fn missing_folders_are_created_for_the_owner_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = LogFile {
+        path: dir.path().join("a/b/access.log"),
+        mode: 0o600,
+        roll: None,
+    };
+    let output = LogOutput::File(file.clone());
+    super::check(&output).expect("it could be created");
+    assert!(!dir.path().join("a").exists(), "a check creates nothing");
+    let logs = Logs::start(&[site(output)]).expect("started");
+    logs.site(0)[0].write(Arc::new(entry("/", 200)));
+    drop(logs);
+    let text = std::fs::read_to_string(&file.path).expect("written");
+    assert!(text.contains("\"/\""), "{text}");
+    for folder in ["a", "a/b"] {
+        let found = dir.path().join(folder).metadata().expect("made");
+        assert_eq!(found.mode() & 0o077, 0, "{folder}");
+    }
 }
 
 #[test]
@@ -457,16 +479,17 @@ fn a_file_that_cannot_be_recreated_is_tried_again() {
         Output::open(&LogOutput::File(file.clone()), super::report_error).expect("it opens");
     output.write(b"first line\n").expect("written");
     std::fs::remove_dir_all(&folder).expect("removed");
+    std::os::unix::fs::symlink("nowhere", &folder).expect("linked");
     for _ in 0..2 {
         let error = output.write(b"lost line\n").expect_err("no folder");
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
     assert_eq!(
         output.remaining_bytes(),
         Some(10),
         "nothing is there to put aside"
     );
-    std::fs::create_dir(&folder).expect("created");
+    std::fs::remove_file(&folder).expect("removed");
     output.write(b"next line\n").expect("written");
     let text = std::fs::read_to_string(&file.path).expect("it is there");
     assert_eq!(text, "next line\n");

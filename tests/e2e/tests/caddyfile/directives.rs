@@ -299,8 +299,8 @@ fn validate_reports_what_a_start_would_report() {
             &["user howdah-no-user: there is no such user"],
         ),
         (
-            "{\n\tlog {\n\t\toutput file /nowhere/own.log\n\t}\n}\n:8080 {\n\tlog {\n\t\toutput file /nowhere/access.log\n\t}\n}\n".to_owned(),
-            &["log /nowhere/own.log: No such file", "access log /nowhere/access.log: No such file"],
+            "{\n\tlog {\n\t\toutput file /etc/passwd/own.log\n\t}\n}\n:8080 {\n\tlog {\n\t\toutput file /etc/passwd/access.log\n\t}\n}\n".to_owned(),
+            &["log /etc/passwd/own.log: Not a directory", "access log /etc/passwd/access.log: Not a directory"],
         ),
         (
             format!(":8080 {{\n\tlog {{\n\t\toutput file {shown}\n\t}}\n}}\n"),
@@ -325,10 +325,10 @@ fn validate_reports_what_a_start_would_report() {
         }
     }
     let file = dir.path().join("Caddyfile");
-    let text = ":8080 {\n\tlog {\n\t\toutput file /nowhere/access.log\n\t}\n}\n";
+    let text = ":8080 {\n\tlog {\n\t\toutput file /etc/passwd/access.log\n\t}\n}\n";
     std::fs::write(&file, text).expect("written");
     let ended = ServerBuilder::command(["doctor", "-c"]).arg(&file).run();
-    ended.assert(1, "access log /nowhere/access.log: No such file");
+    ended.assert(1, "access log /etc/passwd/access.log: Not a directory");
     let log = dir.path().join("access.log");
     let file = dir.path().join("Caddyfile");
     let text = format!(
