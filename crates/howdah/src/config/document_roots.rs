@@ -4,8 +4,8 @@ use howdah_config::model::Config;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-/// Document roots that are not folders yet, or that this process may not enter, each with the problem. A volume may be mounted later, and an application
-/// may create its folders: until then requests get a 404, and other sites work.
+/// Document roots that are not folders yet, or that this process may not enter, each with the problem. A volume may be
+/// mounted later, and an application may create its folders: until then requests get a 403 or 404, and other sites work.
 pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
     let mut roots = config.constant_roots();
     roots.sort_unstable();
@@ -28,6 +28,6 @@ pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
 
 pub(crate) fn warn_of_roots(config: &Config) {
     for wrong in missing_roots(config) {
-        tracing::warn!(target: "howdah", "{wrong}; requests for its files get a 404 until it can be used");
+        tracing::warn!(target: "howdah", "{wrong}; requests for its files get a 403 or 404 until it can be used");
     }
 }

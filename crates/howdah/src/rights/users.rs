@@ -160,7 +160,8 @@ fn named_for_php(config: &Config) -> impl Iterator<Item = &model::User> {
     of_pools.chain(of_roadrunner).chain(&config.global.php.user)
 }
 
-/// The first path that the server's user needs and cannot access.
+/// The first path without which the server does not start: its user needs it and cannot access it. Other sites are
+/// served if a document root is out of reach, unless all of them are.
 pub(crate) fn barrier(config: &Config) -> Result<Option<Barrier>, Failure> {
     let Some(user) = &config.global.user else {
         return Ok(None);
@@ -171,7 +172,16 @@ pub(crate) fn barrier(config: &Config) -> Result<Option<Barrier>, Failure> {
         // PHP's users access their paths themselves.
         places.retain(|place| place.need.access == WRITE.access);
     }
-    privileges::on_thread_as(user, || find_barrier(places, user))
+    privileges::on_thread_as(user, || {
+        let roots = places.iter().filter(|place| place.kind == DOCUMENT_ROOT);
+        let reaches_one = roots
+            .map(|place| absolute(&place.path))
+            .any(|root| !is_denied(&root, ENTER.access));
+        if reaches_one {
+            places.retain(|place| place.kind != DOCUMENT_ROOT);
+        }
+        find_barrier(places, user)
+    })
 }
 
 /// An access that a user lacks.
@@ -234,6 +244,8 @@ impl Requirement {
     }
 }
 
+const DOCUMENT_ROOT: &str = "document root";
+
 const ENTER: Requirement = Requirement::new("enter", Access::EXEC_OK);
 const READ: Requirement = Requirement::new("read", Access::READ_OK);
 const RUN: Requirement = Requirement::new("run", Access::READ_OK.union(Access::EXEC_OK));
@@ -266,7 +278,7 @@ fn application(config: &Config, of_roots: Requirement) -> Vec<Place> {
     let roots = config.constant_roots().into_iter();
     let scripts = config.workers.iter().map(|pool| pool.file.as_str());
     roots
-        .map(|root| Place::new("document root", root, of_roots))
+        .map(|root| Place::new(DOCUMENT_ROOT, root, of_roots))
         .chain(scripts.map(|script| Place::new("worker script", script, READ)))
         .collect()
 }
@@ -283,6 +295,10 @@ fn find_barrier(places: Vec<Place>, user: &model::User) -> Option<Barrier> {
         let folder = above
             .into_iter()
             .find(|folder| is_denied(folder, ENTER.access));
+        if folder.is_none() && kind == DOCUMENT_ROOT && path.is_file() {
+            // Nobody can enter it: requests get a 404.
+            continue;
+        }
         return Some(Barrier {
             user: user.to_string(),
             verb: folder.map_or(need.verb, |_| ENTER.verb),

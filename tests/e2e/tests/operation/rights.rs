@@ -422,6 +422,35 @@ fn a_server_does_not_start_where_its_user_reaches_nothing() {
     server.stop();
 }
 
+#[test]
+fn one_root_out_of_reach_stops_no_other() {
+    let Some(place) = Place::new() else { return };
+    std::fs::create_dir(place.path("closed")).expect("made");
+    write(&place, "closed/a.txt", "secret", 0o644);
+    place.mode("closed", 0o700);
+    write(&place, "file", "", 0o644);
+    let own = "handle_path /closed/* {\nroot * {place}/closed\nfile_server\n}\n\
+               handle_path /file/* {\nroot * {place}/file\nfile_server\n}\n\
+               log {\noutput file {place}/new/logs/access.log\n}\nphp_server";
+    let server = site(&place, "user www-data", own, "").start();
+    for (name, wrong) in [("closed", "user "), ("file", "it is not a directory")] {
+        let warning = format!("document root {}: {wrong}", place.path(name).display());
+        server.wait_log(&warning);
+    }
+    assert_is(&who(&server, "/who.php"), WEB);
+    server.get("/closed/a.txt").assert_status(403);
+    server.get("/file/a.txt").assert_status(404);
+    server.stop();
+    // The folders of the log are those of root.
+    let log = place.path("new/logs/access.log");
+    let text = std::fs::read_to_string(&log).expect("written");
+    assert!(text.contains("/closed/a.txt"), "{text}");
+    for made in ["new", "new/logs"] {
+        let found = std::fs::metadata(place.path(made)).expect("made");
+        assert_eq!((found.uid(), found.mode() & 0o777), (0, 0o700), "{made}");
+    }
+}
+
 const ROOT: [u32; 4] = [0; 4];
 
 #[test]
