@@ -53,6 +53,7 @@ impl Cli {
                 envfile: Vec::new(),
                 watch: true,
                 environ: false,
+                pidfile: None,
                 detached: false,
             })
         })
@@ -342,9 +343,6 @@ pub(crate) struct Start {
     /// ~/.local/state/howdah/howdah.log, for root /var/log/howdah.log]
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// Write the server's process id to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pidfile: Option<PathBuf>,
 }
 
 /// Caddy's option, which commands written for it and for `FrankenPHP` have.
@@ -415,6 +413,9 @@ pub(crate) struct Run {
     /// Print the environment first, including secrets, as Caddy does
     #[arg(long)]
     pub(crate) environ: bool,
+    /// Write the server's process id to this file, which is removed when the server ends if its user has the right
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pidfile: Option<PathBuf>,
     /// Leave the terminal that the server was started from
     #[arg(long, hide = true)]
     pub(crate) detached: bool,
@@ -438,6 +439,9 @@ impl Run {
             arguments.extend(["--envfile".into(), file.into()]);
         }
         arguments.extend(["--config".into(), self.file.config.clone().into()]);
+        if let Some(file) = &self.pidfile {
+            arguments.extend(["--pidfile".into(), file.into()]);
+        }
         for (given, name) in [
             (self.watch, "--watch"),
             (self.environ, "--environ"),
@@ -569,6 +573,9 @@ pub(crate) struct Fmt {
     /// Write the result back to the file
     #[arg(short = 'w', long)]
     pub(crate) overwrite: bool,
+    /// Print both versions, with - before lines that go and + before those that come
+    #[arg(short, long, conflicts_with = "overwrite")]
+    pub(crate) diff: bool,
 }
 
 #[derive(Debug, Args)]

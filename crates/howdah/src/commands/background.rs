@@ -42,10 +42,6 @@ pub(crate) fn start(options: &cli::Start) -> Outcome {
             _ => Failure::Runtime(text),
         });
     }
-    if let Some(file) = &options.pidfile {
-        std::fs::write(file, format!("{pid}\n"))
-            .map_err(|error| Failure::Runtime(format!("{}: {error}", file.display())))?;
-    }
     printed(format!(
         "howdah runs in the background: process {pid}, log {}\n`howdah stop{}` stops it\n",
         log.display(),

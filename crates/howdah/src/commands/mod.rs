@@ -8,6 +8,7 @@ pub(crate) mod hash_password;
 pub(crate) mod health_check;
 pub(crate) mod import;
 pub(crate) mod init;
+mod lines;
 pub(crate) mod monitor;
 pub(crate) mod php_server;
 mod preload_report;
@@ -29,6 +30,7 @@ use crate::config::document_roots::missing_roots;
 use crate::config::source::Source;
 use crate::failure::{Failure, Outcome, setup};
 use crate::output::print;
+use crate::paths::absolute;
 use crate::php_executable::executable;
 use crate::rights::users;
 use crate::server::notify;
@@ -67,7 +69,16 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
     for warning in &read.warnings {
         eprintln!("howdah: warning: {warning}");
     }
-    startup::serve(&read.config, Some(read.source))
+    let Some(file) = &options.pidfile else {
+        return startup::serve(&read.config, Some(read.source));
+    };
+    let file = absolute(file);
+    std::fs::write(&file, format!("{}\n", std::process::id()))
+        .map_err(|error| setup(format_args!("{}: {error}", file.display())))?;
+    let ended = startup::serve(&read.config, Some(read.source));
+    // The server's user may lack the right, and the server has done its work.
+    let _ = std::fs::remove_file(&file);
+    ended
 }
 
 /// `howdah fmt`.
@@ -82,6 +93,10 @@ pub(crate) fn fmt(options: &cli::Fmt) -> Outcome {
         std::fs::read_to_string(&options.file).map_err(named)?
     };
     let formatted = howdah_config::fmt(&text);
+    if options.diff {
+        print(lines::diff(&text, &formatted))?;
+        return Ok(ExitCode::from(u8::from(formatted != text)));
+    }
     if options.overwrite && !from_stdin {
         if formatted != text {
             std::fs::write(&options.file, &formatted).map_err(named)?;
