@@ -494,7 +494,6 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Unsupported("filesystem", ""),
         Item::Unsupported("mercure", ""),
         Item::Unsupported("pki", "there is one internal authority, with its defaults"),
-        Item::Unsupported("preferred_chains", ""),
         Item::Unsupported("tls_resolvers", DNS),
     ],
 };

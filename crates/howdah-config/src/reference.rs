@@ -69,8 +69,8 @@ lines. `#` at the start of a word starts a comment. `\\` at the end of a line co
 are, and for keys and passwords. The file is read with the configuration and has at most 1 MiB of UTF-8; a file that \
 cannot be read is an error. A relative path starts at the working directory.
 - `{$NAME}` and `{$NAME:default}` are environment variables. They are replaced before the file is \
-read, and may hold whole lines. `{env.NAME}` is one value; in the global options, `bind`, `log` and `tls` it is \
-replaced when the configuration is read, elsewhere for each request.
+read, and may hold whole lines. `{env.NAME}` is one value; in the global options, `bind`, `log`, `tls`, \
+addresses of upstreams and the block of `basic_auth` it is replaced when the configuration is read, elsewhere for each request.
 - `(name) { … }` at the top is a snippet; `import name` is replaced by its content. `import FILE` \
 does so with a file, or with all files that match a pattern with one `*`; a relative path starts at \
 the folder of the file that has the `import`. `{args[0]}` in it is the first argument of the import, \
@@ -518,6 +518,14 @@ mod tests {
                 "option of `servers`" => format!("{{\nservers {{\n{words}\n}}\n}}\n:80 {{\n}}"),
                 "subdirective of `log`" => format!(":80 {{\nlog {{\n{words}\n}}\n}}"),
                 "subdirective of `tls`" => format!("localhost {{\ntls {{\n{words}\n}}\n}}"),
+                "option of `issuer acme`" => {
+                    let issuer = format!("issuer acme {{\n{words}\n}}");
+                    format!("example.com {{\ntls {{\n{issuer}\n}}\n}}")
+                }
+                "option of `output file`" => {
+                    let output = format!("output file a.log {{\n{words}\n}}");
+                    format!(":80 {{\nlog {{\n{output}\n}}\n}}")
+                }
                 "option of `transport http`" => {
                     let transport = format!("transport http {{\n{words}\n}}");
                     format!(":80 {{\nreverse_proxy a:1 {{\n{transport}\n}}\n}}")

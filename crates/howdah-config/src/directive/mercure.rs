@@ -241,16 +241,9 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("name", "hubs have no names"),
         Item::Unsupported("publisher_jwks_url", JWKS),
         Item::Unsupported("subscriber_jwks_url", JWKS),
         Item::Unsupported("issuer", JWKS),
-        Item::Unsupported(
-            "dispatch_timeout",
-            "a subscriber is dropped when 4,096 updates or 16 MiB wait for it",
-        ),
-        Item::Unsupported("topic_selector_cache", "nothing is cached"),
-        Item::Unsupported("subscriber_list_cache_size", "nothing is cached"),
         Item::Unsupported("max_request_body_size", "an update may have 1 MiB"),
         Item::Unsupported("public_urls", ""),
         Item::Unsupported("resource_identifier", ""),

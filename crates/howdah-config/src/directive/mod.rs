@@ -54,7 +54,7 @@ use crate::logs;
 use crate::matcher::{self, Key};
 use crate::model::{AccessLog, Handler, Matcher};
 use crate::table::template::template;
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined};
 use plugin::PLUGINS;
 use scope::{RouteOrder, Scope};
 
@@ -577,7 +577,7 @@ const OWN: &[Item<Scope>] = &[
                     their name are dropped, because CGI and WSGI cannot distinguish them from those with a hyphen. \
                     Early hints and trailers of the upstream are forwarded.",
             differs: "HTTP/1.1 to the upstreams, with and without TLS; the only upgrade is WebSocket, from clients \
-                          with HTTP/1.1; no placeholders in UPSTREAM.",
+                          with HTTP/1.1; the only placeholder in UPSTREAM is `{env.NAME}`.",
             example: "reverse_proxy /api/* localhost:9000",
         },
         reverse_proxy::read,
@@ -783,9 +783,4 @@ fn only_in_site(call: &Call<'_>) -> Error {
         format!("`{}` is inside of another directive", call.entry.name),
         "put it directly in the block of the site",
     )
-}
-
-/// The error of an argument or subdirective that Caddy has and this version lacks.
-fn unsupported_argument(word: &crate::syntax::tree::Word) -> Error {
-    unsupported(word, "")
 }

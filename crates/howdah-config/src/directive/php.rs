@@ -280,6 +280,10 @@ fn set_limit(call: &Call<'_>, limit: &mut Option<Duration>) -> Result<(), Error>
 }
 
 const FASTCGI_OWN: &[Item<Draft>] = &[
+    Item::Unsupported(
+        "header_up",
+        "write `request_header NAME VALUE` before it, or `env NAME VALUE` for a variable",
+    ),
     Item::Supported(DIAL_TIMEOUT, |_, call, draft| {
         call.set(&mut draft.dial_timeout, duration(call)?)
     }),

@@ -34,7 +34,7 @@ pub(crate) const REQUEST_BODY: Table<Option<u64>> = Table {
             "write_timeout",
             "set `timeouts` in the global option `servers`",
         ),
-        Item::Unsupported("set", ""),
+        Item::Unsupported("set", "PHP gets the body that the client sent"),
     ],
 };
 

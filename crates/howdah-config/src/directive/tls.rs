@@ -216,13 +216,19 @@ pub(crate) const TLS: Table<Draft> = Table {
         Item::Unsupported("propagation_delay", DNS),
         Item::Unsupported("propagation_timeout", DNS),
         Item::Unsupported("resolvers", DNS),
-        Item::Unsupported("get_certificate", ""),
+        Item::Unsupported(
+            "get_certificate",
+            "write `tls CERT KEY`, whose files are read again at a reload, or `on_demand`",
+        ),
         Item::Unsupported("reuse_private_keys", "each certificate has a new key"),
         Item::Unsupported(
             "renewal_window_ratio",
             "a certificate is renewed after two thirds of its life",
         ),
-        Item::Unsupported("insecure_secrets_log", ""),
+        Item::Unsupported(
+            "insecure_secrets_log",
+            "keys of connections are not written",
+        ),
     ],
 };
 
@@ -476,7 +482,6 @@ pub(crate) const ACME: Table<Acme> = Table {
         Item::Unsupported("resolvers", DNS),
         Item::Unsupported("dns_ttl", DNS),
         Item::Unsupported("dns_challenge_override_domain", DNS),
-        Item::Unsupported("preferred_chains", ""),
     ],
 };
 

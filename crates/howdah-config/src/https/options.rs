@@ -19,7 +19,18 @@ pub(crate) fn auto_https(call: &Call<'_>, https: &mut Https) -> Result<(), Error
         }
         "disable_redirects" => https.redirects = false,
         "disable_certs" => https.certificates = false,
-        "ignore_loaded_certs" | "prefer_wildcard" => return Err(unsupported(word, "")),
+        "ignore_loaded_certs" => {
+            return Err(unsupported(
+                word,
+                "a site with `tls CERT KEY` gets no other certificate: remove that line where one is to be obtained",
+            ));
+        }
+        "prefer_wildcard" => {
+            return Err(unsupported(
+                word,
+                "each name has its own certificate: remove the option, or name a wildcard certificate with `tls CERT KEY`",
+            ));
+        }
         other => {
             return Err(bad_value(
                 &word.position,

@@ -327,7 +327,16 @@ pub(crate) fn encoding(call: &Call<'_>) -> Result<LogFormat, Error> {
     match call.arguments {
         [word] if word.text == "json" => Ok(LogFormat::Json),
         [word] if word.text == "console" => Ok(LogFormat::Console),
-        [word, ..] if OTHERS.contains(&word.text.as_str()) => Err(unsupported(word, hint)),
+        [word, ..] if OTHERS.contains(&word.text.as_str()) => {
+            let instead = match word.text.as_str() {
+                "append" => {
+                    "write `log_append NAME VALUE` in the site; formats are `console` and `json`"
+                }
+                "transform" => "it is a plugin of Caddy; formats are `console` and `json`",
+                _ => hint,
+            };
+            Err(unsupported(word, instead))
+        }
         _ => {
             let word = call.one()?;
             Err(bad_value(

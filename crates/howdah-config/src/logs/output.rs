@@ -109,7 +109,6 @@ pub(crate) const FILE: Table<Draft> = Table {
             },
         ),
         Item::Unsupported("dir_mode", "make the folder before the server starts"),
-        Item::Unsupported("roll_local_time", "times in names are in UTC"),
         Item::Unsupported("roll_interval", "use `roll_size`"),
         Item::Unsupported("roll_minutes", "use `roll_size`"),
         Item::Unsupported("roll_at", "use `roll_size`"),

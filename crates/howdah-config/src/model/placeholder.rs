@@ -78,6 +78,12 @@ pub enum Placeholder {
     UnixMilliseconds,
     /// `{time.now.http}`: as in the header field `Date`.
     HttpTime,
+    /// `{time.now.common_log}`: as in logs of the Common Log Format, in UTC.
+    CommonLogTime,
+    /// `{time.now.year}`: in UTC.
+    Year,
+    /// `{system.hostname}` and the like.
+    System(SystemPart),
     /// `{http.shutting_down}`: `true` or `false`.
     ShuttingDown,
     /// `{http.time_until_shutdown}`: empty until the server is ordered to stop.
@@ -146,6 +152,21 @@ pub enum Placeholder {
     /// `{http.request.duration}` and other costs of a request: only in `header`, `header_down` and
     /// `log_append`.
     Figure(Figure),
+}
+
+/// `{system.*}`: the machine and the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SystemPart {
+    /// The name of the machine.
+    Hostname,
+    /// `linux`.
+    Os,
+    /// The processor by its name in Go: `amd64`, `arm64`.
+    Arch,
+    /// What separates names in a path.
+    Slash,
+    /// The working directory.
+    WorkingDirectory,
 }
 
 /// Costs of a request.

@@ -1,11 +1,18 @@
 //! `{env.NAME}` where a value is needed when the configuration is read: in the global options, and in the listen
-//! addresses, logs and TLS of a site. Elsewhere it is a placeholder of requests.
+//! addresses, logs and TLS of a site; for addresses of upstreams, and for users and their passwords. Elsewhere it is a
+//! placeholder of requests.
 
 use crate::syntax::env::Lookup;
 use crate::syntax::tree::{Statement, Tree, Word};
 
 /// Directives whose arguments and blocks have no placeholders of requests.
 const DIRECTIVES: &[&str] = &["bind", "log", "tls"];
+
+/// Directives whose arguments are upstreams, also in other directives.
+const UPSTREAMS: &[&str] = &["reverse_proxy", "php_fastcgi", "forward_auth", "to"];
+
+/// Directives whose block has users with hashes of their passwords.
+const USERS: &[&str] = &["basic_auth", "basicauth"];
 
 /// Replaces the placeholders through `env`; an unset variable becomes empty.
 pub(crate) fn fill(tree: &mut Tree, env: Lookup<'_>) {
@@ -14,6 +21,32 @@ pub(crate) fn fill(tree: &mut Tree, env: Lookup<'_>) {
         let own = site.statements.iter_mut();
         for statement in own.filter(|one| DIRECTIVES.contains(&one.name.text.as_str())) {
             words(statement, env);
+        }
+        within(&mut site.statements, env);
+    }
+    for (_, statements) in &mut tree.named {
+        within(statements, env);
+    }
+}
+
+/// Replaces them in upstreams and users at any depth.
+fn within(statements: &mut [Statement], env: Lookup<'_>) {
+    for statement in statements {
+        let name = statement.name.text.as_str();
+        if UPSTREAMS.contains(&name) {
+            for word in &mut statement.arguments {
+                replace(word, env);
+            }
+        }
+        let has_users = USERS.contains(&name);
+        let inner = statement.block.as_deref_mut().unwrap_or_default();
+        if has_users {
+            for user in &mut *inner {
+                replace(&mut user.name, env);
+            }
+            block(inner, env);
+        } else {
+            within(inner, env);
         }
     }
 }

@@ -17,6 +17,7 @@ const LOGGERS: &str =
 const SAMPLING: &str = "every entry is written";
 const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
 const BUFFERS: &str = "bodies are streamed in both directions";
+const CHAINS: &str = "the chain is the one that the authority sends first";
 const IDLE: &str = "`keepalive DURATION` closes connections without requests";
 
 /// All of them.
@@ -175,6 +176,41 @@ pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
         kind: "subdirective of `php`",
         name: "request_body_timeout",
         warning: "`read_body` in the global `servers { timeouts { … } }` is the limit",
+    },
+    NameWithoutEffect {
+        kind: "global option",
+        name: "preferred_chains",
+        warning: CHAINS,
+    },
+    NameWithoutEffect {
+        kind: "option of `issuer acme`",
+        name: "preferred_chains",
+        warning: CHAINS,
+    },
+    NameWithoutEffect {
+        kind: "option of `output file`",
+        name: "roll_local_time",
+        warning: "times in names are in UTC",
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `mercure`",
+        name: "name",
+        warning: "hubs have no names",
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `mercure`",
+        name: "dispatch_timeout",
+        warning: "a subscriber is dropped when 4,096 updates or 16 MiB wait for it",
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `mercure`",
+        name: "topic_selector_cache",
+        warning: "nothing is cached",
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `mercure`",
+        name: "subscriber_list_cache_size",
+        warning: "nothing is cached",
     },
     NameWithoutEffect {
         kind: "subdirective of `mercure`",

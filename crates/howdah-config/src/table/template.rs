@@ -1,7 +1,7 @@
 //! Text with placeholders, and the table of placeholders.
 
 use crate::error::{Error, ErrorKind};
-use crate::model::{ClientPart, Figure, FileMatch, Part, Placeholder, Template};
+use crate::model::{ClientPart, Figure, FileMatch, Part, Placeholder, SystemPart, Template};
 use crate::syntax::contents;
 use crate::syntax::tree::Word;
 use crate::table::{bad_value, nearest};
@@ -173,6 +173,37 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
         "time.now.unix_ms"
     ),
     plain!(HttpTime, "The time as in `Date`.", "time.now.http"),
+    plain!(
+        CommonLogTime,
+        "The time as in the Common Log Format, in UTC.",
+        "time.now.common_log"
+    ),
+    plain!(Year, "The year, in UTC.", "time.now.year"),
+    plain!(
+        System(SystemPart::Hostname),
+        "The name of the machine.",
+        "system.hostname"
+    ),
+    plain!(
+        System(SystemPart::Os),
+        "The operating system: `linux`.",
+        "system.os"
+    ),
+    plain!(
+        System(SystemPart::Arch),
+        "The processor: `amd64` or `arm64`.",
+        "system.arch"
+    ),
+    plain!(
+        System(SystemPart::Slash),
+        "What separates names in a path: `/`.",
+        "system.slash"
+    ),
+    plain!(
+        System(SystemPart::WorkingDirectory),
+        "The working directory of the server.",
+        "system.wd"
+    ),
     plain!(
         ShuttingDown,
         "`true` once the server was asked to stop, before that `false`: see `shutdown_delay`.",
@@ -483,6 +514,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
         Upstream,
         "Address of the upstream. Only in `header_up`, and only as the whole value.",
         "upstream_hostport",
+        "rp.upstream.hostport",
         "http.reverse_proxy.upstream.hostport"
     ),
     with!(
@@ -518,11 +550,6 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "http.reverse_proxy.",
     "resp.",
     "rp.",
-    "system.arch",
-    "system.hostname",
-    "system.os",
-    "system.slash",
-    "system.wd",
     "time.now",
     "time.now.",
 ];
@@ -647,6 +674,17 @@ fn is_unsupported(name: &str) -> bool {
     is_range(name) || UNSUPPORTED.iter().any(|other| matches(other))
 }
 
+/// What to write instead.
+fn instead_of(name: &str) -> &'static str {
+    if name.contains(".upstream.") {
+        "use `{upstream_hostport}`, the address of the upstream, in `header_up`"
+    } else if name.starts_with("time.now") {
+        "use `{time.now.unix}`, `{time.now.http}` or `{time.now.common_log}`"
+    } else {
+        ""
+    }
+}
+
 fn placeholder(word: &Word, name: &str) -> Result<Placeholder, Error> {
     if let Some(found) = find(name) {
         return Ok(found);
@@ -657,7 +695,7 @@ fn placeholder(word: &Word, name: &str) -> Result<Placeholder, Error> {
             ErrorKind::Unsupported,
             &word.position,
             format!("the placeholder `{{{name}}}` is not supported in this version"),
-            "",
+            instead_of(name),
         ));
     }
     let near = nearest(name, known.flat_map(|known| known.names.iter().copied()));

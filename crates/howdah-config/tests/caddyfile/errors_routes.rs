@@ -359,7 +359,7 @@ fn upstreams() {
         ),
         (
             "reverse_proxy a {\ntransport fastcgi {\nheader_up a b\n}\n}",
-            "4:1: unknown subdirective of `php_fastcgi` `header_up`",
+            "4:1: `header_up` is not supported in this version; write `request_header NAME VALUE` before it, or `env NAME VALUE` for a variable",
         ),
         (
             "reverse_proxy a {\nflush_interval 1s\n}",

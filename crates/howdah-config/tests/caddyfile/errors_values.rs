@@ -161,6 +161,34 @@ fn values_are_checked() {
             "file_server {\nbrowse a.html\n}",
             "3:8: `a.html` is not supported in this version; the list has one form",
         ),
+        (
+            "log {\nformat append {\na b\n}\n}",
+            "3:8: `append` is not supported in this version; write `log_append NAME VALUE` in the site; formats are `console` and `json`",
+        ),
+        (
+            "log {\nformat transform \"{common_log}\"\n}",
+            "3:8: `transform` is not supported in this version; it is a plugin of Caddy; formats are `console` and `json`",
+        ),
+        (
+            "redir /a /b html",
+            "2:13: `html` is not supported in this version; browsers follow `redir TO` too; `respond` with HTML sends a page",
+        ),
+        (
+            "request_body {\nset text\n}",
+            "3:1: `set` is not supported in this version; PHP gets the body that the client sent",
+        ),
+        (
+            "php_fastcgi a:9000 {\nheader_up A b\n}",
+            "3:1: `header_up` is not supported in this version; write `request_header NAME VALUE` before it, or `env NAME VALUE` for a variable",
+        ),
+        (
+            "reverse_proxy a:1 {\nheader_up A {rp.upstream.host}\n}",
+            "3:13: the placeholder `{rp.upstream.host}` is not supported in this version; use `{upstream_hostport}`, the address of the upstream, in `header_up`",
+        ),
+        (
+            "respond {time.now}",
+            "2:9: the placeholder `{time.now}` is not supported in this version; use `{time.now.unix}`, `{time.now.http}` or `{time.now.common_log}`",
+        ),
     ] {
         assert_eq!(site(directive), expected, "{directive}");
     }

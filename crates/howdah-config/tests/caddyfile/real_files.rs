@@ -172,6 +172,46 @@ fn a_plain_word_at_php_server_has_no_effect() {
 }
 
 #[test]
+fn upstreams_and_users_are_values_at_the_start() {
+    let hash = "$2y$10$abcdefghijklmnopqrstuuGX3d8yLWjYmVvTxO7Zk0hXcUO1nV8ru";
+    let text = format!(
+        ":80 {{\nhandle /a {{\nreverse_proxy localhost:{{env.PORT}} {{\nto b:{{env.PORT}}\nheader_up A {{env.PORT}}\n}}\n\
+         basic_auth {{\nann{{env.PORT}} {hash}\n}}\n}}\n}}"
+    );
+    let shown = format!("{:?}", config(&text).sites[0].routes);
+    for expected in ["8080", "ann8080"] {
+        assert!(shown.contains(expected), "{shown}");
+    }
+    // Values of header fields are still those of each request.
+    assert!(shown.contains("Env(\"PORT\")"), "{shown}");
+}
+
+#[test]
+fn options_that_only_tune_have_no_effect() {
+    let found = warnings(
+        "{\npreferred_chains smallest\n}\n:80 {\nlog {\noutput file /var/log/a.log {\nroll_local_time\n}\n}\n\
+         mercure {\npublisher_jwt secret-of-at-least-thirty-two-bytes\nanonymous\nname hub\ndispatch_timeout 5s\n\
+         topic_selector_cache 10 20\nsubscriber_list_cache_size 5\n}\n}",
+    );
+    let names = [
+        "preferred_chains",
+        "roll_local_time",
+        "name",
+        "dispatch_timeout",
+        "topic_selector_cache",
+        "subscriber_list_cache_size",
+    ];
+    for name in names {
+        let start = format!("`{name}` has no effect: ");
+        assert!(
+            found.iter().any(|one| one.starts_with(&start)),
+            "{name}: {found:?}"
+        );
+    }
+    assert_eq!(found.len(), names.len(), "{found:?}");
+}
+
+#[test]
 fn buffers_of_reverse_proxy_have_no_effect() {
     let found = warnings(
         ":80 {\nreverse_proxy app:8080 {\nrequest_buffers 4KiB\nresponse_buffers 4KiB\nstream_close_delay 5m\n\

@@ -427,6 +427,7 @@ fn escaped_and_timed() {
     let harness = serve(
         directory.path(),
         "respond /time \"{time.now.unix} {time.now.unix_ms} {time.now.http}\"\n\
+         respond /system \"{system.os} {system.slash} {system.hostname} {system.wd}\"\n\
          respond \"{%path} {%query} {%uri} {tls_version}{tls_cipher}.\"",
     );
     bodies(
@@ -440,6 +441,11 @@ fn escaped_and_timed() {
             ("/a", "", "%2Fa  %2Fa ."),
         ],
     );
+    let uname = std::process::Command::new("uname").arg("-n").output();
+    let hostname = String::from_utf8(uname.unwrap().stdout).unwrap();
+    let directory = std::env::current_dir().unwrap();
+    let expected = format!("linux / {} {}", hostname.trim_end(), directory.display());
+    bodies(&harness, &[("/system", "", expected.as_str())]);
     let seconds = || {
         let now = std::time::UNIX_EPOCH.elapsed().unwrap();
         now.as_secs()

@@ -7,6 +7,7 @@ mod target;
 mod tls;
 
 use std::fmt::Display;
+use std::time::SystemTime;
 
 use howdah_config::model::Placeholder;
 
@@ -24,6 +25,7 @@ pub(super) fn push(
         Placeholder::Body => request::body(text, context),
         Placeholder::BodyBase64 => request::body_base64(text, context),
         Placeholder::ClientIp => show(text, context.client_ip()),
+        Placeholder::CommonLogTime => process::common_log_time(text, SystemTime::now()),
         Placeholder::Cookie(name) => request::cookie(text, context, name),
         Placeholder::Dir => target::directory(text, &target::path(context, purpose)),
         Placeholder::Env(name) => process::variable(text, name),
@@ -71,6 +73,7 @@ pub(super) fn push(
         Placeholder::Scheme => text.push_str(context.scheme()),
         Placeholder::ShuttingDown => process::shutting_down(text, context),
         Placeholder::SpanId => request::span_id(text, context),
+        Placeholder::System(part) => process::system(text, *part),
         Placeholder::TimeUntilShutdown => process::time_until_shutdown(text, context),
         Placeholder::TlsCipher => tls::cipher(text, context),
         Placeholder::TlsClient(part) => tls::client(text, context, *part),
@@ -82,6 +85,7 @@ pub(super) fn push(
         Placeholder::Uri => target::uri(text, context),
         Placeholder::User => text.push_str(context.notes.user.as_deref().unwrap_or("")),
         Placeholder::Var(name) => request::variable(text, context, name, purpose),
+        Placeholder::Year => process::year(text, SystemTime::now()),
         // The upstream is not chosen yet: `header_up` inserts it later. `header` and `log_append` do the same with the
         // costs of a request.
         Placeholder::Figure(_) | Placeholder::Upstream => {}
