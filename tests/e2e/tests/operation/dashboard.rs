@@ -155,12 +155,13 @@ impl Site {
         });
     }
 
-    /// One client that sends requests at a constant rate, whatever the response times.
+    /// One client that sends requests at a constant rate. It does not make up for slow responses, so that a loaded
+    /// machine gets no more requests at a time.
     fn ask(&self, number: usize, pace: Duration, is_over: &AtomicBool) {
         let mut next = Instant::now() + pace * number as u32 / 10;
         for target in TARGETS.iter().cycle().skip(number * 3) {
             thread::sleep(next.saturating_duration_since(Instant::now()));
-            next += pace;
+            next = (next + pace).max(Instant::now());
             if is_over.load(Ordering::Relaxed) {
                 return;
             }
@@ -239,7 +240,7 @@ fn fills_its_tables_reloads_and_takes_no_markup_from_requests() {
             open_tab(&mut page, tab);
             page.wait(tab, filled);
         }
-        let figure = "Number(document.querySelector('.figure b').textContent) > 5";
+        let figure = "Number(document.querySelector('.figure b').textContent) > 0";
         page.wait("requests per second", figure);
         assert_eq!(page.value("window.hacked ?? 'no'"), "no");
         assert_eq!(
@@ -273,9 +274,9 @@ fn fills_its_tables_reloads_and_takes_no_markup_from_requests() {
                 let overflow =
                     "document.documentElement.scrollWidth - document.documentElement.clientWidth";
                 assert_eq!(page.value(overflow), 0, "{tab} at {width}");
-                if (tab, width) == ("Server", 390) {
+                if width == 390 && ["Overview", "Server"].contains(&tab) {
                     let tables = "[...document.querySelectorAll('main .scroll')].filter(own => own.scrollWidth > own.clientWidth).length";
-                    assert_eq!(page.value(tables), 0, "tables scroll sideways");
+                    assert_eq!(page.value(tables), 0, "tables of {tab} scroll sideways");
                 }
             }
         }

@@ -78,12 +78,12 @@ export function overview() {
 		{ label: "Age", text: (request) => time(request.age_ms), number: true },
 		{ label: "Phase", text: (request) => request.phase },
 		{ label: "Request", text: (request) => `${request.method} ${request.uri}`, long: true },
-	], { empty: "No request is in flight.", most: 5 });
+	], { empty: "No request is in flight.", most: 5, stacked: true });
 	const routes = new Table([
 		{ label: "Route", text: (route) => route.route, long: true },
 		{ label: "Requests/s", text: (route) => rate(route.per_second), number: true },
 		{ label: "p95", text: (route) => micros(route.p95_us), number: true },
-	], { empty: "No request has ended since the dashboard was opened.", most: 5 });
+	], { empty: "No request has ended since the dashboard was opened.", most: 5, stacked: true });
 	const warnings = h("ol", { class: "log" });
 	const element = h("div", { class: "overview" },
 		h("div", { class: "figures" }, ...figures.map(({ label, value, note }) => h("div", { class: "card figure" }, h("h2", {}, label), value, note))),
