@@ -7,6 +7,7 @@ use std::sync::Arc;
 use howdah_config::model::{Https, SiteTls, Source, on_demand_source};
 
 use crate::acme;
+use crate::authority::InternalAuthority;
 use crate::certificate::Certificate;
 use crate::demand::Demand;
 use crate::slot::Slot;
@@ -20,6 +21,8 @@ pub struct ActiveCertificates(Arc<Inner>);
 struct Inner {
     slots: HashMap<Origin, Arc<Slot>>,
     demands: Vec<Arc<Demand>>,
+    /// `None`: no certificate comes from it.
+    authority: Option<InternalAuthority>,
     https: Https,
 }
 
@@ -70,6 +73,7 @@ impl ActiveCertificates {
     pub(crate) fn new(
         managed: &[ManagedCertificate],
         demands: Vec<Arc<Demand>>,
+        authority: Option<InternalAuthority>,
         https: &Https,
     ) -> Self {
         let slots = managed.iter().filter_map(|managed| {
@@ -79,8 +83,14 @@ impl ActiveCertificates {
         Self(Arc::new(Inner {
             slots: slots.collect(),
             demands,
+            authority,
             https: https.clone(),
         }))
+    }
+
+    /// The internal authority; `None` if no site has a certificate of it.
+    pub fn authority(&self) -> Option<InternalAuthority> {
+        self.0.authority.clone()
     }
 
     /// The `ask` endpoint.

@@ -74,6 +74,35 @@ pub(crate) struct Authority {
     provider: Arc<CryptoProvider>,
 }
 
+/// The internal authority of a configuration, for those who show it.
+#[derive(Debug, Clone)]
+pub struct InternalAuthority(pub(crate) Authority);
+
+impl InternalAuthority {
+    /// Reads its certificates from the storage, which may block.
+    pub fn certificates(&self) -> Result<AuthorityCertificates, AuthorityError> {
+        self.0.certificates()
+    }
+}
+
+/// The certificates that the internal authority signs with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthorityCertificates {
+    /// The one that clients trust.
+    pub root: NamedCertificate,
+    /// The one that signs those of the sites.
+    pub intermediate: NamedCertificate,
+}
+
+/// A certificate of the internal authority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedCertificate {
+    /// The common name of its subject.
+    pub common_name: String,
+    /// The certificate in PEM.
+    pub pem: String,
+}
+
 /// A certificate that may sign, and its key.
 struct Signer {
     certificate: CertificateDer<'static>,
@@ -93,6 +122,32 @@ impl Authority {
     pub(crate) fn root_pem(&self) -> Result<(PathBuf, String), AuthorityError> {
         let root = self.root()?;
         Ok((self.storage.path(ROOT_CERTIFICATE), root.pem))
+    }
+
+    /// The certificates that clients see, read again; creates nothing.
+    pub(crate) fn certificates(&self) -> Result<AuthorityCertificates, AuthorityError> {
+        let read = |file| {
+            let signer = self.load(file)?;
+            let signer = signer.ok_or_else(|| self.broken(file, "it was removed".into()))?;
+            self.caption(file, &signer)
+        };
+        Ok(AuthorityCertificates {
+            root: read(ROOT)?,
+            intermediate: read(INTERMEDIATE)?,
+        })
+    }
+
+    fn caption(&self, file: &str, signer: &Signer) -> Result<NamedCertificate, AuthorityError> {
+        let parsed = x509_parser::parse_x509_certificate(&signer.certificate);
+        let (_, parsed) = parsed.map_err(|error| self.broken(file, error.to_string()))?;
+        let name = parsed.subject().iter_common_name().next();
+        Ok(NamedCertificate {
+            common_name: name
+                .and_then(|name| name.as_str().ok())
+                .unwrap_or_default()
+                .to_owned(),
+            pem: signer.pem.clone(),
+        })
     }
 
     /// Issues a certificate for `host`, valid from now on for about `lifetime`.

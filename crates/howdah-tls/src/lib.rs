@@ -52,7 +52,7 @@ mod upstream;
 
 pub use acceptor::{Acceptor, Choice, PendingCertificate};
 pub use active_certificates::ActiveCertificates;
-pub use authority::AuthorityError;
+pub use authority::{AuthorityCertificates, AuthorityError, InternalAuthority, NamedCertificate};
 pub use certificate::CertificateError;
 pub use challenge::{HttpProofs, SharedProofs};
 pub use check::check;

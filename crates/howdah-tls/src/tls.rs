@@ -17,7 +17,7 @@ use crate::acceptor::{Acceptor, CertificateSource, DefaultNames, Entry};
 use crate::acme::{self, Proof, Subject};
 use crate::active_certificates::ActiveCertificates;
 use crate::ask::AskEndpoint;
-use crate::authority::Authority;
+use crate::authority::{Authority, InternalAuthority};
 use crate::authority_client;
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
@@ -148,7 +148,8 @@ impl Tls {
         });
         let demands = builder.demands.iter();
         let demands = demands.map(|(_, demand)| Arc::clone(demand)).collect();
-        let in_use = ActiveCertificates::new(&builder.managed, demands, https);
+        let authority = builder.internal_authority();
+        let in_use = ActiveCertificates::new(&builder.managed, demands, authority, https);
         Ok(Some(Self {
             in_use,
             expiries: Expiries::of(expiries),
@@ -342,6 +343,16 @@ impl Builder<'_> {
             result => Some(result?),
         };
         Ok(self.add(kind, issued))
+    }
+
+    /// The internal authority, if certificates come from it.
+    fn internal_authority(&self) -> Option<InternalAuthority> {
+        let issues = |managed: &ManagedCertificate| matches!(managed.kind, Kind::Internal { .. });
+        let on_demand = |issuer: &Option<Issuer>| matches!(issuer, Some(Issuer::Internal { .. }));
+        let is_used = self.managed.iter().any(issues)
+            || self.demands.iter().any(|(issuer, _)| on_demand(issuer));
+        let means = self.means.as_ref().filter(|_| is_used)?;
+        Some(InternalAuthority(means.authority.clone()))
     }
 
     fn acme(&mut self, host: &str, acme: &Acme) -> Result<Arc<Slot>, TlsError> {

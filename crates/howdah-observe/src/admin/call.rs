@@ -11,7 +11,9 @@ use super::guard::Guard;
 use super::profile::{ProfileError, ProfileReply, ProfileRequest};
 use super::query::{ReloadTarget, crash_number, known_lines, reload_target};
 use super::reply::{FullResponse, error, json, response, text};
-use super::{Configuration, Control, CrashesError, LogSink, ReloadError, ReloadReport};
+use super::{
+    CertificateAuthority, Configuration, Control, CrashesError, LogSink, ReloadError, ReloadReport,
+};
 use crate::metrics::for_client;
 
 /// Header of a profile: how many samples were due and taken.
@@ -31,6 +33,8 @@ impl<C: Control> Call<'_, C> {
         match endpoint {
             Endpoint::Activity => self.activity().await,
             Endpoint::Alive => json(&json!({"status": "ok", "pid": std::process::id()})),
+            Endpoint::Authority => self.authority(|authority| json(&authority)).await,
+            Endpoint::AuthorityChain => self.authority(|authority| chain(&authority)).await,
             Endpoint::ClearCrashes => crashes(control.clear_crashes().await),
             Endpoint::Crashes => self.crashes().await,
             Endpoint::Config => json(&control.config()),
@@ -76,6 +80,21 @@ impl<C: Control> Call<'_, C> {
                 json(&self.control.activity(permitted.then_some(known)).await)
             }
             Err(text) => bad_request(&text),
+        }
+    }
+
+    async fn authority(
+        &self,
+        found: impl FnOnce(CertificateAuthority) -> FullResponse,
+    ) -> FullResponse {
+        match self.control.authority().await {
+            Ok(Some(authority)) => found(authority),
+            // Caddy would create one.
+            Ok(None) => error(
+                StatusCode::NOT_FOUND,
+                "no certificate authority configured with id: local",
+            ),
+            Err(cause) => error(StatusCode::INTERNAL_SERVER_ERROR, &cause),
         }
     }
 
@@ -166,6 +185,13 @@ impl<C: Control> Call<'_, C> {
             "ReservedThreadCount": 0,
         }))
     }
+}
+
+/// The certificates alone, the intermediate first.
+fn chain(authority: &CertificateAuthority) -> FullResponse {
+    let intermediate = &authority.intermediate_certificate;
+    let chain = format!("{intermediate}{}", authority.root_certificate);
+    response("application/pem-certificate-chain", chain.into())
 }
 
 fn bad_request(text: &str) -> FullResponse {

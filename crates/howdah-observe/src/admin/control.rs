@@ -84,6 +84,12 @@ pub trait Control: Send + Sync + 'static {
     /// The response of `/config/apps/http/servers`: the hosts of the sites, in Caddy's format.
     fn servers(&self) -> Value;
 
+    /// The certificates of the internal authority, for `/pki/ca/local`; `None` if no site uses it. `Err`: they cannot be
+    /// read.
+    fn authority(
+        &self,
+    ) -> impl Future<Output = Result<Option<CertificateAuthority>, String>> + Send;
+
     /// Requests are counted.
     fn counts_requests(&self) -> bool;
 
@@ -200,6 +206,23 @@ pub struct SequentialPool {
     pub workers: usize,
     /// Why PHP cannot run several; empty if no worker has reported it.
     pub cause: String,
+}
+
+/// The internal authority in the format of Caddy's `/pki/ca/ID`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CertificateAuthority {
+    /// What Caddy calls its default authority: `local`.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// Name in the root's subject.
+    pub root_common_name: String,
+    /// Name in the intermediate's subject.
+    pub intermediate_common_name: String,
+    /// The root in PEM.
+    pub root_certificate: String,
+    /// The intermediate in PEM.
+    pub intermediate_certificate: String,
 }
 
 /// A worker in the format of FrankenPHP's `/frankenphp/threads`, which dashboards read.

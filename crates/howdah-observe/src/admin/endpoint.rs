@@ -9,6 +9,8 @@ use super::reply::{FullResponse, error};
 pub(super) enum Endpoint {
     Activity,
     Alive,
+    Authority,
+    AuthorityChain,
     ClearCrashes,
     Config,
     Crashes,
@@ -83,6 +85,11 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
     ("/healthz", &[(Method::GET, Endpoint::Alive)]),
     ("/load", &[(Method::POST, Endpoint::Load)]),
     ("/metrics", &[(Method::GET, Endpoint::Metrics)]),
+    ("/pki/ca/local", &[(Method::GET, Endpoint::Authority)]),
+    (
+        "/pki/ca/local/certificates",
+        &[(Method::GET, Endpoint::AuthorityChain)],
+    ),
     ("/preload", &[(Method::GET, Endpoint::Preload)]),
     ("/profile", &[(Method::POST, Endpoint::Profile)]),
     ("/readyz", &[(Method::GET, Endpoint::Health)]),

@@ -19,6 +19,7 @@
 //! POST  /stop                       answers, then drains and ends the server
 //! GET   /config/apps/http/metrics   Caddy's: `null` unless requests are counted
 //! GET   /config/apps/http/servers   Caddy's, as far as the hosts of sites
+//! GET   /pki/ca/local               Caddy's: the certificates of the internal authority
 //! PUT   /config/logging/logs/NAME   Caddy's: sends a log to a client over TCP; GET shows that, DELETE ends it
 //! GET   /config/apps/frankenphp     FrankenPHP's: that it runs, and with which workers
 //! PATCH /config/apps/frankenphp     FrankenPHP's: reload
@@ -54,8 +55,8 @@ mod tests;
 pub use address::{AddressError, AdminAddress};
 pub use client::{Client, ClientError, Reply};
 pub use control::{
-    ConfigFile, Configuration, Control, CrashesError, ReloadError, ReloadReport, ReloadedPool,
-    SequentialPool, Thread, UnhealthyError,
+    CertificateAuthority, ConfigFile, Configuration, Control, CrashesError, ReloadError,
+    ReloadReport, ReloadedPool, SequentialPool, Thread, UnhealthyError,
 };
 pub use listen::BindError;
 pub use log_sink::{LogSink, LogSource};

@@ -153,6 +153,21 @@ impl Control for FakeControl {
         json!({"howdah": {}})
     }
 
+    async fn authority(&self) -> Result<Option<CertificateAuthority>, String> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err("the storage is away".into());
+        }
+        let restricted = self.is_php_restricted.load(Ordering::Relaxed);
+        Ok((!restricted).then(|| CertificateAuthority {
+            id: "local".into(),
+            name: "An authority".into(),
+            root_common_name: "the root".into(),
+            intermediate_common_name: "the intermediate".into(),
+            root_certificate: "ROOT\n".into(),
+            intermediate_certificate: "INTERMEDIATE\n".into(),
+        }))
+    }
+
     fn counts_requests(&self) -> bool {
         !self.is_php_restricted.load(Ordering::Relaxed)
     }
@@ -257,6 +272,37 @@ fn crash_reports_are_shown_unless_php_could_read_them() {
     assert_eq!(get("/crashes").status, 403);
     assert_eq!(get("/crashes?number=3").status, 403);
     assert_eq!(server.request("DELETE", "/crashes").status, 403);
+}
+
+#[test]
+fn caddy_s_clients_find_the_internal_authority() {
+    let server = Server::start("127.0.0.1:0");
+    let get = |path| server.request("GET", path);
+    let shown = json!({
+        "id": "local",
+        "name": "An authority",
+        "root_common_name": "the root",
+        "intermediate_common_name": "the intermediate",
+        "root_certificate": "ROOT\n",
+        "intermediate_certificate": "INTERMEDIATE\n",
+    });
+    assert_eq!(get("/pki/ca/local").json(), Some(shown));
+    let chain = get("/pki/ca/local/certificates");
+    assert_eq!(
+        (chain.status, &*chain.body),
+        (200, &b"INTERMEDIATE\nROOT\n"[..])
+    );
+    assert_eq!(get("/pki/ca/other").status, 404);
+    assert_eq!(server.request("POST", "/pki/ca/local").status, 405);
+    server.fake.is_php_restricted.store(true, Ordering::Relaxed);
+    let missing = get("/pki/ca/local");
+    let text = "no certificate authority configured with id: local";
+    assert_eq!(
+        (missing.status, missing.json()),
+        (404, Some(json!({"error": text})))
+    );
+    server.fake.stopped.store(true, Ordering::Relaxed);
+    assert_eq!(get("/pki/ca/local/certificates").status, 500);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use howdah_mercure::Hub;
 use howdah_observe::admin::{ConfigFile, Configuration};
 use howdah_observe::log;
 use howdah_pool::start_time;
-use howdah_tls::{ActiveCertificates, Tls};
+use howdah_tls::{ActiveCertificates, InternalAuthority, Tls};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
@@ -544,6 +544,13 @@ impl CurrentConfiguration {
     pub(crate) fn servers(&self) -> Value {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.servers.clone()
+    }
+
+    /// The internal authority; `None` if no site uses it.
+    pub(crate) async fn authority(&self) -> Result<Option<InternalAuthority>, String> {
+        let state = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await;
+        let state = state.map_err(|_| "the configuration is being reloaded")?;
+        Ok(state.in_use.authority())
     }
 
     /// How long to keep serving after a stop was requested; `None`: not configured.

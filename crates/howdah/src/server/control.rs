@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_observe::admin::{
-    ConfigFile, Configuration, Control, CrashesError, LogSink, ProfileError, ProfileReply,
-    ProfileRequest, ReloadError, ReloadReport, ReloadedPool, SequentialPool, Thread,
+    CertificateAuthority, ConfigFile, Configuration, Control, CrashesError, LogSink, ProfileError,
+    ProfileReply, ProfileRequest, ReloadError, ReloadReport, ReloadedPool, SequentialPool, Thread,
     UnhealthyError,
 };
 use howdah_pool::{PoolStatus, Status, WorkerStatus};
+use howdah_tls::AuthorityCertificates;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -424,6 +425,25 @@ impl Control for ServerControl {
 
     fn servers(&self) -> Value {
         self.0.in_force.servers()
+    }
+
+    async fn authority(&self) -> Result<Option<CertificateAuthority>, String> {
+        let Some(authority) = self.0.in_force.authority().await? else {
+            return Ok(None);
+        };
+        // The storage may be on another machine.
+        let read = tokio::task::spawn_blocking(move || authority.certificates()).await;
+        let read = read.map_err(|error| error.to_string())?;
+        let AuthorityCertificates { root, intermediate } =
+            read.map_err(|error| error.to_string())?;
+        Ok(Some(CertificateAuthority {
+            id: "local".into(),
+            name: "Howdah Local Authority".into(),
+            root_common_name: root.common_name,
+            intermediate_common_name: intermediate.common_name,
+            root_certificate: root.pem,
+            intermediate_certificate: intermediate.pem,
+        }))
     }
 
     fn counts_requests(&self) -> bool {

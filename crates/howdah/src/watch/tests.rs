@@ -2,8 +2,8 @@ use std::fs;
 use std::sync::Mutex;
 
 use howdah_observe::admin::{
-    CrashesError, LogSink, ProfileError, ProfileReply, ProfileRequest, ReloadError, ReloadReport,
-    SequentialPool, Thread, UnhealthyError,
+    CertificateAuthority, CrashesError, LogSink, ProfileError, ProfileReply, ProfileRequest,
+    ReloadError, ReloadReport, SequentialPool, Thread, UnhealthyError,
 };
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -108,6 +108,10 @@ impl Control for FakeControl {
 
     fn servers(&self) -> Value {
         Value::Null
+    }
+
+    async fn authority(&self) -> Result<Option<CertificateAuthority>, String> {
+        Ok(None)
     }
 
     fn counts_requests(&self) -> bool {

@@ -108,3 +108,41 @@ fn its_tabs_are_filled() {
     let upstreams = admin.get("/activity").json()["upstreams"].clone();
     assert_eq!(upstreams[0]["address"], "127.0.0.1:9");
 }
+
+/// Its tab of certificates.
+#[test]
+fn the_internal_authority_is_shown_if_a_site_uses_it() {
+    let storage = tempfile::tempdir().expect("a directory");
+    let text = |site: &str| {
+        format!(
+            "{{\n{ON}\nstorage file_system {}\n}}\n{site} {{\nbind 127.0.0.1\nrespond hello\n}}",
+            storage.path().display()
+        )
+    };
+    let server = Server::caddyfile(text("http://localhost:0")).start();
+    let missing = Admin::of(&server).get("/pki/ca/local");
+    missing.assert_status(404);
+    assert_eq!(
+        missing.json()["error"],
+        "no certificate authority configured with id: local"
+    );
+    server.stop();
+    let server = Server::caddyfile(text("https://localhost:0")).start();
+    let admin = Admin::of(&server);
+    let shown = admin.get("/pki/ca/local").json();
+    let text = |field: &str| shown[field].as_str().expect(field).to_owned();
+    let (root, intermediate) = (text("root_certificate"), text("intermediate_certificate"));
+    let file = storage.path().join("authority/root.crt");
+    assert_eq!(root, std::fs::read_to_string(file).expect("the root"));
+    assert!(intermediate.starts_with("-----BEGIN CERTIFICATE-----"));
+    assert!(!shown.to_string().contains("PRIVATE KEY"));
+    assert_eq!(text("id"), "local");
+    assert!(text("root_common_name").starts_with("Howdah Local Authority 2"));
+    assert_eq!(
+        text("intermediate_common_name"),
+        "Howdah Local Authority - Intermediate"
+    );
+    admin
+        .get("/pki/ca/local/certificates")
+        .assert(200, &format!("{intermediate}{root}"));
+}
