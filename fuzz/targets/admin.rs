@@ -63,8 +63,8 @@ mod routes;
 
 use address::AdminAddress;
 use control::{
-    Configuration, Control, CrashesError, ReloadError, ReloadReport, ReloadedPool, SequentialPool,
-    Thread, UnhealthyError,
+    CertificateAuthority, Configuration, Control, CrashesError, ReloadError, ReloadReport,
+    ReloadedPool, SequentialPool, Thread, UnhealthyError,
 };
 use guard::Guard;
 use log_sink::LogSink;
@@ -249,6 +249,7 @@ fn expected(
         "/healthz" => ("GET", Did::Asked("")),
         "/load" => ("POST", Did::Configure(Configuration::Same)),
         "/metrics" => ("GET", Did::Asked("metrics")),
+        "/pki/ca/local" | "/pki/ca/local/certificates" => ("GET", Did::Asked("authority")),
         "/preload" => ("GET", Did::Asked("preloads")),
         "/reload" => ("POST", Did::Configure(Configuration::Same)),
         "/requests" => ("GET", Did::Asked("requests")),
@@ -515,6 +516,18 @@ impl Control for Seen {
 
     async fn preloads(&self) -> Value {
         self.call("preloads")
+    }
+
+    async fn authority(&self) -> Result<Option<CertificateAuthority>, String> {
+        self.call("authority");
+        Ok(Some(CertificateAuthority {
+            id: "local".into(),
+            name: "An authority".into(),
+            root_common_name: "the root".into(),
+            intermediate_common_name: "the intermediate".into(),
+            root_certificate: "ROOT\n".into(),
+            intermediate_certificate: "INTERMEDIATE\n".into(),
+        }))
     }
 
     async fn metrics(&self) -> String {
