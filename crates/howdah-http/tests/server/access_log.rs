@@ -247,8 +247,9 @@ fn queued_lines_are_written_at_the_end() {
 #[test]
 fn a_log_that_cannot_be_written_is_an_error_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
-    let missing = directory.path().join("missing/access.log");
-    let config = logged(directory.path(), log_to(&missing));
+    std::fs::write(directory.path().join("file"), "").unwrap();
+    let within_file = directory.path().join("file/access.log");
+    let config = logged(directory.path(), log_to(&within_file));
     let error = howdah_http::Server::bind(&config, None).unwrap_err();
-    assert!(error.to_string().contains("missing/access.log"), "{error}");
+    assert!(error.to_string().contains("file/access.log"), "{error}");
 }
