@@ -40,6 +40,10 @@ WORDS = {
     r"\bhas it not\b": "lacks it",
     r"\bfor want of\b": "because there is no …",
     r"\bin vain\b": "without success",
+    r"(?<!would )\b(?:has|have) to be\b": "must be",
+    r"\bleads? to (?:a|an|no) (?:\w+ )?(?:file|folder|directory)\b": "points to",
+    r"\bsays so\b": "reports it",
+    r"\bunder way\b": "in flight",
 }
 
 
