@@ -30,9 +30,10 @@ const struct howdah_guard *howdah_guard_of(const zend_execute_data *execute_data
  */
 static void call(INTERNAL_FUNCTION_PARAMETERS, zif_handler function)
 {
-	uint32_t exits = howdah_exits_current()->last.number;
+	struct howdah_exits *exits = howdah_exits_current();
+	uint32_t number = exits->last.number;
 	function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-	howdah_exit_restore(exits);
+	howdah_exit_restore(exits, number);
 }
 
 /*

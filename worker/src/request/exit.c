@@ -166,11 +166,10 @@ void howdah_exit_throw_cancel(void)
 	begin_cancel();
 }
 
-void howdah_exit_restore(uint32_t number)
+void howdah_exit_throw_again(struct howdah_exits *exits)
 {
-	struct howdah_exits *exits = howdah_exits_current();
 	zend_object *later = EG(exception);
-	if (exits->last.number == number || exits->last.arrived || (later && howdah_exit_is(later))) {
+	if (exits->last.arrived || (later && howdah_exit_is(later))) {
 		return;
 	}
 	note_cut();

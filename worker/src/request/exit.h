@@ -79,11 +79,20 @@ void howdah_exit_throw_cancel(void);
 /* Returns the same exception without throwing it: the caller puts it into EG(exception) immediately. */
 zend_object *howdah_exit_create_cancel(void);
 
+/* An exit was thrown: throws it again, unless it has arrived or is still pending. */
+void howdah_exit_throw_again(struct howdah_exits *exits);
+
 /*
- * Called after a function of C returns. `number` is `howdah_exits.last.number` before the call: if an exit was thrown
- * in it and the function has cleared it, or has thrown an exception of its own over it, the exit is thrown again.
+ * Called after a function of C returns. `exits` and `number` are howdah_exits_current() and its `last.number` before the
+ * call: if an exit was thrown in it and the function has cleared it, or has thrown an exception of its own over it, the
+ * exit is thrown again.
  */
-void howdah_exit_restore(uint32_t number);
+static inline void howdah_exit_restore(struct howdah_exits *exits, uint32_t number)
+{
+	if (UNEXPECTED(exits->last.number != number)) {
+		howdah_exit_throw_again(exits);
+	}
+}
 
 /* A function of C continues although code that it called was ended by an exit. The caller clears the exception. */
 void howdah_exit_set_aside(const zend_object *exception);

@@ -36,10 +36,11 @@ static struct howdah_pdo_pool *pool_of(const zend_object *object, pdo_stmt_t **s
 /* NULL: an exception is thrown. Another connection may have been opened, which calls handlers of warnings. */
 static struct howdah_pdo_view *enter(struct howdah_pdo_pool *pool, pdo_stmt_t *stmt)
 {
-	uint32_t exits = howdah_exits_current()->last.number;
+	struct howdah_exits *exits = howdah_exits_current();
+	uint32_t number = exits->last.number;
 	struct howdah_pdo_view *view = howdah_pdo_enter(pool);
 	bool usable = view && (!stmt || howdah_pdo_use_statement(view, stmt));
-	howdah_exit_restore(exits);
+	howdah_exit_restore(exits, number);
 	if (UNEXPECTED(!usable || EG(exception) != NULL)) {
 		if (view) {
 			howdah_pdo_leave(view);
