@@ -34,10 +34,15 @@ static bool boot_has_archives(void)
 
 /* --- what the boot has opened --------------------------------------------------------------------------- */
 
+static zend_class_entry *find_class(const char *lower_name)
+{
+	return zend_hash_str_find_ptr(EG(class_table), lower_name, strlen(lower_name));
+}
+
 static void call(const char *method, zval *argument)
 {
 	zval result;
-	zend_class_entry *class = zend_hash_str_find_ptr(EG(class_table), ZEND_STRL("phar"));
+	zend_class_entry *class = find_class("phar");
 	zend_function *function = class ? zend_hash_str_find_ptr(&class->function_table, method, strlen(method)) : NULL;
 	if (function) {
 		zend_call_known_function(function, NULL, class, &result, argument ? 1 : 0, argument, NULL);
@@ -49,7 +54,7 @@ static void call(const char *method, zval *argument)
 static bool hold(const char *class_name, zend_string *path)
 {
 	zval object, argument;
-	zend_class_entry *class = zend_hash_str_find_ptr(EG(class_table), class_name, strlen(class_name));
+	zend_class_entry *class = find_class(class_name);
 	if (!class || object_init_ex(&object, class) != SUCCESS) {
 		return false;
 	}
