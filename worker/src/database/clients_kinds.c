@@ -13,6 +13,7 @@
 #include "database/pdo/clients_pdo.h"
 #include "mode/coroutine/apcu_entry.h"
 #include "mode/coroutine/alone.h"
+#include "mode/coroutine/containers.h"
 #include "mode/coroutine/within.h"
 #include "state/swap_mbregex.h"
 #include "state/swap_soap.h"
@@ -262,6 +263,7 @@ void howdah_clients_startup(void)
 	howdah_apcu_startup();
 	howdah_alone_startup();
 	howdah_swap_mbregex_startup();
+	howdah_containers_startup();
 	howdah_within_startup();
 	howdah_wrap_unknown_modules();
 }

@@ -379,7 +379,10 @@ static inline void howdah_compat_random_reset(void)
 }
 
 /* What an SplDoublyLinkedList begins with, and its size in front of the object: 8.4 packs the index with the flags. */
-struct howdah_list_element;
+struct howdah_list_element {
+	struct howdah_list_element *previous, *next;
+	zval data; /* counted in `u2` */
+};
 struct howdah_compat_list {
 	void *elements;
 #if PHP_VERSION_ID >= 80400

@@ -10,6 +10,7 @@
 #include "autoload.h"
 
 #include "alone.h"
+#include "containers.h"
 #include "core.h"
 #include "evaluation.h"
 #include "half_done.h"
@@ -120,6 +121,7 @@ void howdah_autoload_start(void)
 	}
 	howdah_evaluation_start();
 	howdah_marks_start();
+	howdah_containers_start();
 	howdah_within_start();
 	howdah_includes_start();
 	howdah_alone_start();

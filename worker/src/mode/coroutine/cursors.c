@@ -18,11 +18,6 @@
 
 /* --- positions of PHP's classes ----------------------------------------------------------------------------- */
 
-struct howdah_list_element {
-	struct howdah_list_element *previous, *next;
-	zval data; /* counted in `u2` */
-};
-
 union position {
 	zval node;                      /* SimpleXMLElement: the current child */
 	uint32_t iterator;              /* ArrayIterator: of EG(ht_iterators); NONE: none */
@@ -247,10 +242,15 @@ static zend_object_iterator *iterate_xml_own(zend_class_entry *class, zval *obje
 	return iterate_xml(class, object, by_reference);
 }
 
+void howdah_cursors_use(zend_object *object)
+{
+	use(object, kind_of(object->ce));
+}
+
 static void use_in_method(zval *this)
 {
 	if (Z_TYPE_P(this) == IS_OBJECT) {
-		use(Z_OBJ_P(this), kind_of(Z_OBJCE_P(this)));
+		howdah_cursors_use(Z_OBJ_P(this));
 	}
 }
 
@@ -291,7 +291,7 @@ static void wrap(const zend_class_entry *base, zif_handler wrapper, get_iterator
 			continue;
 		}
 		wrap_methods(class, wrapper);
-		if (original && class->get_iterator == original) {
+		if (class->get_iterator == original) {
 			class->get_iterator = own;
 		}
 	}
@@ -303,7 +303,6 @@ void howdah_cursors_startup(zif_handler method_of_arrays)
 	array_method = method_of_arrays;
 	iterate_array = spl_ce_ArrayIterator->get_iterator;
 	wrap(spl_ce_ArrayIterator, ZEND_FN(moving_array_method), iterate_array, iterate_array_own);
-	wrap(spl_ce_SplDoublyLinkedList, ZEND_FN(moving_method), NULL, NULL);
 	xml_class = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("simplexmlelement"));
 	if (xml_class) {
 		iterate_xml = xml_class->get_iterator;

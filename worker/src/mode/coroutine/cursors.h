@@ -15,6 +15,9 @@ void howdah_cursors_startup(zif_handler method_of_arrays);
 /* Once, before the first coroutine runs. */
 void howdah_cursors_start(void);
 
+/* The running request uses the position of the object. */
+void howdah_cursors_use(zend_object *object);
+
 extern const struct howdah_task_part howdah_cursors_part;
 
 #endif

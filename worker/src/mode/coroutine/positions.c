@@ -105,7 +105,7 @@ static void use_own(zval *this)
 {
 	if (UNEXPECTED(howdah_client_user != NULL) && Z_TYPE_P(this) == IS_OBJECT) {
 		zend_object *object = Z_OBJ_P(this);
-		howdah_within_wait(object);
+		(void)howdah_within_wait(object);
 		struct positions *positions = positions_of(object);
 		if (UNEXPECTED(positions->owner != howdah_client_user->serial)) {
 			struct storage *storage = (struct storage *)(void *)((char *)object - object->handlers->offset);

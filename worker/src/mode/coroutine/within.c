@@ -22,36 +22,57 @@
 #include "loading.h"
 #include "positions.h"
 
-struct object_entry {
+struct howdah_within_entry {
 	struct howdah_loading loading;
 	const zend_object *object;
-	struct object_entry *next;
+	struct howdah_within_entry *next;
 };
 
-static struct object_entry *all;
+struct howdah_within_entry *howdah_within_all;
 
-static struct object_entry *find_others(const zend_object *object)
+/* Handlers of ArrayObject and ArrayIterator: the same functions, in one table or in two. */
+static const zend_object_handlers *of_arrays[2];
+
+#define ARRAYS_DEPTH 8
+
+/* An ArrayIterator uses the table of its ArrayObject. */
+static const zend_object *owner_of(const zend_object *object)
+{
+	for (int i = 0; i < ARRAYS_DEPTH && (object->handlers == of_arrays[0] || object->handlers == of_arrays[1]); i++) {
+		const zval *array = (const zval *)(const void *)((const char *)object - object->handlers->offset);
+		if (Z_TYPE_P(array) != IS_OBJECT) {
+			break;
+		}
+		object = Z_OBJ_P(array);
+	}
+	return object;
+}
+
+static struct howdah_within_entry *find_others(const zend_object *object)
 {
 	const struct howdah_coroutine *me = howdah_coroutine_current();
-	struct object_entry *within = all;
+	struct howdah_within_entry *within = howdah_within_all;
 	while (within && (within->object != object || within->loading.owner == me)) {
 		within = within->next;
 	}
 	return within;
 }
 
-void howdah_within_wait(const zend_object *object)
+bool howdah_within_wait_for(const zend_object *object)
 {
-	struct object_entry *within;
-	while (UNEXPECTED(all) && howdah_coroutine_current() && (within = find_others(object)) != NULL &&
-		   howdah_loading_wait(&within->loading, HOWDAH_WAIT_FOREVER) == HOWDAH_LOADED) {
-		continue;
+	struct howdah_within_entry *within;
+	object = owner_of(object);
+	while ((within = find_others(object)) != NULL) {
+		if (howdah_loading_wait(&within->loading, HOWDAH_WAIT_FOREVER) != HOWDAH_LOADED) {
+			return false;
+		}
 	}
+	return true;
 }
 
-static void leave(struct object_entry *within)
+static void leave(struct howdah_within_entry *within)
 {
-	struct object_entry **at = &all;
+	struct howdah_within_entry **at = &howdah_within_all;
 	while (*at != within) {
 		at = &(*at)->next;
 	}
@@ -59,20 +80,20 @@ static void leave(struct object_entry *within)
 	howdah_wake_all(&within->loading.waiters);
 }
 
-void howdah_within_call(zif_handler original, INTERNAL_FUNCTION_PARAMETERS)
+void howdah_within_run(zend_object *object, void (*code)(void *argument), void *argument)
 {
-	if (EXPECTED(!howdah_coroutine_current()) || Z_TYPE_P(ZEND_THIS) != IS_OBJECT) {
-		original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (EXPECTED(!howdah_coroutine_current())) {
+		code(argument);
 		return;
 	}
-	zend_object *object = Z_OBJ_P(ZEND_THIS);
-	howdah_within_wait(object);
-	struct object_entry within = {.loading.owner = howdah_coroutine_current(), .object = object, .next = all};
+	(void)howdah_within_wait(object);
+	struct howdah_within_entry within = {
+		.loading.owner = howdah_coroutine_current(), .object = owner_of(object), .next = howdah_within_all};
 	volatile bool failed = false;
-	all = &within;
+	howdah_within_all = &within;
 	zend_try
 	{
-		original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		code(argument);
 	}
 	zend_catch
 	{
@@ -85,53 +106,31 @@ void howdah_within_call(zif_handler original, INTERNAL_FUNCTION_PARAMETERS)
 	}
 }
 
+struct call {
+	zif_handler original;
+	zend_execute_data *execute_data;
+	zval *return_value;
+};
+
+static void run_call(void *argument)
+{
+	const struct call *call = argument;
+	call->original(call->execute_data, call->return_value);
+}
+
+void howdah_within_call(zif_handler original, INTERNAL_FUNCTION_PARAMETERS)
+{
+	struct call call = {original, execute_data, return_value};
+	if (EXPECTED(Z_TYPE_P(ZEND_THIS) == IS_OBJECT)) {
+		howdah_within_run(Z_OBJ_P(ZEND_THIS), run_call, &call);
+	} else {
+		run_call(&call);
+	}
+}
+
 static ZEND_FUNCTION(within_method)
 {
 	howdah_within_call(howdah_guard_of(execute_data)->original, INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-/* --- $object[…] of ArrayObject and ArrayIterator ------------------------------------------------------------- */
-
-static zend_object_read_dimension_t read_element;
-static zend_object_write_dimension_t write_element;
-static zend_object_unset_dimension_t unset_element;
-
-static zval *read_within(zend_object *object, zval *offset, int type, zval *value)
-{
-	howdah_within_wait(object);
-	return read_element(object, offset, type, value);
-}
-
-static void write_within(zend_object *object, zval *offset, zval *value)
-{
-	howdah_within_wait(object);
-	write_element(object, offset, value);
-}
-
-static void unset_within(zend_object *object, zval *offset)
-{
-	howdah_within_wait(object);
-	unset_element(object, offset);
-}
-
-/* Both classes have the same functions, in one table or in two. */
-static void guard_elements(zend_class_entry *class)
-{
-	/* One that disable_classes names has lost its methods, and its objects are plain ones. */
-	zval made;
-	if (zend_hash_num_elements(&class->function_table) == 0 || object_init_ex(&made, class) != SUCCESS) {
-		return;
-	}
-	zend_object_handlers *handlers = (zend_object_handlers *)Z_OBJ(made)->handlers; /* filled when the module starts */
-	if (handlers->read_dimension != read_within) {
-		read_element = handlers->read_dimension;
-		write_element = handlers->write_dimension;
-		unset_element = handlers->unset_dimension;
-		handlers->read_dimension = read_within;
-		handlers->write_dimension = write_within;
-		handlers->unset_dimension = unset_within;
-	}
-	zval_ptr_dtor(&made);
 }
 
 /* --- generators --------------------------------------------------------------------------------------------- */
@@ -264,9 +263,21 @@ void howdah_within_startup(void)
 	zend_ce_generator->get_iterator = get_iterator_within;
 }
 
+static const zend_object_handlers *handlers_of(zend_class_entry *class)
+{
+	/* One that disable_classes names has lost its methods, and its objects are plain ones. */
+	zval made;
+	if (zend_hash_num_elements(&class->function_table) == 0 || object_init_ex(&made, class) != SUCCESS) {
+		return NULL;
+	}
+	const zend_object_handlers *handlers = Z_OBJ_HT(made);
+	zval_ptr_dtor(&made);
+	return handlers;
+}
+
 void howdah_within_start(void)
 {
+	of_arrays[0] = handlers_of(spl_ce_ArrayObject);
+	of_arrays[1] = handlers_of(spl_ce_ArrayIterator);
 	howdah_cursors_start();
-	guard_elements(spl_ce_ArrayObject);
-	guard_elements(spl_ce_ArrayIterator);
 }

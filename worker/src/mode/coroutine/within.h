@@ -14,10 +14,22 @@ void howdah_within_startup(void);
 /* Once, before the first coroutine runs. */
 void howdah_within_start(void);
 
-/* Waits until no other request is in a method that was called by the following function. */
-void howdah_within_wait(const zend_object *object);
+/* Objects that code of some request is within; NULL: none. */
+extern struct howdah_within_entry *howdah_within_all;
 
-/* Calls a method of an object, when no other request is in one. Others wait meanwhile. */
+bool howdah_within_wait_for(const zend_object *object);
+
+/* Waits until no other request is in code that was called by one of the following functions. False: one still is, and
+ * no wait is possible. */
+static inline bool howdah_within_wait(const zend_object *object)
+{
+	return EXPECTED(!howdah_within_all) || howdah_within_wait_for(object);
+}
+
+/* Calls code that uses an object, when no other request's code is within it. Others wait meanwhile. */
+void howdah_within_run(zend_object *object, void (*code)(void *argument), void *argument);
+
+/* The same for a method of the object. */
 void howdah_within_call(zif_handler original, INTERNAL_FUNCTION_PARAMETERS);
 
 #endif
