@@ -74,13 +74,23 @@ impl CrashFolder {
 
     /// Creates the folder. Returns the number of the next report, if reports can be written.
     pub(crate) fn prepare(&self) -> io::Result<u64> {
-        fs::create_dir_all(&self.path, FOLDER_MODE)?;
+        self.create()?;
         self.remove_unfinished()?;
         let next = self.numbers()?.last().map_or(1, |last| last + 1);
         let probe = self.path.join(format!(".probe-{}", std::process::id()));
-        fs::create(&probe, FILE_MODE, true)?;
+        create_file(&probe)?;
         fs::remove_file(&probe)?;
         Ok(next)
+    }
+
+    fn create(&self) -> io::Result<()> {
+        match fs::create_dir_all(&self.path, FOLDER_MODE) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(io::Error::new(
+                ErrorKind::NotADirectory,
+                "it is not a folder",
+            )),
+            created => created,
+        }
     }
 
     /// Writes a report and removes the oldest ones that exceed the limits. The report gets the next number if another
@@ -106,15 +116,15 @@ impl CrashFolder {
             let text = format!("it has {size} bytes, and `max_size` is {}", self.max_size);
             return Err(io::Error::other(text));
         }
+        // It may have been removed since the start.
+        self.create()?;
         self.remove_unfinished()?;
         self.make_room(size)?;
         let name = self.file(report.number);
         let partial = name.with_extension(format!("{}.partial", std::process::id()));
-        let written = fs::create(&partial, FILE_MODE, true)
-            .and_then(|mut file| {
-                file.write_all(&bytes)?;
-                file.sync_all()
-            })
+        let mut file = create_file(&partial)?;
+        let written = (file.write_all(&bytes))
+            .and_then(|()| file.sync_all())
             // Never overwrites a report of another server with the same folder.
             .and_then(|()| fs::hard_link(&partial, &name));
         let removed = fs::remove_file(&partial);
@@ -216,6 +226,16 @@ impl CrashFolder {
     fn file(&self, number: u64) -> PathBuf {
         self.path.join(format!("crash-{number:08}.json"))
     }
+}
+
+/// Creates an unfinished file. The name may belong to an exited server with the same process id, or to a symbolic link,
+/// which is not followed.
+fn create_file(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        removed => removed?,
+    }
+    fs::create(path, FILE_MODE, false)
 }
 
 /// `crash-NUMBER.PID.partial` and `.probe-PID`.
@@ -323,6 +343,62 @@ mod tests {
         own.write(&mut report(8)).expect("written");
         own.clear().expect("removed");
         assert!(other.exists());
+    }
+
+    #[test]
+    fn a_removed_folder_is_created_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 5, 1 << 20);
+        own.prepare().expect("made");
+        std::fs::remove_dir_all(own.path()).expect("removed");
+        assert!(numbers(&own).is_empty());
+        own.write(&mut report(7)).expect("written");
+        assert_eq!(numbers(&own), [7]);
+        let mode = std::fs::metadata(own.path()).expect("there").permissions();
+        assert_eq!(mode.mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_file_or_a_dangling_link_in_place_of_the_folder_is_named() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 5, 1 << 20);
+        let refused = || {
+            let prepared = own.prepare().expect_err("no folder").to_string();
+            let written = own.write(&mut report(1)).expect_err("no folder");
+            assert_eq!([prepared, written.to_string()], ["it is not a folder"; 2]);
+        };
+        std::fs::write(own.path(), "mine").expect("written");
+        refused();
+        assert_eq!(std::fs::read(own.path()).expect("kept"), b"mine");
+        std::fs::remove_file(own.path()).expect("removed");
+        let target = directory.path().join("none");
+        std::os::unix::fs::symlink(&target, own.path()).expect("linked");
+        refused();
+        assert!(!target.exists());
+        std::fs::create_dir(&target).expect("made");
+        own.write(&mut report(1)).expect("written to the target");
+    }
+
+    #[test]
+    fn a_link_in_the_folder_is_not_followed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 5, 1 << 20);
+        own.prepare().expect("made");
+        let target = directory.path().join("target");
+        std::fs::write(&target, "theirs").expect("written");
+        let pid = std::process::id();
+        for name in [
+            format!(".probe-{pid}"),
+            format!("crash-00000003.{pid}.partial"),
+        ] {
+            std::os::unix::fs::symlink(&target, own.path().join(name)).expect("linked");
+        }
+        own.prepare().expect("prepared");
+        own.write(&mut report(3)).expect("written");
+        assert_eq!(std::fs::read(&target).expect("kept"), b"theirs");
+        assert_eq!(numbers(&own), [3]);
+        let left = std::fs::read_dir(own.path()).expect("readable").count();
+        assert_eq!(left, 1, "nothing else is left");
     }
 
     #[test]

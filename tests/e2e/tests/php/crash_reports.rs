@@ -2,6 +2,7 @@
 //! written.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,9 @@ const HANDLER: &str = r#"
         case 'fill':
             @file_put_contents(sys_get_temp_dir() . '/filler', str_repeat('x', 2 << 20));
             crash();
+            break;
+        case 'clear':
+            unlink(sys_get_temp_dir() . '/filler');
             break;
         case 'stuck':
             file_put_contents($_GET['gate'] . '.in', 'x', FILE_APPEND);
@@ -141,6 +145,15 @@ fn written(server: &Server, number: u64) {
 
 fn report(admin: &Admin, number: u64) -> Value {
     admin.get(&format!("/crashes?number={number}")).json()
+}
+
+/// Numbers of all reports.
+fn numbers(admin: &Admin) -> Vec<u64> {
+    let listed = admin.get("/crashes").json();
+    let reports = listed["crashes"].as_array().expect("a list").iter();
+    reports
+        .map(|own| own["number"].as_u64().expect("a number"))
+        .collect()
 }
 
 fn text(lines: &Value) -> String {
@@ -479,13 +492,7 @@ fn reports_are_limited_in_number() {
     for number in 1..=4 {
         crash(&server, number, "do=segv");
     }
-    let numbers: Vec<_> = Admin::of(&server).get("/crashes").json()["crashes"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|own| own["number"].as_u64())
-        .collect();
-    assert_eq!(numbers, [Some(4), Some(3)]);
+    assert_eq!(numbers(&Admin::of(&server)), [4, 3]);
     assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 2);
 }
 
@@ -514,17 +521,62 @@ fn a_full_disk_costs_the_report_alone() {
         .keeps_files()
         .start();
     allow_crashes(&server);
+    let admin = Admin::of(&server);
+    crash(&server, 1, "do=segv");
     server.expect_log("its report was not written: No space left on device");
     server
         .send(&Request::new("POST", "/?do=fill"))
         .assert_status(502);
     server.wait_log("its report was not written");
     server.get("/").assert(200, "served");
+    assert_eq!(numbers(&admin), [1]);
+    server.get("/?do=clear").assert(200, "served");
+    crash(&server, 3, "do=segv");
+    assert_eq!(numbers(&admin), [3, 1]);
+    assert_eq!(report(&admin, 1)["signal"]["name"], "SIGSEGV");
+}
+
+/// A report above the limit on the size of files (`RLIMIT_FSIZE`) does not end the server.
+#[test]
+fn a_limit_on_the_size_of_files_costs_the_report_alone() {
+    let www = Www::new();
+    let folder = www.path().join("reports");
+    let global = format!("crash_reports {}", folder.display());
+    let server = serve(&www, &global, None);
+    // Not before the start, which creates the memory for requests.
+    let limited = Command::new("prlimit")
+        .args(["--fsize=512", "--pid", &server.pid().to_string()])
+        .status();
+    assert!(limited.is_ok_and(|status| status.success()));
+    server.expect_log("its report was not written: File too large");
+    server
+        .send(&Request::new("POST", "/?do=segv"))
+        .assert_status(502);
+    server.wait_log("its report was not written");
+    server.get("/").assert(200, "served");
+    assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 0);
+}
+
+#[test]
+fn a_folder_that_disappears_is_created_again() {
+    let www = Www::new();
+    let folder = www.path().join("reports");
+    let global = format!("crash_reports {}", folder.display());
+    let server = serve(&www, &global, None);
     let admin = Admin::of(&server);
-    assert_eq!(
-        admin.get("/crashes").json()["crashes"],
-        serde_json::json!([])
-    );
+    crash(&server, 1, "do=segv");
+    std::fs::remove_dir_all(&folder).expect("removed");
+    assert!(numbers(&admin).is_empty());
+    crash(&server, 2, "do=segv");
+    assert_eq!(numbers(&admin), [2]);
+    std::fs::remove_dir_all(&folder).expect("removed");
+    std::fs::write(&folder, "a file").expect("written");
+    server.expect_log("its report was not written: it is not a folder");
+    server
+        .send(&Request::new("POST", "/?do=segv"))
+        .assert_status(502);
+    server.wait_log("its report was not written");
+    server.get("/").assert(200, "served");
 }
 
 #[test]
