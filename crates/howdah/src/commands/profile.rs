@@ -6,9 +6,11 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use howdah_profile::Format;
+use signal_hook::consts::SIGXFSZ;
 
 use super::remote::{client, escaped, success};
 use crate::cli;
@@ -22,6 +24,9 @@ const ANSWER: Duration = Duration::from_secs(60);
 pub(crate) fn profile(options: &cli::Profile) -> Outcome {
     let format = format(options).map_err(setup)?;
     let client = client(&options.server)?;
+    // A write above the limit on the size of files fails, instead of ending the process with an unfinished file.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())
+        .map_err(|error| Failure::Runtime(format!("signals cannot be caught: {error}")))?;
     // Before minutes are wasted.
     let output = Output::open(&options.output)?;
     let limit = Duration::from_secs(options.seconds.into()) + ANSWER;

@@ -247,6 +247,25 @@ fn time_of_a_worker_is_where_it_was_spent() {
     );
 }
 
+/// Compiled code keeps the line and the caller, and answers the profiler at its loops.
+#[test]
+fn time_of_code_that_the_jit_compiled_is_where_it_was_spent() {
+    let end = "while (frankenphp_handle_request(static function (): void {
+        if (isset($_GET['jit'])) {
+            echo opcache_get_status(false)['jit']['on'] ? 'compiled, ' : '';
+        }
+        handle();
+    }));";
+    let source = script(end);
+    let www = Www::new().file("worker.php", &source);
+    let jit = "num_threads 1\nphp_ini opcache.jit tracing\nphp_ini opcache.jit_buffer_size 32M";
+    let text = worker_site(www.path(), "").replacen("num_threads 1", jit, 1);
+    let server = Server::caddyfile(text).start();
+    server.get("/?jit=1").assert(200, "compiled, done");
+    let file = www.path().join("worker.php").display().to_string();
+    check(&server, "app", &file, &source);
+}
+
 #[test]
 fn concurrent_requests_show_their_waits() {
     let source = script("while (frankenphp_handle_request('handle'));");
@@ -323,6 +342,15 @@ fn the_command_writes_each_format() {
         }
         let words = ["profile", "--seconds", "1", "--format", "folded", "-o", "-"];
         admin.command(&words).assert(0, "usleep;[sleep] ");
+        // A file that cannot be written completely does not replace the previous one.
+        let limit = ["sh", "-c", "ulimit -f 1; exec \"$0\" \"$@\""];
+        let path = dir.path().join("flame.svg");
+        let before = std::fs::read(&path).expect("written");
+        let words = ["profile", "--seconds", "1", "--address", &admin.address];
+        let ended = ServerBuilder::command(words).arg("-o").arg(&path);
+        let ended = ended.through(limit).run();
+        ended.assert(1, "flame.svg cannot be written: File too large");
+        assert_eq!(std::fs::read(&path).expect("kept"), before);
     });
     assert_eq!(
         std::fs::read_dir(dir.path()).expect("a directory").count(),
