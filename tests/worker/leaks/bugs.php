@@ -154,6 +154,9 @@ final class Services
     private \SplPriorityQueue $queue;
     private \SplFixedArray $recent;
     private \Generator $ids;
+    private ?\Generator $export = null;
+    private ?\Fiber $task = null;
+    private ?\Iterator $rows = null;
 
     public function __construct()
     {
@@ -194,7 +197,23 @@ final class Services
             'queue' => $this->queue->insert('mail', 1),
             'recent' => $this->recent[0] = $_GET['user'],
             'ids' => $this->ids->send('x'),
+            'export' => ($this->export = $this->rowsOf($_GET['user']))->current(),
+            'task' => ($this->task = new \Fiber($this->suspend(...)))->start($_GET['user']),
+            'rows' => $this->rows = new \ArrayIterator([$_GET['user']]),
         };
+    }
+
+    private function rowsOf(string $user): \Generator
+    {
+        yield 1;
+        yield $user;
+    }
+
+    private function suspend(string $user): string
+    {
+        \Fiber::suspend();
+
+        return $user;
     }
 }
 

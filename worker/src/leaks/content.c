@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -296,6 +297,32 @@ static bool is_last_validation(const zend_property_info *property)
 		   zend_string_equals_cstr(property->name, mangled, sizeof(mangled) - 1);
 }
 
+/*
+ * What an object of an extension holds: elements of an ArrayIterator, variables of a suspended generator or Fiber. Only
+ * searched for input: two objects with equal content may list it differently.
+ */
+static void scan_inner(struct scan *scan, zend_object *object, int depth)
+{
+	if (!object->handlers->get_gc || object->handlers->get_gc == zend_std_get_gc) {
+		return;
+	}
+	zval *table;
+	int count;
+	object->handlers->get_gc(object, &table, &count);
+	if (count <= 0) {
+		return;
+	}
+	/* The engine's buffer is used again below. */
+	zval *values = howdah_leak_allocate(NULL, (size_t)count * sizeof(*values));
+	memcpy(values, table, (size_t)count * sizeof(*values));
+	for (int i = 0; i < count; i++) {
+		if (Z_TYPE(values[i]) != IS_UNDEF) {
+			(void)scan_value(scan, &values[i], depth + 1, 0);
+		}
+	}
+	free(values);
+}
+
 static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip)
 {
 	ZVAL_DEREF(value);
@@ -356,6 +383,7 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 		}
 		ZEND_HASH_FOREACH_END();
 	}
+	scan_inner(scan, object, depth);
 	return content;
 }
 

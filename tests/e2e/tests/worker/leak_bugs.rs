@@ -74,6 +74,9 @@ const BUGS: &[Bug] = &[
     bug("queue", User, r"Bugs\Services::$queue", "grows"),
     bug("recent", User, r"Bugs\Services::$recent", HOLDS),
     bug("ids", User, r"Bugs\Services::$ids", "grows"),
+    bug("export", User, r"Bugs\Services::$export", HOLDS),
+    bug("task", User, r"Bugs\Services::$task", HOLDS),
+    bug("rows", User, r"Bugs\Services::$rows", HOLDS),
 ];
 
 fn request(bug: &Bug, user: usize) -> Request {
@@ -108,6 +111,8 @@ fn each_is_named_once() {
             server.get("/nothing").assert_status(200);
         }
     }
+    let last = BUGS.last().map(|bug| format!("/{}", bug.page));
+    server.wait_line("the last leak", |line| line.text("uri") == last.as_deref());
     let lines = server.log().containing(FOUND);
     for Bug {
         page, member, why, ..
