@@ -318,6 +318,9 @@ static void walk_closure(struct howdah_leak_look *look, size_t index, zend_objec
 static bool count_elements(zend_object *object, uint64_t *count)
 {
 	const zend_class_entry *ce = object->ce;
+	if (!object->handlers->count_elements) {
+		return false; /* also the engine's iterators, whose class lacks a table of functions */
+	}
 	const zend_function *method = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("count"));
 	while (ce->type == ZEND_USER_CLASS && ce->parent) {
 		ce = ce->parent;
@@ -325,7 +328,7 @@ static bool count_elements(zend_object *object, uint64_t *count)
 	const zend_module_entry *module = ce->type == ZEND_INTERNAL_CLASS ? ce->info.internal.module : NULL;
 	bool is_container = module && (strcmp(module->name, "SPL") == 0 || strcmp(module->name, "Core") == 0);
 	zend_long elements;
-	if (!is_container || !method || method->type != ZEND_INTERNAL_FUNCTION || !object->handlers->count_elements ||
+	if (!is_container || !method || method->type != ZEND_INTERNAL_FUNCTION ||
 		object->handlers->count_elements(object, &elements) != SUCCESS) {
 		return false;
 	}
